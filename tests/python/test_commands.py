@@ -145,6 +145,23 @@ class Questions(InFolder):
         self.assertEqual(explained.outcome, "nothing fits")
         self.assertIn("HBM", explained.reason)
 
+    def test_every_question_has_a_page(self):
+        other = shardwright.plan(SAMPLE, ranks=16, mode="compat")
+        moved = shardwright.replan(SAMPLE, other, ranks=16, work_limit=100000)
+        for answer, words in (
+                (shardwright.explain(SAMPLE, other, ranks=16, mode="compat"), "Sharding plan"),
+                (shardwright.sweep(SAMPLE, ranks=[8, 16], work_limit=1000), "Sweep"),
+                (shardwright.diff(other, self.result), "Before and after"),
+                (moved, "Sharding plan"),
+                (operators.sweep(DATA / "traced_mlp.json", 4), "Meshes for a model"),
+                (program.reshard(DATA / "reshard.json"), "Communication"),
+                (program.apply(DATA / "program.json", full=True), "Communication")):
+            answer.report(self.folder / "page.html")
+            page = (self.folder / "page.html").read_text(encoding="utf-8")
+            self.assertIn(f"<title>{words}</title>", page)
+        moved.report(self.folder / "page.html")
+        self.assertIn('"change":', (self.folder / "page.html").read_text(encoding="utf-8"))
+
     def test_sweep_plans_every_machine(self):
         swept = shardwright.sweep(SAMPLE, ranks=[8, 16], hbm=["1GiB", "80GiB"], work_limit=1000)
         self.assertEqual([(point.ranks, point.hbm >> 30) for point in swept.points],

@@ -204,12 +204,13 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
     if (!(migration_weight >= 0) || !std::isfinite(migration_weight)) {
       fail(SHARDWRIGHT_INVALID_ARGUMENT, "must be a finite number, 0 or above", "migration_weight");
     }
-    const PlanDocument old = take(read_plan(given_text(old_plan, old_plan_size, "old_plan")));
-    if (!old.plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
+    const auto old = std::make_shared<const PlanDocument>(
+        take(read_plan(given_text(old_plan, old_plan_size, "old_plan"))));
+    if (!old->plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
     ReplanOptions replan{given.options(), migration_weight, std::nullopt};
-    const auto asked = take(problem_of_plan(inputs.problem, old));
-    replan.best_mode_rating = best_mode_rating(*asked, inputs.space.get(), old);
-    out.set(number_options(take(replan_embedding(asked, *old.plan, replan, inputs.space))));
+    const auto asked = take(problem_of_plan(inputs.problem, *old));
+    replan.best_mode_rating = best_mode_rating(*asked, inputs.space.get(), *old);
+    out.set(number_options(take(replan_embedding(asked, *old->plan, replan, inputs.space)), old));
   });
 }
 

@@ -139,17 +139,21 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
 Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   AtenOverrides overrides = request.overrides;
   overrides.mesh = std::to_string(request.devices);  // every mesh takes the place of this one
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions options,
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
                                options_of(request.options, overrides, watch));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenGraph graph, load_graph(request.graph, watch));
-  options = watched_plan(std::move(options), watch);
-  Result<AtenSweep> swept = sweep_aten(graph, request.devices, request.most_axes, options);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
+  asked = watched_plan(std::move(asked), watch);
+  Result<AtenSweep> swept = sweep_aten(read, request.devices, request.most_axes, asked);
   if (!swept.ok()) return located(swept.error(), request.graph, request.options, overrides);
+  asked.limits.on_progress = nullptr;
+  const auto graph = std::make_shared<const AtenGraph>(std::move(read));
+  const auto options = std::make_shared<const PlanAtenOptions>(std::move(asked));
   const auto sweep = std::make_shared<const AtenSweep>(std::move(swept).value());
   Answer answer;
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;
   answer.write_json = [sweep](const TextSink& sink) { write_aten_sweep(*sweep, sink); };
   answer.text = [sweep](const TextForm& form) { return aten_sweep_report(*sweep, form.width); };
+  answer.write_page = page_of(graph, options, sweep);
   return answer;
 }
 

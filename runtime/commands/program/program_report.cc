@@ -4,7 +4,7 @@
 
 #include "core/text/printable.h"
 #include "runtime/commands/answer.h"
-#include "runtime/program/traffic.h"
+#include "runtime/program/communication_report.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -63,6 +63,11 @@ std::string inserted_text(const program::Program& program) {
 
 }  // namespace
 
+std::string case_name(const ReshardCase& request) {
+  return list_text(request.shape) + " from " + placement_text(request.source) + " to " +
+         placement_text(request.target);
+}
+
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width) {
   using Align = TextTable::Align;
@@ -106,8 +111,10 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
     if (!report.empty()) report += "\n";
     report += "program " + printable(document.program.name()) + ": " +
               format_plural(result.requests, "request") + ", " +
-              format_plural(result.plans, "distinct plan") +
-              "; us: time of the inserted communication under the cost model\n";
+              format_plural(result.plans, "distinct plan") + "\n";
+    const CommunicationReport communication = communication_of(result);
+    report += "  " + format_bytes(Bytes(communication.moved_bytes)) + " between ranks, " +
+              format_ms(communication.total_us) + " us if computing takes no time\n";
     TextTable table({{"rank"},
                      {"operators"},
                      {"inserted"},
@@ -119,17 +126,15 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
                      {"syncs"},
                      {"items scanned", Align::kRight, 3},
                      {"inserted operators", Align::kLeft}});
-    const std::vector<RankTraffic> traffic = traffic_of(result);
-    for (std::size_t r = 0; r < result.ranks.size(); ++r) {
-      const program::RankProgram& rank = result.ranks[r];
+    for (const program::RankProgram& rank : result.ranks) {
+      const ReportedRankLoad& load = communication.load_of(rank.rank);
       std::uint64_t ops = 0;
       for (std::size_t i = 0; i < rank.program.num_blocks(); ++i) {
         ops += rank.program.block(program::BlockId(i)).num_ops;
       }
       table.add_row({std::to_string(rank.rank), format_count(ops),
-                     format_count(rank.counters.inserted_ops),
-                     format_bytes(Bytes(traffic[r].sent_bytes)),
-                     format_bytes(Bytes(traffic[r].received_bytes)), format_ms(traffic[r].us),
+                     format_count(rank.counters.inserted_ops), format_bytes(Bytes(load.sent)),
+                     format_bytes(Bytes(load.received)), format_ms(load.communicating_us),
                      format_count(rank.counters.edits), format_count(rank.counters.planner_calls),
                      format_count(rank.counters.mirror_syncs),
                      format_count(rank.counters.items_scanned), inserted_text(rank.program)});

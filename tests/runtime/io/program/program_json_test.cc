@@ -12,7 +12,7 @@
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_program.h"
 #include "runtime/program/reshard_tensor.h"
-#include "runtime/program/traffic.h"
+#include "runtime/program/communication_report.h"
 
 namespace shardwright::program_json_test {
 
@@ -113,7 +113,7 @@ TEST_CASE("program json: every rank says what its communication moves and how lo
     REQUIRE_MESSAGE(documents.ok(), documents.error().to_string());
     auto result = reshard_program((*documents)[0].program, options, 1);
     REQUIRE_MESSAGE(result.ok(), result.error().to_string());
-    const auto traffic = traffic_of(*result);
+    const std::vector<ReportedRankLoad> traffic = communication_of(*result).ranks;
     std::vector<std::pair<ProgramDocument, program::ReshardResult>> answers;
     answers.emplace_back((*documents)[0], std::move(result).value());
     std::string written;
@@ -121,20 +121,20 @@ TEST_CASE("program json: every rank says what its communication moves and how lo
     const json ranks = json::parse(written)["programs"][0]["ranks"];
     REQUIRE(ranks.size() == traffic.size());
     for (std::size_t i = 0; i < traffic.size(); ++i) {
-      CHECK(ranks[i]["sent_bytes"] == traffic[i].sent_bytes);
-      CHECK(ranks[i]["received_bytes"] == traffic[i].received_bytes);
-      CHECK(ranks[i]["communication_us"] == traffic[i].us);
+      CHECK(ranks[i]["sent_bytes"] == traffic[i].sent);
+      CHECK(ranks[i]["received_bytes"] == traffic[i].received);
+      CHECK(ranks[i]["communication_us"] == traffic[i].communicating_us);
     }
     return traffic;
   };
   // x of 512 bytes is gathered on two ranks, and y of 512 bytes goes to two others, by rows.
   const auto stages = ranks_of(*read_file("samples/data/program.json"), {});
   REQUIRE(stages.size() == 4);
-  CHECK(stages[0].sent_bytes == 256 + 256);
-  CHECK(stages[0].received_bytes == 256);
-  CHECK(stages[3].sent_bytes == 0);
-  CHECK(stages[3].received_bytes == 256);
-  CHECK(stages[0].us > stages[3].us);
+  CHECK(stages[0].sent == 256 + 256);
+  CHECK(stages[0].received == 256);
+  CHECK(stages[3].sent == 0);
+  CHECK(stages[3].received == 256);
+  CHECK(stages[0].communicating_us > stages[3].communicating_us);
 
   // A sum over two ranks of 3 x 8 floats, whose rows are the batch.
   const std::string sums = R"({"meshes": [{"shape": [2], "ids": [0, 1]}],
@@ -144,8 +144,8 @@ TEST_CASE("program json: every rank says what its communication moves and how lo
   program::ReshardOptions options;
   options.batch_size = 3;
   const auto reduced = ranks_of(sums, options);
-  CHECK(reduced[0].sent_bytes == 3 * 8 * 4);
-  CHECK(reduced[0].received_bytes == 3 * 8 * 4);
+  CHECK(reduced[0].sent == 3 * 8 * 4);
+  CHECK(reduced[0].received == 3 * 8 * 4);
 }
 
 }  // namespace shardwright::program_json_test

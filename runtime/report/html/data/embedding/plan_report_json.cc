@@ -1,4 +1,4 @@
-#include "runtime/report/html/plan_report_json.h"
+#include "runtime/report/html/data/embedding/plan_report_json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,9 @@
 #include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/json/json_writer.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/embedding/change_json.h"
+#include "runtime/report/html/data/embedding/explanation_json.h"
+#include "runtime/report/html/data/markup.h"
 
 namespace shardwright {
 namespace {
@@ -218,42 +220,15 @@ void write_needs(const MemoryNeeds& needs, bool counts_ssd, JsonWriter& json) {
   json.end_array().end_object().new_line();
 }
 
-// [sharding type, kernel, [first rank, count, ...]].
-void write_old_place(const std::optional<TablePlace>& place, JsonWriter& json) {
-  if (!place) {
-    json.null();
-    return;
-  }
-  json.begin_array().value(to_name(place->sharding_type)).value(to_name(place->compute_kernel));
-  json.begin_array();
-  const std::vector<std::int64_t>& ranks = place->ranks;
-  for (std::size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
-    for (end = begin + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;)
-      ++end;
-    json.value(ranks[begin]).value(end - begin);
-  }
-  json.end_array().end_array();
-}
-
 void write_migration(const Migration& migration, JsonWriter& json) {
   json.key("migration")
       .begin_object()
       .member("rating_before", migration.rating_before)
       .member("not_kept", migration.not_kept)
+      .member("rating_kept", migration.rating_kept)
       .member("moved_bytes", migration.moved_bytes)
-      .member("placed_bytes", migration.placed_bytes)
-      .member("tables_kept", migration.tables_kept)
-      .key("moves")
-      .begin_array();
-  for (const TableMove& move : migration.moves) {
-    json.begin_array().value(move.table.value()).value(move.bytes);
-    write_old_place(move.from, json);
-    json.end_array().new_line();
-  }
-  json.end_array().key("dropped").begin_array();
-  for (const std::string& name : migration.dropped)
-    json.value(name);
-  json.end_array().end_object().new_line();
+      .end_object()
+      .new_line();
 }
 
 void write_outcome(const PlanReport& report, JsonWriter& json) {
@@ -274,14 +249,7 @@ void write_outcome(const PlanReport& report, JsonWriter& json) {
   if (report.migration) write_migration(*report.migration, json);
 }
 
-}  // namespace
-
-void write_plan_report(const PlanReport& report, const TextSink& sink) {
-  JsonWriter json(without_markup(sink));
-  json.begin_object()
-      .member("format", "shardwright.embedding.report/1")
-      .member("version", library_version())
-      .new_line();
+void write_report(const PlanReport& report, JsonWriter& json) {
   write_problem(report, json);
   write_search(report.search, json);
   write_reservation(report.reservation, json);
@@ -289,6 +257,36 @@ void write_plan_report(const PlanReport& report, const TextSink& sink) {
   write_outcome(report, json);
   write_ranks(report.ranks, report.problem.counts_ssd, json);
   write_tables(report, json);
+}
+
+void begin(const char* question, JsonWriter& json) {
+  json.begin_object()
+      .member("format", "shardwright.embedding.report/1")
+      .member("version", library_version())
+      .member("question", question)
+      .new_line();
+}
+
+}  // namespace
+
+void write_plan_report(const PlanReport& report, const ExplainedTables& explained,
+                       const PlanChange* change, const TextSink& sink) {
+  JsonWriter json(without_markup(sink));
+  begin("plan", json);
+  write_report(report, json);
+  write_explained_tables(explained, json);
+  if (change != nullptr) write_change(*change, json);
+  json.end_object().finish();
+}
+
+void write_plan_report(const PlanReport& report, const Explanation& explanation,
+                       const TextSink& sink) {
+  JsonWriter json(without_markup(sink));
+  begin("explain", json);
+  write_report(report, json);
+  write_explained_tables(explanation, json);
+  if (explanation.infeasibility)
+    write_infeasibility(*explanation.problem, *explanation.infeasibility, json);
   json.end_object().finish();
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/report/html/aten_plan_report_json.h"
+#include "runtime/report/html/data/operators/aten_plan_report_json.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "core/redistribution/placement/move.h"
 #include "core/version.h"
 #include "runtime/io/json/json_writer.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/markup.h"
 #include "runtime/report/operators/aten/aten_words.h"
 #include "runtime/report/text/format.h"
 

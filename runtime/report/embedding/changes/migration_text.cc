@@ -1,4 +1,4 @@
-#include "runtime/report/embedding/questions/migration_text.h"
+#include "runtime/report/embedding/changes/migration_text.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/units.h"
-#include "runtime/report/embedding/questions/moves_text.h"
+#include "runtime/report/embedding/changes/moves_text.h"
 #include "runtime/report/text/format.h"
 
 namespace shardwright {

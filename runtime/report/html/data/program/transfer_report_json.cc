@@ -1,4 +1,4 @@
-#include "runtime/report/html/transfer_report_json.h"
+#include "runtime/report/html/data/program/transfer_report_json.h"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,7 @@
 #include "core/version.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/program/transfer/transfer_json.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/markup.h"
 
 namespace shardwright {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/report/html/redistribution_report_json.h"
+#include "runtime/report/html/data/program/redistribution_report_json.h"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +8,7 @@
 #include "core/redistribution/placement/placement_notation.h"
 #include "core/version.h"
 #include "runtime/io/json/json_writer.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/markup.h"
 
 namespace shardwright {
 namespace {

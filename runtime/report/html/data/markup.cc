@@ -1,4 +1,4 @@
-#include "runtime/report/html/markup.h"
+#include "runtime/report/html/data/markup.h"
 
 namespace shardwright {
 

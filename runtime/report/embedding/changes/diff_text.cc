@@ -1,11 +1,11 @@
-#include "runtime/report/embedding/questions/diff_text.h"
+#include "runtime/report/embedding/changes/diff_text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/text/printable.h"
-#include "runtime/report/embedding/questions/moves_text.h"
+#include "runtime/report/embedding/changes/moves_text.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/report/embedding/questions/moves_text.h"
+#include "runtime/report/embedding/changes/moves_text.h"
 
 #include <algorithm>
 #include <string_view>
