@@ -12,15 +12,14 @@ namespace {
 constexpr std::size_t kLongest = 64;
 
 // What other tools call things, and what this one does.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kOtherNames{{
-    {"float32", "FP32"},
-    {"float", "FP32"},
-    {"float16", "FP16"},
-    {"half", "FP16"},
-    {"bfloat16", "BF16"},
-    {"qint8", "INT8"},
-    {"gpu", "cuda"},
-    {"rowwise_adagrad", "RowWiseAdagrad"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kOtherNames{{
+    {"float32", "FP32"},   {"float", "FP32"},    {"float16", "FP16"},
+    {"half", "FP16"},      {"bfloat16", "BF16"}, {"qint8", "INT8"},
+    {"fp32", "float32"},   {"fp16", "float16"},  {"bf16", "bfloat16"},
+    {"fp64", "float64"},   {"float", "float32"}, {"half", "float16"},
+    {"double", "float64"}, {"long", "int64"},    {"int", "int32"},
+    {"dense", "linear"},   {"mean", "avg"},      {"fwd", "forward"},
+    {"bwd", "backward"},   {"gpu", "cuda"},      {"rowwise_adagrad", "RowWiseAdagrad"},
 }};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -73,13 +72,16 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
   const std::string_view near = nearest_name(name, known);
   if (!near.empty()) return "; did you mean \"" + std::string(near) + "\"?";
+  // All of a vocabulary, but not all tables of a model.
+  constexpr std::size_t kVocabulary = 128;
   constexpr std::size_t kShown = 12;
+  const std::size_t shown = known.size() <= kVocabulary ? known.size() : kShown;
   std::string text = "; known: ";
-  for (std::size_t i = 0; i < known.size() && i < kShown; ++i) {
+  for (std::size_t i = 0; i < shown; ++i) {
     if (i > 0) text += ", ";
-    text += known[i];
+    text += known[i].empty() ? "\"\"" : std::string(known[i]);
   }
-  if (known.size() > kShown) text += ", …";
+  if (known.size() > shown) text += ", … (" + std::to_string(known.size()) + " in all)";
   return text;
 }
 

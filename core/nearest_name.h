@@ -18,7 +18,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // empty name if none qualifies.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
-// Returns "; did you mean \"x\"?", or "; known: a, b, …" (at most twelve) if no name is near.
+// Returns "; did you mean \"x\"?", or "; known: a, b, c" if no name is near: all names, or twelve
+// if there are more than 128.
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace shardwright

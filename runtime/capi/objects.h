@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/search_space.h"
 #include "runtime/capi/answer_texts.h"
 #include "runtime/capi/handle_table.h"
@@ -26,12 +27,14 @@ struct PlannedResult {
   // The options of the result's search space, then the plan's other options. Null if nothing was
   // enumerated.
   std::shared_ptr<const embedding::SearchSpace> space;
-  std::vector<std::uint32_t> options;  // of the plan, by position: numbers in `space`
-  std::uint64_t num_shards = 0;        // of the plan
+  std::vector<std::uint32_t> options;       // of the plan, by position: numbers in `space`
+  std::uint64_t num_shards = 0;             // of the plan
+  std::shared_ptr<const PlanDocument> old;  // that a replan began with, else null
 };
 
 // Numbers the options of the result's plan. O(options of the plan).
-std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result);
+std::shared_ptr<const PlannedResult> number_options(
+    EmbeddingPlanResult result, std::shared_ptr<const PlanDocument> old = nullptr);
 
 template <class Handle>
 struct ObjectOf;

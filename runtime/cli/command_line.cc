@@ -14,6 +14,7 @@
 #include "core/text/printable.h"
 #include "core/version.h"
 #include "runtime/cli/embedding/commands.h"
+#include "runtime/cli/files/files_commands.h"
 #include "runtime/cli/operators/operators_commands.h"
 #include "runtime/cli/options/arguments.h"
 #include "runtime/cli/options/exit_code.h"
@@ -98,11 +99,19 @@ std::string subcommand_message(const Understood& understood) {
   return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
 }
 
+// Where to look if an argument is missing or nobody expects it.
+std::string help_hint(const Understood& understood, const CLI::ParseError& error) {
+  const bool about_arguments =
+      error.get_name() == "RequiredError" || error.get_name() == "ExtrasError";
+  return about_arguments ? "; see " + understood.line + " --help" : "";
+}
+
 // CLI11's message, with the nearest known command or option.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
-  return unknown_option_message(understood).value_or(error.what());
+  return unknown_option_message(understood)
+      .value_or(std::string(error.what()) + help_hint(understood, error));
 }
 
 // Of the processes that a launcher started, the first one alone runs any other command.
@@ -127,6 +136,8 @@ int run(std::span<char*> arguments) {
   add_enumerate_command(app, chosen);
   add_operators_command(app, chosen);
   add_program_command(app, chosen);
+  add_init_command(app, chosen);
+  add_schema_command(app, chosen);
   add_documentation_commands(app, chosen);
   add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {

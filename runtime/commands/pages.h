@@ -1,15 +1,25 @@
 // The HTML pages of answers, if the library is built with them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/problem/problem.h"
+#include "core/program/program.h"
 #include "core/status.h"
+#include "runtime/embedding/explain/explain.h"
+#include "runtime/embedding/identity/problem_diff.h"
 #include "runtime/embedding/planner.h"
+#include "runtime/embedding/sweep/sweep.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
+#include "runtime/operators/sweep_aten.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
 
@@ -20,14 +30,35 @@ using Page = std::function<Status(const TextSink&)>;
 // Returns true if the library is built with HTML pages. Otherwise every page is empty.
 bool has_pages();
 
-Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s);
+// Also explains every table: see explain_tables() for the cost. `old` is the plan that a replan
+// began with, or null.
+Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s,
+             std::shared_ptr<const PlanDocument> old);
+// Two plans, before and after, or two problems.
+Page page_of(std::shared_ptr<const PlanDocument> from, std::shared_ptr<const PlanDocument> to);
+Page page_of(std::shared_ptr<const ProblemDiff> diff);
+Page page_of(std::shared_ptr<const Explanation> explanation);
+Page page_of(std::shared_ptr<const embedding::ProblemSpec> problem,
+             std::shared_ptr<const Sweep> sweep);
 Page page_of(std::shared_ptr<const RedistributionCase> request,
              std::shared_ptr<const RedistributionOptions> options,
              std::shared_ptr<const std::vector<PlannedRedistribution>> paths);
 Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
              std::shared_ptr<const TransferAnswer> answer);
+// The programs of every rank, or single tensors that get another placement. `name` is the entry's
+// name and `note` a sentence on it; `text` is what readers see without scripts.
+struct NamedPrograms {
+  std::string name, note;
+  std::vector<std::pair<program::Rank, program::Program>> ranks;
+  std::optional<std::int64_t> batch_size;
+};
+Page page_of(std::vector<NamedPrograms> programs, bool of_tensors,
+             std::function<std::string()> text);
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenPlanResult> result);
+Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
+             std::shared_ptr<const PlanAtenOptions> options,
+             std::shared_ptr<const AtenSweep> sweep);
 
 }  // namespace shardwright::commands

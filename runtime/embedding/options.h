@@ -35,6 +35,9 @@ struct PlanProgress {
   std::optional<std::uint64_t> work_limit;  // of best mode's part
   std::uint64_t work_steps = 0;
   double elapsed_s = 0;
+  std::optional<double> time_limit_s;
+  bool is_best_search = false;   // best mode's own search, which follows the proposals
+  bool rating_is_bytes = false;  // of the storage model
 };
 
 struct PlanOptions {

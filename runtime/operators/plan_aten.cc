@@ -48,7 +48,7 @@ Result<Priced> price(const PlanAtenOptions& options) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(transitions.collectives,
                                make_collectives(options.collectives, options.mesh, options.device));
   return Priced{{options.mesh, *device, options.memory_limit, options.optimizer_states,
-                 options.blocks, options.constraints},
+                 options.backend, options.blocks, options.constraints},
                 std::make_unique<TransitionModel>(std::move(transitions))};
 }
 

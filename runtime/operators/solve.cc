@@ -30,7 +30,10 @@ std::string shortage_text(const operators::MemoryShortage& shortage) {
   return "the memory limit is " + std::to_string(shortage.limit_bytes) + " bytes, but " +
          (shortage.minimum_is_exact ? "the least that any choice needs is "
                                     : "every choice needs at least ") +
-         std::to_string(shortage.minimum_bytes);
+         std::to_string(shortage.minimum_bytes) +
+         (shortage.enough_bytes && !shortage.minimum_is_exact
+              ? ", and " + std::to_string(*shortage.enough_bytes) + " are enough"
+              : "");
 }
 
 Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,

@@ -75,6 +75,7 @@ RankReshard summary_of(const ReshardCase& request, const RankProgram& result) {
   RankReshard summary;
   summary.rank = result.rank;
   summary.counters = result.counters;
+  summary.program = result.program;
   const Program& program = result.program;
   for (OpId id = program.block(BlockId(0)).first; id.valid(); id = program.next(id)) {
     const Operation& op = program.op(id);

@@ -32,6 +32,7 @@ struct RankReshard {
   std::vector<std::pair<std::string, std::optional<program::Shape>>> inserted;
   program::Shape result;  // of the tensor that the consumer reads
   program::ReshardCounters counters;
+  program::Program program;  // of the tensor, its consumer and the operators between them
 };
 
 struct TensorReshard {

@@ -41,6 +41,7 @@ Result<ReshardResult> reshard_program(const Program& program, const ReshardOptio
   result.requests = requests.requests.size();
   result.plans = store.size();
   result.items_scanned = requests.items_scanned;
+  result.batch_size = options.batch_size;
   for (auto& rank : results) {
     if (!rank) return stopped;
     if (!rank->ok()) return rank->error();

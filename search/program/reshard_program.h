@@ -42,9 +42,10 @@ struct RankProgram {
 
 struct ReshardResult {
   std::vector<RankProgram> ranks;
-  std::uint64_t requests = 0;       // inputs that must be resharded
-  std::uint64_t plans = 0;          // distinct plans
-  std::uint64_t items_scanned = 0;  // by the walk that all ranks share
+  std::uint64_t requests = 0;              // inputs that must be resharded
+  std::uint64_t plans = 0;                 // distinct plans
+  std::uint64_t items_scanned = 0;         // by the walk that all ranks share
+  std::optional<std::int64_t> batch_size;  // that was asked for
 };
 
 // One pass over the program finds the requests and numbers the process groups. Plans are

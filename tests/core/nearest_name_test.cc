@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/nearest_name.h"
 
@@ -27,6 +29,16 @@ TEST_CASE("nearest name: finds what was meant and nothing far away") {
   CHECK(nearest_name("xyzzy", kNames).empty());
   CHECK(suggestion("rowwise", kNames) == "; did you mean \"row_wise\"?");
   CHECK(suggestion("xyzzy", kNames) == "; known: table_wise, row_wise, column_wise, data");
+}
+
+TEST_CASE("nearest name: a vocabulary is listed whole, the names of a large model are not") {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 129; ++i)
+    texts.push_back("t" + std::to_string(i));
+  std::vector<std::string_view> names(texts.begin(), texts.end());
+  CHECK(suggestion("xyzzy", names).ends_with(", t10, t11, … (129 in all)"));
+  names.pop_back();
+  CHECK(suggestion("xyzzy", names).ends_with(", t126, t127"));
 }
 
 TEST_CASE("nearest name: knows what other tools call a name, where this one is known") {

@@ -98,7 +98,7 @@ TEST_CASE("completion: bash offers subcommands, options, choices and files") {
   CHECK(offered(run, {"shardwright", "plan", "--mode", "=", "co"}) == Words{"compat"});
   CHECK(offered(run, {"shardwright", "plan", "--mode", "="}) == Words{"best", "compat"});
   CHECK(offered(run, {"shardwright", "operators", "paths", "--cost", "s"}) == Words{"sum"});
-  CHECK(offered(run, {"shardwright", "completion", ""}) == Words{"bash", "zsh"});
+  CHECK(offered(run, {"shardwright", "completion", ""}) == Words{"bash", "fish", "zsh"});
   CHECK(offered(run, {"shardwright", "plan", "prob"}) == Words{"problem one.json"});
   CHECK(offered(run, {"shardwright", "verify", "-o", "prob"}) == Words{"problem one.json"});
   CHECK(offered(run, {"shardwright", "plan", "--threads", ""}).empty());
@@ -148,6 +148,48 @@ TEST_CASE("completion: the zsh script parses, and names every command") {
   REQUIRE(run("completion zsh").out == script.out);
   CHECK(std::system(("zsh -n " + run.path("out") + " 2>" + run.path("errors")).c_str()) == 0);
   CHECK(*read_file(run.path("errors")) == "");
+}
+
+TEST_CASE(
+    "completion: the fish script names every command and option, and fish completes with it") {
+  const Command run;
+  const CommandOutcome script = run("completion fish");
+  REQUIRE(script.status == 0);
+  for (const std::string& command : commands(run)) {
+    const std::string begin = "complete -c shardwright -n '__shardwright_is shardwright" + command;
+    Words named;
+    std::istringstream lines(script.out);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t at = line.find(" -l ");
+      if (!line.starts_with(begin + "' ") || at == std::string::npos) continue;
+      named.insert("--" + line.substr(at + 4, line.find(' ', at + 4) - at - 4));
+    }
+    CAPTURE(command);
+    CHECK(named == long_options(run(command + " --help").out));
+  }
+  if (!has_program("fish")) return;
+  REQUIRE(run("completion fish").out == script.out);
+  std::system(("touch " + run.path("problem.json")).c_str());
+  const auto offers = [&](const std::string& line) {
+    const std::string fish = "cd " + run.folder().string() + "; HOME=" + run.folder().string() +
+                             " fish --no-config -c 'source out; complete -C \"" + line +
+                             "\"' >offered 2>errors";
+    CHECK(std::system(fish.c_str()) == 0);
+    CHECK(*read_file(run.path("errors")) == "");
+    Words found;
+    std::istringstream words(*read_file(run.path("offered")));
+    for (std::string word; std::getline(words, word);)
+      found.insert(word.substr(0, word.find('\t')));
+    return found;
+  };
+  CHECK(offers("shardwright repl") == Words{"replan"});
+  CHECK(offers("shardwright operators so") == Words{"solve"});
+  CHECK(offers("shardwright plan x.json --reu") == Words{"--reuse"});
+  CHECK(offers("shardwright plan --mode ") == Words{"best", "compat"});
+  CHECK(offers("shardwright completion ") == Words{"bash", "fish", "zsh"});
+  CHECK(offers("shardwright plan prob") == Words{"problem.json"});
+  CHECK(offers("shardwright verify -o prob") == Words{"problem.json"});
+  CHECK(offers("shardwright plan --threads ").empty());
 }
 
 TEST_CASE("completion: another shell is refused") {

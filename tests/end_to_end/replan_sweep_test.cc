@@ -112,6 +112,37 @@ TEST_CASE("replan: half the ranks, another batch, a report for people") {
   CHECK(contains(text.out, "before: none"));
 }
 
+TEST_CASE("replan: says what keeping everything costs, what moving gains, and how to move less") {
+  const Command run;
+  const std::string plan = run.path("plan.json");
+  const std::string next = run.path("next.json");
+  REQUIRE(run("plan " + kMixed + " --mode compat -o " + plan).status == 0);
+  const CommandOutcome moved = run("replan " + kMixed + " " + plan + kLimit + "-o " + next);
+  REQUIRE(moved.status == 0);
+  const json migration = read_json(next)["migration"];
+  REQUIRE(migration["moved_bytes"] > 0);
+  CHECK(contains(moved.err, "; moves "));
+  CHECK(contains(moved.err, " to save "));
+  constexpr std::string_view kFlag = "--migration-weight says so; with ";
+  const std::size_t at = moved.err.find(kFlag);
+  REQUIRE(at != std::string::npos);
+  const CommandOutcome text = run("replan " + kMixed + " " + plan + kLimit, "COLUMNS=1000 ");
+  CHECK(contains(text.out, "keeping everything rates "));
+  CHECK(contains(text.out, " saves "));
+  CHECK(contains(text.out, kFlag));
+  // The weight that is named moves less.
+  const std::string weight = moved.err.substr(
+      at + kFlag.size(), moved.err.find(' ', at + kFlag.size()) - at - kFlag.size());
+  const CommandOutcome less =
+      run("replan " + kMixed + " " + plan + kLimit + "--json --migration-weight " + weight);
+  REQUIRE_MESSAGE(less.status == 0, less.err);
+  CHECK(json::parse(less.out)["migration"]["moved_bytes"] < migration["moved_bytes"]);
+  // Where nothing moves, nothing is said of moving.
+  const CommandOutcome again = run("replan " + kMixed + " " + next + kLimit + "-o " + plan);
+  CHECK(contains(again.err, "nothing moves"));
+  CHECK_FALSE(contains(again.err, "--migration-weight"));
+}
+
 TEST_CASE("replan: a large weight keeps the old plan if it fits") {
   const Command run;
   const std::string plan = run.path("plan.json");

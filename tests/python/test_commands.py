@@ -5,6 +5,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 import shardwright
@@ -26,6 +27,60 @@ class InFolder(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+
+
+class PlansInUse(InFolder):
+    """`reuse` and `resume`, as the command has them."""
+
+    def test_a_plan_that_still_holds_is_the_answer(self):
+        first = shardwright.plan(SMALL, work_limit=100_000)
+        path = self.folder / "plan.json"
+        first.save(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for plan in (first, path, first.to_json(), first.to_dict()):
+                kept = shardwright.plan(SMALL, reuse=plan, work_limit=100_000)
+                self.assertTrue(kept.to_dict()["reused"])
+                self.assertEqual(kept.rating, first.rating)
+
+    def test_a_plan_that_does_not_hold_is_said_and_planned_again(self):
+        other = shardwright.plan(SMALL, batch_size=64, work_limit=100_000)
+        with self.assertWarnsRegex(UserWarning, "the plan is not reused: .*batch_size"):
+            planned = shardwright.plan(SMALL, reuse=other, work_limit=100_000)
+        self.assertNotIn("reused", planned.to_dict())
+        compat = shardwright.plan(SMALL, mode="compat")
+        with self.assertWarnsRegex(UserWarning, "it was made in compat mode"):
+            self.assertEqual(shardwright.plan(SMALL, reuse=compat, work_limit=100_000).mode, "best")
+        with self.assertRaises(shardwright.InvalidInputError):
+            shardwright.plan(SMALL, reuse={"tables": []})
+
+    def test_a_search_goes_on_from_a_plan(self):
+        first = shardwright.plan(SAMPLE, ranks=16, work_limit=1)
+        resumed = shardwright.plan(SAMPLE, ranks=16, resume=first, work_limit=1)
+        self.assertLessEqual(resumed.rating, first.rating)
+        with self.assertRaisesRegex(shardwright.InvalidInputError, "problem_hash"):
+            shardwright.plan(SAMPLE, ranks=8, resume=first)
+        with self.assertRaises(shardwright.UnsupportedError):
+            shardwright.plan(SAMPLE, ranks=16, resume=first, mode="compat")
+
+
+class Tables(InFolder):
+    """Tables as CSV."""
+
+    CSV = "name,num_embeddings,embedding_dim\na,1000,16\nb,500,8\n"
+
+    def test_csv_is_a_text_of_several_lines_or_a_file(self):
+        path = self.folder / "tables.csv"
+        path.write_text(self.CSV, encoding="utf-8")
+        for problem in (self.CSV, path, str(path), shardwright.Problem(self.CSV, ranks=2)):
+            machine = {} if isinstance(problem, shardwright.Problem) else {"ranks": 2}
+            result = shardwright.plan(problem, work_limit=100_000, **machine)
+            self.assertEqual(sorted(table.table for table in result.tables), ["a", "b"])
+            self.assertTrue(shardwright.verify(problem, result, **machine))
+
+    def test_errors_name_line_and_column(self):
+        with self.assertRaisesRegex(shardwright.InvalidInputError, r"line 2, column 2 \(num_embeddings\)"):
+            shardwright.plan(self.CSV.replace("1000", "many"), ranks=2)
 
 
 class Questions(InFolder):
@@ -89,6 +144,23 @@ class Questions(InFolder):
         self.assertFalse(explained.feasible)
         self.assertEqual(explained.outcome, "nothing fits")
         self.assertIn("HBM", explained.reason)
+
+    def test_every_question_has_a_page(self):
+        other = shardwright.plan(SAMPLE, ranks=16, mode="compat")
+        moved = shardwright.replan(SAMPLE, other, ranks=16, work_limit=100000)
+        for answer, words in (
+                (shardwright.explain(SAMPLE, other, ranks=16, mode="compat"), "Sharding plan"),
+                (shardwright.sweep(SAMPLE, ranks=[8, 16], work_limit=1000), "Sweep"),
+                (shardwright.diff(other, self.result), "Before and after"),
+                (moved, "Sharding plan"),
+                (operators.sweep(DATA / "traced_mlp.json", 4), "Meshes for a model"),
+                (program.reshard(DATA / "reshard.json"), "Communication"),
+                (program.apply(DATA / "program.json", full=True), "Communication")):
+            answer.report(self.folder / "page.html")
+            page = (self.folder / "page.html").read_text(encoding="utf-8")
+            self.assertIn(f"<title>{words}</title>", page)
+        moved.report(self.folder / "page.html")
+        self.assertIn('"change":', (self.folder / "page.html").read_text(encoding="utf-8"))
 
     def test_sweep_plans_every_machine(self):
         swept = shardwright.sweep(SAMPLE, ranks=[8, 16], hbm=["1GiB", "80GiB"], work_limit=1000)

@@ -28,6 +28,15 @@ class Wheel(unittest.TestCase):
         import importlib.metadata
         self.assertEqual(importlib.metadata.version("shardwright"), shardwright.version())
 
+    def test_a_data_frame_of_tables_is_a_problem(self):
+        frame = pandas.DataFrame({"name": ["a", "b"], "num_embeddings": [1000, 500], "embedding_dim": [16, 8],
+                                  "pooling_factor": [20, None], "weighted": [True, False]})
+        result = shardwright.plan(frame, ranks=2, work_limit=100_000)
+        self.assertEqual(sorted(table.table for table in result.tables), ["a", "b"])
+        self.assertTrue(shardwright.verify(frame, result, ranks=2))
+        with self.assertRaisesRegex(shardwright.InvalidInputError, 'unknown key "rows"'):
+            shardwright.plan(frame.rename(columns={"num_embeddings": "rows"}), ranks=2)
+
     def test_users_are_checked_by_mypy(self):
         program = ("import shardwright\n"
                    "result = shardwright.plan({'tables': []})\n"

@@ -4,13 +4,15 @@ import json
 import tempfile
 import unittest
 import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import torch
 from torch import nn
 
 import shardwright
-from shardwright.torch import UnmeasuredOperatorWarning, measure_operators, plan, trace
+from shardwright.torch import UnmeasuredOperatorWarning, measure, measure_operators, plan, trace
 from tracing.models import ids
 
 MESH = (2, 2)
@@ -28,6 +30,11 @@ class Model(nn.Module):
     def forward(self, tokens):
         return nn.functional.cross_entropy(self.head(self.norm(self.table(tokens))).flatten(0, 1),
                                            tokens.flatten())
+
+
+def example():
+    """What the command line measures."""
+    return Model(), (torch.zeros(8, 4, dtype=torch.int64),)
 
 
 def traced():
@@ -106,6 +113,32 @@ class Measuring(unittest.TestCase):
         other = plan(trace(nn.Linear(8, 4), (torch.randn(12, 8),)), MESH)
         with self.assertRaisesRegex(shardwright.InvalidInputError, "no node"):
             measure_operators(graph, MESH, plan=other)
+
+    def test_the_command_line_measures_what_the_function_does_and_keeps_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "times.json"
+            call = ["test_measuring:example", "--mesh", "2x2", "-o", str(path), "--warmup", "0",
+                    "--runs", "1", "--device", "cpu"]
+            with redirect_stdout(StringIO()) as out:
+                self.assertEqual(measure.main(call), 0)
+            rows = json.loads(path.read_text(encoding="utf-8"))["operator_times"]
+            self.assertEqual(keys(rows), keys(measure_operators(traced(), MESH, warmup=0, runs=1)))
+            self.assertIn(str(len(rows)), out.getvalue())
+            with redirect_stdout(StringIO()):
+                self.assertEqual(measure.main(call), 0)
+            self.assertEqual(json.loads(path.read_text(encoding="utf-8"))["operator_times"], rows)
+
+    def test_the_command_line_says_what_is_wrong(self):
+        for wrong, what in ((["nowhere:example", "--mesh", "2"], "nowhere"),
+                            (["test_measuring:nothing", "--mesh", "2"], "nothing"),
+                            (["test_measuring", "--mesh", "2"], "MODULE:FUNCTION"),
+                            (["test_measuring:traced", "--mesh", "2"], "must return a model"),
+                            (["test_measuring:example", "--mesh", "2y2"], "2y2"),
+                            (["test_measuring:example", "--mesh", "2", "--plan", "none.json"],
+                             "none.json")):
+            with self.subTest(wrong=wrong), redirect_stderr(StringIO()) as error:
+                self.assertEqual(measure.main([*wrong, "-o", "/dev/null"]), 2)
+                self.assertIn(what, error.getvalue())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Plans of traced models from Python. Needs no torch: the graph is a file."""
 
 import json
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -52,14 +53,18 @@ class Plans(unittest.TestCase):
 
     def test_models_of_collectives_and_blocks_are_passed_on(self):
         for options in ({"collectives": {"model": "dtensor"}}, {"redistribution": "autoparallel"},
-                        {"blocks": "equal"}, {"device": "a100"}, {"optimizer_states": 0}):
+                        {"blocks": "equal"}, {"device": "a100"}, {"optimizer_states": 0},
+                        {"backend": "gloo"}):
             self.assertEqual(shardwright.torch.plan(GRAPH, (2, 2), **options).status, "optimal")
 
 
 class Errors(unittest.TestCase):
     def test_too_little_memory_says_how_much_would_do(self):
-        with self.assertRaisesRegex(shardwright.InfeasibleError, "needs"):
+        with self.assertRaisesRegex(shardwright.InfeasibleError, "needs") as caught:
             shardwright.torch.plan(GRAPH, (4, 2), memory=1000)
+        enough = int(re.findall(r"\d+", str(caught.exception))[-1])
+        self.assertGreater(enough, 1000)
+        self.assertLessEqual(shardwright.torch.plan(GRAPH, (4, 2), memory=enough).peak_bytes, enough)
 
     def test_wrong_input_names_the_place(self):
         with self.assertRaises(shardwright.InvalidInputError) as caught:
@@ -68,6 +73,8 @@ class Errors(unittest.TestCase):
         with self.assertRaises(shardwright.InvalidInputError) as caught:
             shardwright.torch.plan(GRAPH, (2,), device="abacus")
         self.assertEqual(caught.exception.place, "/device")
+        with self.assertRaisesRegex(shardwright.InvalidInputError, "backend"):
+            shardwright.torch.plan(GRAPH, (2,), backend="mpi")
         with self.assertRaises(TypeError):
             shardwright.torch.plan(7, (2,))
         with self.assertRaises(ValueError):

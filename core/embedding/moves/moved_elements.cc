@@ -1,21 +1,25 @@
 #include "core/embedding/moves/moved_elements.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardwright::embedding {
 namespace {
 
-std::int64_t shared_length(std::int64_t a, std::int64_t a_length, std::int64_t b,
-                           std::int64_t b_length) {
-  return std::max<std::int64_t>(std::min(a + a_length, b + b_length) - std::max(a, b), 0);
-}
-
-std::int64_t shared_area(const TensorPart& a, const TensorPart& b) {
-  return shared_length(a.row, a.rows, b.row, b.rows) *
-         shared_length(a.column, a.columns, b.column, b.columns);
+// The begin and the length of what two intervals have in common.
+std::pair<std::int64_t, std::int64_t> shared_interval(std::int64_t a, std::int64_t a_length,
+                                                      std::int64_t b, std::int64_t b_length) {
+  const std::int64_t begin = std::max(a, b);
+  return {begin, std::max<std::int64_t>(std::min(a + a_length, b + b_length) - begin, 0)};
 }
 
 }  // namespace
+
+TensorPart shared_part(const TensorPart& a, const TensorPart& b) {
+  const auto [row, rows] = shared_interval(a.row, a.rows, b.row, b.rows);
+  const auto [column, columns] = shared_interval(a.column, a.columns, b.column, b.columns);
+  return {row, column, rows, columns};
+}
 
 std::vector<TensorPart> parts_of(const ShardLayout& layout) {
   std::vector<TensorPart> parts;
@@ -39,12 +43,12 @@ HeldParts::HeldParts(const PlacedLayout& placed) {
 }
 
 std::int64_t HeldParts::missing(const TensorPart& part, std::int64_t rank) const {
-  const std::int64_t area = part.rows * part.columns;
+  const std::int64_t area = part.area();
   std::int64_t there = 0;
   auto held = std::lower_bound(held_.begin(), held_.end(), rank,
                                [](const Held& a, std::int64_t b) { return a.rank < b; });
   for (; held != held_.end() && held->rank == rank; ++held)
-    there += shared_area(part, held->part);
+    there += shared_part(part, held->part).area();
   return area - std::min(area, there);
 }
 

@@ -19,7 +19,13 @@ struct PlacedLayout {
 // The rows and columns of a shard.
 struct TensorPart {
   std::int64_t row = 0, column = 0, rows = 0, columns = 0;
+
+  std::int64_t area() const { return rows * columns; }
+  friend bool operator==(const TensorPart&, const TensorPart&) = default;
 };
+
+// What two parts have in common; without rows or columns if that is nothing.
+TensorPart shared_part(const TensorPart& a, const TensorPart& b);
 
 // Shard by shard.
 std::vector<TensorPart> parts_of(const ShardLayout& layout);

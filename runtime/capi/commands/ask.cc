@@ -33,7 +33,7 @@ struct Command {
   Result<Answer> (*ask)(Request&, const Watch&);
 };
 
-constexpr std::array<Command, 18> kCommands{{
+constexpr std::array<Command, 20> kCommands{{
     {"plan", &ask<commands::PlanRequest>},
     {"replan", &ask<commands::ReplanRequest>},
     {"sweep", &ask<commands::SweepRequest>},
@@ -41,6 +41,8 @@ constexpr std::array<Command, 18> kCommands{{
     {"explain", &ask<commands::ExplainRequest>},
     {"diff", &ask<commands::DiffRequest>},
     {"enumerate", &ask<commands::EnumerateRequest>},
+    {"init", &ask<commands::InitRequest>},
+    {"schema", &ask<commands::SchemaRequest>},
     {"operators solve", &ask<commands::SolveRequest>},
     {"operators autoshard", &ask<commands::AutoshardRequest>},
     {"operators paths", &ask<commands::PathsRequest>},
@@ -67,6 +69,7 @@ const Command& command_of(const char* name) {
 
 // A place as the command names it, such as "--mesh", as a place in the request.
 std::string place_in_request(const std::string& where) {
+  if (where == "KIND") return "/kind";
   if (!where.starts_with("--")) return where;
   std::string place = "/" + where.substr(2);
   std::replace(place.begin(), place.end(), '-', '_');

@@ -60,8 +60,8 @@ void read_options(Request& json, PlanOptions& out) {
   json.choice("mode", kPlanModeNames, mode)
       .count("threads", out.threads, 0, kMostThreads)
       .measure("time_limit", out.time_limit_s)
-      .count("work_limit", out.work_limit, 0, kMostSteps)
-      .count("seed", out.seed, 0, kMostSteps)
+      .natural("work_limit", out.work_limit)
+      .natural("seed", out.seed)
       .count("lanes", out.lanes, embedding::kLeastLanes, embedding::kMostLanes);
   if (mode) out.mode = static_cast<PlanMode>(*mode);
 }

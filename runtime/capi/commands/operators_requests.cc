@@ -14,8 +14,8 @@ constexpr std::array<std::string_view, 2> kBlocks{"free", "equal"};
 void read_limits(Request& json, OperatorsOptions& out) {
   json.count("threads", out.threads, 0, kMostThreads)
       .measure("time_limit", out.time_limit_s)
-      .count("work_limit", out.work_limit, 0, kMostSteps)
-      .count("seed", out.seed, 0, kMostSteps);
+      .natural("work_limit", out.work_limit)
+      .natural("seed", out.seed);
 }
 
 void read_overrides(Request& json, commands::AtenOverrides& out) {

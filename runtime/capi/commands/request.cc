@@ -89,7 +89,9 @@ Status Request::read_document(std::string_view key, JsonValue value, Input& out)
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text == "-")
     return value.error("must be an object, the text of one, or the path of a file");
-  const bool is_text = text[begin] == '{' || text[begin] == '[';
+  // CSV has several lines, and no path has.
+  const bool is_text =
+      text[begin] == '{' || text[begin] == '[' || text.find('\n', begin) != std::string_view::npos;
   out = is_text ? Input::text(std::string(text), value.pointer()) : Input::file(std::string(text));
   return {};
 }

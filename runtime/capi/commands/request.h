@@ -36,6 +36,11 @@ class Request {
   template <class Integer>
   Request& count(std::string_view key, std::optional<Integer>& out, std::int64_t least,
                  std::int64_t most);
+  // A whole number from 0 to 2^64 - 1.
+  template <class Natural>
+  Request& natural(std::string_view key, Natural& out) {
+    return member(key, [&](JsonValue value) { return read_value(value, out); });
+  }
   // One whole number or a list of them.
   Request& counts(std::string_view key, std::vector<std::int64_t>& out);
   // Bytes, or a size such as "80GiB".

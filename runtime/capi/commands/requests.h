@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "core/status.h"
 #include "runtime/capi/commands/request.h"
 #include "runtime/commands/embedding/embedding_commands.h"
+#include "runtime/commands/files/files_commands.h"
 #include "runtime/commands/operators/operators_commands.h"
 #include "runtime/commands/program/program_commands.h"
 
@@ -23,6 +23,9 @@ Status read(Request& json, commands::SweepRequest& request);
 Status read(Request& json, commands::DiffRequest& request);
 Status read(Request& json, commands::EnumerateRequest& request);
 
+Status read(Request& json, commands::SchemaRequest& request);
+Status read(Request& json, commands::InitRequest& request);
+
 Status read(Request& json, commands::BuildRequest& request);
 Status read(Request& json, commands::SolveRequest& request);
 Status read(Request& json, commands::StrategiesRequest& request);
@@ -38,6 +41,5 @@ Status read(Request& json, commands::TransferRequest& request);
 
 // What embedding and operators share.
 inline constexpr std::int64_t kMostThreads = 4096;
-inline constexpr std::int64_t kMostSteps = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace shardwright::capi

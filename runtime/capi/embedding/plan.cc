@@ -11,6 +11,7 @@
 #include "runtime/capi/call_watch.h"
 #include "runtime/capi/objects.h"
 #include "runtime/capi/shardwright.h"
+#include "runtime/embedding/checkpoint/resume.h"
 #include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/reuse.h"
@@ -175,6 +176,22 @@ shardwright_status shardwright_plan(const shardwright_problem* problem,
   });
 }
 
+shardwright_status shardwright_resume(const shardwright_problem* problem,
+                                      const shardwright_search_space* space, const char* checkpoint,
+                                      size_t checkpoint_size,
+                                      const shardwright_plan_options* options,
+                                      shardwright_result** result) {
+  return guarded([&] {
+    HandleOutput out(result, "result");
+    const Inputs inputs(problem, space);
+    const CallerOptions given(options);
+    const PlanDocument read =
+        take(read_plan(given_text(checkpoint, checkpoint_size, "checkpoint")));
+    out.set(number_options(
+        take(resume_embedding(inputs.problem, read, given.options(), inputs.space))));
+  });
+}
+
 shardwright_status shardwright_replan(const shardwright_problem* problem,
                                       const shardwright_search_space* space, const char* old_plan,
                                       size_t old_plan_size, double migration_weight,
@@ -187,12 +204,13 @@ shardwright_status shardwright_replan(const shardwright_problem* problem,
     if (!(migration_weight >= 0) || !std::isfinite(migration_weight)) {
       fail(SHARDWRIGHT_INVALID_ARGUMENT, "must be a finite number, 0 or above", "migration_weight");
     }
-    const PlanDocument old = take(read_plan(given_text(old_plan, old_plan_size, "old_plan")));
-    if (!old.plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
+    const auto old = std::make_shared<const PlanDocument>(
+        take(read_plan(given_text(old_plan, old_plan_size, "old_plan"))));
+    if (!old->plan) fail(SHARDWRIGHT_INVALID_INPUT, "holds no plan to begin with", "old_plan");
     ReplanOptions replan{given.options(), migration_weight, std::nullopt};
-    const auto asked = take(problem_of_plan(inputs.problem, old));
-    replan.best_mode_rating = best_mode_rating(*asked, inputs.space.get(), old);
-    out.set(number_options(take(replan_embedding(asked, *old.plan, replan, inputs.space))));
+    const auto asked = take(problem_of_plan(inputs.problem, *old));
+    replan.best_mode_rating = best_mode_rating(*asked, inputs.space.get(), *old);
+    out.set(number_options(take(replan_embedding(asked, *old->plan, replan, inputs.space)), old));
   });
 }
 

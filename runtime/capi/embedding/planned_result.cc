@@ -32,8 +32,10 @@ std::shared_ptr<const SearchSpace> extended(const SearchSpace& space,
 
 }  // namespace
 
-std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result) {
+std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result,
+                                                    std::shared_ptr<const PlanDocument> old) {
   auto planned = std::make_shared<PlannedResult>();
+  planned->old = std::move(old);
   planned->space = result.search_space;
   std::vector<const ShardingOption*> added;
   for (std::size_t i = 0; result.plan && i < result.plan->size(); ++i) {

@@ -80,7 +80,8 @@ AnswerTexts answer_of(const shardwright_result* result, shardwright_contents con
   PlanJsonOptions options;
   options.search_space = (contents & SHARDWRIGHT_WITH_SEARCH_SPACE) != 0;
   options.stats = (contents & SHARDWRIGHT_WITH_STATS) != 0;
-  return AnswerTexts(commands::plan_answer({planned, &planned->result}, options, "PROBLEM"));
+  return AnswerTexts(
+      commands::plan_answer({planned, &planned->result}, options, "PROBLEM", planned->old));
 }
 
 }  // namespace

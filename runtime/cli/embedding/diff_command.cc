@@ -37,6 +37,7 @@ void add_diff_command(CLI::App& app, Action& chosen) {
       ->required();
   add_topology_arguments(command, arguments->topology);
   add_output_arguments(command, arguments->output);
+  add_report_argument(command, arguments->output);
   add_example(command,
               "shardwright diff plan.json new_plan.json --json\n"
               "  shardwright diff my_tables.json new_tables.json --ranks 16");

@@ -44,6 +44,7 @@ void add_explain_command(CLI::App& app, Action& chosen) {
   command.add_option("--table", arguments->table, "Explain only this table");
   add_search_arguments(command, arguments->plan);
   add_output_arguments(command, arguments->plan.output);
+  add_report_argument(command, arguments->plan.output);
   add_example(command,
               "shardwright explain my_tables.json plan.json --table ads\n"
               "  shardwright explain too_large.json");

@@ -100,6 +100,7 @@ void add_sweep_command(CLI::App& app, Action& chosen) {
   add_grid_arguments(command, *arguments);
   add_search_arguments(command, arguments->plan);
   add_output_arguments(command, arguments->plan.output);
+  add_report_argument(command, arguments->plan.output);
   command
       .add_option("--csv", arguments->plan.output.csv_path,
                   "Write the machines as comma-separated values to this file (- = stdout)")

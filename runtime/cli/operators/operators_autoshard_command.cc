@@ -38,7 +38,7 @@ void add_operators_autoshard_command(CLI::App& operators, Action& chosen) {
   auto arguments = std::make_shared<AutoshardArguments>();
   CLI::App& command = *operators.add_subcommand(
       "autoshard", "Shards the tensors of a graph over devices at the least printed cost");
-  command.add_option("graph", arguments->graph_path, "A file with a `graph`, or - for input")
+  command.add_option("GRAPH", arguments->graph_path, "A file with a `graph`, or - for input")
       ->type_name(kFile)
       ->required();
   command.add_option("--devices", arguments->devices, "Number of devices (default: the file's)")

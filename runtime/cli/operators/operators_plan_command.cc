@@ -63,6 +63,7 @@ void add_operators_sweep_command(CLI::App& operators, Action& chosen) {
   command.add_option("--axes", arguments->most_axes, "Most axes of a mesh (default: 3)")
       ->transform(whole_number(1, 8));
   add_aten_arguments(command, arguments->common);
+  add_report_argument(command, arguments->common.output);
   add_example(command, "shardwright operators sweep samples/data/traced_mlp.json --devices 8");
   command.callback([arguments, &chosen] {
     chosen = [arguments] { return respond(arguments->common.output, request_of(*arguments)); };

@@ -178,9 +178,12 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
         const auto converted = std::from_chars(text.data(), end, value);
         const bool number = converted.ec == std::errc{} && converted.ptr == end;
         if (!number || value < least || value > most) {
+          const bool too_large =
+              (number && value > most) || converted.ec == std::errc::result_out_of_range;
           const std::string range =
-              most < kAnyNumber ? "from " + std::to_string(least) + " to " + std::to_string(most)
-                                : "of at least " + std::to_string(least);
+              most < kAnyNumber || too_large
+                  ? "from " + std::to_string(least) + " to " + std::to_string(most)
+                  : "of at least " + std::to_string(least);
           return "must be a whole number " + range + ", not \"" + text + "\"";
         }
         text = std::to_string(value);  // CLI11 reads a leading zero as octal

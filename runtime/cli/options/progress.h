@@ -1,11 +1,19 @@
 // The progress line of a terminal.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "runtime/embedding/options.h"
 
 namespace shardwright::cli {
 
-// Shows proposals per second, the best rating and the time left on standard error, at most ten
+// What a search is at, in at most `width` columns of ASCII: what it does, how much of that is done,
+// the best rating with its unit, the time left. The least important parts are left out where the
+// line is too narrow. The share is below 100 % while the search runs.
+std::string progress_text(const PlanProgress& progress, std::size_t width);
+
+// Shows the progress on standard error in one line, at most ten
 // times a second. Shows nothing if standard error is not a terminal or planning is quick. Removes
 // its line at the end. Thread safety: one thread at a time.
 class ProgressLine {

@@ -38,6 +38,7 @@ std::vector<const CommandPage*> all_pages(const CommandPage& root);
 // Scripts for shells, and the source of a manual page.
 std::string bash_completion(const CommandPage& root);
 std::string zsh_completion(const CommandPage& root);
+std::string fish_completion(const CommandPage& root);
 std::string manual_page(const CommandPage& root, const std::string& version);
 
 }  // namespace shardwright::cli

@@ -29,12 +29,13 @@ void add_documentation_commands(CLI::App& app, Action& chosen) {
   CLI::App& completion =
       *app.add_subcommand("completion", "Prints a script that completes the command line");
   completion.add_option("SHELL", *shell, "The shell that reads the script")
-      ->type_name("bash|zsh")
-      ->check(CLI::IsMember({"bash", "zsh"}).description(""))
+      ->type_name("bash|zsh|fish")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->required();
   add_example(completion, "source <(shardwright completion bash)");
   completion.callback([shell, &app, &chosen] {
     chosen = [shell, page = read_page(app)] {
+      if (*shell == "fish") return print(fish_completion(page));
       return print(*shell == "bash" ? bash_completion(page) : zsh_completion(page));
     };
   });

@@ -45,6 +45,7 @@ void add_common(CLI::App& command, ReshardArguments& arguments) {
   command.add_flag("--legacy-sync", arguments.legacy_sync,
                    "Count a synchronisation before every inserted operator, as in Paddle");
   add_output_arguments(command, arguments.output);
+  add_report_argument(command, arguments.output);
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "runtime/commands/embedding/embedding_commands.h"
+#include "runtime/commands/pages.h"
 #include "runtime/io/embedding/answers/diff_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_document.h"
-#include "runtime/report/embedding/questions/diff_text.h"
+#include "runtime/report/embedding/changes/diff_text.h"
 
 namespace shardwright::commands {
 namespace {
@@ -19,9 +20,10 @@ struct Side {
   bool is_problem = false;
 };
 
-// A document with `tables` is a problem, any other one a plan.
+// A document with `tables` is a problem, and so is CSV; any other one is a plan.
 Result<Side> read_side(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read(watch.read));
+  if (is_problem_csv(text)) return Side{&input, std::move(text), true};
   const Result<JsonDocument> document = JsonDocument::parse(text);
   if (!document.ok()) return input.locate(document.error());
   const bool is_problem =
@@ -35,7 +37,8 @@ Result<embedding::Problem> problem_of(const Side& side, const ProblemOverrides& 
   Result<embedding::ProblemSpec> spec = read_problem(side.text, overrides);
   if (!spec.ok()) return side.input->locate(spec.error());
   Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
-  return problem.ok() ? std::move(problem) : side.input->locate(problem.error());
+  return problem.ok() ? std::move(problem)
+                      : side.input->locate(locate_in_problem(side.text, problem.error()));
 }
 
 Result<PlanDocument> plan_of(const Side& side) {
@@ -55,9 +58,9 @@ Error located(Error error, const DiffRequest& request) {
 }
 
 template <class Diff>
-Answer answer_of(Diff found) {
-  const auto diff = std::make_shared<const Diff>(std::move(found));
+Answer answer_of(std::shared_ptr<const Diff> diff, Page page) {
   Answer answer;
+  answer.write_page = std::move(page);
   answer.write_json = [diff](const TextSink& sink) { write_diff(*diff, sink); };
   answer.text = [diff](const TextForm& form) {
     TextReportOptions options;
@@ -80,13 +83,16 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem before,
                                  problem_of(from, request.overrides));
     SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem after, problem_of(to, request.overrides));
-    return answer_of(diff_problems(before, after));
+    const auto diff = std::make_shared<const ProblemDiff>(diff_problems(before, after));
+    return answer_of(diff, page_of(diff));
   }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument before, plan_of(from));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument after, plan_of(to));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument before, plan_of(from));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument after, plan_of(to));
   Result<PlanDiff> diff = diff_plans(before, after);
   if (!diff.ok()) return located(diff.error(), request);
-  return answer_of(std::move(diff).value());
+  return answer_of(std::make_shared<const PlanDiff>(std::move(diff).value()),
+                   page_of(std::make_shared<const PlanDocument>(std::move(before)),
+                           std::make_shared<const PlanDocument>(std::move(after))));
 }
 
 }  // namespace shardwright::commands

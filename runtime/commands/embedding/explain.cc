@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/commands/embedding/embedding_commands.h"
+#include "runtime/commands/pages.h"
 #include "runtime/embedding/explain/explain.h"
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/identity/other_machine.h"
@@ -83,6 +84,7 @@ Result<Answer> answer(const ExplainRequest& request, const Watch& watch) {
   answer.text = [explanation](const TextForm& form) {
     return explain_report(*explanation, form.width);
   };
+  answer.write_page = page_of(explanation);
   return answer;
 }
 

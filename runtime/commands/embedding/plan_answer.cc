@@ -5,8 +5,8 @@
 
 #include "runtime/commands/pages.h"
 #include "runtime/embedding/result/plan_stats.h"
+#include "runtime/report/embedding/changes/migration_text.h"
 #include "runtime/report/embedding/plan/text.h"
-#include "runtime/report/embedding/questions/migration_text.h"
 #include "runtime/report/embedding/questions/stats_text.h"
 #include "runtime/report/text/format.h"
 
@@ -73,7 +73,7 @@ void log_work(const EmbeddingPlanResult& result, const Log& log) {
 }
 
 Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,
-                   const std::string& problem_name) {
+                   const std::string& problem_name, std::shared_ptr<const PlanDocument> old) {
   Answer answer;
   answer.outcome = outcome_of(*result);
   // Compat mode keeps TorchRec's plan even if it breaks a rule.
@@ -90,7 +90,9 @@ Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const Plan
     return plan_text(*result, json.stats, json.read_s, hint, form);
   };
   answer.summary = summary_text(*result->problem, *result);
-  answer.write_page = page_of(std::move(result), json.read_s);
+  if (const std::string moves = migration_summary(*result->problem, *result); !moves.empty())
+    answer.summary += "; " + moves;
+  answer.write_page = page_of(std::move(result), json.read_s, std::move(old));
   return answer;
 }
 

@@ -16,8 +16,10 @@ PlanOptions watched(PlanOptions options, const Watch& watch);
 // Tells the log how much the search did.
 void log_work(const EmbeddingPlanResult& result, const Log& log);
 
-// `problem_name`: what the hint calls the problem.
+// `problem_name`: what the hint calls the problem. `old`: the plan that a replan began with, for
+// the page.
 Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,
-                   const std::string& problem_name);
+                   const std::string& problem_name,
+                   std::shared_ptr<const PlanDocument> old = nullptr);
 
 }  // namespace shardwright::commands

@@ -31,7 +31,7 @@ Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
     if (!spec.ok()) return request.problem.locate(spec.error());
     note_guessed_hosts(spec->topology, watch);
     Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
-    if (!problem.ok()) return request.problem.locate(problem.error());
+    if (!problem.ok()) return request.problem.locate(locate_in_problem(text, problem.error()));
     loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
   }
   watch.log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +

@@ -11,7 +11,7 @@
 namespace shardwright::commands {
 
 Result<Answer> answer(const ReplanRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument old, load_plan(request.plan, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument old, load_plan(request.plan, watch));
   if (!old.plan) {
     return request.plan.locate(
         invalid_input("", "the file holds no plan to begin with; use `shardwright plan`"));
@@ -29,7 +29,8 @@ Result<Answer> answer(const ReplanRequest& request, const Watch& watch) {
   log_work(*result, watch.log);
   return plan_answer(std::make_shared<const EmbeddingPlanResult>(std::move(result).value()),
                      json_options(request.contents, request.options, loaded),
-                     request.problem.problem.name());
+                     request.problem.problem.name(),
+                     std::make_shared<const PlanDocument>(std::move(old)));
 }
 
 }  // namespace shardwright::commands

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/commands/embedding/embedding_commands.h"
+#include "runtime/commands/pages.h"
 #include "runtime/io/embedding/answers/sweep_csv.h"
 #include "runtime/io/embedding/answers/sweep_json.h"
 #include "runtime/report/embedding/questions/sweep_text.h"
@@ -65,6 +66,7 @@ Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
   answer.text = [problem, sweep](const TextForm& form) {
     return sweep_report(*problem, *sweep, form.width);
   };
+  answer.write_page = page_of(problem, sweep);
   return answer;
 }
 

@@ -80,15 +80,27 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
   return options;
 }
 
-// What is wrong with an option has no place in the graph.
-Error located(const Error& error, const Input& graph) {
-  constexpr std::array<std::string_view, 8> kOptions{
-      "/mesh",   "/device",           "/collectives",    "/memory",
-      "threads", "/optimizer_states", "/operator_times", "/placements"};
-  const bool of_option = std::any_of(kOptions.begin(), kOptions.end(), [&](std::string_view name) {
-    return error.where.starts_with(name);
-  });
-  return of_option ? error : graph.locate(error);
+// What is wrong with an option is in the flag that gave it, or in the file of options.
+Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
+  const std::array<std::pair<std::string_view, std::string_view>, 8> options{{
+      {"/mesh", overrides.mesh ? "--mesh" : ""},
+      {"/device", overrides.device ? "--device" : ""},
+      {"/collectives", ""},
+      {"/memory", overrides.memory ? "--memory" : ""},
+      {"threads", "--threads"},
+      {"/optimizer_states", overrides.optimizer_states ? "--optimizer-states" : ""},
+      {"/operator_times", ""},
+      {"/placements", ""},
+  }};
+  for (const auto& [place, flag] : options) {
+    if (!error.where.starts_with(place)) continue;
+    if (!flag.empty()) {
+      error.where = flag;
+      return error;
+    }
+    return file.given() ? file.locate(std::move(error)) : error;
+  }
+  return graph.locate(std::move(error));
 }
 
 Outcome outcome_of(const AtenPlanResult& result) {
@@ -105,7 +117,8 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
   watch.log.info("read " + std::to_string(read.size()) + " operators");
   asked = watched_plan(std::move(asked), watch);
   Result<AtenPlanResult> planned = plan_aten(read, asked);
-  if (!planned.ok()) return located(planned.error(), request.graph);
+  if (!planned.ok())
+    return located(planned.error(), request.graph, request.options, request.overrides);
   // The caller's function must not outlive the search.
   asked.limits.on_progress = nullptr;
   const auto graph = std::make_shared<const AtenGraph>(std::move(read));
@@ -126,17 +139,21 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
 Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   AtenOverrides overrides = request.overrides;
   overrides.mesh = std::to_string(request.devices);  // every mesh takes the place of this one
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions options,
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
                                options_of(request.options, overrides, watch));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const AtenGraph graph, load_graph(request.graph, watch));
-  options = watched_plan(std::move(options), watch);
-  Result<AtenSweep> swept = sweep_aten(graph, request.devices, request.most_axes, options);
-  if (!swept.ok()) return located(swept.error(), request.graph);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
+  asked = watched_plan(std::move(asked), watch);
+  Result<AtenSweep> swept = sweep_aten(read, request.devices, request.most_axes, asked);
+  if (!swept.ok()) return located(swept.error(), request.graph, request.options, overrides);
+  asked.limits.on_progress = nullptr;
+  const auto graph = std::make_shared<const AtenGraph>(std::move(read));
+  const auto options = std::make_shared<const PlanAtenOptions>(std::move(asked));
   const auto sweep = std::make_shared<const AtenSweep>(std::move(swept).value());
   Answer answer;
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;
   answer.write_json = [sweep](const TextSink& sink) { write_aten_sweep(*sweep, sink); };
   answer.text = [sweep](const TextForm& form) { return aten_sweep_report(*sweep, form.width); };
+  answer.write_page = page_of(graph, options, sweep);
   return answer;
 }
 

@@ -1,9 +1,12 @@
 // shardwright program apply
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/commands/pages.h"
 #include "runtime/commands/program/program_commands.h"
 #include "runtime/commands/program/program_report.h"
 #include "runtime/io/program/program_json.h"
@@ -45,6 +48,18 @@ program::ReshardOptions options_of(const ApplyRequest& request, const ProgramDoc
   return options;
 }
 
+std::vector<NamedPrograms> named(const Results& results) {
+  std::vector<NamedPrograms> all;
+  for (const auto& [document, result] : results) {
+    NamedPrograms& one = all.emplace_back();
+    one.name = document.program.name();
+    one.batch_size = result.batch_size;
+    for (const program::RankProgram& rank : result.ranks)
+      one.ranks.emplace_back(rank.rank, rank.program);
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
@@ -73,6 +88,10 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
   Answer answer;
   answer.write_json = [results](const TextSink& sink) { write_programs(*results, sink); };
   answer.text = [results](const TextForm& form) { return apply_report(*results, form.width); };
+  if (!results->empty()) {
+    answer.write_page = page_of(named(*results), false,
+                                [text = answer.text] { return text({}); });
+  }
   return answer;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/text/printable.h"
 #include "runtime/commands/answer.h"
+#include "runtime/program/communication_report.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -62,6 +63,11 @@ std::string inserted_text(const program::Program& program) {
 
 }  // namespace
 
+std::string case_name(const ReshardCase& request) {
+  return list_text(request.shape) + " from " + placement_text(request.source) + " to " +
+         placement_text(request.target);
+}
+
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width) {
   using Align = TextTable::Align;
@@ -106,22 +112,30 @@ std::string apply_report(const std::vector<std::pair<ProgramDocument, program::R
     report += "program " + printable(document.program.name()) + ": " +
               format_plural(result.requests, "request") + ", " +
               format_plural(result.plans, "distinct plan") + "\n";
+    const CommunicationReport communication = communication_of(result);
+    report += "  " + format_bytes(Bytes(communication.moved_bytes)) + " between ranks, " +
+              format_ms(communication.total_us) + " us if computing takes no time\n";
     TextTable table({{"rank"},
                      {"operators"},
                      {"inserted"},
+                     {"sends"},
+                     {"receives"},
+                     {"us"},
                      {"edits", Align::kRight, 2},
                      {"planner calls", Align::kRight, 1},
                      {"syncs"},
                      {"items scanned", Align::kRight, 3},
                      {"inserted operators", Align::kLeft}});
     for (const program::RankProgram& rank : result.ranks) {
+      const ReportedRankLoad& load = communication.load_of(rank.rank);
       std::uint64_t ops = 0;
       for (std::size_t i = 0; i < rank.program.num_blocks(); ++i) {
         ops += rank.program.block(program::BlockId(i)).num_ops;
       }
       table.add_row({std::to_string(rank.rank), format_count(ops),
-                     format_count(rank.counters.inserted_ops), format_count(rank.counters.edits),
-                     format_count(rank.counters.planner_calls),
+                     format_count(rank.counters.inserted_ops), format_bytes(Bytes(load.sent)),
+                     format_bytes(Bytes(load.received)), format_ms(load.communicating_us),
+                     format_count(rank.counters.edits), format_count(rank.counters.planner_calls),
                      format_count(rank.counters.mirror_syncs),
                      format_count(rank.counters.items_scanned), inserted_text(rank.program)});
     }

@@ -17,6 +17,9 @@ inline program::SyncMode sync_mode(bool legacy) {
   return legacy ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
 }
 
+// "[64,32] from [4] [0,-1] to [4] [-1,0]".
+std::string case_name(const ReshardCase& request);
+
 // A row per case, at most kMostTextRows, `width` columns wide. Precondition: one answer per case.
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width);

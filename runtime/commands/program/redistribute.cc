@@ -32,7 +32,11 @@ Result<Answer> answer(const RedistributeRequest& request, const Watch& watch) {
   RedistributionOptions options = document->options;
   options.stop = watch.begin();
   Result<Paths> found = find_paths(document->request, options, request.front);
-  if (!found.ok()) return request.redistribution.locate(found.error());
+  if (!found.ok()) {
+    Error error = found.error();
+    if (error.where.starts_with("/links")) error.where.insert(0, "/costs");  // as in the file
+    return request.redistribution.locate(std::move(error));
+  }
   const auto paths = std::make_shared<const Paths>(std::move(found).value());
   Answer answer;
   answer.write_json = [document, paths, front = request.front](const TextSink& sink) {

@@ -1,15 +1,35 @@
 // shardwright program reshard
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/commands/pages.h"
 #include "runtime/commands/program/program_commands.h"
 #include "runtime/commands/program/program_report.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_tensor.h"
 
 namespace shardwright::commands {
+namespace {
+
+std::vector<NamedPrograms> named(const std::vector<ReshardCaseDocument>& cases,
+                                 const std::vector<TensorReshard>& answers) {
+  std::vector<NamedPrograms> all;
+  for (std::size_t i = 0; i < std::min(cases.size(), kMostTextRows); ++i) {
+    NamedPrograms& one = all.emplace_back();
+    one.name = case_name(cases[i].request);
+    if (answers[i].simulation)
+      one.note = answers[i].simulation->ok() ? "Simulated: correct" : "Simulated: WRONG";
+    for (const RankReshard& rank : answers[i].ranks)
+      one.ranks.emplace_back(rank.rank, rank.program);
+  }
+  return all;
+}
+
+}  // namespace
 
 Result<Answer> answer(const ReshardRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.cases.read(watch.read));
@@ -38,6 +58,10 @@ Result<Answer> answer(const ReshardRequest& request, const Watch& watch) {
   answer.text = [cases, answers](const TextForm& form) {
     return reshard_report(*cases, *answers, form.width);
   };
+  if (!cases->empty()) {
+    answer.write_page =
+        page_of(named(*cases, *answers), true, [text = answer.text] { return text({}); });
+  }
   return answer;
 }
 

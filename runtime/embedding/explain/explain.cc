@@ -8,7 +8,6 @@
 #include "core/nearest_name.h"
 #include "runtime/embedding/explain/fit_planner.h"
 #include "runtime/embedding/explain/infeasible_text.h"
-#include "runtime/embedding/explain/reasons.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
@@ -16,34 +15,21 @@
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/questions/explain/infeasible/fit_oracle.h"
 #include "search/embedding/questions/explain/infeasible/remedies.h"
-#include "search/embedding/questions/explain/options/excluded_options.h"
-#include "search/embedding/questions/explain/options/option_costs.h"
 #include "search/embedding/questions/plan_of_entries.h"
 
 namespace shardwright {
 namespace {
 
 using embedding::Effort;
-using embedding::ExcludedOptions;
 using embedding::find_infeasible_reason;
 using embedding::find_remedies;
 using embedding::Fit;
 using embedding::FitOracle;
 using embedding::InfeasibleReason;
-using embedding::OptionCosts;
-using embedding::Plan;
 using embedding::plan_of_entries;
 using embedding::Problem;
 using embedding::Remedies;
 using embedding::SearchSpace;
-using embedding::TableId;
-
-// Owns the options that an explanation points to.
-struct Owner {
-  std::shared_ptr<const SearchSpace> space;
-  std::vector<std::shared_ptr<const SearchSpace>> excluded;
-  std::shared_ptr<const void> plan;
-};
 
 // One call of explain_embedding().
 // Thread safety: one thread at a time.
@@ -65,7 +51,11 @@ class Explainer {
     } else {
       SHARDWRIGHT_RETURN_IF_ERROR(plan());
     }
-    if (explanation_.result.plan) explain_tables();
+    if (explanation_.result.plan) {
+      const Budget budget({}, options_.plan.time_limit_s, options_.plan.stop);
+      static_cast<ExplainedTables&>(explanation_) = explain_tables(
+          *explanation_.problem, explanation_.result, options_.table, executor_, budget);
+    }
     explanation_.total_s = watch.seconds();
     return std::move(explanation_);
   }
@@ -95,6 +85,7 @@ class Explainer {
       ++explanation_.plannings;
     }
     EmbeddingPlanResult& result = explanation_.result;
+    result.given_search_space = false;  // it was enumerated for the proof
     result.mode = options_.plan.mode;
     result.threads = static_cast<int>(executor_.workers());
     // A deadline may end the planning after a request has ended the proof.
@@ -104,6 +95,8 @@ class Explainer {
     if (present.impossible() || result.failure || result.stopped_by == StopReason::kTimeLimit) {
       explain_failure(present, result.failure.value_or(PlanFailure{}), oracle);
       explanation_.plannings += oracle.plannings();
+      if (!result.search_space) result.search_space = present.search_space;
+      if (!result.reservation) result.reservation = present.reservation;
     }
     return {};
   }
@@ -137,6 +130,7 @@ class Explainer {
     SHARDWRIGHT_ASSIGN_OR_RETURN(embedding::Reservation reservation,
                                  reserve_embedding(*explanation_.problem));
     result.reservation = std::move(reservation);
+    result.given_search_space = given_ != nullptr;
     result.search_space = given_;
     if (given_ == nullptr) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(result.search_space,
@@ -152,46 +146,6 @@ class Explainer {
     result.best_rating = result.evaluation.rating;
     result.threads = static_cast<int>(executor_.workers());
     return {};
-  }
-
-  void explain_tables() {
-    const Budget budget({}, options_.plan.time_limit_s, options_.plan.stop);
-    const EmbeddingPlanResult& result = explanation_.result;
-    const Plan& plan = *result.plan;
-    const ExcludedOptions excluded = given_ == nullptr
-                                         ? ExcludedOptions(*result.search_space, executor_)
-                                         : ExcludedOptions(*result.search_space);
-    const OptionCosts costs(*result.search_space, result.reservation->topology, plan,
-                            result.evaluation, excluded);
-    const std::vector<std::size_t> positions = positions_of_tables(plan);
-    explanation_.tables.resize(positions.size());
-    executor_.parallel_for(positions.size(), 4, [&](unsigned, std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        TableExplanation& table = explanation_.tables[i];
-        table.table = plan[positions[i]].option->table;
-        table.options = costs.of_table(positions[i], budget);
-        if (table.options.empty()) continue;  // stopped
-        table.reasons = reasons_for(*explanation_.problem, table);
-      }
-    });
-    explanation_.tables_left_out =
-        std::erase_if(explanation_.tables, [](const auto& table) { return table.options.empty(); });
-    explanation_.owner =
-        std::make_shared<const Owner>(Owner{result.search_space, excluded.owners(), plan.owner()});
-  }
-
-  // Positions in the plan of the tables to explain, in the order of the problem.
-  std::vector<std::size_t> positions_of_tables(const Plan& plan) const {
-    const auto& tables = explanation_.problem->tables();
-    std::vector<std::size_t> position(tables.size(), plan.size());
-    for (std::size_t i = 0; i < plan.size(); ++i)
-      position[plan[i].option->table.index()] = i;
-    std::vector<std::size_t> positions;
-    for (std::size_t t = 0; t < tables.size(); ++t) {
-      const bool asked = !options_.table || tables[t].name == *options_.table;
-      if (asked && position[t] < plan.size()) positions.push_back(position[t]);
-    }
-    return positions;
   }
 
   void explain_failure(const Fit& present, const PlanFailure& failure, FitOracle& oracle) {

@@ -2,7 +2,6 @@
 // plan fits.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,20 +12,13 @@
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
+#include "runtime/embedding/explain/explained_tables.h"
 #include "runtime/embedding/options.h"
 #include "runtime/embedding/planner.h"
 #include "search/embedding/questions/explain/infeasible/infeasible_reason.h"
 #include "search/embedding/questions/explain/infeasible/remedy.h"
-#include "search/embedding/questions/explain/options/option_cost.h"
 
 namespace shardwright {
-
-struct TableExplanation {
-  embedding::TableId table;
-  // The chosen option first, then possible ones by rating and time, then the others.
-  std::vector<embedding::OptionCost> options;
-  std::vector<std::string> reasons;  // why the chosen one, in sentences
-};
 
 // Why nothing fits, and what would help.
 struct Infeasibility : embedding::InfeasibleReason {
@@ -35,13 +27,11 @@ struct Infeasibility : embedding::InfeasibleReason {
   std::vector<embedding::FailedRemedy> in_vain;
 };
 
-struct Explanation {
+// Without a plan no table is explained.
+struct Explanation : ExplainedTables {
   std::shared_ptr<const embedding::Problem> problem;
   EmbeddingPlanResult result;                  // the plan that is explained, or the failed planning
-  std::vector<TableExplanation> tables;        // in the order of the problem; empty without a plan
-  std::size_t tables_left_out = 0;             // a stop or a deadline came before them
   std::optional<Infeasibility> infeasibility;  // only without a plan
-  std::shared_ptr<const void> owner;           // keeps the options alive
   std::uint64_t plannings = 0;                 // how many problems were planned
   double total_s = 0;
 };

@@ -59,14 +59,19 @@ class Entries {
   std::map<std::string, std::vector<const PlanEntry*>> by_table_;
 };
 
-std::optional<std::int64_t> bytes_to_move(const PlanEntry* from, const PlanEntry& to) {
-  if (!to.is_cut() || !to.element_bits || (from != nullptr && !from->is_cut())) return std::nullopt;
-  const auto ranks_of = [](const PlanEntry& entry) {
-    return [&entry](std::uint32_t shard) { return entry.ranks[shard]; };
-  };
-  const PlacedLayout before =
-      from != nullptr ? PlacedLayout{&*from->layout, ranks_of(*from)} : PlacedLayout{};
-  return bytes_of_elements(moved_elements(before, {&*to.layout, ranks_of(to)}), *to.element_bits);
+// Absent without the cut.
+std::optional<PlacedLayout> placed(const PlanEntry& entry) {
+  if (!entry.is_cut()) return std::nullopt;
+  return PlacedLayout{&*entry.layout, [&entry](std::uint32_t shard) { return entry.ranks[shard]; }};
+}
+
+std::optional<std::int64_t> bytes_to_move(const PlanEntry* from, const PlanEntry& to,
+                                          embedding::RankFlows* flows) {
+  const std::optional<PlacedLayout> after = placed(to);
+  const std::optional<PlacedLayout> before = from != nullptr ? placed(*from) : PlacedLayout{};
+  if (!after || !before || !to.element_bits) return std::nullopt;
+  if (flows != nullptr) flows->add(*before, *after, *to.element_bits);
+  return bytes_of_elements(moved_elements(*before, *after), *to.element_bits);
 }
 
 void add_bytes(const std::optional<std::int64_t>& bytes, std::optional<std::int64_t>& sum) {
@@ -74,7 +79,7 @@ void add_bytes(const std::optional<std::int64_t>& bytes, std::optional<std::int6
 }
 
 void compare_tables(const PlanDocument& from, const Entries& before, const PlanDocument& to,
-                    const Entries& after, PlanDiff& diff) {
+                    const Entries& after, embedding::RankFlows* flows, PlanDiff& diff) {
   diff.moved_bytes = diff.placed_bytes = 0;
   for (const PlanEntry& entry : *to.plan) {
     const PlanEntry* const old = before.find(entry);
@@ -88,7 +93,7 @@ void compare_tables(const PlanDocument& from, const Entries& before, const PlanD
       }
     }
     ++(old != nullptr ? diff.tables_moved : diff.tables_added);
-    table.bytes = bytes_to_move(old, entry);
+    table.bytes = bytes_to_move(old, entry, flows);
     add_bytes(table.bytes, old != nullptr ? diff.moved_bytes : diff.placed_bytes);
     diff.tables.push_back(std::move(table));
   }
@@ -120,6 +125,18 @@ void compare_ranks(const PlanDocument& from, const PlanDocument& to, PlanDiff& d
 
 }  // namespace
 
+std::int64_t machine_size(const PlanDocument& from, const PlanDocument& to) {
+  auto ranks = static_cast<std::int64_t>(std::max(num_ranks(from), num_ranks(to)));
+  for (const PlanDocument* const document : {&from, &to}) {
+    if (!document->plan) continue;
+    for (const PlanEntry& entry : *document->plan) {
+      for (const std::int64_t rank : entry.ranks)
+        ranks = std::max(ranks, rank + 1);
+    }
+  }
+  return std::max<std::int64_t>(ranks, 1);
+}
+
 std::string TableDifference::what() const {
   if (!from) return "added";
   if (!to) return "removed";
@@ -141,11 +158,12 @@ std::string TableDifference::what() const {
   return text;
 }
 
-Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to) {
+Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to,
+                            embedding::RankFlows* flows) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Entries before, Entries::make(from, "PLAN_A"));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Entries after, Entries::make(to, "PLAN_B"));
   PlanDiff diff;
-  compare_tables(from, before, to, after, diff);
+  compare_tables(from, before, to, after, flows, diff);
   compare_ranks(from, to, diff);
   diff.rating = {from.best_rating, to.best_rating};
   if (from.problem_hash && to.problem_hash) {

@@ -9,6 +9,7 @@
 
 #include "core/embedding/document/migration.h"
 #include "core/embedding/document/plan_document.h"
+#include "core/embedding/moves/rank_flows.h"
 #include "core/status.h"
 
 namespace shardwright {
@@ -60,8 +61,13 @@ struct PlanDiff {
   bool same() const { return tables.empty(); }
 };
 
-// What changes from `from` to `to`, by what the files claim; nothing is recomputed. Errors:
-// kInvalidInput if a file has a table twice or no plan; `where` begins with "PLAN_A" or "PLAN_B".
-Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to);
+// As many ranks as the larger of the two machines has, by the plans' claims; at least 1.
+std::int64_t machine_size(const PlanDocument& from, const PlanDocument& to);
+
+// What changes from `from` to `to`, by what the files claim; nothing is recomputed. Adds the moves
+// of tables to `flows`, unless it is null. Errors: kInvalidInput if a file has a table twice or no
+// plan; `where` begins with "PLAN_A" or "PLAN_B".
+Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to,
+                            embedding::RankFlows* flows = nullptr);
 
 }  // namespace shardwright

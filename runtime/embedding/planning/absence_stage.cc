@@ -26,11 +26,12 @@ constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 22;
 constexpr std::uint64_t kStepsPerStep = 16;
 
 // Compat mode's plan may exceed memory; best mode does not accept it as a plan.
-void take_failure(std::optional<AbsenceProof> proof, EmbeddingPlanResult& result) {
+void take_failure(std::optional<AbsenceProof> proof, Planning& planning) {
+  EmbeddingPlanResult& result = planning.result;
   result.plan.reset();
   result.best_rating.reset();
   result.evaluation = {};
-  result.failure = nothing_found(std::move(result.failure), proof);
+  result.failure = nothing_found(planning, std::move(result.failure), proof);
 }
 
 // Says which rule leaves a table without an option, if one does, unless something was said before.
@@ -53,7 +54,7 @@ bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_
   planning.budget.spend(tried.steps / kStepsPerStep);
   if (tried.answer != FoundPlan::Answer::kNoneExists) return false;
   name_rule(pool, planning);
-  take_failure(AbsenceProof::kSearch, planning.result);
+  take_failure(AbsenceProof::kSearch, planning);
   return true;
 }
 
@@ -66,7 +67,7 @@ bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool) 
   result.certificate = prove_absence(pool, planning.available(), work, planning.budget);
   if (result.certificate) {
     name_rule(pool, planning);
-    take_failure(AbsenceProof::kCertificate, result);
+    take_failure(AbsenceProof::kCertificate, planning);
     return true;
   }
   return try_all(planning, pool, kStepsPerStep * work);
@@ -75,7 +76,7 @@ bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool) 
 void take_absence(Planning& planning, const embedding::OptionPool& pool, bool none_exists) {
   std::optional<AbsenceProof> proof;
   if (none_exists && is_provable(pool)) proof = AbsenceProof::kSearch;
-  take_failure(proof, planning.result);
+  take_failure(proof, planning);
 }
 
 }  // namespace shardwright

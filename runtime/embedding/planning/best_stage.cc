@@ -61,6 +61,9 @@ void report_progress(const Planning& planning, const embedding::BestSearch& sear
   progress.work_steps = planning.budget.work_done();
   progress.work_limit = work_limit_of(planning.options);
   progress.elapsed_s = planning.total.seconds();
+  progress.time_limit_s = planning.options.time_limit_s;
+  progress.is_best_search = true;
+  progress.rating_is_bytes = planning.problem->spec().perf_model == embedding::PerfModel::kStorage;
   planning.options.on_progress(progress);
 }
 

@@ -25,6 +25,8 @@ void report_progress(const Planning& planning, const EmbeddingSearch& search,
   if (search.has_plan()) progress.best_rating = search.best_rating();
   progress.work_steps = budget.work_done();
   progress.elapsed_s = planning.total.seconds();
+  progress.time_limit_s = planning.options.time_limit_s;
+  progress.rating_is_bytes = planning.problem->spec().perf_model == embedding::PerfModel::kStorage;
   planning.options.on_progress(progress);
 }
 

@@ -3,18 +3,39 @@
 #include <string>
 #include <utility>
 
+#include "runtime/embedding/result/memory_needs.h"
 #include "search/embedding/compat/diagnose.h"
 
 namespace shardwright {
 namespace {
 
 std::string no_plan_fits(AbsenceProof proof) {
-  if (proof == AbsenceProof::kCertificate) {
-    return "No plan fits, which the certificate proves. More memory per rank, more ranks or fewer "
-           "placement rules may help.";
-  }
+  if (proof == AbsenceProof::kCertificate) return "No plan fits, which the certificate proves.";
   return "No plan fits: every option of every table was tried on every rank that the placement "
-         "rules allow. More memory per rank, more ranks or fewer placement rules may help.";
+         "rules allow.";
+}
+
+std::string in_gib(Bytes bytes) {
+  std::string text =
+      std::to_string(static_cast<double>(bytes.value()) / static_cast<double>(kGibibyte));
+  text.erase(text.find('.') + 2);
+  return text + " GiB";
+}
+
+// What would help. Where all ranks together lack memory, nothing but more of it does.
+std::string remedy_for(const Planning& planning) {
+  const embedding::Reservation* const reservation =
+      planning.result.reservation ? &*planning.result.reservation : nullptr;
+  const MemoryNeeds needs = memory_needs(*planning.problem, planning.space.get(), reservation);
+  const bool lacks_hbm = needs.hbm > needs.available.hbm;
+  if (lacks_hbm || needs.total > needs.available.sum()) {
+    return "The tables need at least " + in_gib(lacks_hbm ? needs.hbm : needs.total) +
+           (lacks_hbm ? " of HBM" : " of memory") + ", and all ranks together have " +
+           in_gib(lacks_hbm ? needs.available.hbm : needs.available.sum()) +
+           " left for them: only more memory per rank, more ranks or smaller tables help.";
+  }
+  return "Ranks with more memory, more ranks or fewer placement rules may help; `shardwright "
+         "explain` tries them.";
 }
 
 }  // namespace
@@ -60,19 +81,24 @@ PlanFailure stopped_by_work_limit(PlanFailure so_far) {
   return so_far;
 }
 
-PlanFailure nothing_found(std::optional<PlanFailure> compat, std::optional<AbsenceProof> proof) {
+PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> compat,
+                          std::optional<AbsenceProof> proof) {
   const std::string nothing =
       "No plan that fits was found, and none was shown to be impossible. More memory per rank, "
       "fewer placement rules or a larger --work-limit may help.";
   if (!compat || compat->reason == FailureReason::kStopped) {
     if (!proof) return {FailureType::kOther, FailureReason::kNothingFound, nothing};
-    return {FailureType::kPartition, FailureReason::kNoPlanExists, no_plan_fits(*proof), proof};
+    return {FailureType::kPartition, FailureReason::kNoPlanExists,
+            no_plan_fits(*proof) + " " + remedy_for(planning), proof};
   }
   PlanFailure failure = *std::move(compat);
   failure.proof = proof;
   if (proof) {
     if (failure.reason != FailureReason::kTableFitsNowhere)
       failure.message += " " + no_plan_fits(*proof);
+    // Other reasons say themselves what is needed.
+    if (failure.reason == FailureReason::kDoesNotPack)
+      failure.message += " " + remedy_for(planning);
   } else if (implies_absence(failure.reason)) {
     failure = {FailureType::kOther, FailureReason::kNothingFound,
                nothing + " The first search says: " + failure.message};

@@ -27,6 +27,7 @@ PlanFailure stopped_by_work_limit(PlanFailure so_far);
 // Best mode found nothing either. `compat` is what was said so far, if anything. It stays the
 // answer unless compat mode was stopped, or it says that no plan exists and there is no `proof` of
 // that.
-PlanFailure nothing_found(std::optional<PlanFailure> compat, std::optional<AbsenceProof> proof);
+PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> compat,
+                          std::optional<AbsenceProof> proof);
 
 }  // namespace shardwright

@@ -157,6 +157,7 @@ class LayoutPlanner {
       at.work_steps += work_done_;
       at.work_limit = work_limit_of(options_);
       at.elapsed_s = total_.seconds();
+      at.time_limit_s = options_.time_limit_s;
       options_.on_progress(at);
     };
   }

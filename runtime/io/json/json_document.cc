@@ -30,7 +30,8 @@ std::string number_meant(std::string_view text) {
   if (std::string_view(after, static_cast<std::size_t>(end - after)) == "%")
     return "; write " + json_number(number / 100);
   const Result<std::int64_t> bytes = parse_bytes(text);
-  return bytes.ok() ? "; in bytes that is " + std::to_string(*bytes) : "";
+  return bytes.ok() ? "; in bytes that is " + std::to_string(*bytes)
+                    : "; write a number in digits, without quotes";
 }
 
 Error not_a_number(const JsonValue& value, std::string_view what) {
@@ -61,7 +62,18 @@ Result<std::int64_t> JsonValue::integer() const {
     default:
       break;
   }
-  return not_a_number(*this, "an integer");
+  const bool too_large =
+      node.type == JsonType::kUnsigned ||
+      (node.type == JsonType::kFloat && std::trunc(node.payload.number) == node.payload.number);
+  return not_a_number(*this, too_large ? "an integer below 2^63, in digits" : "an integer");
+}
+
+Result<std::uint64_t> JsonValue::natural() const {
+  const internal::JsonNode& node = node_of(store_, index_);
+  if (node.type == JsonType::kUnsigned) return node.payload.natural;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t value, integer());
+  if (value < 0) return expected("a whole number from 0 to 2^64 - 1");
+  return static_cast<std::uint64_t>(value);
 }
 
 Result<double> JsonValue::number() const {

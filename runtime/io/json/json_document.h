@@ -40,8 +40,10 @@ class JsonValue {
   bool is_string() const { return type() == JsonType::kString; }
 
   // Typed getters. Errors: kInvalidInput with the place, the expected type and the value found.
-  // integer() accepts 512 and 512.0, within the range of int64.
+  // integer() accepts 512 and 512.0, within the range of int64; natural() what is not negative,
+  // within the range of uint64.
   Result<std::int64_t> integer() const;
+  Result<std::uint64_t> natural() const;
   Result<double> number() const;
   Result<bool> boolean() const;
   Result<std::string_view> string() const;
@@ -75,9 +77,10 @@ class JsonValue {
 // Thread safety: const members may be called from any thread.
 class JsonDocument {
  public:
-  // Parses strict RFC 8259 with at most 64 levels of nesting. Comments, trailing text, NaN, numbers
-  // out of the range of double, and duplicate keys in an object are errors. `where` of a syntax
-  // error is "line L, column C". O(size of text) time and memory.
+  // Parses strict RFC 8259 with at most 64 levels of nesting. Trailing text, NaN, numbers out of
+  // the range of double, and duplicate keys in an object are errors. Members whose key begins with
+  // "//" are comments, which the document does not have. `where` of a syntax error is "line L,
+  // column C". O(size of text) time and memory.
   static Result<JsonDocument> parse(std::string_view text);
 
   JsonValue root() const;

@@ -36,6 +36,11 @@ Status read_value(JsonValue value, std::int64_t& out) {
   return {};
 }
 
+Status read_value(JsonValue value, std::uint64_t& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.natural());
+  return {};
+}
+
 Status read_value(JsonValue value, int& out) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t wide, value.integer());
   if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {

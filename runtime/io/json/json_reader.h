@@ -44,6 +44,7 @@ template <>
 inline constexpr std::string_view kVocabulary<embedding::CacheAlgorithm> = "cache algorithm";
 
 Status read_value(JsonValue value, std::int64_t& out);
+Status read_value(JsonValue value, std::uint64_t& out);
 Status read_value(JsonValue value, int& out);
 Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);

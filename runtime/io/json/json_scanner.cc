@@ -66,6 +66,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
 }
 
 constexpr std::size_t kShownWord = 40;
+constexpr std::string_view kCommentKey = "//";
 // Python's words.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherWords{
     {{"None", "null"}, {"True", "true"}, {"False", "false"}}};
@@ -121,7 +122,7 @@ bool JsonScanner::no_value() {
       rest.substr(0, std::min(rest.find_first_of(" \t\r\n,:;[]{}\""), kShownWord));
   const bool is_first = std::all_of(begin_, at_, [](char c) { return c <= ' '; });
   if (is_first && !word.empty())
-    return syntax_error("expected '{' (CSV and YAML have to be rewritten as JSON)");
+    return syntax_error("expected '{' (other formats, such as YAML, have to be rewritten as JSON)");
   const std::string_view number = word.substr(word.starts_with('-') ? 1 : 0);
   for (const std::string_view none : {"NaN", "nan", "Infinity", "inf"}) {
     if (number == none) return syntax_error("JSON has no " + std::string(number));
@@ -177,22 +178,30 @@ bool JsonScanner::next_element(bool& first) {
   if (at_ == end_ || *at_ != ',') return syntax_error("expected ',' or ']'");
   ++at_;
   skip_space();
-  if (at_ != end_ && *at_ == ']') return syntax_error("expected a value after ','");
+  if (at_ != end_ && *at_ == ']')
+    return syntax_error("expected a value after ','; take the comma away");
   return true;
 }
 
 bool JsonScanner::next_key(bool& first, std::string& key) {
-  if (!status_.ok()) return false;
-  skip_space();
-  if (at_ != end_ && *at_ == '}') {
-    ++at_;
-    return false;
+  for (;;) {
+    if (!status_.ok()) return false;
+    skip_space();
+    if (at_ != end_ && *at_ == '}') {
+      ++at_;
+      return false;
+    }
+    if (!std::exchange(first, false)) {
+      if (at_ == end_ || *at_ != ',') return syntax_error("expected ',' or '}'");
+      ++at_;
+      skip_space();
+      if (at_ != end_ && *at_ == '}')
+        return syntax_error("expected a key after ','; take the comma away");
+    }
+    if (!read_string(key) || !expect(':', "':' after a key")) return false;
+    if (!key.starts_with(kCommentKey)) return true;
+    if (!skip_comment()) return false;
   }
-  if (!std::exchange(first, false)) {
-    if (at_ == end_ || *at_ != ',') return syntax_error("expected ',' or '}'");
-    ++at_;
-  }
-  return read_string(key) && expect(':', "':' after a key");
 }
 
 bool JsonScanner::read_number(ScannedNumber& number) {

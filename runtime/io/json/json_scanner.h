@@ -31,7 +31,8 @@ enum class JsonToken : std::uint8_t {
 };
 
 // Reads strict RFC 8259 in one pass and stores no values. JsonDocument builds a tree from it;
-// readers of files with 10^8 bytes of numbers use it directly. Skips a leading byte order mark.
+// readers of files with 10^8 bytes of numbers use it directly. Skips a leading byte order mark, and
+// comments: members of objects whose key begins with "//".
 // After the first error, every call does nothing and returns false; status() returns the error with
 // its place ("line L, column C").
 // Thread safety: one thread at a time.
@@ -48,6 +49,7 @@ class JsonScanner {
   bool begin_array() { return expect('[', "a list"); }
   bool begin_object() { return expect('{', "an object"); }
   // `first` must be true in the first call for a list or object. That call sets it to false.
+  // next_key checks and skips comments.
   bool next_element(bool& first);
   bool next_key(bool& first, std::string& key);
 
@@ -73,6 +75,8 @@ class JsonScanner {
  private:
   bool expect(char bracket, const char* what);
   bool skip_container();
+  bool skip_comment();
+  bool skip_members(bool object);
   void skip_space();
   bool read_multibyte(std::string& text);
   bool read_escape(std::string& text);
@@ -84,6 +88,7 @@ class JsonScanner {
   const char* at_;
   const char* end_;
   Status status_;
+  std::size_t comment_depth_ = 0;  // open lists and objects of a comment
 };
 
 }  // namespace shardwright

@@ -97,6 +97,7 @@ Status read_node(JsonValue value, OpNode& node) {
                          [&](JsonValue v) { return read_attrs(v, node.attrs, distributed); })
           .finish());
   order_params(node.params);
+  spread_window(node);
   return {};
 }
 

@@ -59,6 +59,13 @@ auto single_dim(OpAttrs& attrs) {
   return [&attrs](JsonValue value) { return read_value(value, attrs.dims.emplace_back()); };
 }
 
+// Returns a function that reads one number per dimension, or one for all as in MaxPool2d(3, 2).
+auto window(std::vector<std::int64_t>& out) {
+  return [&out](JsonValue value) {
+    return is_number(value) ? read_value(value, out.emplace_back()) : read_value(value, out);
+  };
+}
+
 }  // namespace
 
 Status read_shapes(JsonValue value, operators::OpNode& node) {
@@ -104,17 +111,17 @@ Status read_distributed(JsonValue value, bool& distributed) {
 
 Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
   // Only the types of these are checked: strategies do not depend on their values.
-  std::vector<std::int64_t> window, normalized_shape, output_size;
+  std::vector<std::int64_t> ignored, normalized_shape, output_size;
   std::vector<double> arguments;
   std::int64_t count = 0;
   double number = 0;
   bool flag = false;
   std::string word;
   return ObjectReader(value)
-      .optional("kernel_size", attrs.kernel_size)
-      .optional("stride", window)
-      .optional("padding", window)
-      .optional("dilation", window)
+      .optional_with("kernel_size", window(attrs.kernel_size))
+      .optional_with("stride", window(ignored))
+      .optional_with("padding", window(ignored))
+      .optional_with("dilation", window(ignored))
       .optional("groups", attrs.groups)
       .optional("bias", attrs.bias)
       .optional("in_channels", count)
@@ -131,8 +138,8 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
       .optional("track_running_stats", flag)
       .optional("ceil_mode", flag)
       .optional("inplace", flag)
-      .optional("normalized_shape", normalized_shape)
-      .optional("output_size", output_size)
+      .optional_with("normalized_shape", window(normalized_shape))
+      .optional_with("output_size", window(output_size))
       .optional_with("start_dim", single_dim(attrs))
       .optional_with("end_dim", single_dim(attrs))
       .optional_with("dim", single_dim(attrs))
@@ -152,6 +159,14 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
       .optional_with("target_dtype", [&](JsonValue v) { return read_target_dtype(v, attrs); })
       .optional_with("option", [&](JsonValue v) { return read_distributed(v, distributed); })
       .finish();
+}
+
+void spread_window(operators::OpNode& node) {
+  constexpr std::size_t kBatchAndChannels = 2;
+  std::vector<std::int64_t>& window = node.attrs.kernel_size;
+  if (window.size() != 1 || node.shapes.empty()) return;
+  const std::size_t dims = node.shapes.front().size();
+  if (dims > kBatchAndChannels) window.resize(dims - kBatchAndChannels, window.front());
 }
 
 void order_params(std::vector<operators::OpParam>& params) {

@@ -23,6 +23,10 @@ Status read_distributed(JsonValue value, bool& distributed);
 // Reads the attributes of any operator. Placeholders and outputs set `distributed` by `option`.
 Status read_attrs(JsonValue value, operators::OpAttrs& attrs, bool& distributed);
 
+// A window of one number, as in MaxPool2d(3, 2), becomes one number per dimension of the node's
+// first shape beyond batch and channels.
+void spread_window(operators::OpNode& node);
+
 // Moves the weight to the front and the bias after it, whatever their order in the file.
 void order_params(std::vector<operators::OpParam>& params);
 

@@ -149,6 +149,7 @@ Status add_operator(RawRecord&& raw, JsonValue place, Parts& parts) {
   if (operators::follows_input(node.kind) && !raw.producer)
     return place.error("an operator that follows its input needs a `producer`");
   order_params(node.params);
+  spread_window(node);
   if (node.kind == operators::OpKind::kPlaceholder)
     parts.options.distributed_placeholder = raw.distributed;
   if (node.kind == operators::OpKind::kOutput) parts.options.distributed_output = raw.distributed;

@@ -11,6 +11,7 @@
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/io/program/program_values_json.h"
+#include "runtime/program/communication_report.h"
 
 namespace shardwright {
 namespace {
@@ -219,10 +220,15 @@ void write_programs(const std::vector<std::pair<ProgramDocument, ReshardResult>>
       ProgramWriter(json, result.ranks.front().program).write_groups();
     }
     json.key("ranks").begin_array();
+    const CommunicationReport communication = communication_of(result);
     for (const RankProgram& rank : result.ranks) {
+      const ReportedRankLoad& load = communication.load_of(rank.rank);
       ProgramWriter writer(json, rank.program);
       json.new_line().begin_object().member("rank", rank.rank).key("counters");
       write_counters(json, rank.counters);
+      json.member("sent_bytes", load.sent)
+          .member("received_bytes", load.received)
+          .member("communication_us", load.communicating_us);
       json.key("ops");
       writer.write_listing();
       json.key("edits");

@@ -15,6 +15,7 @@ from .answer import Answer, Cancel, ask
 from .errors import (InfeasibleError, InternalError, InvalidHandleError, InvalidInputError,
                      NoPlanError, ShardwrightError, StoppedError, UnsupportedError,
                      VerificationError)
+from .files import init, kinds, schema
 from .planning import plan, replan
 from .problem import Problem, SearchSpace
 from .progress import Exchange, Progress
@@ -30,5 +31,6 @@ __all__ = [
     "OptionInPlan", "PlanResult", "Problem", "Progress", "RankLoad", "SHARDING_TYPES", "SearchSpace",
     "Shard", "ShardwrightError", "StoppedError", "Sweep", "SweepPoint", "TablePlan",
     "UnsupportedError", "Verification", "VerificationError", "ask", "diff", "enumerate_options",
-    "explain", "operators", "plan", "program", "replan", "sweep", "verify", "version",
+    "explain", "init", "kinds", "operators", "plan", "program", "replan", "schema", "sweep", "verify",
+    "version",
 ]

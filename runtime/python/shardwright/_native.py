@@ -137,6 +137,7 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
     "cancel_request": [c_void_p],
     "cancel_destroy": [c_void_p],
     "plan": [c_void_p, c_void_p, POINTER(PlanOptions), _HANDLE_OUT],
+    "resume": [c_void_p, c_void_p, c_char_p, c_size_t, POINTER(PlanOptions), _HANDLE_OUT],
     "replan": [c_void_p, c_void_p, c_char_p, c_size_t, c_double, POINTER(PlanOptions), _HANDLE_OUT],
     "result_summary": [c_void_p, POINTER(PlanSummary)],
     "result_text": [c_void_p, c_int32, *_TEXT_OUT],

@@ -120,14 +120,27 @@ def decoded(text: str | bytes, name: str) -> str:
         raise InvalidInputError(f"is not UTF-8: {error}", name) from None
 
 
+def is_frame(value: object) -> bool:
+    """True for a pandas.DataFrame, without importing pandas."""
+    return hasattr(value, "columns") and hasattr(value, "to_dict") and hasattr(value, "to_json")
+
+
+def tables_of(frame: Any) -> dict[str, Any]:
+    """A problem whose tables are the rows. A cell that is missing is a member that is not there."""
+    rows = json.loads(frame.to_json(orient="records"))
+    return {"tables": [{key: cell for key, cell in row.items() if cell is not None} for row in rows]}
+
+
 def document(value: object, name: str) -> str:
     """The JSON of a member that is a document."""
+    if is_frame(value):
+        return json_of(tables_of(value), name)
     if hasattr(value, "to_json"):
         found: str = value.to_json()
         return found
     if isinstance(value, (str, bytes)):
         value = decoded(value, name)
-        is_text = value.lstrip()[:1] in ("{", "[", "")
+        is_text = value.lstrip()[:1] in ("{", "[", "") or "\n" in value
         return json.dumps(value if is_text else path_text(value, name))
     if isinstance(value, os.PathLike):
         return json.dumps(path_text(value, name))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from ctypes import byref
+import warnings
+from ctypes import byref, c_size_t
 from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _native
 from .answer import Cancel, ProgressLike, cancel_value
 from .arguments import (LANES, MODES, MOST_THREADS, MOST_WORK, Document, Machine, Mode, choice, integer,
                         number)
-from .problem import ProblemLike, SearchSpace, as_problem
+from .errors import VerificationError
+from .problem import Problem, ProblemLike, SearchSpace, as_problem
 from .progress import Exchange, Session, Watch
 from .result import PlanResult, plan_text
 
@@ -44,12 +46,28 @@ def _space_value(search_space: SearchSpace | None) -> int | None:
     return search_space._handle.value
 
 
+def _reused(problem: Problem, plan: object, mode: str, space: int | None) -> PlanResult | None:
+    """The plan, recomputed, if it still is an answer. Warns and returns None if it is not."""
+    text = plan_text(plan, "reuse")
+    try:
+        kept = PlanResult(problem, _native.Handle("result", "result_from_json", problem._handle.value,
+                                                  space, text, c_size_t(len(text))))
+    except VerificationError as error:
+        warnings.warn(f"the plan is not reused: {error}", stacklevel=3)
+        return None
+    if kept.mode == mode:
+        return kept
+    warnings.warn(f"the plan is not reused: it was made in {kept.mode} mode", stacklevel=3)
+    return None
+
+
 def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace | None = None,
          threads: SupportsIndex = 0, time_limit: float | None = None,
          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
          lanes: SupportsIndex | None = None,
          progress: ProgressLike = None, cancel: Cancel | None = None,
-         exchange: Exchange | None = None, **machine: Unpack[Machine]) -> PlanResult:
+         exchange: Exchange | None = None, reuse: Document | None = None,
+         resume: Document | None = None, **machine: Unpack[Machine]) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for
@@ -64,19 +82,33 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
     it raises, planning stops and the exception is raised again; the same holds for Ctrl-C. `cancel`
     stops the search with the best plan so far. With an `exchange`, several processes search
     together, which call this with equal arguments other than `threads`; all find the same plan, and
-    the proof of its bound is in the result of process 0.
+    the proof of its bound is in the result of process 0. `reuse` is a plan (a result, or a plan file:
+    its path, dict or text) that is the answer if it still holds for this problem and mode; if not, a
+    warning says why, and the problem is planned. `resume` is a plan of best mode for this problem,
+    such as a checkpoint, from which the search goes on.
 
     If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
     the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.
     """
     session = None if exchange is None else Session(exchange)
+    if session is not None and (reuse is not None or resume is not None):
+        raise TypeError("reuse and resume are for one process")
     try:
         read = as_problem(problem, **machine)
         space = _space_value(search_space)
         options = _options(mode, threads, time_limit, work_limit, seed, lanes, cancel)
+        if reuse is not None:
+            kept = _reused(read, reuse, choice(mode, "mode", MODES), space)
+            if kept is not None:
+                return kept
+        start = None if resume is None else plan_text(resume, "resume")
         with Watch(progress, session) as watch:
             watch.attach(options)
-            handle = watch.run("result", "plan", read._handle.value, space, byref(options))
+            if start is None:
+                handle = watch.run("result", "plan", read._handle.value, space, byref(options))
+            else:
+                handle = watch.run("result", "resume", read._handle.value, space, start,
+                                   c_size_t(len(start)), byref(options))
     finally:
         if session is not None:
             session.leave()

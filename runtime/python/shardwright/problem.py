@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from ctypes import byref
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Mapping, Union
+from typing import TYPE_CHECKING, Any, Mapping, Protocol, Union
 
 from . import _native
-from .arguments import Machine, Request, decoded, document, path_text, text_of_document
+from .arguments import (Machine, Request, decoded, document, is_frame, path_text, tables_of,
+                        text_of_document)
 from .errors import InvalidHandleError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Problem(_Closable):
             raise TypeError(f"problem must be a dict or JSON text, not {type(problem).__name__}")
         if isinstance(problem, (str, bytes)):
             problem = decoded(problem, "problem")
-        if isinstance(problem, str) and not problem.lstrip().startswith("{"):
+        if isinstance(problem, str) and not (problem.lstrip().startswith("{") or "\n" in problem):
             raise InvalidInputError("is no JSON object; Problem.from_file reads files", "problem")
         self._read(document(problem, "problem"), machine)
 
@@ -147,18 +148,33 @@ class SearchSpace(_Closable):
         return f"<shardwright.SearchSpace: {len(self)} options>"
 
 
-ProblemLike = Union[Problem, Mapping[str, Any], str, bytes, "PathLike[str]"]
+class Frame(Protocol):
+    """A pandas.DataFrame: a table in each row, in columns that are named as in JSON."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    def to_dict(self) -> Any: ...
+
+    def to_json(self) -> Any: ...
+
+
+ProblemLike = Union[Problem, Mapping[str, Any], Frame, str, bytes, "PathLike[str]"]
 
 
 def as_problem(problem: ProblemLike, **machine: Unpack[Machine]) -> Problem:
-    """Makes a Problem from a dict, JSON text (which begins with a brace) or the path of a file."""
+    """Makes a Problem from a dict, a pandas.DataFrame of tables, JSON text (which begins with a
+    brace), tables as CSV text (which has several lines) or the path of a file.
+    """
     if isinstance(problem, Problem):
         if machine:
             raise TypeError("give the machine to shardwright.Problem, or a problem that is none yet")
         return problem
+    if is_frame(problem):
+        return Problem(tables_of(problem), **machine)
     if isinstance(problem, (Mapping, bytes)):
         return Problem(problem, **machine)
-    if isinstance(problem, str) and problem.lstrip().startswith("{"):
+    if isinstance(problem, str) and (problem.lstrip().startswith("{") or "\n" in problem):
         return Problem(problem, **machine)
     if isinstance(problem, (str, PathLike)):
         return Problem.from_file(problem, **machine)
@@ -169,7 +185,7 @@ def as_problem(problem: ProblemLike, **machine: Unpack[Machine]) -> Problem:
 def problem_request(problem: ProblemLike, machine: Machine) -> Request:
     """A request about a problem."""
     if not isinstance(problem, Problem):
-        if not isinstance(problem, (Mapping, str, bytes, PathLike)):
+        if not isinstance(problem, (Mapping, str, bytes, PathLike)) and not is_frame(problem):
             raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
                             f"not {type(problem).__name__}")
         return Request().document("problem", problem).machine(machine)

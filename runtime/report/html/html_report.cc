@@ -4,12 +4,18 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/report/html/aten_plan_report_json.h"
-#include "runtime/report/html/markup.h"
+#include "runtime/report/embedding/changes/diff_text.h"
+#include "runtime/report/embedding/questions/explain_text.h"
+#include "runtime/report/embedding/questions/sweep_text.h"
+#include "runtime/report/html/data/answer_json.h"
+#include "runtime/report/html/data/embedding/change_json.h"
+#include "runtime/report/html/data/embedding/plan_report_json.h"
+#include "runtime/report/html/data/markup.h"
+#include "runtime/report/html/data/operators/aten_plan_report_json.h"
+#include "runtime/report/html/data/program/communication_json.h"
+#include "runtime/report/html/data/program/redistribution_report_json.h"
+#include "runtime/report/html/data/program/transfer_report_json.h"
 #include "runtime/report/html/page.h"
-#include "runtime/report/html/plan_report_json.h"
-#include "runtime/report/html/redistribution_report_json.h"
-#include "runtime/report/html/transfer_report_json.h"
 #include "runtime/report/operators/aten/aten_plan_text.h"
 #include "runtime/report/program/redistribution_text.h"
 #include "runtime/report/program/transfer_text.h"
@@ -19,54 +25,102 @@ namespace {
 
 constexpr std::size_t kTextWidth = 100;  // columns of the text for readers without scripts
 
-void write_text(std::string_view text, const TextSink& sink) {
-  sink("<pre>");
-  sink(escaped_markup(text));
-  sink("</pre>");
+// Puts text and data into a page. The text may be empty.
+template <class WriteData>
+void write_page(const PageParts& page, std::string_view text, const WriteData& write_data,
+                const TextSink& sink) {
+  sink(page.before_text);
+  if (!text.empty()) {
+    sink("<pre>");
+    sink(escaped_markup(text));
+    sink("</pre>");
+  }
+  sink(page.before_data);
+  write_data();
+  sink(page.after_data);
 }
 
 }  // namespace
 
-void write_html_report(const PlanReport& report, const TextSink& sink) {
-  const PageParts page = plan_page();
-  sink(page.before_text);
-  sink(page.before_data);
-  write_plan_report(report, sink);
-  sink(page.after_data);
+void write_html_report(const PlanReport& report, const ExplainedTables& explained,
+                       const PlanChange* change, const TextSink& sink) {
+  write_page(
+      plan_page(), "", [&] { write_plan_report(report, explained, change, sink); }, sink);
+}
+
+void write_html_report(const PlanChange& change, const TextSink& sink) {
+  TextReportOptions options;
+  options.width = kTextWidth;
+  write_page(
+      plan_change_page(), diff_report(change.diff, options),
+      [&] { write_change_data(change, sink); }, sink);
+}
+
+void write_html_report(const ProblemDiff& diff, const TextSink& sink) {
+  TextReportOptions options;
+  options.width = kTextWidth;
+  write_page(
+      problem_change_page(), diff_report(diff, options), [&] { write_change_data(diff, sink); },
+      sink);
+}
+
+void write_html_report(const Explanation& explanation, const TextSink& sink) {
+  const auto write_data = [&] {
+    const PlanReport report = make_plan_report(*explanation.problem, explanation.result);
+    write_plan_report(report, explanation, sink);
+  };
+  write_page(plan_page(), explain_report(explanation, kTextWidth), write_data, sink);
+}
+
+void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
+                       const TextSink& sink) {
+  write_page(
+      sweep_page(), sweep_report(problem, sweep, kTextWidth),
+      [&] { write_sweep_data(problem, sweep, sink); }, sink);
 }
 
 void write_html_report(const RedistributionCase& request, const RedistributionOptions& options,
                        std::span<const PlannedRedistribution> paths, const TextSink& sink) {
-  const PageParts page = redistribution_page();
-  sink(page.before_text);
-  write_text(paths.size() == 1 ? redistribution_text(request, paths.front(), kTextWidth)
-                               : redistribution_front_text(request, paths, kTextWidth),
-             sink);
-  sink(page.before_data);
-  write_redistribution_report(make_redistribution_report(request, options, paths), sink);
-  sink(page.after_data);
+  const std::string text = paths.size() == 1
+                               ? redistribution_text(request, paths.front(), kTextWidth)
+                               : redistribution_front_text(request, paths, kTextWidth);
+  const auto write_data = [&] {
+    write_redistribution_report(make_redistribution_report(request, options, paths), sink);
+  };
+  write_page(redistribution_page(), text, write_data, sink);
 }
 
 void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
                        const TextSink& sink) {
-  const PageParts page = transfer_page();
-  sink(page.before_text);
-  write_text(transfer_text(problem, answer, false, kTextWidth), sink);
-  sink(page.before_data);
-  write_transfer_report(problem, answer, make_transfer_report(problem, answer), sink);
-  sink(page.after_data);
+  const auto write_data = [&] {
+    write_transfer_report(problem, answer, make_transfer_report(problem, answer), sink);
+  };
+  write_page(transfer_page(), transfer_text(problem, answer, false, kTextWidth), write_data, sink);
+}
+
+void write_html_report(std::span<const CommunicationEntry> entries, bool of_tensors,
+                       std::string_view text, const TextSink& sink) {
+  write_page(
+      communication_page(), text, [&] { write_communication_data(entries, of_tensors, sink); },
+      sink);
 }
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
                        const TextSink& sink) {
-  const PageParts page = aten_plan_page();
-  sink(page.before_text);
-  write_text(aten_plan_report(graph, options, result, kTextWidth), sink);
-  sink(page.before_data);
-  write_aten_plan_report(graph, options, result,
-                         make_aten_plan_report(graph, options, result, moves), sink);
-  sink(page.after_data);
+  const auto write_data = [&] {
+    write_aten_plan_report(graph, options, result,
+                           make_aten_plan_report(graph, options, result, moves), sink);
+  };
+  write_page(aten_plan_page(), aten_plan_report(graph, options, result, kTextWidth), write_data,
+             sink);
+}
+
+void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
+                       const AtenSweep& sweep, const TextSink& sink) {
+  write_page(
+      aten_sweep_page(), aten_sweep_report(sweep, kTextWidth),
+      [&] { write_sweep_data(graph, options, sweep, sink); }, sink);
 }
 
 }  // namespace shardwright

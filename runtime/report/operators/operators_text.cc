@@ -100,6 +100,8 @@ class Report {
     };
     line("memory limit", size(shortage.limit_bytes));
     line("needed", (shortage.minimum_is_exact ? "" : "at least ") + size(shortage.minimum_bytes));
+    if (shortage.enough_bytes && !shortage.minimum_is_exact)
+      line("enough", size(*shortage.enough_bytes));
   }
 
   void write_totals() {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/operators/aten/plan/plan_memory.h"
+#include "search/operators/aten/counted_moves.h"
+#include "search/operators/aten/lightest_plan.h"
 #include "search/operators/aten/model/aten_problem.h"
 #include "search/operators/aten/sieve/limited_search.h"
 #include "search/operators/aten/sieve/sieved_search.h"
@@ -21,11 +21,6 @@ constexpr double kRounding = 1e-9;
 // Where the search by prices finds no plan within the memory limit, the problem of all choices is
 // solved as a whole if its matrices have at most so many entries.
 constexpr double kMostEntries = 3e8;
-
-// Work to find out where moving tensors makes memory short, in strategy evaluations: a plan, not a
-// proof. Half as much finds worse plans, which move other tensors; twice as much costs time where
-// the proof follows anyway.
-constexpr std::uint64_t kWorkOfMovers = 100'000'000;
 
 AtenCounters count(const AtenModel& model) {
   AtenCounters counters;
@@ -75,70 +70,69 @@ class PlanSolver {
         transitions_(transitions),
         executor_(executor),
         budget_(budget),
-        options_(options) {}
+        options_(options),
+        moves_(request.optimizer_states) {}
 
   Result<AtenSolution> run() {
     SHARDWRIGHT_ASSIGN_OR_RETURN(AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
-    if (request_.memory_limit) {
-      const std::int64_t least = least_peak(model.usages);
-      if (least > *request_.memory_limit) {
-        solution_.counters = count(model);
-        solution_.status = SolveStatus::kInfeasible;
-        solution_.shortage = MemoryShortage{*request_.memory_limit, least, false};
-        return std::move(solution_);
-      }
-    }
     ChoiceSieve sieve(model, {});
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const SievedSolution cheapest,
-                                 sieved_search(model, sieve, executor_, budget_, options_));
+    const SieveGoal goal = request_.memory_limit ? SieveGoal::kAnyPlan : SieveGoal::kOptimum;
+    SHARDWRIGHT_ASSIGN_OR_RETURN(SievedSolution cheapest,
+                                 sieved_search(model, sieve, executor_, budget_, options_, goal));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
-    if (!request_.memory_limit || !solution_.plan || !exceeds()) return std::move(solution_);
+    if (!request_.memory_limit || !solution_.plan) return std::move(solution_);
+    if (!exceeds()) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest,
+                                   sieved_search(model, sieve, executor_, budget_, options_));
+      SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
+      if (!exceeds()) return std::move(solution_);
+    }
     solution_.without_limit_us = solution_.evaluation.total_us();
     return within_limit(std::move(model), cheapest);
   }
 
  private:
-  // Few of the tensors that move do so where memory is short, so the others have no movers, and
-  // what they hold does not count: no plan looks dearer than it is. Little work finds out which
-  // ones matter; then the problem with these is solved. What it gives is the best plan if that
-  // holds no more than it may with all tensors.
+  // Where a plan that was found exceeds the limit because of tensors that do not count, these get
+  // movers, and the search begins again. What it gives is the best plan if that holds no more than
+  // it may with all tensors. Where it gives nothing, the lightest plan decides.
   Result<AtenSolution> within_limit(AtenModel model, const SievedSolution& cheapest) {
-    std::optional<AtenSolution> fitting;
-    for (bool is_quick = true;;) {
-      if (add_movers(model.variables)) {
+    std::optional<AtenPlan> heavy = solution_.plan;
+    bool is_searched = false;
+    bool is_light_known = false;
+    do {
+      if (heavy && moves_.add(model.variables, *heavy, *request_.memory_limit)) {
         SHARDWRIGHT_ASSIGN_OR_RETURN(
-            model, build_model(graph_, request_, transitions_, executor_, movers_));
-      }
-      SievedSolution known = cheapest;
-      choose_movers(model.variables, known.choice);
-      Budget little = budget_.with_work_left(kWorkOfMovers);
-      Budget& budget = is_quick ? little : budget_;
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_within_limit(model, known, budget));
-      const bool is_found = solution_.plan.has_value();
-      if (!is_found && solution_.status == SolveStatus::kInfeasible) break;
-      if (is_found && !exceeds()) {
-        if (!fitting || solution_.evaluation.total_us() < fitting->evaluation.total_us())
-          fitting = solution_;
-        if (!is_quick || solution_.status == SolveStatus::kOptimal) break;
-        is_quick = false;
-      } else if (is_found && uncounted().empty()) {
-        return disagreement("the plan holds " + std::to_string(solution_.evaluation.peak_bytes) +
+            model, build_model(graph_, request_, transitions_, executor_, moves_.tensors()));
+      } else if (heavy && is_searched) {
+        return disagreement("the plan holds more than " + std::to_string(*request_.memory_limit) +
                             " bytes");
-      } else if (!is_found) {
-        if (!is_quick) break;
-        is_quick = false;
       }
-      if (budget_.interrupted()) break;
-    }
-    return best_of(fitting);
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_within_limit(model, cheapest));
+      is_searched = true;
+      heavy.reset();
+      if (solution_.plan && exceeds()) {
+        heavy = solution_.plan;
+        continue;
+      }
+      if (solution_.plan || is_light_known || budget_.interrupted()) break;
+      is_light_known = true;
+      SHARDWRIGHT_ASSIGN_OR_RETURN(
+          const LightestPlan light,
+          lightest_plan(graph_, request_, transitions_, cheapest, executor_, budget_, options_));
+      if (!offer(light)) {
+        SHARDWRIGHT_RETURN_IF_ERROR(explain(model, light));
+        break;
+      }
+    } while (!budget_.interrupted());
+    return best_of_all();
   }
 
   // The last solution, or the best plan that fits, with the last bound.
-  AtenSolution best_of(std::optional<AtenSolution>& fitting) {
+  AtenSolution best_of_all() {
     const bool fits = solution_.plan && !exceeds();
     const bool is_worse =
-        fitting && (!fits || fitting->evaluation.total_us() < solution_.evaluation.total_us());
+        fitting_ && (!fits || fitting_->evaluation.total_us() < solution_.evaluation.total_us());
     if (!is_worse) {
       if (!fits && solution_.plan) {
         solution_.plan.reset();
@@ -147,70 +141,78 @@ class PlanSolver {
       }
       return std::move(solution_);
     }
-    fitting->lower_bound_us =
-        std::max(fitting->lower_bound_us,
-                 std::min(solution_.lower_bound_us, fitting->evaluation.total_us()));
-    fitting->stopped_by = solution_.stopped_by;
-    return *std::move(fitting);
+    fitting_->lower_bound_us =
+        std::max(fitting_->lower_bound_us,
+                 std::min(solution_.lower_bound_us, fitting_->evaluation.total_us()));
+    fitting_->stopped_by = solution_.stopped_by;
+    return *std::move(fitting_);
   }
 
-  Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest,
-                            Budget& budget) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(
-        const std::optional<SievedSolution> limited,
-        limited_search(model, cheapest, *request_.memory_limit, executor_, budget, options_));
-    if (limited) return take(model, *limited);
-    if (num_entries(model) <= kMostEntries && !budget.interrupted())
-      return solve_all(model, budget);
+  Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest) {
+    if (least_peak(model.usages) <= *request_.memory_limit) {
+      SievedSolution known = cheapest;
+      choose_movers(model.variables, known.choice);
+      LimitedContext context;
+      context.kept = &kept_;
+      context.accepts = [&](const SievedSolution& found) {
+        return take(model, found).ok() && keep_if_fitting();
+      };
+      SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<SievedSolution> limited,
+                                   limited_search(model, known, *request_.memory_limit, context,
+                                                  executor_, budget_, options_));
+      if (limited) return take(model, *limited);
+    }
+    solution_.counters = count(model);
     solution_.status = SolveStatus::kUnknown;
     solution_.plan.reset();
-    solution_.stopped_by = budget.interrupted().value_or(StopReason::kWorkLimit);
+    solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
     return {};
   }
 
-  // The tensors without movers that move where the plan, if there is one, exceeds the limit.
-  std::vector<TakenTensor> uncounted() const {
-    if (!solution_.plan) return {};
-    const std::vector<AtenMemory> memory =
-        memory_by_moment(graph_, *solution_.plan, request_.optimizer_states);
-    // By moment: how many of these and of the earlier ones exceed the limit.
-    std::vector<std::uint32_t> exceeding{0};
-    for (const AtenMemory& each : memory)
-      exceeding.push_back(exceeding.back() + (each.total() > *request_.memory_limit ? 1 : 0));
-    std::vector<TakenTensor> found;
-    for (const HeldTensor& held : held_tensors(graph_, request_.optimizer_states)) {
-      if (!held.is_taken() || exceeding[held.live.end] == exceeding[held.live.begin]) continue;
-      if (std::binary_search(movers_.begin(), movers_.end(), held.taken())) continue;
-      if (held_bytes(graph_, *solution_.plan, held) > 0) found.push_back(held.taken());
-    }
-    return found;
+  bool keep_if_fitting() {
+    if (exceeds()) return false;
+    if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;
+    if (!fitting_ || solution_.evaluation.total_us() < fitting_->evaluation.total_us())
+      fitting_ = solution_;
+    return true;
   }
 
-  // Adds these tensors to those with movers, and the same inputs of all consumers of their classes:
-  // what is short in one block will be so in others. Returns true if there are new ones.
-  bool add_movers(const AtenVariables& variables) {
-    std::set<std::pair<std::uint32_t, std::uint32_t>> kinds;  // class and input
-    for (const TakenTensor& taken : uncounted())
-      kinds.emplace(variables.class_of(taken.consumer), taken.input);
-    std::vector<TakenTensor> with;
-    for (std::uint32_t c = 0; c < variables.num_consumers(); ++c) {
-      for (const TakenTensor& taken : taken_by(c)) {
-        if (std::binary_search(movers_.begin(), movers_.end(), taken) ||
-            kinds.contains({variables.class_of(c), taken.input}))
-          with.push_back(taken);
-      }
-    }
-    const bool is_new = with.size() > movers_.size();
-    movers_ = std::move(with);
-    return is_new;
+  // Returns true if the plan fits: the search can begin from it.
+  bool offer(const LightestPlan& light) {
+    if (!light.plan || light.evaluation.peak_bytes > *request_.memory_limit) return false;
+    fitting_ = solution_;
+    fitting_->status = SolveStatus::kFeasible;
+    fitting_->plan = light.plan;
+    fitting_->evaluation = light.evaluation;
+    kept_.resize(light.choice.size());
+    KeptChoices chosen;
+    for (const std::uint32_t choice : light.choice)
+      chosen.push_back({choice});
+    add_choices(chosen, kept_);
+    return true;
   }
 
-  std::vector<TakenTensor> taken_by(std::uint32_t consumer) const {
-    const std::size_t inputs = consumer < graph_.size() ? graph_[consumer].inputs.size() : 1;
-    std::vector<TakenTensor> taken;
-    for (std::uint32_t i = 0; i < inputs; ++i)
-      taken.push_back({consumer, i});
-    return taken;
+  // Says why no plan was found: what the lightest one holds, and whether it must hold too much.
+  Status explain(const AtenModel& model, const LightestPlan& light) {
+    const std::int64_t limit = *request_.memory_limit;
+    std::int64_t least = light.least_bytes;
+    if (least > limit) {
+      solution_.status = SolveStatus::kInfeasible;
+      solution_.stopped_by = StopReason::kFinished;
+    } else if (num_entries(model) <= kMostEntries && !budget_.interrupted()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
+      if (solution_.status != SolveStatus::kInfeasible) return {};
+      least = limit + 1;
+      if (solution_.shortage) least = std::max(least, solution_.shortage->minimum_bytes);
+    } else {
+      return {};
+    }
+    solution_.shortage = MemoryShortage{limit, least, false, std::nullopt};
+    if (light.plan) {
+      solution_.shortage->enough_bytes = light.evaluation.peak_bytes;
+      solution_.shortage->minimum_is_exact = light.evaluation.peak_bytes == least;
+    }
+    return {};
   }
 
   bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
@@ -232,11 +234,11 @@ class PlanSolver {
   }
 
   // Finds out whether any plan is within the limit.
-  Status solve_all(const AtenModel& model, Budget& budget) {
+  Status solve_all(const AtenModel& model) {
     const KeptChoices kept = all_choices(model);
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem,
                                  lower(model, kept, request_.memory_limit));
-    const ProblemSolution solved = solve_problem(problem, executor_, budget, options_);
+    const ProblemSolution solved = solve_problem(problem, executor_, budget_, options_);
     SievedSolution all;
     all.status = solved.status;
     all.objective = solved.objective;
@@ -245,8 +247,6 @@ class PlanSolver {
     if (!solved.choice.empty()) all.choice = chosen(kept, solved.choice);
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, all));
     solution_.shortage = solved.shortage;
-    // Where this much is enough for what counts, moving tensors may need more.
-    if (solution_.shortage) solution_.shortage->minimum_is_exact = false;
     return {};
   }
 
@@ -256,7 +256,9 @@ class PlanSolver {
   Executor& executor_;
   Budget& budget_;
   const ProblemSolveOptions& options_;
-  std::vector<TakenTensor> movers_;  // ascending
+  CountedMoves moves_;
+  KeptChoices kept_;                     // that searches within the limit looked at
+  std::optional<AtenSolution> fitting_;  // the best plan within the limit
   AtenSolution solution_;
 };
 

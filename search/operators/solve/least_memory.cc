@@ -106,6 +106,7 @@ LeastMemory least_memory(const CostInstance& instance, std::size_t num_time_poin
     if (bound < kExactBelow) least.bytes = std::max(least.bytes, static_cast<std::int64_t>(bound));
   }
   least.reached = reached == least.bytes;
+  least.enough = reached;
   return least;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
@@ -12,9 +13,10 @@
 namespace shardwright::operators {
 
 struct LeastMemory {
-  std::int64_t bytes = 0;   // no choice has a lower peak
-  bool reached = false;     // some choice has this peak
-  bool impossible = false;  // every choice takes something forbidden
+  std::int64_t bytes = 0;              // no choice has a lower peak
+  bool reached = false;                // some choice has this peak
+  std::optional<std::int64_t> enough;  // the peak of the lightest choice that was found
+  bool impossible = false;             // every choice takes something forbidden
 };
 
 // The least peak over the first `num_time_points` time points, without any limit. Costs do not

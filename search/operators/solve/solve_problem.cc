@@ -154,7 +154,7 @@ class ProblemSolver {
     const std::int64_t limit = *std::min_element(limits.begin(), limits.end());
     const LeastMemory least = least_memory(instance, count, executor_, budget_);
     if (least.impossible || least.bytes <= limit) return;
-    solution_.shortage = MemoryShortage{limit, least.bytes, least.reached};
+    solution_.shortage = MemoryShortage{limit, least.bytes, least.reached, least.enough};
   }
 
   // Drops a choice that costs more than the problem allows.

@@ -20,6 +20,8 @@ struct MemoryShortage {
   std::int64_t limit_bytes = 0;    // the lowest limit of the memory time points
   std::int64_t minimum_bytes = 0;  // every choice needs at least this much
   bool minimum_is_exact = false;   // some choice needs no more than `minimum_bytes`
+  // Some choice needs no more than this; none if no such choice is known.
+  std::optional<std::int64_t> enough_bytes;
 };
 
 struct ProblemSolution {

@@ -1,216 +1,23 @@
 #!/usr/bin/env python3
-"""Opens reports in headless Chromium: an empty console, all parts drawn, search, sort and heat map working.
+"""Opens reports in headless Chromium: an empty console, all parts drawn; search, sort, click and zoom by mouse and keys;
+phones, dark screens and print.
 
 Usage: check_report.py COMMAND. If no Chromium is installed, it exits 77 (skipped), and with CI=true
 it fails.
 """
 
 import argparse
-import html
-import json
 import os
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
+import check_questions
+from chromium import Chromium
+from reports import HOSTILE, SAMPLE, Reports, check
+
 SKIPPED = 77
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-SAMPLE = "samples/data/mlperf_dlrm_dcnv2.json"
-HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">\x1b[31m&amp;"
-
-# Acts as a reader of the page and notes what it saw on the root element, as JSON.
-READER = r"""
-<script>
-"use strict";
-const seen = { drawn_ms: performance.now() };
-const text = (selector) => document.querySelector(selector)?.textContent ?? null;
-const firstCells = () => [...document.querySelectorAll("#tables tbody th")].map((cell) => cell.textContent);
-const canvas = document.querySelector("canvas");
-const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key, cancelable: true }));
-seen.title = document.title;
-seen.heading = text("h1");
-seen.images = document.querySelectorAll("img").length;
-seen.sections = [...document.querySelectorAll("section")].map((section) => section.id);
-seen.verdict = text(".verdict");
-seen.message = text("#failure .message");
-const hidden = (node) => node.scrollWidth - node.clientWidth;
-seen.overflow = hidden(document.documentElement);
-seen.cutOff = Math.max(...[...document.querySelectorAll(".scroll")].map(hidden));
-const search = document.querySelector("#tables input[type=search]");
-if (search) {
-  seen.rows = firstCells();
-  const byName = [...document.querySelectorAll("#tables thead button")][0];
-  byName.click();
-  seen.rowsByName = firstCells();
-  seen.sortOfName = document.querySelector("#tables thead th").getAttribute("aria-sort");
-  byName.click();
-  seen.rowsByNameBackwards = firstCells();
-  search.value = "rank:0 " + seen.rows[0].slice(0, 3);
-  search.dispatchEvent(new Event("input"));
-  seen.rowsFound = firstCells();
-  search.value = "no table has this name";
-  search.dispatchEvent(new Event("input"));
-  seen.rowsNotFound = firstCells();
-  search.value = "";
-  search.dispatchEvent(new Event("input"));
-  const find = (words) => {
-    search.value = words;
-    search.dispatchEvent(new Event("input"));
-    return firstCells();
-  };
-  seen.rowsOfRank = find("rank:3");
-  seen.found = text("#tables .count");
-  seen.rowsOfRanks = find("rank:2-3");
-  seen.rowsOfHost = find("host:1");
-  find("");
-  seen.tiles = document.querySelectorAll("#machine .tile").length;
-  const tile = document.querySelectorAll("#machine .tile")[3];
-  if (tile) {
-    tile.click();
-    seen.rowsOfTile = firstCells();
-    seen.address = location.hash;
-    seen.pressed = [...document.querySelectorAll("#machine .tile")].map((node) => node.getAttribute("aria-pressed"));
-    seen.about = text("#machine .about");
-    tile.click();
-    seen.rowsAgain = firstCells();
-  }
-  seen.csv = csvText(TABLE_COLUMNS_OF_CSV, tables.slice(0, 2));
-  seen.limits = text(".limits");
-  seen.rankRows = [...document.querySelectorAll("#ranks tbody th")].map((cell) => cell.textContent);
-  const time = document.querySelector("#tables thead th.time");
-  time.querySelector("button").click();
-  seen.sortOfTime = time.getAttribute("aria-sort");
-  seen.rowsByTime = firstCells();
-  press("ArrowDown");
-  const pixels = canvas.getContext("2d");
-  const image = pixels.getImageData(0, 0, pixels.canvas.width, pixels.canvas.height).data;
-  seen.colours = new Set(new Uint32Array(image.buffer)).size;
-  seen.readout = text(".readout");
-  press("+");
-  press("ArrowRight");
-  seen.readoutAfter = text(".readout");
-}
-const follow = document.querySelector("#path input");
-if (follow) {
-  const labels = () => [...document.querySelectorAll("#path .tensor")].map((tensor) => tensor.querySelectorAll("rect.cell").length);
-  seen.ranks = document.querySelectorAll(".mesh rect").length;
-  seen.cells = labels();
-  seen.hatched = document.querySelectorAll(".tensor .hatch").length;
-  seen.texts = [...document.querySelectorAll("#path .tensor:first-of-type text.holder")].map((node) => node.textContent);
-  follow.value = "6";
-  follow.dispatchEvent(new Event("input"));
-  seen.outlined = document.querySelectorAll(".tensor .cell.lit").length;
-  seen.held = [...document.querySelectorAll("#path .held:not([hidden])")].map((node) => node.textContent);
-  seen.holdings = [...document.querySelectorAll("#holdings tbody tr")].map((row) => row.textContent);
-  const [, other] = document.querySelectorAll("#front button.choice");
-  if (other) {
-    other.click();
-    seen.cellsOfOther = labels();
-    seen.shown = [...document.querySelectorAll("#front button.choice")].map((node) => node.getAttribute("aria-pressed"));
-  }
-}
-if (document.querySelector(".matrix")) {
-  seen.flows = document.querySelectorAll(".matrix .flow").length;
-  seen.amounts = [...document.querySelectorAll(".matrix .amount")].map((node) => node.textContent);
-  seen.hosts = document.querySelectorAll(".matrix .host").length;
-  seen.tensors = [...document.querySelectorAll("#tensors tbody th")].map((node) => node.textContent);
-  seen.meshes = [...document.querySelectorAll("#meshes tbody th")].map((node) => node.textContent);
-}
-const tree = document.querySelector("table.tree");
-if (tree) {
-  const rows = () => [...tree.querySelectorAll("tbody tr")].map((row) => row.querySelector("th").textContent);
-  const type = (selector, words) => {
-    const input = document.querySelector(selector);
-    input.value = words;
-    input.dispatchEvent(new Event("input"));
-  };
-  seen.lead = text(".lead");
-  seen.limits = text(".limits");
-  seen.modules = rows();
-  seen.areas = document.querySelectorAll("#memory .area").length;
-  seen.peak = text("#memory .mark");
-  seen.moves = [...document.querySelectorAll("#moves tbody tr")].map((row) => row.textContent);
-  tree.querySelector('button[aria-expanded="true"]').click();
-  seen.modulesFolded = rows();
-  tree.querySelector('button[aria-expanded="false"]').click();
-  type("#modules input[type=search]", "weight parameter");
-  seen.modulesFound = rows();
-  type("#modules input[type=search]", "no module has this name");
-  seen.modulesNotFound = rows();
-  type("#modules input[type=search]", "");
-  seen.modulesAgain = rows();
-  if (seen.moves.length > 0) {
-    type("#moves input[type=search]", "backward");
-    seen.movesFound = [...document.querySelectorAll("#moves tbody tr")].map((row) => row.textContent);
-  }
-}
-// Drawings say in words what they show.
-seen.unnamed = [...document.querySelectorAll("svg, canvas, [role=img]")].filter((node) => !node.getAttribute("aria-label")).length;
-document.documentElement.dataset.seen = JSON.stringify(seen);
-</script>
-"""
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-class Reports:
-    def __init__(self, command, browser, folder):
-        self.command = command
-        self.browser = browser
-        self.folder = folder
-
-    def plan(self, name, problem, *flags, status=0):
-        """Plans with a report. Returns its path."""
-        path = os.path.join(self.folder, name + ".html")
-        run = subprocess.run([self.command, "plan", problem, *flags, "--report", path], capture_output=True, text=True)
-        check(run.returncode == status, f"{name}: exit status {run.returncode}: {run.stderr}")
-        return path
-
-    def operators(self, name, graph, *flags, status=0):
-        """Plans a traced model with a report. Returns its path."""
-        path = os.path.join(self.folder, name + ".html")
-        run = subprocess.run([self.command, "operators", "plan", graph, *flags, "--report", path], capture_output=True, text=True)
-        check(run.returncode == status, f"{name}: exit status {run.returncode}: {run.stderr}")
-        return path
-
-    def program(self, name, subcommand, source, *flags):
-        """Plans a redistribution or a transfer with a report. Returns its path."""
-        path = os.path.join(self.folder, name + ".html")
-        run = subprocess.run([self.command, "program", subcommand, source, *flags, "--report", path], capture_output=True, text=True)
-        check(run.returncode == 0, f"{name}: exit status {run.returncode}: {run.stderr}")
-        return path
-
-    def write(self, name, problem):
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(problem, file)
-        return path
-
-    def read(self, path, width=1200, address=""):
-        """Opens a copy that contains the reader script. Returns what the script noted."""
-        with open(path, encoding="utf-8") as file:
-            page = file.read()
-        copy = path.replace(".html", ".read.html")
-        with open(copy, "w", encoding="utf-8") as file:
-            file.write(page.replace("</body>", READER + "</body>"))
-        run = subprocess.run(
-            [self.browser, "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + self.folder + "/profile",
-             "--enable-logging=stderr", "--v=0", "--virtual-time-budget=5000", f"--window-size={width},900",
-             "--dump-dom", "file://" + copy + address],
-            capture_output=True, text=True, timeout=120)
-        console = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
-        check(not console, f"{path}: the console is not empty: {console}")
-        check("data-rendered=" in run.stdout, f"{path}: the page was not drawn: {run.stderr[-2000:]}")
-        seen = re.search(r'data-seen="([^"]*)"', run.stdout)
-        check(seen, f"{path}: the reader did not come to its end")
-        notes = json.loads(html.unescape(seen.group(1)))
-        check(notes["unnamed"] == 0, f"{path}: a drawing has no text")
-        return notes
 
 
 def check_small(reports):
@@ -239,7 +46,7 @@ def check_machine(reports):
     check(seen["found"] == f"{len(seen['rowsOfRank'])} of 26 tables", seen["found"])
     check(set(seen["rowsOfRank"]) < set(seen["rowsOfRanks"]) and len(seen["rowsOfHost"]) < 26, "ranges or hosts do not search")
     check(seen["rowsOfTile"] == seen["rowsOfRank"] and len(seen["rowsAgain"]) == 26, "a tile does not search")
-    check(seen["address"] == "#find=rank%3A3" and seen["pressed"].index("true") == 3 and seen["pressed"].count("true") == 1, seen["address"])
+    check(seen["address"] == "#find=rank%3A3&open=rank+3" and seen["pressed"].index("true") == 3 and seen["pressed"].count("true") == 1, seen["address"])
     check(seen["about"].startswith("Rank 3: Forward compute"), seen["about"])
     check(seen["limits"].startswith("Rank ") and "communication" in seen["limits"], seen["limits"])
     check("8–15" in seen["rankRows"], f"equal ranks are not one row: {seen['rankRows']}")
@@ -417,18 +224,21 @@ def check_hostile_model(reports):
     check(seen["heading"] == HOSTILE, "a name was changed")
 
 
+PARTS = (check_small, check_machine, check_long_names, check_hostile, check_large, check_no_plan, check_redistribution, check_front,
+         check_large_meshes, check_transfer, check_large_transfer, check_hostile_transfer, check_model, check_large_model, check_no_model,
+         check_hostile_model)
+
+
 def main(command):
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         print("skipped: none of", ", ".join(BROWSERS), "is installed")
         return 1 if os.environ.get("CI") == "true" else SKIPPED
-    with tempfile.TemporaryDirectory() as folder:
-        reports = Reports(command, browser, folder)
-        for part in (check_small, check_machine, check_long_names, check_hostile, check_large, check_no_plan, check_redistribution, check_front,
-                     check_large_meshes, check_transfer, check_large_transfer, check_hostile_transfer, check_model, check_large_model, check_no_model,
-                     check_hostile_model):
+    with tempfile.TemporaryDirectory() as folder, Chromium(browser, folder) as chromium:
+        reports = Reports(command, chromium, folder)
+        for part in (*PARTS, *check_questions.PARTS):
             part(reports)
-            print("ok:", part.__name__)
+            print("ok:", part.__name__, flush=True)
     return 0
 
 

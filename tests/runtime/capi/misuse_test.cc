@@ -103,6 +103,10 @@ std::vector<Entry> entries() {
        [](void* h, Outputs&) { return shardwright_cancel_destroy(as<shardwright_cancel>(h)); }},
       {"plan",
        [](void* h, Outputs& o) { return shardwright_plan(as<P>(h), nullptr, nullptr, &o.result); }},
+      {"resume",
+       [](void* h, Outputs& o) {
+         return shardwright_resume(as<P>(h), nullptr, "{}", 2, nullptr, &o.result);
+       }},
       {"replan",
        [](void* h, Outputs& o) {
          return shardwright_replan(as<P>(h), nullptr, "{}", 2, 0, nullptr, &o.result);

@@ -163,6 +163,24 @@ TEST_CASE("command: no feasible plan exits 3 and the JSON says why") {
   }
 }
 
+TEST_CASE("command: where memory lacks, the answer says what is needed and promises nothing else") {
+  const Command run;
+  std::string tables;
+  for (int i = 0; i < 19; ++i) {
+    tables += std::string(i > 0 ? "," : "") + R"({"name": "t)" + std::to_string(i) +
+              R"(", "num_embeddings": 20000000, "embedding_dim": 128})";
+  }
+  const std::string problem = run.path("problem.json");
+  REQUIRE(write_file(problem, R"({"tables": [)" + tables + "]}").ok());
+  const Outcome none =
+      run("plan " + problem + " --ranks 4 --hbm 47GiB --ddr 1GiB", "COLUMNS=2000 ");
+  CHECK(none.status == 3);
+  CHECK(contains(none.out, "All tables together do not fit"));
+  CHECK(contains(none.out, "Use more ranks or ranks with more memory"));
+  CHECK_FALSE(contains(none.out, "may help"));
+  CHECK_FALSE(contains(none.out, "placement rules"));
+}
+
 TEST_CASE("command: a budget that ends before the first plan exits 4") {
   const Command run;
   const Outcome outcome = run("plan --mode compat --json --work-limit 0 " + kSmall);

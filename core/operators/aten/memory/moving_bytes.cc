@@ -16,8 +16,8 @@ using redistribution::Placement;
 class Mover {
  public:
   Mover(const AtenTensor& tensor, const MeshShape& mesh, const Placement& source,
-        const Placement& target)
-      : tensor_(tensor), mesh_(mesh) {
+        const Placement& target, CollectiveBackend backend)
+      : tensor_(tensor), mesh_(mesh), backend_(backend) {
     for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
       at_.push_back(source.on(axis));
       target_.push_back(target.on(axis));
@@ -51,14 +51,18 @@ class Mover {
     return false;
   }
 
+  // Allocates nothing: searches ask for every pair of placements.
   std::int64_t bytes() const {
-    redistribution::Shape shape = tensor_.shape;
-    for (std::size_t axis = 0; axis < mesh_.size(); ++axis) {
-      if (!at_[axis].is_shard()) continue;
-      std::int64_t& extent = shape[at_[axis].dim];
-      extent = (extent + mesh_[axis] - 1) / mesh_[axis];
+    std::int64_t product = bytes_of(tensor_.type);
+    for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim) {
+      std::int64_t extent = tensor_.shape[dim];
+      for (std::size_t axis = 0; axis < mesh_.size(); ++axis) {
+        if (at_[axis].is_shard() && at_[axis].dim == dim)
+          extent = (extent + mesh_[axis] - 1) / mesh_[axis];
+      }
+      product *= extent;
     }
-    return redistribution::num_elements(shape) * bytes_of(tensor_.type);
+    return product;
   }
 
   void step(std::size_t axis, const AxisPlacement& after) {
@@ -68,7 +72,10 @@ class Mover {
     at_[axis] = before;
     const std::int64_t taken = bytes();
     std::int64_t buffers = made;
-    if (before.is_shard()) {
+    if (before.is_shard() && after.is_shard() && backend_ == CollectiveBackend::kNccl) {
+      const std::int64_t copies = (after.dim != 0 ? 1 : 0) + (before.dim != 0 ? 1 : 0);
+      buffers = taken + copies * taken;
+    } else if (before.is_shard()) {
       at_[axis] = AxisPlacement::replicate();
       const std::int64_t gathered = bytes();
       if (before.dim != 0) buffers += gathered;
@@ -84,6 +91,7 @@ class Mover {
 
   const AtenTensor& tensor_;
   const MeshShape& mesh_;
+  const CollectiveBackend backend_;
   std::vector<AxisPlacement> at_;  // by axis
   std::vector<AxisPlacement> target_;
   bool is_first_ = true;  // the first step takes the tensor itself
@@ -93,8 +101,8 @@ class Mover {
 }  // namespace
 
 std::int64_t moving_bytes(const AtenTensor& tensor, const MeshShape& mesh, const Placement& source,
-                          const Placement& target) {
-  return source == target ? 0 : Mover(tensor, mesh, source, target).run();
+                          const Placement& target, CollectiveBackend backend) {
+  return source == target ? 0 : Mover(tensor, mesh, source, target, backend).run();
 }
 
 }  // namespace shardwright::operators

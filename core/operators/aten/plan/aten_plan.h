@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/memory/moving_bytes.h"
 #include "core/operators/aten/plan/roofline.h"
 
 namespace shardwright::operators {
@@ -25,6 +26,7 @@ struct AtenOutputPlan {
 // Thread safety: a value.
 struct AtenPlan {
   redistribution::MeshShape mesh;
+  CollectiveBackend backend = CollectiveBackend::kNccl;
   std::vector<AtenNodePlan> nodes;      // by node of the graph
   std::vector<AtenOutputPlan> outputs;  // by output of the graph
 };

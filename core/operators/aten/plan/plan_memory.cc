@@ -68,7 +68,7 @@ std::int64_t held_bytes(const AtenGraph& graph, const AtenPlan& plan, const Held
     return held.kind == HeldTensor::Kind::kMoved
                ? bytes_of_local(graph.tensor(ref), plan, target)
                : moving_bytes(graph.tensor(ref), plan.mesh,
-                              *plan.nodes[ref.node].outputs[ref.output], *target);
+                              *plan.nodes[ref.node].outputs[ref.output], *target, plan.backend);
   }
   if (held.kind == HeldTensor::Kind::kLastTaken) {
     const AtenNode& node = graph[held.index];

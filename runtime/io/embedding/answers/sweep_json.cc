@@ -20,17 +20,16 @@ void write_rating(const embedding::ProblemSpec& problem, double rating, JsonWrit
   }
 }
 
-// Speed and price, for what can be timed.
+// The price, and for what can be timed the speed.
 void write_worth(const embedding::ProblemSpec& problem, const SweepPoint& point, bool on_front,
                  JsonWriter& json) {
   const std::optional<double> speed = samples_per_second(problem, point);
+  if (point.price_per_hour) json.member("price_per_hour", *point.price_per_hour);
   if (!speed) return;
   json.member("samples_per_second", *speed)
       .member("samples_per_second_per_rank", *speed / static_cast<double>(point.ranks));
-  if (point.price_per_hour) {
-    json.member("price_per_hour", *point.price_per_hour)
-        .member("price_per_billion_samples", price_per_billion(problem, point));
-  }
+  if (point.price_per_hour)
+    json.member("price_per_billion_samples", price_per_billion(problem, point));
   json.member("pareto", on_front);
 }
 

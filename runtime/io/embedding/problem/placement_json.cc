@@ -117,9 +117,7 @@ Error no_such_table(JsonValue value, std::string_view name, const std::vector<Ta
   names.reserve(tables.size());
   for (const Table& table : tables)
     names.emplace_back(table.name);
-  const std::string_view near = nearest_name(name, names);
-  return value.error("no table is named \"" + std::string(name) + "\"" +
-                     (near.empty() ? "" : "; did you mean \"" + std::string(near) + "\"?"));
+  return value.error("no table is named \"" + std::string(name) + "\"" + suggestion(name, names));
 }
 
 }  // namespace shardwright

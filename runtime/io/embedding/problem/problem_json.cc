@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/io/embedding/problem/csv/tables_csv.h"
 #include "runtime/io/embedding/problem/machine_json.h"
 #include "runtime/io/embedding/problem/placement_json.h"
 #include "runtime/io/embedding/problem/planner_parts_json.h"
@@ -101,7 +102,8 @@ Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology
   }
   if (overrides.sync_interval) {
     if (!topology.groups)
-      return invalid_input("--sync-interval", "is about sharding groups; give their size, too");
+      return invalid_input("--sync-interval",
+                           "is about sharding groups; give --sharding-group-size, too");
     topology.groups->sync_interval = *overrides.sync_interval;
   }
   if (overrides.pod_sizes) topology.pod_sizes = *overrides.pod_sizes;
@@ -170,9 +172,7 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
   return reader.finish();
 }
 
-}  // namespace
-
-Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& overrides) {
+Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& overrides) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
   if (root.is_object() && root.find("plan") && !root.find("tables"))
@@ -187,6 +187,23 @@ Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& 
   if (overrides.torchrec) spec.torchrec = *overrides.torchrec;
   choose_batch_size(file, overrides, spec);
   return spec;
+}
+
+}  // namespace
+
+Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& overrides) {
+  if (!internal::is_tables_csv(text)) return read_json(text, overrides);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const internal::TablesCsv tables, internal::TablesCsv::parse(text));
+  Result<ProblemSpec> spec = read_json(tables.json(), overrides);
+  return spec.ok() ? std::move(spec) : tables.locate(spec.error());
+}
+
+bool is_problem_csv(std::string_view text) { return internal::is_tables_csv(text); }
+
+Error locate_in_problem(std::string_view text, Error error) {
+  if (!internal::is_tables_csv(text)) return error;
+  const Result<internal::TablesCsv> tables = internal::TablesCsv::parse(text);
+  return tables.ok() ? tables->locate(std::move(error)) : error;
 }
 
 Result<ProblemSpec> read_problem_settings(std::string_view text, ProblemSpec spec) {

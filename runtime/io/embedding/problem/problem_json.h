@@ -36,9 +36,18 @@ inline constexpr std::array<std::string_view, 6> kReservationTypeNames{
 // factors of the table's constraints unless these are given. If the file has no `topology`, the
 // first entry of `meta.topologies` is used, and its `global_batch` is divided by the number of
 // ranks and rounded down. Problem::make checks the ranges.
-// Errors: kInvalidInput; `where` is a JSON pointer, or line and column of a syntax error.
+// Tables alone may be comma-separated values, whose first line names the columns as JSON names the
+// members of a table. Errors: kInvalidInput; `where` is a JSON pointer, or line and column of a
+// syntax error and of tables in CSV.
 Result<embedding::ProblemSpec> read_problem(std::string_view text,
                                             const ProblemOverrides& overrides = {});
+
+// Returns true if read_problem() takes `text` for tables in CSV.
+bool is_problem_csv(std::string_view text);
+
+// An error of Problem::make about what read_problem() read from `text`, at its line and column if
+// the text is CSV.
+Error locate_in_problem(std::string_view text, Error error);
 
 // Reads a problem file without `tables` into `spec`. The file's constraints and placement rules
 // apply to the tables of `spec`. Absent keys leave `spec` unchanged. Errors: as read_problem();

@@ -203,7 +203,9 @@ Result<std::shared_ptr<const SearchSpace>> read_search_space(
     std::string_view text, std::shared_ptr<const Problem> problem) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const std::optional<JsonValue> list = document.root().find("search_space");
-  if (!list) return invalid_input("", "the file has no key \"search_space\"");
+  if (!list)
+    return invalid_input(
+        "", "the file has no key \"search_space\"; `shardwright enumerate` writes such a file");
   return Reader(std::move(problem)).read(*list);
 }
 

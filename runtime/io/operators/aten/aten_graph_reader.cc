@@ -128,6 +128,12 @@ bool is_aten_graph(std::string_view text) {
 
 Result<AtenGraph> read_aten_graph(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  if (document.root().find("nodes") && !document.root().find("rules")) {
+    return document.root().error(
+        "is no traced model, which shardwright.torch.trace writes; `operators build` reads "
+        "operator "
+        "graphs, and `operators solve` cost instances");
+  }
   AtenGraphSpec spec;
   std::int64_t version = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(

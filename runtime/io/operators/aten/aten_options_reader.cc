@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 6> kModels{"auto",    "flat",  "nccl",
                                                   "dtensor", "rings", "measured"};
 constexpr std::array<std::string_view, 2> kRedistributions{"shortest", "autoparallel"};
 constexpr std::array<std::string_view, 2> kBlocks{"free", "equal"};
+constexpr std::array<std::string_view, 2> kBackends{"nccl", "gloo"};
 constexpr std::array<std::string_view, 4> kCollectives{"all_gather", "reduce_scatter", "all_reduce",
                                                        "all_to_all"};
 
@@ -103,22 +104,20 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   PlanAtenOptions out;
   std::optional<JsonValue> placements;
-  std::optional<std::int64_t> work_limit;
-  std::int64_t seed = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(document.root())
           .optional("mesh", out.mesh)
           .optional("device", out.device)
           .optional("memory", out.memory_limit)
           .optional("optimizer_states", out.optimizer_states)
+          .optional_with("backend", read_word("backend", kBackends, out.backend))
           .optional_with("redistribution",
                          read_word("redistribution", kRedistributions, out.redistribution))
           .optional_with("collectives",
                          [&](JsonValue v) { return read_collectives(v, out.collectives); })
-          .optional_with("operator_times",
-                         [&](JsonValue v) {
-                           return read_list(v, out.operator_times, read_operator_time);
-                         })
+          .optional_with(
+              "operator_times",
+              [&](JsonValue v) { return read_list(v, out.operator_times, read_operator_time); })
           .optional_with("blocks", read_word("kind of blocks", kBlocks, out.blocks))
           .optional_with("placements",
                          [&](JsonValue v) -> Status {
@@ -127,16 +126,11 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
                          })
           .optional("threads", out.limits.threads)
           .optional("time_limit_s", out.limits.time_limit_s)
-          .optional("work_limit", work_limit)
-          .optional("seed", seed)
+          .optional("work_limit", out.limits.work_limit)
+          .optional("seed", out.limits.seed)
           .finish());
   if (!mesh.empty()) out.mesh = mesh;
   if (out.mesh.empty()) return document.root().error("\"mesh\" is missing");
-  if (work_limit) {
-    if (*work_limit < 0) return invalid_input("/work_limit", "must not be negative");
-    out.limits.work_limit = static_cast<std::uint64_t>(*work_limit);
-  }
-  out.limits.seed = static_cast<std::uint64_t>(seed);
   if (placements)
     SHARDWRIGHT_RETURN_IF_ERROR(read_placements(*placements, out.mesh.size(), out.constraints));
   return out;

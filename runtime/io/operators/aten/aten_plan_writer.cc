@@ -74,6 +74,7 @@ void write_shortage(JsonWriter& json, const AtenPlanResult& result) {
   if (!result.shortage) return;
   json.member("reason", shortage_text(*result.shortage));
   json.member("least_bytes", result.shortage->minimum_bytes);
+  if (result.shortage->enough_bytes) json.member("enough_bytes", *result.shortage->enough_bytes);
 }
 
 }  // namespace

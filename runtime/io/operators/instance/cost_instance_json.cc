@@ -57,6 +57,12 @@ Result<OperatorProblem> read_cost_instance(std::string_view text,
   if (const auto request = root.find("request")) return lower_request(*request, options);
   if (root.find("s_len")) return lower_request(root, options);
   if (root.find("solve")) return root.error("holds a list of requests; give one of them");
+  if (root.find("rules") && root.find("nodes")) {
+    return root.error(
+        "is a traced model, which `operators plan` reads; `operators build` makes a cost instance "
+        "of "
+        "it");
+  }
   if (is_operator_graph(root)) {
     return root.error("is an operator graph: `operators build` makes a cost instance of it");
   }

@@ -98,7 +98,8 @@ def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size |
          redistribution: Literal["shortest", "autoparallel"] = "shortest",
          collectives: Mapping[str, Any] | None = None, blocks: Literal["free", "equal"] = "free",
          placements: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
-         operator_times: Sequence[Mapping[str, Any]] | None = None, threads: SupportsIndex = 0,
+         operator_times: Sequence[Mapping[str, Any]] | None = None,
+         backend: Literal["nccl", "gloo"] = "nccl", threads: SupportsIndex = 0,
          time_limit: float | None = None, work_limit: SupportsIndex | None = None,
          seed: SupportsIndex = 0, cancel: Cancel | None = None) -> ModelPlan:
     """Chooses a placement for every tensor of a traced model so that a step takes least time.
@@ -113,13 +114,14 @@ def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size |
     fixes tensors: {"inputs": {"0": ["S0", "R"]}, "parameters": {...}, "outputs": {...}}.
     `operator_times` were measured and take the place of estimates: {"op": "aten.mm.default",
     "inputs": [[8, 4], [4, 4]], "dtype": "bfloat16", "us": 8.5}, with the shapes of one device.
+    `backend` runs the collectives and decides what they hold meanwhile.
 
     The plan is optimal unless a limit ends the search. Raises InfeasibleError if no plan fits (the
     message says how much memory would do), StoppedError if a limit ended the search before it found
     a plan, InvalidInputError with the place in the graph or the options. Thread safety: any.
     Releases the GIL.
     """
-    options: dict[str, Any] = {"mesh": [int(size) for size in mesh_shape]}
+    options: dict[str, Any] = {"mesh": [int(size) for size in mesh_shape], "backend": backend}
     if collectives is not None:
         options["collectives"] = dict(collectives)
     if operator_times is not None:

@@ -9,6 +9,7 @@
 #include "runtime/embedding/explain/reasons.h"
 #include "runtime/embedding/explain/remedy_text.h"
 #include "runtime/report/embedding/plan/best_text.h"
+#include "runtime/report/embedding/questions/explain_words.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
@@ -25,21 +26,6 @@ using Standing = OptionCost::Standing;
 // Up to kMostSections tables get a section each; of more tables, kMostRows get a row each.
 constexpr std::size_t kMostSections = 3;
 constexpr std::size_t kMostRows = 60;
-constexpr std::size_t kExplainRanksWidth = 16;
-
-std::string rank_list(std::vector<embedding::Rank> ranks) {
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return format_ranges(ranks, kExplainRanksWidth);
-}
-
-std::string obstacle(const OptionCost& cost) {
-  std::string text;
-  for (const std::string& place : cost.excluded_by)
-    text += (text.empty() ? "" : ", ") + place;
-  if (cost.lack) text += (text.empty() ? "" : "; ") + lack_text(*cost.lack);
-  return text;
-}
 
 std::string standing_text(const OptionCost& cost) {
   switch (cost.standing) {
@@ -113,7 +99,7 @@ std::string options_section(const Problem& problem, const TableExplanation& tabl
   for (const OptionCost& cost : table.options) {
     if (cost.standing <= Standing::kPossible) continue;
     obstacles +=
-        wrap("- " + option_name(*cost.option) + ": " + printable(obstacle(cost)), width, 2);
+        wrap("- " + option_name(*cost.option) + ": " + printable(obstacle_text(cost)), width, 2);
   }
   return text + (obstacles.empty() ? "" : "what the others lack\n" + obstacles);
 }
@@ -125,7 +111,7 @@ std::string kept_out(const TableExplanation& table) {
     if (cost.standing <= Standing::kPossible || !cost.rating || cost.rating_change >= 0) continue;
     if (best == nullptr || cost.rating_change < best->rating_change) best = &cost;
   }
-  return best == nullptr ? "" : option_name(*best->option) + ": " + obstacle(*best);
+  return best == nullptr ? "" : option_name(*best->option) + ": " + obstacle_text(*best);
 }
 
 std::string rows_section(const Explanation& explanation, std::size_t width) {
@@ -175,50 +161,6 @@ std::string plan_section(const Explanation& explanation, std::size_t width) {
   return text;
 }
 
-std::string value_text(const Remedy& remedy, double value) {
-  const std::string more = remedy.each_rank_adds ? "+" : "";
-  switch (remedy.kind) {
-    case Remedy::Kind::kHbm:
-    case Remedy::Kind::kDdr:
-    case Remedy::Kind::kSsd:
-      if (value == 0) return "as it is";
-      return more +
-             format_count(static_cast<std::uint64_t>(value) /
-                          static_cast<std::uint64_t>(kMebibyte)) +
-             " MiB";
-    case Remedy::Kind::kReservation:
-      return format_ms(value * 100) + "%";
-    case Remedy::Kind::kRanks:
-    case Remedy::Kind::kHosts:
-    case Remedy::Kind::kBatchSize:
-    case Remedy::Kind::kConstraint:
-      break;
-  }
-  return format_count(static_cast<std::uint64_t>(value));
-}
-
-std::string change_name(const Remedy& remedy) {
-  switch (remedy.kind) {
-    case Remedy::Kind::kRanks:
-      return "ranks of the host";
-    case Remedy::Kind::kHosts:
-      return "hosts";
-    case Remedy::Kind::kHbm:
-      return "HBM per rank";
-    case Remedy::Kind::kDdr:
-      return "DDR per rank";
-    case Remedy::Kind::kSsd:
-      return "SSD per rank";
-    case Remedy::Kind::kBatchSize:
-      return "batch per rank";
-    case Remedy::Kind::kReservation:
-      return "reservation";
-    case Remedy::Kind::kConstraint:
-      break;
-  }
-  return "constraint";
-}
-
 // Constraints, one per line and never cut: only a complete place is useful.
 std::string constraints_text(const Infeasibility& reason, bool any_other) {
   std::string text;
@@ -244,10 +186,9 @@ std::string remedies_section(const Problem& problem, const Infeasibility& reason
   for (const Remedy& remedy : reason.remedies) {
     if (remedy.kind == Remedy::Kind::kConstraint) continue;
     any_stepped = true;
-    rows.add_row({change_name(remedy), value_text(remedy, remedy.from),
-                  value_text(remedy, remedy.to), value_text(remedy, remedy.step),
-                  remedy.less_is_impossible ? "is impossible" : "no plan found",
-                  flags_of(problem, remedy)});
+    const RemedyWords words = words_of(problem, remedy);
+    rows.add_row(
+        {words.change, words.from, words.to, words.step, words.one_step_less, words.flags});
   }
   return "\n" +
          wrap("The smallest single changes that would do (each was planned and verified)", width,

@@ -82,10 +82,10 @@ std::string points_table(const embedding::ProblemSpec& problem, const Sweep& swe
   const bool priced =
       std::any_of(sweep.points.begin(), sweep.points.end(),
                   [](const SweepPoint& point) { return point.price_per_hour.has_value(); });
-  for (const std::size_t column : {8, 9}) {
+  for (const std::size_t column : {8U, 9U}) {
     if (!perf) table.hide(column);
   }
-  for (const std::size_t column : {10, 11}) {
+  for (const std::size_t column : {10U, 11U}) {
     if (!perf || !priced) table.hide(column);
   }
   const std::vector<bool> front = pareto_front(problem, sweep);

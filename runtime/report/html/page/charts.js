@@ -42,6 +42,23 @@ function bar(parts, whole, label) {
   return node;
 }
 
+// What is needed, beside what there is, in one bar. `need` may be null, `capacity` is at least `available`.
+function needBar(name, need, available, capacity) {
+  const lacks = need !== null && need > available;
+  const whole = Math.max(need ?? 0, capacity);
+  const verdict = need === null ? "" : lacks ? `, ${formatBytes(need - available)} too little` : ", enough";
+  const words = `${name}: ${need === null ? "" : formatBytes(need) + " needed at least, "}${formatBytes(available)} available of ${formatBytes(capacity)}${verdict}`;
+  const parts = lacks ? [["held", available], ["over", need - available]] : [["held", need ?? 0], ["spare", available - (need ?? 0)], ["aside", capacity - available]];
+  const mark = (bytes, label) => {
+    const node = element("span", { class: "mark" + (bytes > whole / 2 ? " left" : "") }, label);
+    node.style.left = (100 * bytes) / whole + "%";
+    return node;
+  };
+  return element("div", { class: "need" }, element("p", {}, element("strong", {}, name), words.slice(name.length)),
+    element("div", { class: "marked" }, bar(parts, whole, words), mark(available, `available ${formatBytes(available)}`),
+      need === null ? null : mark(need, `needed ${formatBytes(need)}`)));
+}
+
 function legend(entries) {
   const items = entries.map(([kind, label]) => element("li", {}, element("i", { class: kind }), label));
   return element("ul", { class: "legend" }, items);
@@ -72,9 +89,13 @@ function stepArea(low, high, x, y) {
 // The width of the page when it was opened. Later the browser scales the charts with the page.
 const CHART = { width: Math.min(960, Math.max(300, document.getElementById("sections").clientWidth - 40)), height: 190, left: 64, right: 8, top: 10, bottom: 24 };
 
+function byteUnit(most) {
+  return 1024 ** Math.floor(Math.log(Math.max(most, 1)) / Math.log(1024));
+}
+
 // Ticks of bytes are round numbers in the unit that they are shown in.
 function byteTicks(most, count) {
-  const unit = 1024 ** Math.floor(Math.log(Math.max(most, 1)) / Math.log(1024));
+  const unit = byteUnit(most);
   return ticks(0, most / unit, count).map((tick) => tick * unit);
 }
 

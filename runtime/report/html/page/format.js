@@ -27,6 +27,10 @@ function formatMs(ms) {
   return ms >= 1e4 && ms < 1e15 ? formatCount(Math.round(ms)) : significant(ms, 4);
 }
 
+function formatUs(us) {
+  return us >= 1e3 ? formatMs(us / 1000) + " ms" : significant(us, 4) + " µs";
+}
+
 function formatSeconds(seconds) {
   return seconds < 1 ? significant(seconds * 1000, 3) + " ms" : significant(seconds, 3) + " s";
 }

@@ -3,11 +3,13 @@
 // Longer names may be broken anywhere, to leave room for the figures beside them.
 const LONG_NAME = 14;
 
-// A column: {key, label, value(row), cell(row) -> node or text, number, largestFirst, optional}. Numbers, and what is drawn as bars,
-// are sorted largest first. `optional` columns are left out on narrow screens.
+// A column: {key, label, value(row), cell(row) -> node or text, number, largestFirst, optional, used}. Numbers, and what is drawn as
+// bars, are sorted largest first. `optional` columns are left out on narrow screens, and all where `used` is false.
 class List {
-  constructor({ columns, rows, sort, ascending = false, page, noun, caption, onChange = () => {} }) {
-    Object.assign(this, { columns, rows, sort, ascending, page, noun, onChange });
+  // `onOpen`: called with the row that was clicked, or whose name was pressed.
+  constructor({ columns, rows, sort, ascending = false, page, noun, caption, onChange = () => {}, onOpen = null }) {
+    columns = columns.filter((column) => column.used !== false);
+    Object.assign(this, { columns, rows, sort, ascending, page, noun, onChange, onOpen });
     this.shown = page;
     this.visible = rows;
     this.body = element("tbody");
@@ -66,9 +68,13 @@ class List {
 
   rowNode(row) {
     const [name, ...others] = this.columns;
-    const head = element("th", { class: this.classOf(name), scope: "row" }, name.cell(row));
+    const content = name.cell(row);
+    const head = element("th", { class: this.classOf(name), scope: "row" },
+      this.onOpen ? element("button", { type: "button", class: "open" }, content) : content);
     if (head.textContent.length > LONG_NAME) head.classList.add("long");
-    return element("tr", {}, head, others.map((column) => element("td", { class: this.classOf(column) }, column.cell(row))));
+    const open = this.onOpen && ((event) => event.target.closest("a, td button") || this.onOpen(row));
+    return element("tr", { onclick: open, class: this.onOpen && "opens" }, head,
+      others.map((column) => element("td", { class: this.classOf(column) }, column.cell(row))));
   }
 
   showMore(count) {
@@ -88,28 +94,4 @@ class List {
     this.more.append(
       element("button", { type: "button", onclick: show(Infinity) }, "Show all"));
   }
-}
-
-// Rows as comma-separated values with a head; a column is [name, value(row)].
-function csvText(columns, rows) {
-  const quoted = (value) => (/[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
-  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, value]) => quoted(value(row))))];
-  return lines.map((line) => line.join(",") + "\n").join("");
-}
-
-// Offers a text to be saved as a file.
-function saveText(name, type, text) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
-  const link = element("a", { href: address, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  URL.revokeObjectURL(address);
-}
-
-// Calls `onWords` with the words of what was typed, in lower case.
-function searchBox(hint, label, onWords) {
-  const input = element("input", { type: "search", placeholder: hint, "aria-label": label,
-    oninput: () => onWords(input.value.toLowerCase().split(/\s+/).filter(Boolean)) });
-  return input;
 }

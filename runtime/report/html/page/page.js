@@ -17,10 +17,17 @@ function showPage(title, header, sections) {
   document.title = `${title} – shardwright`;
   document.getElementById("top").replaceChildren(...header.filter(Boolean));
   document.getElementById("sections").replaceChildren(...shown);
+  // A click keeps what the address says of the reader's choices.
+  const goTo = (node) => (event) => {
+    event.preventDefault();
+    node.scrollIntoView();
+  };
   document.getElementById("contents").replaceChildren(...shown.map((node) =>
-    element("a", { href: "#" + node.id }, node.querySelector("h2").textContent)));
+    element("a", { href: "#" + node.id, onclick: goTo(node) }, node.querySelector("h2").textContent)));
   document.getElementById("colophon").textContent = `shardwright ${data.version}. This page holds all it shows and loads nothing.`;
   document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
   window.addEventListener("scroll", hideTip, { passive: true });
+  readState();
+  window.addEventListener("hashchange", readState);
   document.documentElement.dataset.rendered = String(shown.length);
 }

@@ -140,8 +140,17 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
   state.clear();
   EnergyPlacer placer(state, random);
   if (!place_units(placer, state, made, stopped)) return std::nullopt;
+  std::vector<std::uint32_t> everywhere;
   for (const std::uint32_t table : std::span(order.begin(), single)) {
     if (!is_alone(table)) continue;
+    const Choice& choice = model.choices()[made.choice[table]];
+    if (choice.reach != Reach::kAllRanks) break;  // these come first
+    everywhere.push_back(made.choice[table]);
+    placer.spend(choice.num_shards);
+  }
+  if (!state.hold_everywhere(everywhere, stopped)) return std::nullopt;
+  for (const std::uint32_t table : std::span(order.begin(), single)) {
+    if (!is_alone(table) || model.choices()[made.choice[table]].reach == Reach::kAllRanks) continue;
     if (stopped(placer.work())) return std::nullopt;
     placer.place(made.choice[table], model.world_size(), made.ranks[table], placer.all_ranks());
     state.keep();

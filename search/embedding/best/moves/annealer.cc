@@ -38,8 +38,8 @@ Annealer::Pick Annealer::pick() {
   const std::span<const std::uint32_t> open = choices_.open_tables();
   const std::uint32_t table = open[random_.below(open.size())];
   const std::uint32_t first = state_->context().first_slot(table);
-  if (state_->chosen(table).reach == Reach::kAllRanks) return {table, first};
-  return {table, first + random_.below(state_->chosen(table).num_shards)};
+  if (state_->own_reach(table) == Reach::kAllRanks) return {table, first};
+  return {table, first + random_.below(state_->num_shards(table))};
 }
 
 // The ranks that the slot's shard may move to by itself.
@@ -60,12 +60,16 @@ double Annealer::least_load(std::uint32_t choice) const {
 
 void Annealer::try_choice(std::uint32_t table, double most) {
   const std::uint32_t choice = choices_.draw(table, random_);
-  const double rise = placer_.take_away(table);
-  // The slope refuses most choices on all ranks before any rank is read.
-  if (state_->model().choices()[choice].reach == Reach::kAllRanks &&
-      rise + state_->slope() * least_load(choice) > most) {
-    return state_->take_back();
+  const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
+  // The slope refuses most choices on all ranks before any rank is read; and if the table is on all
+  // ranks already, before any is changed.
+  if (everywhere && state_->own_reach(table) == Reach::kAllRanks) {
+    const RankLoads::Removal removal = state_->removal_of(state_->chosen(table));
+    if (removal.rise + removal.slope * least_load(choice) > most)
+      return placer_.spend(state_->num_shards(table));
   }
+  const double rise = placer_.take_away(table);
+  if (everywhere && rise + state_->slope() * least_load(choice) > most) return state_->take_back();
   const Window window = placer_.new_window(table, choice, parameters_->whole_place_one_in);
   chain_.finish(rise + chain_.begin_with(table, choice, window), most);
 }
@@ -85,15 +89,26 @@ void Annealer::try_block(std::uint32_t slot, double most) {
   chain_.finish(chain_.begin_with_block(table, slot, target), most);
 }
 
+// Moves the use of one rank to another one, if the energy rises by at most `most`. Most moves are
+// refused: without rules, such a one changes nothing.
+bool Annealer::moves(Rank from, Rank target, const ShardUse& use, double most) {
+  if (use.table == ShardUse::kUnruled && state_->loss(from, use) + state_->gain(target, use) > most)
+    return false;
+  const double rise = state_->remove(from, use) + state_->add(target, use);
+  if (rise > most) {
+    state_->take_back();
+    return false;
+  }
+  state_->keep();
+  return true;
+}
+
 void Annealer::try_shift(std::uint32_t slot, double most) {
   const Slot& at = state_->slot(slot);
   const Rank target = sampler_.draw_target(at.use, window_of(at));
   placer_.spend(2);
   if (target == at.rank) return;
-  const double rise = state_->remove(at.rank, at.use) + state_->add(target, at.use);
-  if (rise > most) return state_->take_back();
-  state_->keep();
-  state_->note_rank(slot, target);
+  if (moves(at.rank, target, at.use, most)) state_->note_rank(slot, target);
 }
 
 void Annealer::try_swap(std::uint32_t slot, double most) {
@@ -109,16 +124,15 @@ void Annealer::try_swap(std::uint32_t slot, double most) {
   if (other_reach == Reach::kHost && target / local != at.rank / local) return;
   placer_.spend(2);
   const Rank from = at.rank;
-  double rise = 0;
   if (at.use.table == ShardUse::kUnruled && other.use.table == ShardUse::kUnruled) {
     const ShardUse moved{at.use.load - other.use.load, at.use.storage - other.use.storage};
-    rise = state_->remove(from, moved) + state_->add(target, moved);
+    if (!moves(from, target, moved, most)) return;
   } else {
-    rise = state_->remove(from, at.use) + state_->remove(target, other.use);
+    double rise = state_->remove(from, at.use) + state_->remove(target, other.use);
     rise += state_->add(target, at.use) + state_->add(from, other.use);
+    if (rise > most) return state_->take_back();
+    state_->keep();
   }
-  if (rise > most) return state_->take_back();
-  state_->keep();
   state_->note_rank(slot, target);
   state_->note_rank(other_slot, from);
 }

@@ -51,6 +51,7 @@ class Annealer {
   void try_choice(std::uint32_t table, double most);
   void try_unit(std::uint32_t table, double most);
   void try_block(std::uint32_t slot, double most);
+  bool moves(Rank from, Rank target, const ShardUse& use, double most);
   void try_shift(std::uint32_t slot, double most);
   void try_swap(std::uint32_t slot, double most);
   void try_ejection(std::uint32_t slot, double most);

@@ -30,7 +30,7 @@ double EjectionChain::begin_with_unit(std::uint32_t table, std::uint32_t choice)
 double EjectionChain::begin_with_block(std::uint32_t table, std::uint32_t slot, Rank target) {
   const std::uint32_t local = state_->model().local_world_size();
   const std::uint32_t first_of_table = state_->context().first_slot(table);
-  const std::uint32_t shards = state_->chosen(table).num_shards;
+  const std::uint32_t shards = state_->num_shards(table);
   const std::uint32_t first = slot - (slot - first_of_table) % local;
   links_[0].table = table;
   links_[0].choice = state_->choice(table);
@@ -75,12 +75,11 @@ double EjectionChain::append_unit(std::uint32_t table, std::uint32_t choice) {
 // A rank where the first table of the chain is going, or one where it was.
 Rank EjectionChain::rank_to_relieve() {
   const Replacement& first = links_.front();
-  const Choice& before = state_->chosen(first.table);
   if (random_->coin() && !first.ranks.empty())
     return first.ranks[random_->below(first.ranks.size())];
-  if (before.reach == Reach::kAllRanks) return sampler_->draw_loaded();
+  if (state_->own_reach(first.table) == Reach::kAllRanks) return sampler_->draw_loaded();
   const std::uint32_t slot = state_->context().first_slot(first.table);
-  return state_->slot(slot + random_->below(before.num_shards)).rank;
+  return state_->slot(slot + random_->below(state_->num_shards(first.table))).rank;
 }
 
 // Draws a table with a shard on the rank. Returns false if there is none or it is in the chain.

@@ -55,22 +55,38 @@ void Placement::reset(std::int64_t hbm_per_device) {
   tree_valid_ = false;
 }
 
+// Rows and costs of thousands of tables are not in the cache, and a loop over them would wait for
+// each: asks for the costs of the next block and the rows of the one after that.
+void Placement::fetch_after(std::span<const OptionId> proposal, std::size_t begin) const {
+  const std::size_t costs = std::min(begin + kBlock, proposal.size());
+  const std::size_t rows = std::min(costs + kBlock, proposal.size());
+  for (const OptionId id : proposal.subspan(costs, rows - costs))
+    __builtin_prefetch(pool_->costs(pool_->row(id)).data());
+  for (const OptionId id : proposal.subspan(rows, std::min(kBlock, proposal.size() - rows)))
+    __builtin_prefetch(&pool_->row(id));
+}
+
 // All devices start out equal and uniform shards of equal time keep them equal, so one sum of times
 // stands for all. Storage is summed as differences at the borders of runs.
 bool Placement::place_uniform(std::span<const OptionId> proposal) {
   DeviceState common;
   bool any = false;
-  for (const OptionId id : proposal) {
-    const OptionRow& row = pool_->row(id);
-    if (row.partition_by != PartitionBy::kUniform) continue;
-    if (row.num_shards != devices_.size()) return false;
-    if (!row.equal_perf) return place_unequal_uniform(proposal);
-    if (!any) {
-      any = true;
-      std::fill(delta_.begin(), delta_.end(), Storage());
+  const bool is_long = proposal.size() > kLongProposal;
+  const std::size_t block = is_long ? kBlock : proposal.size();
+  for (std::size_t begin = 0; begin < proposal.size(); begin += block) {
+    if (is_long) fetch_after(proposal, begin);
+    for (const OptionId id : proposal.subspan(begin, std::min(block, proposal.size() - begin))) {
+      const OptionRow& row = pool_->row(id);
+      if (row.partition_by != PartitionBy::kUniform) continue;
+      if (row.num_shards != devices_.size()) return false;
+      if (!row.equal_perf) return place_unequal_uniform(proposal);
+      if (!any) {
+        any = true;
+        std::fill(delta_.begin(), delta_.end(), Storage());
+      }
+      common.add(pool_->costs(row).front());
+      add_uniform_storage(row);
     }
-    common.add(pool_->costs(row).front());
-    add_uniform_storage(row);
   }
   if (!any) return true;
   for (DeviceState& device : devices_)

@@ -89,6 +89,9 @@ class Placement {
 
  private:
   static constexpr std::uint32_t kNoDevice = ~std::uint32_t{0};
+  // The rows of shorter proposals stay in the cache.
+  static constexpr std::size_t kLongProposal = 1024;
+  static constexpr std::size_t kBlock = 16;
 
   // A device that was too full for a shard when it was its turn, with the HBM that it had left.
   struct Full {
@@ -110,6 +113,7 @@ class Placement {
     devices_[device] = before;
     totals_[device] = before.total_ms();
   }
+  void fetch_after(std::span<const OptionId> proposal, std::size_t begin) const;
   void add_uniform_storage(const OptionRow& row);
   bool settle_uniform_storage();
   bool place_unequal_uniform(std::span<const OptionId> proposal);

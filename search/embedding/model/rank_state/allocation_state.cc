@@ -14,15 +14,15 @@ AllocationState::AllocationState(const SearchContext& context)
     : RankLoads(context.model()),
       context_(&context),
       slots_(context.num_slots()),
-      choice_(context.model().num_tables(), kNoChoice),
+      chosen_(context.model().num_tables()),
       shards_on_(context.model().world_size()),
       is_changed_(context.model().num_tables(), 0) {
   // With fewer shards than ranks, most ranks never hold any.
   const bool scattered = slots_.size() < shards_on_.size();
   for (std::vector<std::uint32_t>& shards : shards_on_)
     shards.reserve(scattered ? 0 : kFewShards + 2 * slots_.size() / shards_on_.size());
-  changed_.reserve(choice_.size());
-  for (std::size_t table = 0; table < choice_.size(); ++table) {
+  changed_.reserve(chosen_.size());
+  for (std::size_t table = 0; table < chosen_.size(); ++table) {
     for (std::uint32_t slot = context.first_slot(table); slot < context.first_slot(table + 1);
          ++slot)
       slots_[slot].table = static_cast<std::uint32_t>(table);
@@ -30,11 +30,10 @@ AllocationState::AllocationState(const SearchContext& context)
 }
 
 double AllocationState::take_away(std::size_t table) {
-  const Choice& own = chosen(table);
-  if (own.reach == Reach::kAllRanks) return remove_everywhere(own);
+  if (own_reach(table) == Reach::kAllRanks) return remove_everywhere(chosen(table));
   double gained = 0;
   const std::uint32_t first = context_->first_slot(table);
-  for (std::uint32_t i = 0; i < own.num_shards; ++i)
+  for (std::uint32_t i = 0; i < num_shards(table); ++i)
     gained += remove(slots_[first + i].rank, slots_[first + i].use);
   return gained;
 }
@@ -42,32 +41,27 @@ double AllocationState::take_away(std::size_t table) {
 void AllocationState::clear() {
   for (std::vector<std::uint32_t>& shards : shards_on_)
     shards.clear();
-  std::fill(choice_.begin(), choice_.end(), kNoChoice);
+  std::fill(chosen_.begin(), chosen_.end(), Chosen());
   clear_ranks();
   end_filling();
 }
 
 void AllocationState::assign(const Allocation& allocation) {
   clear();
-  for (std::size_t table = 0; table < choice_.size(); ++table)
+  for (std::size_t table = 0; table < chosen_.size(); ++table)
     note_choice(table, allocation.choice[table], allocation.ranks[table]);
   recompute();
 }
 
 void AllocationState::recompute() {
   clear_ranks();
-  for (std::size_t table = 0; table < choice_.size(); ++table) {
-    const Choice& own = chosen(table);
-    if (own.reach == Reach::kAllRanks) {
-      Rank rank = 0;
-      for (const ChoiceRun& run : model().runs(own)) {
-        for (std::uint32_t k = 0; k < run.count; ++k)
-          fill(rank++, {run.load, run.storage});
-      }
+  for (std::size_t table = 0; table < chosen_.size(); ++table) {
+    if (own_reach(table) == Reach::kAllRanks) {
+      fill_everywhere(chosen(table));
       continue;
     }
     const std::uint32_t first = context_->first_slot(table);
-    for (std::uint32_t i = 0; i < own.num_shards; ++i)
+    for (std::uint32_t i = 0; i < num_shards(table); ++i)
       fill(slots_[first + i].rank, slots_[first + i].use);
   }
   end_filling();
@@ -80,7 +74,7 @@ void AllocationState::mark_changed(std::size_t table) {
 }
 
 void AllocationState::mark_all_changed() {
-  for (std::size_t table = 0; table < choice_.size(); ++table)
+  for (std::size_t table = 0; table < chosen_.size(); ++table)
     mark_changed(table);
 }
 
@@ -109,14 +103,15 @@ void AllocationState::note_rank(std::uint32_t slot, Rank rank) {
 void AllocationState::note_choice(std::size_t table, std::uint32_t choice,
                                   std::span<const Rank> ranks) {
   const std::uint32_t first = context_->first_slot(table);
-  if (has_choice(table) && chosen(table).reach != Reach::kAllRanks) {
-    for (std::uint32_t i = chosen(table).num_shards; i > 0; --i)
+  if (has_choice(table) && own_reach(table) != Reach::kAllRanks) {
+    for (std::uint32_t i = num_shards(table); i > 0; --i)
       unlist(first + i - 1);
   }
-  choice_[table] = choice;
+  const Choice& now = model().choices()[choice];
+  chosen_[table] = {choice, now.num_shards, now.reach};
   mark_changed(table);
-  if (chosen(table).reach == Reach::kAllRanks) return;
-  SHARDWRIGHT_CHECK(ranks.size() == chosen(table).num_shards);
+  if (now.reach == Reach::kAllRanks) return;
+  SHARDWRIGHT_CHECK(ranks.size() == now.num_shards);
   const std::span<const ShardUse> uses = context_->shards(choice);
   for (std::uint32_t i = 0; i < ranks.size(); ++i) {
     Slot& slot = slots_[first + i];
@@ -128,11 +123,11 @@ void AllocationState::note_choice(std::size_t table, std::uint32_t choice,
 }
 
 void AllocationState::copy_table(std::size_t table, Allocation& into) const {
-  into.choice[table] = choice_[table];
+  into.choice[table] = choice(table);
   std::vector<Rank>& ranks = into.ranks[table];
   ranks.clear();
-  if (chosen(table).reach == Reach::kAllRanks) return;
-  for (std::uint32_t i = 0; i < chosen(table).num_shards; ++i)
+  if (own_reach(table) == Reach::kAllRanks) return;
+  for (std::uint32_t i = 0; i < num_shards(table); ++i)
     ranks.push_back(slots_[context_->first_slot(table) + i].rank);
 }
 

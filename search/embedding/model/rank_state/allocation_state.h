@@ -32,12 +32,15 @@ class AllocationState : public RankLoads {
   const SearchContext& context() const { return *context_; }
   const Slot& slot(std::uint32_t index) const { return slots_[index]; }
   std::span<const std::uint32_t> shards_on(Rank rank) const { return shards_on_[rank]; }
-  bool has_choice(std::size_t table) const { return choice_[table] != kNoChoice; }
-  std::uint32_t choice(std::size_t table) const { return choice_[table]; }
-  const Choice& chosen(std::size_t table) const { return model().choices()[choice_[table]]; }
+  bool has_choice(std::size_t table) const { return chosen_[table].choice != kNoChoice; }
+  std::uint32_t choice(std::size_t table) const { return chosen_[table].choice; }
+  const Choice& chosen(std::size_t table) const { return model().choices()[choice(table)]; }
+  // The same as of chosen(), but near in memory.
+  std::uint32_t num_shards(std::size_t table) const { return chosen_[table].num_shards; }
+  Reach own_reach(std::size_t table) const { return chosen_[table].reach; }
   // Where one shard of the table may move by itself, given the tables it is kept together with.
   Reach reach(std::size_t table) const {
-    const Reach own = chosen(table).reach;
+    const Reach own = own_reach(table);
     const Bond bond = context_->units().bond(table);
     if (bond == Bond::kNone) [[likely]]
       return own;
@@ -70,11 +73,18 @@ class AllocationState : public RankLoads {
  private:
   static constexpr std::uint32_t kNoChoice = ~std::uint32_t{0};
 
+  // A table's choice, with what moves ask of it first.
+  struct Chosen {
+    std::uint32_t choice = kNoChoice;
+    std::uint32_t num_shards = 0;
+    Reach reach = Reach::kDevice;
+  };
+
   void unlist(std::uint32_t slot);
 
   const SearchContext* context_;
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> choice_;                  // by table
+  std::vector<Chosen> chosen_;                         // by table
   std::vector<std::vector<std::uint32_t>> shards_on_;  // by rank, slots
   std::vector<std::uint32_t> changed_;
   std::vector<std::uint8_t> is_changed_;  // by table

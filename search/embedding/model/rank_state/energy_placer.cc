@@ -12,7 +12,7 @@ Window EnergyPlacer::host_of(Rank rank) const {
 
 Window EnergyPlacer::own_window(std::size_t table) const {
   const Bond bond = loads_->context().units().bond(table);
-  if (bond == Bond::kNone || loads_->chosen(table).reach == Reach::kAllRanks) return all_ranks();
+  if (bond == Bond::kNone || loads_->own_reach(table) == Reach::kAllRanks) return all_ranks();
   const Rank rank = loads_->slot(loads_->context().first_slot(table)).rank;
   return bond == Bond::kRank ? Window{rank, 1} : host_of(rank);
 }
@@ -243,7 +243,7 @@ double EnergyPlacer::place_unit(std::span<Replacement> members, std::uint32_t tr
 }
 
 double EnergyPlacer::take_away(std::size_t table) {
-  work_ += loads_->chosen(table).num_shards;
+  work_ += loads_->num_shards(table);
   return loads_->take_away(table);
 }
 

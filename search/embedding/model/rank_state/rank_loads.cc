@@ -45,14 +45,45 @@ void RankLoads::clear_ranks() {
   rules_.clear();
   for (RankLoad& at : ranks_)
     at.clear();
+  begin_filling();
+}
+
+void RankLoads::begin_filling() {
+  filled_loads_.clear();
+  for (const RankLoad& at : ranks_)
+    filled_loads_.push_back(at.load);
+  filled_borders_.assign(ranks_.size() + 1, Storage());
 }
 
 void RankLoads::fill(Rank rank, const ShardUse& use) {
-  ranks_[rank].change(1, scaled(rank, use.load), use.storage);
+  filled_loads_[rank] += scaled(rank, use.load);
+  ranks_[rank].left -= use.storage;
   if (use.table != ShardUse::kUnruled) rules_.change(1, use.table, use.shard, rank, 0);
 }
 
+// Loads are added rank by rank, since their order decides the last digits; bytes are not.
+void RankLoads::fill_everywhere(const Choice& choice) {
+  Rank rank = 0;
+  for (const ChoiceRun& run : model().runs(choice)) {
+    const Rank end = rank + run.count;
+    filled_borders_[rank] += run.storage;
+    filled_borders_[end] -= run.storage;
+    if (scales_.empty()) {
+      for (; rank < end; ++rank)
+        filled_loads_[rank] += run.load;
+    }
+    for (; rank < end; ++rank)
+      filled_loads_[rank] += run.load * scales_[rank];
+  }
+}
+
 void RankLoads::end_filling() {
+  Storage everywhere;
+  for (Rank rank = 0; rank < ranks_.size(); ++rank) {
+    everywhere += filled_borders_[rank];
+    ranks_[rank].load = filled_loads_[rank];
+    ranks_[rank].left -= everywhere;
+  }
   rules_.keep();
   refresh();
 }
@@ -97,10 +128,12 @@ std::int64_t RankLoads::peak_hbm() const {
   return most;
 }
 
-double RankLoads::change(Rank rank, int sign, const ShardUse& use) {
+// Adds a load, which counts as it does on this rank, and bytes. Both may be negative.
+inline double RankLoads::change_sums(Rank rank, double own_load, const Storage& storage) {
   RankLoad& at = ranks_[rank];
   journal_.push_back({rank, at.bad, at.load, at.left, at.energy, at.slope});
-  at.change(sign, scaled(rank, use.load), use.storage);
+  at.load += own_load;
+  at.left -= storage;
   const double before = at.energy;
   at.energy = energy_of(at, at.load, Storage());
   slope_ -= at.slope;
@@ -109,7 +142,13 @@ double RankLoads::change(Rank rank, int sign, const ShardUse& use) {
   const bool bad = is_bad(at);
   bad_ += (bad ? 1U : 0U) - (at.bad ? 1U : 0U);
   at.bad = bad;
-  const double gained = at.energy - before;
+  return at.energy - before;
+}
+
+double RankLoads::change(Rank rank, int sign, const ShardUse& use) {
+  const double own_load = scaled(rank, use.load);
+  const double gained = sign > 0 ? change_sums(rank, own_load, use.storage)
+                                 : change_sums(rank, -own_load, Storage() - use.storage);
   if (use.table == ShardUse::kUnruled) [[likely]]
     return gained;
   const int more = rules_.change(sign, use.table, use.shard, rank, journal_.size() - 1);
@@ -120,11 +159,27 @@ double RankLoads::change_everywhere(int sign, const Choice& choice) {
   double gained = 0;
   Rank rank = 0;
   for (const ChoiceRun& run : model().runs(choice)) {
-    const ShardUse use{run.load, run.storage};
-    for (std::uint32_t k = 0; k < run.count; ++k)
-      gained += change(rank++, sign, use);
+    const double load = sign * run.load;
+    const Storage storage = sign * run.storage;
+    for (std::uint32_t k = 0; k < run.count; ++k, ++rank)
+      gained += change_sums(rank, scaled(rank, load), storage);
   }
   return gained;
+}
+
+RankLoads::Removal RankLoads::removal_of(const Choice& choice) const {
+  Removal removal{0, slope_};
+  Rank rank = 0;
+  for (const ChoiceRun& run : model().runs(choice)) {
+    for (const Rank end = rank + run.count; rank < end; ++rank) {
+      const RankLoad& at = ranks_[rank];
+      const double load = at.load - scaled(rank, run.load);
+      removal.rise += energy_of(at, load, Storage() - run.storage) - at.energy;
+      removal.slope -= at.slope;
+      removal.slope += scaled(rank, slope_of(load));
+    }
+  }
+  return removal;
 }
 
 std::int64_t RankLoads::tentative_peak_hbm() const {

@@ -67,6 +67,18 @@ class RankLoads {
     const double rise = energy_of(at, at.load + scaled(rank, use.load), use.storage) - at.energy;
     return rise + rule_gain(rank, use);
   }
+  // The same if it lost the shard. Precondition: the shard has no rules.
+  double loss(Rank rank, const ShardUse& use) const {
+    const RankLoad& at = ranks_[rank];
+    const double load = at.load - scaled(rank, use.load);
+    return energy_of(at, load, Storage() - use.storage) - at.energy;
+  }
+  // What remove_everywhere() would return, and slope() after it.
+  struct Removal {
+    double rise = 0;
+    double slope = 0;
+  };
+  Removal removal_of(const Choice& choice) const;
   // The part of that rise that comes from rules that would be broken.
   double rule_gain(Rank rank, const ShardUse& use) const {
     if (use.table == ShardUse::kUnruled) [[likely]]
@@ -79,6 +91,20 @@ class RankLoads {
   double remove(Rank rank, const ShardUse& use) { return change(rank, -1, use); }
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
+  // Adds choices that are on all ranks, in this order; not tentatively. Returns false if `stopped`,
+  // which is given the work so far, says so; the state is undefined then. Precondition: nothing is
+  // tentative.
+  template <class Stopped>
+  bool hold_everywhere(std::span<const std::uint32_t> choices, Stopped& stopped) {
+    begin_filling();
+    std::uint64_t work = 0;
+    for (const std::uint32_t choice : choices) {
+      if (stopped(work += ranks_.size())) return false;
+      fill_everywhere(model().choices()[choice]);
+    }
+    end_filling();
+    return true;
+  }
   std::size_t num_tentative() const { return journal_.size(); }
   // The most HBM on a rank that tentative changes touch.
   std::int64_t tentative_peak_hbm() const;
@@ -90,10 +116,12 @@ class RankLoads {
   }
 
  protected:
-  // To sum all ranks again: clear_ranks(), then fill() shard by shard, then end_filling(), which
-  // computes the energies. Nothing of it is tentative.
+  // To sum all ranks again: clear_ranks(), then fill() shard by shard, in the order in which loads
+  // are to be added, then end_filling(), which computes the energies. Nothing of it is tentative.
   void clear_ranks();
+  void begin_filling();
   void fill(Rank rank, const ShardUse& use);
+  void fill_everywhere(const Choice& choice);
   void end_filling();
 
  private:
@@ -121,9 +149,10 @@ class RankLoads {
     if (!goal_.squared) return load > goal_.target ? inverse_scale_ : 0;
     return 2 * std::max(load - goal_.target, 0.0) * inverse_scale_ * inverse_scale_;
   }
-  double memory_energy(const RankLoad& at, const Storage& more) const;
+  [[gnu::noinline]] double memory_energy(const RankLoad& at, const Storage& more) const;
   bool is_bad(const RankLoad& at) const { return at.load >= bar_ || !at.fits(); }
   void refresh();
+  double change_sums(Rank rank, double own_load, const Storage& storage);
   double change(Rank rank, int sign, const ShardUse& use);
   double change_everywhere(int sign, const Choice& choice);
 
@@ -132,6 +161,8 @@ class RankLoads {
   RuleViolations rules_;
   std::vector<RankLoad> ranks_;
   std::vector<Saved> journal_;
+  std::vector<double> filled_loads_;     // by rank, between begin_filling() and end_filling()
+  std::vector<Storage> filled_borders_;  // by rank, what it holds everywhere more than the last one
   Goal goal_;
   double inverse_scale_ = 1;
   PerTier<double> weights_{1, 1, 1};  // per byte

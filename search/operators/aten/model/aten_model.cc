@@ -139,7 +139,7 @@ Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request
                               std::span<const TakenTensor> moved) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       AtenVariables variables,
-      AtenVariables::make(graph, request.mesh, request.device, moved, executor));
+      AtenVariables::make(graph, {request.mesh, request.backend}, request.device, moved, executor));
   std::vector<std::vector<double>> costs = compute_costs(variables);
   SHARDWRIGHT_RETURN_IF_ERROR(constrain(variables, request.constraints, costs));
   AtenTransfers transfers = make_transfers(variables, transitions, executor);
@@ -161,7 +161,8 @@ void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& c
         variables.strategies(ref.node).outputs[ref.output]->of(choice[ref.node]);
     const redistribution::Placement& target =
         variables.strategies(taken.consumer).inputs[taken.input]->of(choice[taken.consumer]);
-    const std::int64_t bytes = moving_bytes(graph.tensor(ref), variables.mesh(), source, target);
+    const std::int64_t bytes =
+        moving_bytes(graph.tensor(ref), variables.mesh(), source, target, variables.backend());
     const StrategyClass& mover = variables.strategies(v);
     std::uint32_t s = 0;
     while (mover.outputs[0]->of(s) != target || mover.moving_bytes[s] != bytes)
@@ -175,6 +176,7 @@ AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t
   const AtenGraph& graph = variables.graph();
   AtenPlan plan;
   plan.mesh = variables.mesh();
+  plan.backend = variables.backend();
   const auto placement = [](const std::optional<PlacementColumn>& column, std::uint32_t s) {
     return column ? MaybePlacement(column->of(s)) : std::nullopt;
   };

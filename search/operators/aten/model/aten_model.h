@@ -36,6 +36,7 @@ struct AtenRequest {
   ComputeDevice device;
   std::optional<std::int64_t> memory_limit;  // bytes of a device
   std::int64_t optimizer_states = 2;         // tensors like a parameter, beside it
+  CollectiveBackend backend = CollectiveBackend::kNccl;
   BlockSharing blocks = BlockSharing::kFree;
   std::vector<AtenConstraint> constraints;
 };

@@ -85,6 +85,15 @@ KeptChoices all_choices(const AtenModel& model) {
   return kept;
 }
 
+void add_choices(const KeptChoices& more, KeptChoices& kept) {
+  for (std::size_t v = 0; v < kept.size(); ++v) {
+    std::vector<std::uint32_t> both;
+    std::set_union(kept[v].begin(), kept[v].end(), more[v].begin(), more[v].end(),
+                   std::back_inserter(both));
+    kept[v] = std::move(both);
+  }
+}
+
 void keep_movers(const AtenModel& model, KeptChoices& kept) {
   const AtenVariables& variables = model.variables;
   for (const AtenTransfers::Edge& edge : model.transfers.edges) {

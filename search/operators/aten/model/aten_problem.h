@@ -16,6 +16,9 @@ using KeptChoices = std::vector<std::vector<std::uint32_t>>;
 // All choices that are not forbidden.
 KeptChoices all_choices(const AtenModel& model);
 
+// Adds the choices of `more`, which has as many variables.
+void add_choices(const KeptChoices& more, KeptChoices& kept);
+
 // Adds the choices of movers by which kept choices of a producer and a consumer can meet.
 void keep_movers(const AtenModel& model, KeptChoices& kept);
 

@@ -35,15 +35,20 @@ std::vector<double> equality(const PlacementColumn& source, const PlacementColum
 
 // Every choice of a mover gets a column of its own. It takes the placements from which moving takes
 // the bytes that it says.
-void split_by_bytes(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
+void split_by_bytes(const AtenTensor& tensor, const AtenVariables& variables,
                     const PlacementColumn& source, const StrategyClass& mover,
                     AtenTransfer& transfer) {
   const PlacementColumn& target = *mover.inputs[0];
   const std::size_t targets = target.distinct.size();
   std::vector<double> costs;
   for (std::size_t from = 0; from < source.distinct.size(); ++from) {
+    std::int64_t bytes = 0;
     for (std::size_t s = 0; s < mover.size(); ++s) {
-      const std::int64_t bytes = moving_bytes(tensor, mesh, source.distinct[from], target.of(s));
+      // Choices of one target follow each other.
+      if (s == 0 || target.index[s] != target.index[s - 1]) {
+        bytes = moving_bytes(tensor, variables.mesh(), source.distinct[from], target.of(s),
+                             variables.backend());
+      }
       costs.push_back(bytes == mover.moving_bytes[s]
                           ? transfer.costs[from * targets + target.index[s]]
                           : kForbidden);
@@ -127,7 +132,7 @@ class TransferMaker {
     transfer.column_of = target.index;
     const StrategyClass& consumer = variables_.class_strategies(kind.to);
     if (!consumer.moving_bytes.empty()) {
-      split_by_bytes(variables_.graph().tensor(ref), variables_.mesh(), source, consumer, transfer);
+      split_by_bytes(variables_.graph().tensor(ref), variables_, source, consumer, transfer);
     }
     return transfer;
   }

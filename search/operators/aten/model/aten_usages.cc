@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -69,6 +70,19 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held,
                          held.copies, variables, number);
 }
 
+// By time point, the sum over all tensors of the least that a choice holds.
+std::vector<std::int64_t> least_sums(const AtenUsages& usages) {
+  std::vector<std::int64_t> sums(usages.num_time_points + 1, 0);  // changes, until they are summed
+  for (const AtenUsages::Usage& usage : usages.usages) {
+    const std::vector<std::int64_t>& bytes = usages.bytes[usage.bytes];
+    const std::int64_t least = *std::min_element(bytes.begin(), bytes.end());
+    sums[usage.live.begin] += least;
+    sums[usage.live.end] -= least;
+  }
+  std::partial_sum(sums.begin(), sums.end(), sums.begin());
+  return sums;
+}
+
 }  // namespace
 
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states) {
@@ -96,20 +110,13 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
 }
 
 std::int64_t least_peak(const AtenUsages& usages) {
-  std::vector<std::int64_t> change(usages.num_time_points + 1, 0);
-  for (const AtenUsages::Usage& usage : usages.usages) {
-    const std::vector<std::int64_t>& bytes = usages.bytes[usage.bytes];
-    const std::int64_t least = *std::min_element(bytes.begin(), bytes.end());
-    change[usage.live.begin] += least;
-    change[usage.live.end] -= least;
-  }
-  std::int64_t held = 0;
-  std::int64_t peak = 0;
-  for (const std::int64_t each : change) {
-    held += each;
-    peak = std::max(peak, held);
-  }
-  return peak;
+  const std::vector<std::int64_t> sums = least_sums(usages);
+  return *std::max_element(sums.begin(), sums.end());
+}
+
+std::size_t fullest_time(const AtenUsages& usages) {
+  const std::vector<std::int64_t> sums = least_sums(usages);
+  return static_cast<std::size_t>(std::max_element(sums.begin(), sums.end()) - sums.begin());
 }
 
 }  // namespace shardwright::operators

@@ -27,5 +27,7 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
 // Every choice holds at least this much at some time point: the largest sum over all tensors of the
 // least that a choice holds. Some choices hold more than that by need.
 std::int64_t least_peak(const AtenUsages& usages);
+// The time point of that.
+std::size_t fullest_time(const AtenUsages& usages);
 
 }  // namespace shardwright::operators

@@ -65,11 +65,11 @@ Words key_of_output(const AtenTensor& tensor) {
 
 }  // namespace
 
-Result<AtenVariables> AtenVariables::make(const AtenGraph& graph,
-                                          const redistribution::MeshShape& mesh,
+Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine& machine,
                                           const ComputeDevice& device,
                                           std::span<const TakenTensor> moved, Executor& executor) {
-  AtenVariables variables(graph, mesh);
+  const redistribution::MeshShape& mesh = machine.mesh;
+  AtenVariables variables(graph, machine);
   std::unordered_map<Words, std::uint32_t, WordsHash> numbers;
   std::vector<std::uint32_t> first;  // by class: its first variable
   const auto classify = [&](Words key) {
@@ -122,7 +122,8 @@ void AtenVariables::add_movers(std::span<const TakenTensor> moved) {
     if (!source || !target) continue;
     const auto [at, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(classes_.size()));
     if (is_new)
-      classes_.push_back(make_mover_strategies(graph_->tensor(ref), *source, *target, mesh_));
+      classes_.push_back(make_mover_strategies(graph_->tensor(ref), *source, *target, machine_.mesh,
+                                               machine_.backend));
     class_.push_back(at->second);
     moved_.push_back(taken);
   }

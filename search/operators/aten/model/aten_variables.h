@@ -21,15 +21,21 @@ namespace shardwright::operators {
 // be called from any thread.
 class AtenVariables {
  public:
+  // Where variables lie, and who moves them.
+  struct Machine {
+    redistribution::MeshShape mesh;
+    CollectiveBackend backend = CollectiveBackend::kNccl;
+  };
   // `moved`, ascending: the tensors that get movers, if they have a placement. `graph` must outlive
   // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there if no strategy is
   // left.
-  static Result<AtenVariables> make(const AtenGraph& graph, const redistribution::MeshShape& mesh,
+  static Result<AtenVariables> make(const AtenGraph& graph, const Machine& machine,
                                     const ComputeDevice& device, std::span<const TakenTensor> moved,
                                     Executor& executor);
 
   const AtenGraph& graph() const { return *graph_; }
-  const redistribution::MeshShape& mesh() const { return mesh_; }
+  const redistribution::MeshShape& mesh() const { return machine_.mesh; }
+  CollectiveBackend backend() const { return machine_.backend; }
   std::size_t size() const { return class_.size(); }
   std::size_t num_classes() const { return classes_.size(); }
   std::uint32_t class_of(std::size_t variable) const { return class_[variable]; }
@@ -48,13 +54,13 @@ class AtenVariables {
   }
 
  private:
-  AtenVariables(const AtenGraph& graph, redistribution::MeshShape mesh)
-      : graph_(&graph), mesh_(std::move(mesh)) {}
+  AtenVariables(const AtenGraph& graph, Machine machine)
+      : graph_(&graph), machine_(std::move(machine)) {}
 
   void add_movers(std::span<const TakenTensor> moved);
 
   const AtenGraph* graph_;
-  redistribution::MeshShape mesh_;
+  Machine machine_;
   std::vector<std::uint32_t> class_;  // by variable
   std::vector<StrategyClass> classes_;
   std::vector<TakenTensor> moved_;

@@ -189,14 +189,15 @@ Result<StrategyClass> make_output_strategies(const AtenTensor& tensor, const Mes
 }
 
 StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
-                                    const PlacementColumn& target, const MeshShape& mesh) {
+                                    const PlacementColumn& target, const MeshShape& mesh,
+                                    CollectiveBackend backend) {
   PlacementColumn column;
   column.distinct = target.distinct;
   StrategyClass result;
   for (std::uint32_t to = 0; to < target.distinct.size(); ++to) {
     std::set<std::int64_t> bytes;
     for (const Placement& from : source.distinct)
-      bytes.insert(moving_bytes(tensor, mesh, from, target.distinct[to]));
+      bytes.insert(moving_bytes(tensor, mesh, from, target.distinct[to], backend));
     column.index.insert(column.index.end(), bytes.size(), to);
     result.moving_bytes.insert(result.moving_bytes.end(), bytes.begin(), bytes.end());
   }

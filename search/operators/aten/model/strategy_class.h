@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/memory/moving_bytes.h"
 #include "core/operators/aten/plan/roofline.h"
 #include "core/status.h"
 
@@ -54,7 +55,8 @@ Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& no
 // one for each number of bytes that moving it can take. Input and output both lie like the target.
 StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
                                     const PlacementColumn& target,
-                                    const redistribution::MeshShape& mesh);
+                                    const redistribution::MeshShape& mesh,
+                                    CollectiveBackend backend);
 
 // A tensor that leaves the graph: replicated or sharded, as its only input.
 Result<StrategyClass> make_output_strategies(const AtenTensor& tensor,

@@ -35,6 +35,7 @@ PlacementMessages ChoiceSieve::first_messages(const AtenModel& model,
     return messages;
   }
   ChoiceSieve sieve = of_blocks(model, parameters).spread();
+  sieve.messages_.hurry(parameters.hurried, parameters.haste);
   sieve.messages_.sweep(parameters.sweeps_from_blocks);
   return std::move(sieve.messages_);
 }

@@ -18,6 +18,11 @@ struct SieveParameters {
   // tight after a dozen; each costs a look at all tables.
   int first_sweeps = 14;
   int more_sweeps = 3;
+  // Hurried ones before the first sweeps for all blocks and before the further ones, and their
+  // haste. They make up for the first and the last block, which differ from the others. More stop
+  // short of the bound, fewer need many more sweeps.
+  int hurried = 2;
+  double haste = 0.5;
   // Where blocks repeat: sweeps for one block, again while the bound rises by this part of it, in
   // at most so many rounds. Then sweeps for all blocks.
   int block_sweeps = 8;
@@ -30,6 +35,8 @@ struct SieveParameters {
   double first_part = 0.01;
   double first_choices = 8;
   double part_growth = 4;
+  // Work of a look, in strategy evaluations. What needs more needs better bounds first.
+  std::uint64_t work_of_look = 10'000'000;
   // Sweeps that close less than this part of the gap are followed by another look.
   double least_gain = 0.1;
   int most_looks = 4;

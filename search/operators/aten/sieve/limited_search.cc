@@ -1,7 +1,6 @@
 #include "search/operators/aten/sieve/limited_search.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -10,16 +9,6 @@
 
 namespace shardwright::operators {
 namespace {
-
-// Adds the choices of `more`.
-void add(const KeptChoices& more, KeptChoices& kept) {
-  for (std::size_t v = 0; v < kept.size(); ++v) {
-    std::vector<std::uint32_t> both;
-    std::set_union(kept[v].begin(), kept[v].end(), more[v].begin(), more[v].end(),
-                   std::back_inserter(both));
-    kept[v] = std::move(both);
-  }
-}
 
 KeptChoices only(const std::vector<std::uint32_t>& choice) {
   KeptChoices kept;
@@ -40,11 +29,12 @@ std::size_t size(const KeptChoices& kept) {
 class LimitedSearch {
  public:
   LimitedSearch(const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit,
-                Executor& executor, Budget& budget, const ProblemSolveOptions& options,
-                const LimitedParameters& parameters)
+                const LimitedContext& context, Executor& executor, Budget& budget,
+                const ProblemSolveOptions& options, const LimitedParameters& parameters)
       : model_(model),
         cheapest_(cheapest),
         limit_(limit),
+        context_(context),
         executor_(executor),
         budget_(budget),
         options_(options),
@@ -59,21 +49,30 @@ class LimitedSearch {
   Result<std::optional<SievedSolution>> run() {
     if (is_over()) return std::optional<SievedSolution>();
     ChoiceSieve blocks = ChoiceSieve::of_blocks(model_, parameters_.sieve);
-    first_choices(blocks);
+    if (context_.kept->empty()) {
+      first_choices(blocks);
+    } else {
+      take_kept();
+    }
+    double most = parameters_.most_entries;
     for (int round = 1; !is_over(); ++round) {
       SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
-      if (!has_choice()) return std::optional<SievedSolution>();
+      if (!has_choice()) break;
+      if (!is_accepted()) break;
       find_messages(blocks);
       const KeptChoices open = sharpen();
       report();
       const bool last = round == parameters_.most_rounds;
-      if (entries(open) <= (last ? parameters_.most_last_entries : parameters_.most_entries)) {
+      if (entries(open) <= (last ? parameters_.most_last_entries : most)) {
         SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
-        break;
+        if (best_.status == SolveStatus::kOptimal || !is_accepted()) break;
+        // More rounds give better plans, which leave less to prove.
+        most = entries(open) / 2;
       }
       if (last) break;
       add_more();
     }
+    leave_kept();
     if (!has_choice()) return std::optional<SievedSolution>();
     if (best_.status != SolveStatus::kOptimal) best_.status = SolveStatus::kFeasible;
     best_.lower_bound = std::min(best_.lower_bound, best_.objective);
@@ -91,8 +90,23 @@ class LimitedSearch {
         {best_.choice, best_.objective, std::min(best_.lower_bound, best_.objective)});
   }
 
-  // Choices that are good at prices from low to high.
-  void first_choices(ChoiceSieve& blocks) {
+  bool is_accepted() const { return context_.accepts(best_); }
+
+  // What an earlier search looked at. Its movers are other variables.
+  void take_kept() {
+    kept_ = only(cheapest_.choice);
+    KeptChoices more = *context_.kept;
+    more.resize(kept_.size());
+    add_choices(more, kept_);
+  }
+
+  void leave_kept() {
+    *context_.kept = std::move(kept_);
+    context_.kept->resize(model_.variables.num_consumers());
+  }
+
+  // Choices that are good at prices from low to high. `blocks` has messages without prices.
+  void first_choices(ChoiceSieve blocks) {
     kept_ = only(cheapest_.choice);
     for (std::size_t v = 0; v < kept_.size(); ++v)
       kept_[v] = kept_[model_.leaders[v]];
@@ -106,8 +120,10 @@ class LimitedSearch {
     const double price = cheapest_.objective / std::max(byte_times, 1.0);
     for (const double part : parameters_.first_prices) {
       if (is_over()) return;
-      blocks.settle_at(std::vector<double>(model_.usages.num_time_points, part * price), limit_,
-                       parameters_.sieve);
+      PlacementMessages& messages = blocks.messages();
+      messages.set_prices(std::vector<double>(model_.usages.num_time_points, part * price), limit_);
+      messages.hurry(parameters_.first_sweeps, parameters_.sieve.haste);
+      messages.sweep(2);
       add_near(blocks);
     }
   }
@@ -119,6 +135,7 @@ class LimitedSearch {
       sieve_ = blocks.spread();
     }
     sieve_->messages().set_prices(prices_, limit_);
+    sieve_->messages().hurry(parameters_.sieve.hurried, parameters_.sieve.haste);
     sweep(parameters_.sweeps);
   }
 
@@ -129,7 +146,7 @@ class LimitedSearch {
 
   void add_near(const ChoiceSieve& sieve) {
     double part = 1;
-    add(sieve.near(part, choices_), kept_);
+    add_choices(sieve.near(part, choices_), kept_);
   }
 
   // Adds choices that are good at the prices of now, and more of them if few are new.
@@ -159,15 +176,23 @@ class LimitedSearch {
                std::uint64_t work) {
     best_.kept = size(kept);
     const CostInstance& instance = problem.lowered.instance();
+    bool is_trial = true;  // of the limits: more time points may bind
     for (;;) {
-      Budget budget = budget_.with_work_left(work);
+      Budget budget =
+          budget_.with_work_left(is_trial ? std::min(work, parameters_.work_of_limits) : work);
       const SolveResult found = operators::solve(instance.with_limits(limits_), executor_, budget,
                                                  options, options_.parameters);
       budget_.spend(budget.work_done() - budget_.work_done());
       best_.stopped_by = found.stopped_by;
-      if (!found.prices.empty()) prices_ = found.prices;
+      // Those of a search that was given up say nothing.
+      if (!found.prices.empty() && found.lower_bound >= best_.lower_bound) prices_ = found.prices;
       if (found.status == SolveStatus::kInfeasible) return kForbidden;
-      if (found.choice.empty()) return found.lower_bound;
+      const bool is_done = !is_trial || found.status == SolveStatus::kOptimal || is_over();
+      if (found.choice.empty() && is_done) return found.lower_bound;
+      if (found.choice.empty()) {
+        is_trial = false;
+        continue;
+      }
       const std::vector<std::int64_t> held = held_bytes(instance, found.choice);
       const auto worst = std::max_element(held.begin(), held.end());
       if (*worst > limit_) {
@@ -178,7 +203,9 @@ class LimitedSearch {
         best_.objective = found.objective;
         best_.choice = chosen(kept, problem.lowered.operator_choice(found.choice));
       }
-      return found.status == SolveStatus::kOptimal ? found.objective : found.lower_bound;
+      if (is_done)
+        return found.status == SolveStatus::kOptimal ? found.objective : found.lower_bound;
+      is_trial = false;
     }
   }
 
@@ -222,6 +249,7 @@ class LimitedSearch {
   const AtenModel& model_;
   const SievedSolution& cheapest_;
   std::int64_t limit_;
+  const LimitedContext& context_;
   Executor& executor_;
   Budget& budget_;
   ProblemSolveOptions options_;
@@ -237,9 +265,11 @@ class LimitedSearch {
 }  // namespace
 
 Result<std::optional<SievedSolution>> limited_search(
-    const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit, Executor& executor,
-    Budget& budget, const ProblemSolveOptions& options, const LimitedParameters& parameters) {
-  return LimitedSearch(model, cheapest, limit, executor, budget, options, parameters).run();
+    const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit,
+    const LimitedContext& context, Executor& executor, Budget& budget,
+    const ProblemSolveOptions& options, const LimitedParameters& parameters) {
+  return LimitedSearch(model, cheapest, limit, context, executor, budget, options, parameters)
+      .run();
 }
 
 }  // namespace shardwright::operators

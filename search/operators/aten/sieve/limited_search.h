@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "search/operators/aten/sieve/sieved_search.h"
@@ -15,6 +16,8 @@ struct LimitedParameters {
   // Prices of bytes before any are known, as parts of what a step costs per byte and time point
   // that the cheapest plan holds. They bring choices of less memory into the first problem.
   std::array<double, 4> first_prices{0.03, 0.3, 3, 30};
+  // Hurried sweeps at each of them, for repeated blocks as one. Choices need no exact bounds.
+  int first_sweeps = 6;
   // Choices per variable that a set of prices adds. If these make the problem of a round less than
   // `least_growth` times as large, twice as many are added, up to `most_choices`.
   double choices_per_prices = 3;
@@ -29,8 +32,9 @@ struct LimitedParameters {
   int most_sharpenings = 20;
   double least_gain = 0.05;
   // Work of the problem of a round, in strategy evaluations: a good plan, not a proof. About a
-  // second.
+  // second. Until its plan exceeds the limit at no further time point, it gets `work_of_limits`.
   std::uint64_t work_of_round = 60'000'000;
+  std::uint64_t work_of_limits = 4'000'000;
   // Labels of an exact search.
   std::size_t most_labels = 100'000;
   // The last problem proves the optimum or raises the bound. It follows as soon as its matrices
@@ -43,12 +47,24 @@ struct LimitedParameters {
   std::uint64_t work_if_close = 400'000'000;
 };
 
-// `cheapest` is the plan without a limit; its cost bounds all others.
+// What surrounds a search within a limit.
+// Thread safety: as `accepts`.
+struct LimitedContext {
+  // The choices that an earlier search looked at, by variable but without movers; what is missing
+  // is sought. The search leaves its own here.
+  KeptChoices* kept = nullptr;
+  // Returns false if a plan holds more than it may because of tensors that have no movers. The
+  // search then ends, with this plan: its movers must be added.
+  std::function<bool(const SievedSolution&)> accepts;
+};
+
+// `cheapest` is a plan without a limit; its bound holds for all others.
 // The result is proved if the bounds leave few enough choices, otherwise it has a bound. Returns
 // nullopt if no plan was found: there may be none. Deterministic and budgeted as solve_problem().
 // Precondition: the model has usages.
 Result<std::optional<SievedSolution>> limited_search(
-    const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit, Executor& executor,
-    Budget& budget, const ProblemSolveOptions& options, const LimitedParameters& parameters = {});
+    const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit,
+    const LimitedContext& context, Executor& executor, Budget& budget,
+    const ProblemSolveOptions& options, const LimitedParameters& parameters = {});
 
 }  // namespace shardwright::operators

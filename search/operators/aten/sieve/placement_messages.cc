@@ -222,7 +222,7 @@ double PlacementMessages::send(std::uint32_t node, const Link& link, double shar
 
 // What is subtracted from nodes and messages: after a pass backward the sum is that of the minima
 // over the chains into which the edges are divided.
-double PlacementMessages::pass(bool forward) {
+double PlacementMessages::pass(bool forward, double haste) {
   double sum = -granted_;
   double magnitude = std::abs(granted_);
   const auto take = [&](double least) {
@@ -242,8 +242,11 @@ double PlacementMessages::pass(bool forward) {
     if (!forward) slack_[node] = gathered_;
     const std::size_t begin = forward ? earlier : 0;
     const std::size_t end = forward ? links : earlier;
+    const auto shares = [](std::size_t sides) {
+      return 1.0 / static_cast<double>(std::max<std::size_t>(1, sides));
+    };
     const double share =
-        1.0 / static_cast<double>(std::max<std::size_t>({1, earlier, links - earlier}));
+        (1 - haste) * shares(std::max(earlier, links - earlier)) + haste * shares(end - begin);
     for (std::size_t l = begin; l < end; ++l)
       take(send(node, links_[node][l], share));
   }
@@ -255,11 +258,18 @@ double PlacementMessages::pass(bool forward) {
 void PlacementMessages::sweep(int times) {
   double now = -std::numeric_limits<double>::infinity();
   for (int i = 0; i < std::max(times, 2); ++i) {
-    pass(true);
+    pass(true, 0);
     previous_ = now;
-    now = pass(false);
+    now = pass(false, 0);
   }
   bound_ = now;
+}
+
+void PlacementMessages::hurry(int times, double haste) {
+  for (int i = 0; i < times; ++i) {
+    pass(true, haste);
+    pass(false, haste);
+  }
 }
 
 void PlacementMessages::exclude_above(double cost) {

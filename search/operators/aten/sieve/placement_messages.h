@@ -33,6 +33,10 @@ class PlacementMessages {
 
   // Passes messages forward and backward, at least twice.
   void sweep(int times);
+  // The same in haste: nodes send on more of what they have than lets bounds only rise. They rise
+  // several times as fast on the way to the limit, but stop short of it, and those of choices do
+  // not hold until the next sweep(). `haste` from 0 to 1: 0 is as sweep(), 1 sends on everything.
+  void hurry(int times, double haste);
 
   // Leaves out the choices whose bound is above a cost. Bounds then hold for plans that cost no
   // more.
@@ -81,7 +85,7 @@ class PlacementMessages {
   void make_links();
   void add_links(std::uint32_t first, std::uint32_t second, std::uint32_t transfer,
                  const EdgePlace& place);
-  double pass(bool forward);
+  double pass(bool forward, double haste);
   double send(std::uint32_t node, const Link& link, double share);
   void gather(std::uint32_t node);
 

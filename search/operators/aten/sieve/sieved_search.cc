@@ -8,6 +8,9 @@
 namespace shardwright::operators {
 namespace {
 
+// More than any search does.
+constexpr std::uint64_t kAllWork = std::uint64_t{1} << 62;
+
 // One search.
 // Thread safety: one thread at a time.
 class SievedSearch {
@@ -22,18 +25,20 @@ class SievedSearch {
         sieve_(sieve),
         part_(parameters.first_part) {}
 
-  Result<SievedSolution> run() {
+  Result<SievedSolution> run(SieveGoal goal) {
     SHARDWRIGHT_RETURN_IF_ERROR(look_near());
     for (int round = 0; round < parameters_.most_rounds && !is_closed() && !is_over(); ++round) {
+      if (has_choice() && goal == SieveGoal::kAnyPlan) return finished();
       if (has_choice()) {
         sieve_.messages().exclude_above(best_.objective);
         const KeptChoices kept = sieve_.at_most(best_.objective);
         if (sieve_.per_variable(kept) <= parameters_.most_choices) {
-          SHARDWRIGHT_RETURN_IF_ERROR(solve_kept(kept));
+          SHARDWRIGHT_RETURN_IF_ERROR(solve_kept(kept, kAllWork));
           return finished();
         }
       }
       const double before = sieve_.messages().bound();
+      sieve_.messages().hurry(parameters_.hurried, parameters_.haste);
       sieve_.messages().sweep(parameters_.more_sweeps);
       offer(sieve_.messages().decode());
       const double gain = sieve_.messages().bound() - before;
@@ -43,7 +48,7 @@ class SievedSearch {
     }
     if (is_closed() || is_over()) return finished();
     SHARDWRIGHT_RETURN_IF_ERROR(
-        solve_kept(has_choice() ? sieve_.at_most(best_.objective) : all_choices(model_)));
+        solve_kept(has_choice() ? sieve_.at_most(best_.objective) : all_choices(model_), kAllWork));
     return finished();
   }
 
@@ -53,7 +58,8 @@ class SievedSearch {
     ++looks_;
     offer(sieve_.messages().decode());
     if (is_closed()) return {};
-    SHARDWRIGHT_RETURN_IF_ERROR(solve_kept(sieve_.near(part_, parameters_.first_choices)));
+    SHARDWRIGHT_RETURN_IF_ERROR(
+        solve_kept(sieve_.near(part_, parameters_.first_choices), parameters_.work_of_look));
     part_ *= parameters_.part_growth;
     return {};
   }
@@ -74,14 +80,16 @@ class SievedSearch {
   bool has_choice() const { return !best_.choice.empty(); }
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
 
-  // Takes the solution of the kept choices if it is the best one so far.
-  Status solve_kept(const KeptChoices& kept) {
+  // Takes the solution of the kept choices if it is the best one that much work finds.
+  Status solve_kept(const KeptChoices& kept, std::uint64_t work) {
     left_out_ = sieve_.least_left_out(kept);
     last_status_ = SolveStatus::kInfeasible;
     if (std::any_of(kept.begin(), kept.end(), [](const auto& own) { return own.empty(); }))
       return {};
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept, std::nullopt));
-    const ProblemSolution solved = solve_problem(problem, executor_, budget_, options_);
+    Budget budget = budget_.with_work_left(work);
+    const ProblemSolution solved = solve_problem(problem, executor_, budget, options_);
+    budget_.spend(budget.work_done() - budget_.work_done());
     last_status_ = solved.status;
     best_.stopped_by = solved.stopped_by;
     best_.kept = 0;
@@ -134,8 +142,8 @@ class SievedSearch {
 
 Result<SievedSolution> sieved_search(const AtenModel& model, ChoiceSieve& sieve, Executor& executor,
                                      Budget& budget, const ProblemSolveOptions& options,
-                                     const SieveParameters& parameters) {
-  return SievedSearch(model, sieve, executor, budget, options, parameters).run();
+                                     SieveGoal goal, const SieveParameters& parameters) {
+  return SievedSearch(model, sieve, executor, budget, options, parameters).run(goal);
 }
 
 }  // namespace shardwright::operators

@@ -23,11 +23,17 @@ struct SievedSolution {
   std::uint64_t kept = 0;  // choices of the last problem that was solved
 };
 
+enum class SieveGoal : std::uint8_t {
+  kOptimum,
+  kAnyPlan,  // good and quick: for those who will not take it anyway
+};
+
 // Bounds choices by messages, solves the problem of those near the bound, and proves that no other
 // choice can be part of a better plan: its bound is above the cost that was found. Without a memory
 // limit. Deterministic and budgeted as solve_problem().
 Result<SievedSolution> sieved_search(const AtenModel& model, ChoiceSieve& sieve, Executor& executor,
                                      Budget& budget, const ProblemSolveOptions& options,
+                                     SieveGoal goal = SieveGoal::kOptimum,
                                      const SieveParameters& parameters = {});
 
 }  // namespace shardwright::operators

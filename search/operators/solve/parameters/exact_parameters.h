@@ -78,7 +78,7 @@ struct LabelParameters {
   // none is known. The first step is one part in so many of the way, and each is `step_growth`
   // times the one before: lists grow steeply with the cutoff, and a cheap choice is proved by short
   // ones.
-  double first_step_parts = 4096;
+  double first_step_parts = 16;
   // If lists become too long, they keep so many labels each in search of a good choice.
   std::size_t beam_width = 32;
   double step_growth = 2;

@@ -164,7 +164,7 @@ TEST_CASE(
   const Placement columns = whole.with_shard(0, 1);
   const Placement sums = whole.with_partial(0, ReduceOp::kSum);
   const auto bytes = [&](const Placement& source, const Placement& target) {
-    return moving_bytes(tensor, {2}, source, target);
+    return moving_bytes(tensor, {2}, source, target, CollectiveBackend::kGloo);
   };
   CHECK(bytes(rows, rows) == 0);
   CHECK(bytes(whole, rows) == 128);
@@ -177,9 +177,27 @@ TEST_CASE(
   CHECK(bytes(sums, columns) == 256 + 128);
   const redistribution::MeshShape mesh{2, 2};
   // Sums of halves, then gathered: 128 and then 256 more.
-  CHECK(moving_bytes(tensor, mesh, sums.with_shard(1, 0), whole) == 128 + 256);
+  CHECK(moving_bytes(tensor, mesh, sums.with_shard(1, 0), whole, CollectiveBackend::kGloo) ==
+        128 + 256);
   // Inner axes are gathered before outer ones are cut, and cut again: 256, then 128 of it, then 64.
-  CHECK(moving_bytes(tensor, mesh, whole.with_shard(1, 0), rows.with_shard(1, 0)) == 256 + 128);
+  CHECK(moving_bytes(tensor, mesh, whole.with_shard(1, 0), rows.with_shard(1, 0),
+                     CollectiveBackend::kGloo) == 256 + 128);
+}
+
+TEST_CASE("moving bytes: an all-to-all of NCCL receives, and copies what is not in order") {
+  using redistribution::Placement;
+  const AtenTensor tensor = AtenBuilder::tensor({8, 8, 8});  // 2048 bytes
+  const Placement whole;
+  const auto bytes = [&](std::size_t from, std::size_t to) {
+    return moving_bytes(tensor, {4}, whole.with_shard(0, from), whole.with_shard(0, to),
+                        CollectiveBackend::kNccl);
+  };
+  CHECK(bytes(0, 1) == 512 + 512);        // what is sent
+  CHECK(bytes(1, 0) == 512 + 512);        // what was received
+  CHECK(bytes(1, 2) == 512 + 512 + 512);  // both
+  // Everything else is as with gloo.
+  CHECK(moving_bytes(tensor, {4}, whole.with_shard(0, 1), whole, CollectiveBackend::kNccl) ==
+        moving_bytes(tensor, {4}, whole.with_shard(0, 1), whole, CollectiveBackend::kGloo));
 }
 
 TEST_CASE(

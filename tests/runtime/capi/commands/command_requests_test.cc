@@ -75,6 +75,42 @@ TEST_CASE("capi requests: errors name the place in the request or in the file") 
   CHECK(place_of("program apply", R"({"program": {}, "startup": {}})") == "/startup");
 }
 
+TEST_CASE("capi requests: seeds and work limits are whole numbers up to 2^64 - 1") {
+  const std::string problem = R"({"problem": )" + kSmallProblem + ", ";
+  for (const char* key : {"seed", "work_limit"}) {
+    CAPTURE(key);
+    const std::string member = "\"" + std::string(key) + "\": ";
+    CHECK(Asked("plan", problem + member + "18446744073709551615}").status() == SHARDWRIGHT_OK);
+    for (const char* value : {"18446744073709551616", "-1", "1.5", "\"1\"", "true"}) {
+      CAPTURE(value);
+      CHECK(place_of("plan", problem + member + value + "}") == "/" + std::string(key));
+      CHECK(place_of("operators solve", R"({"instance": {}, )" + member + value + "}") ==
+            "/" + std::string(key));
+    }
+  }
+}
+
+TEST_CASE("capi requests: tables may be CSV, and errors name line and column") {
+  const std::string tables = R"(name,num_embeddings,embedding_dim\na,1000,16\nb,500,)";
+  const auto request = [&](const std::string& last) {
+    return R"({"problem": ")" + tables + last + R"(\n", "ranks": 2})";
+  };
+  CHECK(Asked("plan", request("8")).status() == SHARDWRIGHT_OK);
+  CHECK(place_of("plan", request("x")) == "/problem: line 3, column 3 (embedding_dim)");
+  CHECK(place_of("plan", request("0")) == "/problem: line 3, column 3 (embedding_dim)");
+}
+
+TEST_CASE("capi requests: files to begin with, and schemas") {
+  CHECK(Asked("init", "{}").json().starts_with("{\n  \"//\": ["));
+  CHECK(Asked("init", R"({"kind": "graph"})").json() ==
+        Asked("init", R"({"kind": "graph"})").report());
+  CHECK(Asked("schema", R"({"kind": "plan"})").json().find("\"title\": \"Plan\"") !=
+        std::string::npos);
+  CHECK(Asked("schema", "{}").json().find("\"kind\":\"problem\"") != std::string::npos);
+  CHECK(place_of("init", R"({"kind": "sweep"})") == "/kind");
+  CHECK(place_of("schema", R"({"kind": "sweeep"})") == "/kind");
+}
+
 TEST_CASE("capi requests: a member that is null is not given") {
   const std::string given = R"({"problem": )" + kSmallProblem +
                             R"(, "plan": null, "table": null, "hbm": null, "mode": null})";

@@ -100,7 +100,8 @@ TEST_CASE("malformed problem: wrong types say what was expected and found") {
           {R"("batch_size": "512")", "/batch_size: expected an integer, found the text \"512\""},
           {R"("batch_size": 512.5)", "/batch_size: expected an integer, found the number 512.5"},
           {R"("batch_size": [512])", "/batch_size: expected an integer, found a list"},
-          {R"("batch_size": 1e30)", "/batch_size: expected an integer, found the number 1e+30"},
+          {R"("batch_size": 1e30)",
+           "/batch_size: expected an integer below 2^63, in digits, found the number 1e+30"},
           {R"("name": 3)", "/name: expected a text, found the number 3"},
           {R"("use_exact_enumerate_order": 1)",
            "/use_exact_enumerate_order: expected true or false"},
@@ -179,7 +180,7 @@ TEST_CASE("malformed problem: topologies out of range") {
 TEST_CASE("malformed problem: constraints and parts out of range") {
   check_all(
       {
-          {R"("constraints": {"c": {}})", "/constraints/c: no table is named \"c\""},
+          {R"("constraints": {"c": {}})", "/constraints/c: no table is named \"c\"; known: "},
           {R"("constraints": {"a": {"pooling_factors": [1e13]}})",
            "/constraints/a/pooling_factors/0: "},
           {R"("constraints": {"a": {"pooling_factors": []}})", "/constraints/a/pooling_factors: "},

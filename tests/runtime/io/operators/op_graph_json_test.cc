@@ -41,6 +41,27 @@ constexpr const char* kAddOperands =
 
 }  // namespace
 
+TEST_CASE("op graph json: a window is one number, as in MaxPool2d(3, 2), or one per dimension") {
+  const auto pooled = [](const std::string& attrs) {
+    return read_op_graph(R"({"nodes": [
+      {"name": "x", "kind": "placeholder", "shape": [2, 3, 8, 8], "inputs": []},
+      {"name": "p", "kind": "avg_pool2d", "call": "module", "shape": [2, 3, 4, 4], "inputs": [0],
+       "attrs": )" + attrs +
+                         "}]}");
+  };
+  for (const char* attrs :
+       {R"({"kernel_size": 3, "stride": 2, "padding": 1})",
+        R"({"kernel_size": [3], "stride": [2]})", R"({"kernel_size": [3, 3], "stride": 2})"}) {
+    CAPTURE(attrs);
+    const auto graph = pooled(attrs);
+    REQUIRE_MESSAGE(graph.ok(), graph.error().to_string());
+    CHECK((*graph)[1].attrs.kernel_size == std::vector<std::int64_t>{3, 3});
+  }
+  CHECK(pooled(R"({"kernel_size": [3, 3, 3]})").error().to_string() ==
+        "/nodes/1/attrs/kernel_size: avg_pool2d \"p\": must be 2 extents of at least 1");
+  CHECK(pooled(R"({"stride": "2"})").error().where == "/nodes/1/attrs/stride");
+}
+
 TEST_CASE("op graph json: a graph is read with its options and defaults") {
   const auto graph = read_op_graph(
       R"({"options": {"placeholder": "distributed", "shard_option": "full_shard"}, "nodes": [

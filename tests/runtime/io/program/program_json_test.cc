@@ -2,14 +2,17 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/io/file.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_program.h"
 #include "runtime/program/reshard_tensor.h"
+#include "runtime/program/communication_report.h"
 
 namespace shardwright::program_json_test {
 
@@ -102,6 +105,47 @@ TEST_CASE("reshard tensor: a tensor without dimensions is moved in both modes") 
     CHECK(answer->ranks.front().inserted.size() == 1);  // a send
     CHECK(answer->simulation->ok());
   }
+}
+
+TEST_CASE("program json: every rank says what its communication moves and how long it takes") {
+  const auto ranks_of = [](const std::string& text, const program::ReshardOptions& options) {
+    const auto documents = read_programs(text);
+    REQUIRE_MESSAGE(documents.ok(), documents.error().to_string());
+    auto result = reshard_program((*documents)[0].program, options, 1);
+    REQUIRE_MESSAGE(result.ok(), result.error().to_string());
+    const std::vector<ReportedRankLoad> traffic = communication_of(*result).ranks;
+    std::vector<std::pair<ProgramDocument, program::ReshardResult>> answers;
+    answers.emplace_back((*documents)[0], std::move(result).value());
+    std::string written;
+    write_programs(answers, [&](std::string_view piece) { written += piece; });
+    const json ranks = json::parse(written)["programs"][0]["ranks"];
+    REQUIRE(ranks.size() == traffic.size());
+    for (std::size_t i = 0; i < traffic.size(); ++i) {
+      CHECK(ranks[i]["sent_bytes"] == traffic[i].sent);
+      CHECK(ranks[i]["received_bytes"] == traffic[i].received);
+      CHECK(ranks[i]["communication_us"] == traffic[i].communicating_us);
+    }
+    return traffic;
+  };
+  // x of 512 bytes is gathered on two ranks, and y of 512 bytes goes to two others, by rows.
+  const auto stages = ranks_of(*read_file("samples/data/program.json"), {});
+  REQUIRE(stages.size() == 4);
+  CHECK(stages[0].sent == 256 + 256);
+  CHECK(stages[0].received == 256);
+  CHECK(stages[3].sent == 0);
+  CHECK(stages[3].received == 256);
+  CHECK(stages[0].communicating_us > stages[3].communicating_us);
+
+  // A sum over two ranks of 3 x 8 floats, whose rows are the batch.
+  const std::string sums = R"({"meshes": [{"shape": [2], "ids": [0, 1]}],
+    "vars": [{"name": "x", "full_shape": [-1, 8], "mesh": 0, "dims_mapping": [-1, -1],
+              "partial": {"0": "sum"}}],
+    "ops": [{"type": "reads", "mesh": 0, "inputs": [{"var": "x", "dims_mapping": [-1, -1]}]}]})";
+  program::ReshardOptions options;
+  options.batch_size = 3;
+  const auto reduced = ranks_of(sums, options);
+  CHECK(reduced[0].sent == 3 * 8 * 4);
+  CHECK(reduced[0].received == 3 * 8 * 4);
 }
 
 }  // namespace shardwright::program_json_test

@@ -1,6 +1,7 @@
 // The pages: one file each that loads nothing; names cannot become markup.
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,8 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/redistribution/placement/placement_notation.h"
+#include "runtime/embedding/explain/explained_tables.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/report/html/html_report.h"
+#include "search/executor.h"
 #include "tests/support/operators/aten_builder.h"
 #include "tests/support/redistribution/transfer_builders.h"
 
@@ -42,9 +45,47 @@ std::string plan_page(const std::string& name, std::int64_t rows) {
   const auto shared = std::make_shared<const Problem>(std::move(problem).value());
   const auto result = plan_embedding(shared, {});
   REQUIRE_MESSAGE(result.ok(), result.error().to_string());
+  InlineExecutor executor;
+  ExplainedTables explained;
+  if (result->plan) explained = explain_tables(*shared, *result, std::nullopt, executor);
   std::string page;
-  write_html_report(make_plan_report(*shared, *result),
+  write_html_report(make_plan_report(*shared, *result), explained, nullptr,
                     [&](std::string_view piece) { page += piece; });
+  return page;
+}
+
+// One table that moves from rank 0 to rank 1.
+std::string change_page(const std::string& name) {
+  PlanEntry entry;
+  entry.table = name;
+  entry.ranks = {0};
+  entry.element_bits = 32;
+  entry.layout.emplace().append({1000, 64, 0, 0, 0, 0, 1});
+  PlanDocument before, after;
+  before.perf_ms_by_rank = {2, 1};
+  after.perf_ms_by_rank = {1, 2};
+  before.plan = {entry};
+  entry.ranks = {1};
+  after.plan = {entry};
+  const auto change = make_plan_change(before, after, std::nullopt);
+  REQUIRE_MESSAGE(change.ok(), change.error().to_string());
+  std::string page;
+  write_html_report(*change, [&](std::string_view piece) { page += piece; });
+  return page;
+}
+
+// A machine that fits, and one that does not.
+std::string sweep_page(const std::string& name) {
+  embedding::ProblemSpec problem;
+  problem.name = name;
+  Sweep sweep;
+  sweep.points.resize(2);
+  sweep.points[0].ranks = 2;
+  sweep.points[0].rating = 1.5;
+  sweep.points[1].ranks = 1;
+  sweep.points[1].failure = PlanFailure();
+  std::string page;
+  write_html_report(problem, sweep, [&](std::string_view piece) { page += piece; });
   return page;
 }
 
@@ -119,8 +160,9 @@ json data_in(const std::string& page) {
 }  // namespace
 
 TEST_CASE("html report: one page, with all of its parts and its data") {
-  for (const std::string& page : {plan_page("ads", 1000), redistribution_page(true),
-                                  transfer_page("old"), aten_plan_page("layers.0")}) {
+  for (const std::string& page :
+       {plan_page("ads", 1000), redistribution_page(true), transfer_page("old"),
+        aten_plan_page("layers.0"), change_page("ads"), sweep_page("ads")}) {
     CHECK(page.starts_with("<!doctype html>"));
     CHECK(page.ends_with("</html>\n"));
     CHECK(count(page, "<script") == 2);
@@ -141,8 +183,9 @@ TEST_CASE("html report: one page, with all of its parts and its data") {
 }
 
 TEST_CASE("html report: loads nothing from anywhere") {
-  for (const std::string& page : {plan_page("ads", 1000), redistribution_page(true),
-                                  transfer_page("old"), aten_plan_page("layers.0")}) {
+  for (const std::string& page :
+       {plan_page("ads", 1000), redistribution_page(true), transfer_page("old"),
+        aten_plan_page("layers.0"), change_page("ads"), sweep_page("ads")}) {
     for (const char* const way :
          {"src=", "@import", "url(", "fetch(", "XMLHttpRequest", "WebSocket", "sendBeacon",
           "import(", "innerHTML", "document.write", "eval("}) {
@@ -153,6 +196,32 @@ TEST_CASE("html report: loads nothing from anywhere") {
     CHECK(count(page, "://") == count(page, "http://www.w3.org/2000/svg"));
     CHECK(count(page, "href=\"data:,\"") == count(page, "<link"));
   }
+}
+
+TEST_CASE("html report: a plan has the other options of its tables, the chosen one first") {
+  const json data = data_in(plan_page("ads", 1000));
+  REQUIRE(data["explained"].size() == 1);
+  const json& options = data["explained"][0][1];
+  CHECK(data["explained"][0][0] == 0);
+  CHECK(data["explained"][0][2] == 0);  // none is left out
+  REQUIRE(options.size() > 1);
+  CHECK(options[0][0] == 0);
+  CHECK(options[0][2].get<double>() == doctest::Approx(data["rating"].get<double>()));
+  for (std::size_t i = 1; i < options.size(); ++i) {
+    CHECK(options[i][0] != 0);
+    CHECK(options[i][1].get<std::size_t>() < data["option_names"].size());
+    CHECK(options[i][2].get<double>() >= options[0][2].get<double>());
+  }
+}
+
+TEST_CASE("html report: a change has what moves, from whom to whom") {
+  const json change = data_in(change_page("ads"))["change"];
+  CHECK(change["moved_bytes"] == 1000 * 64 * 4);
+  CHECK(change["flows"] == json::parse("[[0, 1, 256000]]"));
+  CHECK(change["tables"][0][1] == "ranks");
+  CHECK(change["tables"][0][4] == json::parse("[\"table_wise\", \"fused\", [1, 1]]"));
+  CHECK(change["ranks"][0][0] == 2);
+  CHECK(change["ranks"][0][1] == 1);
 }
 
 TEST_CASE("html report: a redistribution has its states, its paths, and its text without scripts") {
@@ -211,6 +280,14 @@ TEST_CASE("html report: a name cannot become markup") {
   CHECK(count(page, "<img") == 0);
   CHECK(data_in(page)["tables"][0][0] == kHostile);
   CHECK(data_in(page)["problem"]["name"] == kHostile);
+  const std::string change = change_page(kHostile);
+  CHECK(count(change, "</script>") == 2);
+  CHECK(count(change, "<img") == 0);
+  CHECK(data_in(change)["change"]["tables"][0][0] == kHostile);
+  const std::string sweep = sweep_page(kHostile);
+  CHECK(count(sweep, "</script>") == 2);
+  CHECK(count(sweep, "<img") == 0);
+  CHECK(data_in(sweep)["answer"]["name"] == kHostile);
   const std::string transfer = transfer_page(kHostile);
   CHECK(count(transfer, "</script>") == 2);
   CHECK(count(transfer, "<img") == 0);

@@ -11,6 +11,7 @@
 #include "search/operators/aten/model/aten_problem.h"
 #include "search/operators/aten/model/shared_blocks.h"
 #include "search/operators/aten/plan_moves.h"
+#include "search/operators/aten/sieve/lightest_search.h"
 #include "search/operators/aten/sieve/limited_search.h"
 #include "tests/search/operators/aten/aten_fixture.h"
 #include "tests/support/operators/aten_builder.h"
@@ -115,11 +116,25 @@ ProblemSolution solved_whole(const AtenGraph& graph, const AtenRequest& request)
   return solve_problem(problem, executor, budget);
 }
 
+// What is too little has no plan, and what is enough has one.
+void check_shortage(const AtenGraph& graph, AtenRequest request, const MemoryShortage& shortage) {
+  CHECK(shortage.minimum_bytes > *request.memory_limit);
+  CHECK_FALSE(Naive(graph, request).best(shortage.minimum_bytes - 1));
+  REQUIRE(shortage.enough_bytes);
+  CHECK(shortage.minimum_is_exact == (*shortage.enough_bytes == shortage.minimum_bytes));
+  request.memory_limit = shortage.enough_bytes;
+  const AtenSolution solution = planned(graph, request);
+  REQUIRE(solution.plan);
+  CHECK(solution.evaluation.peak_bytes <= *shortage.enough_bytes);
+}
+
 void check_equals_naive(const AtenGraph& graph, const AtenRequest& request) {
   const std::optional<double> naive = Naive(graph, request).best(request.memory_limit);
   const AtenSolution solution = planned(graph, request);
   if (!naive) {
     CHECK(solution.status == SolveStatus::kInfeasible);
+    REQUIRE(solution.shortage);
+    check_shortage(graph, request, *solution.shortage);
     return;
   }
   REQUIRE(solution.status == SolveStatus::kOptimal);
@@ -220,14 +235,47 @@ TEST_CASE("solve plan: the search by prices finds valid plans with a bound") {
       build_model(graph, request, transitions, executor, all_taken(graph)).value();
   ChoiceSieve first(model, {});
   const SievedSolution cheapest = sieved_search(model, first, executor, budget, {}).value();
+  KeptChoices kept;
+  const LimitedContext context{&kept, [](const SievedSolution&) { return true; }};
   const auto found =
-      limited_search(model, cheapest, *request.memory_limit, executor, budget, {}).value();
+      limited_search(model, cheapest, *request.memory_limit, context, executor, budget, {}).value();
   REQUIRE(found);
+  CHECK(kept.size() == model.variables.num_consumers());
   CHECK(found->objective >= exact.objective * (1 - 1e-9));
   CHECK(found->lower_bound <= exact.objective * (1 + 1e-9));
   CHECK(evaluate(graph, plan_of(model.variables, found->choice, transitions),
                  {request.device, transitions, request.optimizer_states})
             .peak_bytes <= *request.memory_limit);
+}
+
+TEST_CASE(
+    "solve plan: the lightest choice holds what the verifier finds, and no less than it must") {
+  for (const std::uint64_t seed : test_support::seeds({41, 42, 43, 44})) {
+    CAPTURE(seed);
+    Random random(seed);
+    const AtenGraph graph = AtenGraph::make(test_support::random_aten_graph(random, 8)).value();
+    AtenRequest request = aten_request({2, 2});
+    request.memory_limit = 0;
+    TransitionModel transitions = flat_transitions(request);
+    InlineExecutor executor;
+    Budget budget;
+    const AtenModel model =
+        build_model(graph, request, transitions, executor, all_taken(graph)).value();
+    ChoiceSieve sieve(model, {});
+    const SievedSolution cheapest = sieved_search(model, sieve, executor, budget, {}).value();
+    const LightestSolution lightest =
+        lightest_search(model, cheapest.choice, cheapest.objective, executor, budget, {}).value();
+    REQUIRE_FALSE(lightest.choice.empty());
+    const auto peak = [&](const std::vector<std::uint32_t>& choice) {
+      return evaluate(graph, plan_of(model.variables, choice, transitions),
+                      {request.device, transitions, request.optimizer_states})
+          .peak_bytes;
+    };
+    CHECK(lightest.peak == peak(lightest.choice));
+    CHECK(lightest.peak <= peak(cheapest.choice));
+    CHECK(least_bytes(model, lightest.fullest, budget) <= lightest.peak);
+    CHECK(least_bytes(model, lightest.fullest, budget) >= least_peak(model.usages));
+  }
 }
 
 TEST_CASE("solve plan: placements that the user demands are kept, impossible ones are errors") {

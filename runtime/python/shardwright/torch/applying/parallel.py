@@ -32,6 +32,7 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     `example_inputs` and `example_kwargs` are those of `trace`: global shapes; values are not read.
     All ranks of the mesh must call this with equal arguments. The first rank plans, with `memory`,
     `placements` and `options` (see `plan`), unless `plan` is given; the first rank's weights count.
+    `backend` is that of the mesh's device.
     The model is not changed, and need not be kept.
 
     - `train`: plans forward and backward, otherwise the forward alone.
@@ -51,7 +52,8 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     check_mesh(device_mesh)
     args, kwargs = _arguments(example_inputs, example_kwargs or {})
     traced = trace(model, args, kwargs, train=train)
-    options = {**options, "memory": memory}
+    backend = "gloo" if device_mesh.device_type == "cpu" else "nccl"
+    options = {"backend": backend, **options, "memory": memory}
     placements = placements or {}
 
     def planned_within(traced: TracedModel, memory: int | str | None) -> ModelPlan:

@@ -55,10 +55,7 @@ function header() {
 }
 
 function failureSection() {
-  const needs = data.least_bytes === null || data.memory_limit === null ? null : element("table", { class: "needs" }, element("tbody", {},
-    [["The least that any plan needs", data.least_bytes, "over"], ["The limit", data.memory_limit, "spare"]].map(([label, bytes, kind]) =>
-      element("tr", {}, element("th", { scope: "row" }, label), element("td", { class: "number" }, formatBytes(bytes)),
-        element("td", {}, bar([[kind, bytes]], Math.max(data.least_bytes, data.memory_limit), label))))));
+  const needs = data.least_bytes === null || data.memory_limit === null ? null : needBar("Memory of a device", data.least_bytes, data.memory_limit, data.memory_limit);
   return section("failure", "Why there is no plan", element("p", { class: "message" }, data.outcome), needs);
 }
 

@@ -63,8 +63,14 @@ class ModuleTree {
     this.more = element("p", { class: "more" });
     const heads = [["Module", ""], ["Place\u00adment", "placement"], ["Tensor", "shape optional"], ["Time", "time optional"], ["Compute ms", "number"],
       ["Moving ms", "number"], ["Sends", "number optional"], ["Memory", "number"]];
-    const box = searchBox("Filter: a module, tensor, operator or S0", "Filter modules", (words) => {
+    const box = searchBox("Search: a module, tensor, operator or S0", "Search modules", (words) => {
       this.words = words;
+      writeState("find", words.join(" "));
+      this.update();
+    });
+    onState("find", (text) => {
+      box.value = text;
+      this.words = wordsOf(text);
       this.update();
     });
     this.node = element("div", {}, element("div", { class: "controls" }, box,

@@ -39,12 +39,11 @@ function movesList() {
     { key: "all", label: "All ms", number: true, value: (m) => m.all, cell: (m) => formatMs(m.all / 1000) },
     { key: "sent", label: "Sends", number: true, optional: true, value: (m) => m.sent * m.count, cell: (m) => formatBytes(m.sent * m.count) },
   ];
-  const list = new List({ columns, rows, sort: "all", page: 20, noun: "row", caption: "Tensors that move, the longest time first" });
-  const text = (m) => `${m.tensor} ${m.module} ${m.consumer} ${m.consumer_module} ${m.shape} ${m.from} ${m.to} ${m.by.join(" ")} ${m.backward ? "backward" : "forward"}`.toLowerCase();
-  const box = searchBox("Filter: a tensor, module, collective", "Filter moves", (words) =>
-    list.filter((move) => { const own = text(move); return words.every((word) => own.includes(word)); }));
+  const list = new List({ columns, rows, sort: "all", page: 20, noun: "move", caption: "Tensors that move, the longest time first" });
+  const textOf = (m) => `${m.tensor} ${m.module} ${m.consumer} ${m.consumer_module} ${m.shape} ${m.from} ${m.to} ${m.by.join(" ")} ${m.backward ? "backward" : "forward"}`;
+  const finder = new Finder(list, { textOf, hint: "Search: a tensor, module, collective", state: "moves", csv: ["moves", csvColumns(columns)] });
   list.node.classList.add("moves");
-  return [element("div", { class: "controls" }, box), list.node];
+  return [finder.node, list.node];
 }
 
 function movesSection() {

@@ -24,7 +24,7 @@ function header() {
   return [
     element("h1", {}, data.problem.name || "Sharding plan"),
     element("p", { class: "subtitle" }, problemText()),
-    element("p", {}, element("strong", { class: "verdict " + kind }, text)),
+    isExplanation && data.rating !== null && data.gap === null ? null : element("p", {}, element("strong", { class: "verdict " + kind }, text)),
     data.rating === null ? null : element("p", { class: "limits" }, limitsText()),
     data.rating === null ? null : headFacts(),
   ].filter(Boolean);
@@ -61,7 +61,7 @@ function headFacts() {
   const mean = ranks.reduce((sum, rank) => sum + rank.ms, 0) / ranks.length;
   return element("dl", { class: "facts" },
     fact("Rating", formatRating(data.rating), "the slowest rank decides"),
-    fact("Lower bound", data.lower_bound === null ? "none" : formatRating(data.lower_bound), data.proof && "by " + data.proof),
+    isExplanation && data.lower_bound === null ? null : fact("Lower bound", data.lower_bound === null ? "none" : formatRating(data.lower_bound), data.proof && "by " + data.proof),
     fact("Balance", mean > 0 ? significant(slowest / mean, 4) : "1.000", "slowest rank / mean"),
     fact("Fullest rank", formatShare(fullest.used, fullest.available),
       `rank ${fullest.rank}: ${formatBytes(fullest.used)} of ${formatBytes(fullest.available)}`));

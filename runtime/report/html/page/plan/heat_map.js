@@ -19,9 +19,10 @@ function rampOf(stops) {
 }
 
 class HeatMap {
-  // `measures`: {label, of(cost), format} each; the first one is shown.
-  constructor(measures) {
+  // `measures`: {label, of(cost), format} each; the first one is shown. `onOpen` is called with the table of a row.
+  constructor(measures, onOpen) {
     this.measures = measures;
+    this.onOpen = onOpen;
     this.measure = measures[0];
     this.rows = [];
     this.cursor = null;
@@ -257,11 +258,15 @@ class HeatMap {
       this.view.row = from.row - (event.clientY - down.clientY) / this.view.y;
       this.draw();
     };
-    const end = () => this.canvas.removeEventListener("pointermove", move);
+    const end = (event) => {
+      this.canvas.removeEventListener("pointermove", move);
+      const cell = Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) < 4 && this.cellAt(event);
+      if (cell) this.onOpen(this.rows[cell.row]);
+    };
     this.canvas.setPointerCapture(down.pointerId);
     this.canvas.addEventListener("pointermove", move);
     this.canvas.addEventListener("pointerup", end, { once: true });
-    this.canvas.addEventListener("pointercancel", end, { once: true });
+    this.canvas.addEventListener("pointercancel", () => this.canvas.removeEventListener("pointermove", move), { once: true });
   }
 
   onKey(event) {
@@ -270,6 +275,7 @@ class HeatMap {
     else if (event.key === "+") this.zoom(1.6);
     else if (event.key === "-") this.zoom(1 / 1.6);
     else if (event.key === "0") this.fit();
+    else if (event.key === "Enter" && this.cursor) this.onOpen(this.rows[this.cursor.row]);
     else return;
     event.preventDefault();
   }

@@ -4,9 +4,9 @@
 const MOST_TILES = 4096;
 
 class Machine {
-  // `search`: the TableSearch that a click types into.
-  constructor(search) {
-    this.search = search;
+  // `search`: the Finder that a click types into. `panel` tells about the rank.
+  constructor(search, panel) {
+    Object.assign(this, { search, panel });
     this.least = ranks.reduce((least, rank) => Math.min(least, rank.ms), slowest);
     const size = data.problem.ranks_per_host;
     const hosts = [];
@@ -19,19 +19,24 @@ class Machine {
 
   host(index, own) {
     const word = `host:${index}`;
-    const label = element("button", { type: "button", class: "host-name", "aria-label": `Tables of host ${index}`, onclick: () => this.search.toggle(word) }, String(index));
+    const label = element("button", { type: "button", class: "host-name", "aria-label": `Tables of host ${index}`, onclick: () => this.search.toggle(word, isPlaceWord) }, String(index));
     return element("div", { class: "host" }, data.problem.hosts > 1 ? label : null, element("div", { class: "tiles" }, own.map((rank) => this.tile(rank))));
   }
 
   tile(rank) {
     const text = `Rank ${rank.rank}: ${formatMs(rank.ms)} ms, ${formatBytes(rank.used)} of ${formatBytes(rank.available)}`;
     const node = element("button", { type: "button", class: "tile" + (rank.ms >= slowest * (1 - 1e-9) ? " slowest" : ""), "aria-label": text,
-      onclick: () => this.search.toggle(`rank:${rank.rank}`) }, element("i"));
+      onclick: () => this.choose(rank) }, element("i"));
     node.firstChild.style.height = Math.min(100, (100 * (rank.capacity - rank.available + rank.used)) / rank.capacity) + "%";
     node.style.setProperty("--heat", this.heat(rank) + "%");
     describe(node, () => text);
     rank.tile = node;
     return node;
+  }
+
+  choose({ rank }) {
+    this.search.toggle(`rank:${rank}`, isPlaceWord);
+    this.search.words.includes(`rank:${rank}`) ? this.panel.open(`rank ${rank}`) : this.panel.close();
   }
 
   // Percent between the fastest and the slowest rank; all alike if they hardly differ.
@@ -60,7 +65,7 @@ class Machine {
   }
 }
 
-function machineSection(search) {
+function machineSection(search, panel) {
   if (!search || ranks.length < 2 || ranks.length > MOST_TILES) return null;
-  return section("machine", "The machine", new Machine(search).node);
+  return section("machine", "The machine", new Machine(search, panel).node);
 }

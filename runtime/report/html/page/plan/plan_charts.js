@@ -42,7 +42,12 @@ function describeRanks(frame, spanX, text) {
   });
 }
 
-// The time of every rank, its parts stacked.
+// A bound in bytes has no place among times.
+function showsBound() {
+  return data.lower_bound !== null && data.rating_in === "ms";
+}
+
+// The time of every rank, its parts stacked, and what the slowest rank of any plan takes at least.
 function timeProfile() {
   const chart = chartFrame("Time of every rank, by part", ticks(0, slowest, 4), slowest || 1, (ms) => formatMs(ms) + " ms");
   const x = (i) => (CHART.left + (chart.spanX * i) / ranks.length).toFixed(2);
@@ -54,6 +59,10 @@ function timeProfile() {
     }
     low = high;
   });
+  if (showsBound()) {
+    const y = chart.y(data.lower_bound).toFixed(2);
+    chart.frame.append(svg("line", { x1: CHART.left, x2: CHART.width - CHART.right, y1: y, y2: y, class: "line bound-of-all" }));
+  }
   rankAxis(chart, (i) => Number(x(i)));
   describeRanks(chart.frame, chart.spanX, (rank) => `Rank ${rank.rank}: ${formatMs(rank.ms)} ms\n${timesText(rank.times)}`);
   return chart.frame;

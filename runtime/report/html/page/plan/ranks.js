@@ -37,9 +37,9 @@ function ranksSection() {
     ...TIMES.map(([key, label], i) =>
       ({ key, label, number: true, optional: true, value: (r) => r.times[i], cell: (r) => formatMs(r.times[i]), used: usedTimes[i] })),
     figure("ms", "ms", formatMs),
-  ].filter((column) => column.used !== false);
+  ];
   const list = new List({ columns, rows, sort: many ? "ms" : "rank", ascending: !many, page: 16, noun: "row", caption: "Ranks" });
   return section("ranks", "Ranks", timeLegend(),
-    ranks.length > 16 ? [timeProfile(), element("h3", {}, `${mainTierName} of every rank`), legend(MEMORY_LEGEND), memoryProfile()] : null,
+    ranks.length > 16 ? [showsBound() ? legend([["bound-of-all", "the slowest rank of any plan takes at least this"]]) : null, timeProfile(), element("h3", {}, `${mainTierName} of every rank`), legend(MEMORY_LEGEND), memoryProfile()] : null,
     list.node);
 }

@@ -8,37 +8,36 @@ function failureSection() {
     element("p", { class: "note" }, "Error ", element("code", {}, type), reason ? [", reason ", element("code", {}, reason)] : []));
 }
 
+// Why nothing fits, and the smallest changes that would do.
+function remediesSection() {
+  const { infeasible } = data;
+  if (!infeasible) return null;
+  const text = (at) => ({ value: (row) => row[at], cell: (row) => row[at] });
+  const columns = [
+    { key: "change", label: "Change", ...text(0) }, { key: "from", label: "From", number: true, optional: true, ...text(1) },
+    { key: "to", label: "To", number: true, ...text(2) }, { key: "less", label: "One step less", optional: true, ...text(3) },
+    { key: "flags", label: "Flags", value: (row) => row[4], cell: (row) => element("code", {}, row[4]) },
+  ];
+  const list = infeasible.remedies.length === 0 ? null : [element("h3", {}, "The smallest single changes that would do"),
+    new List({ columns, rows: infeasible.remedies, sort: "change", ascending: true, page: 20, noun: "change", caption: "Changes that would help" }).node,
+    element("p", { class: "note" }, "Each was planned and verified.")];
+  const vain = infeasible.in_vain.length === 0 ? null : [element("h3", {}, "What does not help"), element("ul", {}, infeasible.in_vain.map((line) => element("li", {}, line)))];
+  return section("remedies", infeasible.proved ? "Why nothing fits: proved" : "Why nothing was found",
+    infeasible.message.split("\n").map((line) => element("p", { class: "message" }, line)), list, vain);
+}
+
 // The least memory that tables need beside the memory that ranks have.
 function needsSection() {
   const { needs } = data;
   if (!needs) return null;
-  const rows = [];
-  if (hasHbm) rows.push(["HBM", needs.hbm, needs.available[0], needs.capacity[0]]);
   const all = (sizes) => sizes.reduce((sum, size) => sum + size, 0);
-  rows.push([
-    hasSsd     ? 'All memory' :
-        hasHbm ? 'HBM and DDR' :
-                 'Memory',
-    needs.total, all(needs.available), all(needs.capacity)
-  ]);
-  const lines = rows.map(([name, need, available, capacity]) => {
-    const whole = Math.max(need, available, capacity);
-    const over = needs.tables.length > 0 && need > available;
-    const needRow = needs.tables.length > 0
-      ? [element("tr", {}, element("th", { scope: "row" }, `${name}: tables need at least`), element("td", { class: "number" }, formatBytes(need)),
-          element("td", {}, bar([[over ? "over" : "held", need]], whole, "needed")))]
-      : [];
-    return needRow.concat(
-      element("tr", {}, element("th", { scope: "row" }, `${name}: left for tables`), element("td", { class: "number" }, formatBytes(available)),
-        element("td", {}, bar([["spare", available]], whole, "available"))),
-      element("tr", {}, element("th", { scope: "row" }, `${name}: capacity`), element("td", { class: "number" }, formatBytes(capacity)),
-        element("td", {}, bar([["aside", capacity]], whole, "capacity"))));
-  });
+  const rows = hasHbm ? [["HBM", needs.hbm, needs.available[0], needs.capacity[0]]] : [];
+  rows.push([hasSsd ? "All memory" : hasHbm ? "HBM and DDR" : "Memory", needs.total, all(needs.available), all(needs.capacity)]);
   const note = needs.tables.length === 0
     ? "Nothing was enumerated: the reservation alone decided."
     : "Each need is the least of any option of each table; tables that need less HBM may need more memory altogether.";
   return section("needs", "What tables need, and what ranks have",
-    element("div", { class: "scroll" }, element("table", { class: "needs" }, element("tbody", {}, lines))),
+    rows.map(([name, need, available, capacity]) => needBar(name, needs.tables.length > 0 ? need : null, available, capacity)),
     element("p", { class: "note" }, note), needsList());
 }
 
@@ -54,7 +53,7 @@ function needsList() {
     { key: "fits", label: "Fits", value: (t) => of(t)[2], cell: (t) => (of(t)[2] ? "yes" : element("strong", { class: "bad-text" }, "on no rank")) },
   ];
   const list = new List({ columns: columns.filter((column) => hasHbm || column.key !== "hbm"), rows: tables, sort: "total", page: 30, noun: "table", caption: "Tables by what they need" });
-  const search = new TableSearch(list, (table) => `${table.label} ${table.type}`, "Search by name");
+  const search = new Finder(list, { textOf: (table) => `${table.label} ${table.type}`, hint: "Search by name", state: "find" });
   return element("div", {}, search.node, list.node);
 }
 
@@ -118,6 +117,7 @@ function kindsSection() {
 
 function searchSection() {
   const { search } = data;
+  if (isExplanation && search.proposals === 0) return null;  // the plan was given
   const unit = search.steps_are === "proposals" ? "proposals" : "steps";
   const facts = element("dl", { class: "facts" },
     fact("Mode", search.mode, search.mode === "compat" ? "decides as TorchRec's planner does" : "searches for the best plan"),
@@ -179,33 +179,21 @@ function constraintsSection() {
   return section("constraints", "Constraints", element("ul", {}, items));
 }
 
+// After a replan: what moving costs and gains, beside keeping everything.
 function migrationSection() {
   const { migration } = data;
   if (!migration) return null;
-  const rows = migration.moves.map(([id, bytes, from]) => ({ table: tables[id], bytes, from }));
-  const added = rows.filter((move) => !move.from).length;
-  const fromText = ({ from }) => (from ? `${from[0]}.${from[1]} on ${formatRanges(runsOf(from[2]), 4)}` : "new");
-  const columns = [
-    { key: "name", label: "Table", value: (m) => m.table.label, cell: (m) => m.table.label },
-    { key: "bytes", label: "Bytes", number: true, value: (m) => m.bytes, cell: (m) => formatBytes(m.bytes) },
-    { key: "from", label: "From", value: fromText, cell: fromText },
-    { key: "to", label: "To", value: (m) => m.table.sharding, cell: (m) => `${m.table.sharding}.${m.table.kernel} on ${formatRanges(m.table.shards, 4)}` },
+  const gib = migration.moved_bytes / 1024 ** 3;
+  const saved = migration.rating_kept === null || data.rating === null ? 0 : Math.max(0, migration.rating_kept - data.rating);
+  const facts = [
+    migration.rating_before === null ? fact("Rating before", "none", migration.not_kept) : fact("Rating before", formatRating(migration.rating_before), change.added > 0 ? "without new tables" : null),
+    migration.rating_kept === null ? null : fact("If everything stayed", formatRating(migration.rating_kept), change.added > 0 ? "with new tables beside it" : null),
+    fact("Now", data.rating === null ? "none" : formatRating(data.rating), saved > 0 && gib > 0 ? `${formatRating(saved)} saved, ${formatRating(saved / gib)} per GiB` : null),
+    fact("Moved", plural(change.moved, "table"), bytesText(change.moved_bytes)), fact("In place", plural(change.kept, "table")),
+    change.added > 0 ? fact("New", plural(change.added, "table"), bytesText(change.placed_bytes)) : null,
+    change.removed > 0 ? fact("Dropped", plural(change.removed, "table")) : null,
   ];
-  const before = migration.rating_before === null
-    ? fact("Rating before", "none", migration.not_kept)
-    : fact("Rating before", formatRating(migration.rating_before), added > 0 ? "without new tables" : null);
-  const dropped = migration.dropped.length > 0 ? element("p", {}, "Dropped: " + migration.dropped.join(", ")) : null;
-  const list = new List({ columns, rows, sort: "bytes", page: 30, noun: "move", caption: "Moves, the largest first" });
-  return section("migration", "What moves",
-    element("dl", { class: "facts" }, before, fact("Kept", formatCount(migration.tables_kept)),
-      fact("Moved", formatCount(rows.length - added), formatBytes(migration.moved_bytes)), fact("New", formatCount(added), formatBytes(migration.placed_bytes))),
-    dropped, rows.length > 0 ? list.node : null);
-}
-
-function runsOf(flat) {
-  const runs = [];
-  for (let i = 0; i < flat.length; i += 2) runs.push({ first: flat[i], count: flat[i + 1] });
-  return runs;
+  return section("migration", "What moves, and what it is worth", element("dl", { class: "facts" }, facts));
 }
 
 function identitySection() {

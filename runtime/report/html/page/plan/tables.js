@@ -17,37 +17,46 @@ function dearestOn(rank, most) {
   return found.sort((a, b) => b.ms - a.ms).slice(0, most);
 }
 
-// The section and its search; null without tables in places.
-function makeTables(heat) {
-  const placed = tables.filter((table) => table.placed);
-  if (placed.length === 0) return null;
+// The page of an explanation has the next best option in place of the table's size and its time.
+function tableColumns(placed) {
   const dearest = placed.reduce((most, table) => Math.max(most, table.ms), 0);
-  const columns = [
+  const tier = (key) => ({ key, label: key.toUpperCase(), number: true, optional: isExplanation || key === "ssd" || (key === "ddr" && hasHbm),
+    value: (t) => t[key], cell: (t) => formatBytes(t[key]), used: placed.some((t) => t[key] > 0) });
+  return [
     { key: "name", label: "Table", value: (t) => t.label, cell: (t) => t.label },
     { key: "sharding", label: "Sharding", value: (t) => t.sharding, cell: (t) => breakable(t.sharding) },
     { key: "kernel", label: "Kernel", optional: true, value: (t) => t.kernelText, cell: (t) => breakable(t.kernelText) },
     { key: "places", label: "Ranks", value: (t) => t.shards[0]?.first ?? -1, cell: (t) => formatRanges(t.shards, 4) },
-    { key: "shards", label: "Shards", optional: true, value: (t) => t.numShards, cell: (t) => t.shardsText },
-    { key: "rows", label: "Rows", number: true, optional: true, value: (t) => t.rows, cell: (t) => formatCount(t.rows) },
-    ...["hbm", "ddr", "ssd"].map((tier) => ({
-      key: tier, label: tier.toUpperCase(), number: true, optional: tier === "ssd" || (tier === "ddr" && hasHbm),
-      value: (t) => t[tier], cell: (t) => formatBytes(t[tier]), used: placed.some((t) => t[tier] > 0),
-    })),
-    { key: "time", label: "Time", largestFirst: true, value: (t) => t.ms, cell: (t) => timeBar(t.times, dearest, t.label) },
+    { key: "shards", label: "Shards", optional: true, value: (t) => t.numShards, cell: (t) => t.shardsText, used: !isExplanation },
+    { key: "rows", label: "Rows", number: true, optional: true, value: (t) => t.rows, cell: (t) => formatCount(t.rows), used: !isExplanation },
+    tier("hbm"), tier("ddr"), tier("ssd"),
+    { key: "time", label: "Time", largestFirst: true, value: (t) => t.ms, cell: (t) => timeBar(t.times, dearest, t.label), used: !isExplanation },
     { key: "ms", label: "ms", number: true, value: (t) => t.ms, cell: (t) => formatMs(t.ms) },
-  ].filter((column) => column.used !== false);
-  const list = new List({ columns, rows: placed, sort: "ms", page: 30, noun: "table", caption: "Tables, the most expensive first", onChange: (order) => heat.setRows(order) });
-  const search = new TableSearch(list, (table) => `${table.label} ${table.module} ${table.sharding} ${table.kernel} ${table.type}`,
-    "Search: name, kind, rank:0-3, host:1", { inAddress: true });
-  search.node.append(element("button", { type: "button", onclick: () => saveText("tables.csv", "text/csv", csvText(TABLE_COLUMNS_OF_CSV, list.sorted())) }, "Save as CSV"));
-  const node = section("tables", "Tables", element("p", { class: "note" }, "Memory and times are sums over all shards of a table."),
-    timeLegend(), search.node, list.node);
+    { key: "next", label: "Next best", optional: true, value: (t) => nextBest(t)?.name ?? "", cell: (t) => breakable(nextBest(t)?.name ?? "–"), used: isExplanation },
+    { key: "change", label: "costs", number: true, value: (t) => nextBest(t)?.change ?? Infinity, cell: (t) => changeText(nextBest(t)), used: isExplanation },
+  ];
+}
+
+// The section and its search; null without tables in places.
+function makeTables(heat, panel) {
+  const placed = tables.filter((table) => table.placed);
+  if (placed.length === 0) return null;
+  const onOpen = (table) => panel.toggle("table " + table.label);
+  const list = new List({ columns: tableColumns(placed), rows: placed, sort: "ms", page: 30, noun: "table",
+    caption: "Tables, the most expensive first", onChange: (order) => heat.setRows(order), onOpen });
+  const textOf = (table) => `${table.label} ${table.module} ${table.sharding} ${table.kernel} ${table.type}`;
+  const search = new Finder(list, { textOf, matches: matchesPlace, state: "find", hint: "Search: name, kind, rank:0-3, host:1",
+    csv: ["tables", TABLE_COLUMNS_OF_CSV] });
+  const why = explained.size > 0 ? " Click a table to see why it is sharded so." : "";
+  const node = section("tables", isExplanation ? "Why every table is sharded so" : "Tables",
+    element("p", { class: "note" }, "Memory and times are sums over all shards of a table." + why),
+    isExplanation ? null : timeLegend(), search.node, list.node);
   return { node, search };
 }
 
 function heatSection(heat) {
   if (!tables.some((table) => table.placed)) return null;
   return section("heat", "Where everything is",
-    element("p", { class: "note" }, "Tables by ranks, sorted and searched as above. A pixel that stands for several cells shows the most expensive one. Drag to move; pinch, or Ctrl and the wheel, to zoom."),
+    element("p", { class: "note" }, "Tables by ranks, sorted and searched as above. A pixel that stands for several cells shows the most expensive one. Drag to move; pinch, or Ctrl and the wheel, to zoom; a click, or Enter, tells more about a table."),
     heat.node);
 }

@@ -1,10 +1,5 @@
 // The page of a redistribution.
 
-
-function formatUs(us) {
-  return us >= 1e4 ? formatMs(us / 1000) + " ms" : significant(us, 4) + " µs";
-}
-
 const LOCAL_MOVES = ["split", "r_to_p"];
 
 const collectivesOf = (path) => path.steps.filter(([kind]) => !LOCAL_MOVES.includes(kind)).length;

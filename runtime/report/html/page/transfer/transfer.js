@@ -34,14 +34,8 @@ function header() {
 
 function flowSection() {
   if (data.flows.length === 0) return null;
-  const largest = (blocks) => plural(blocks.reduce((most, [, , ranks]) => Math.max(most, ranks), 1), "rank");
-  const grouping = blocksAreRanks ? "A row and a column for every rank that sends or receives." :
-    `A row stands for ${largest(data.senders)} that send, a column for ${largest(data.receivers)} that receive; a cell is their sum.`;
-  const hosts = data.hosts && blocksAreRanks ? " Lines are between hosts." : "";
-  const matrix = new FlowMatrix();
-  return section("flows", "Who sends what to whom",
-    element("p", { class: "note" }, `${grouping}${hosts} The darkest cell has ${formatBytes(matrix.most)}. What ranks keep is left out.`),
-    matrix.frame, flowsList());
+  const matrix = new FlowMatrix({ ...data, ranksPerHost: data.hosts?.ranks_per_host });
+  return section("flows", "Who sends what to whom", element("p", { class: "note" }, matrix.noteText()), matrix.frame, matrix.list());
 }
 
 function portsSection() {
@@ -49,12 +43,12 @@ function portsSection() {
   const columns = [
     { key: "name", label: "Busiest", value: (p) => p.time, cell: (p) => p.name },
     { key: "number", label: "Number", number: true, value: (p) => p.number, cell: (p) => (p.number < 0 ? "–" : String(p.number)) },
-    { key: "bytes", label: "Bytes", number: true, value: (p) => p.bytes, cell: (p) => formatBytes(p.bytes) },
+    { key: "bytes", label: "Bytes", number: true, optional: true, value: (p) => p.bytes, cell: (p) => formatBytes(p.bytes) },
     { key: "time", label: inMs ? "Time" : "Load", value: (p) => -p.time, cell: (p) => bar([["held", p.time]], most, formatTime(p.time)) },
     { key: "ms", label: "ms", number: true, value: (p) => p.time, cell: (p) => formatMs(p.time), used: inMs },
-    { key: "bound", label: "At least", number: true, value: (p) => p.bound, cell: (p) => (p.bound > 0 ? formatTime(p.bound) : "–") },
+    { key: "bound", label: "At least", number: true, optional: true, value: (p) => p.bound, cell: (p) => (p.bound > 0 ? formatTime(p.bound) : "–") },
     { key: "above", label: "Above it", number: true, optional: true, value: (p) => p.time / p.bound, cell: (p) => aboveText(p.time, p.bound) },
-  ].filter((column) => column.used !== false);
+  ];
   return section("ports", data.hosts ? "Busiest ranks and links" : "Busiest ranks",
     new List({ columns, rows: data.ports, sort: "name", page: 8, noun: "port", caption: "The busiest of each kind" }).node,
     element("p", { class: "note" }, "“At least” is proved of the busiest one of its kind, whichever replicas send; a dash means that nothing is proved of this kind alone."));

@@ -23,6 +23,11 @@ void keep_cheapest(BoundRow& row, const ChoiceRun& shard) {
 BoundRows::BoundRows(const ChoiceModel& model, RankClasses classes,
                      std::vector<std::uint32_t> pinned)
     : model_(&model), classes_(std::move(classes)), pinned_(std::move(pinned)) {
+  for (Rank rank = 0; rank < model.world_size(); ++rank) {
+    const std::uint32_t own = classes_.class_of(rank);
+    if (segments_.empty() || segments_.back().rank_class != own) segments_.push_back({own, rank});
+    segments_.back().end = rank + 1;
+  }
   first_row_.push_back(0);
   for (std::uint32_t choice = 0; choice < model.choices().size(); ++choice) {
     add_rows(choice);
@@ -69,15 +74,18 @@ void BoundRows::add_row_per_class(std::uint32_t index) {
     rows_.insert(rows_.end(), by_class.begin(), by_class.end());
     return;
   }
-  std::size_t rank = 0;
+  std::size_t begin = 0;
+  auto segment = segments_.begin();
   for (const ChoiceRun& run : runs) {
-    for (std::uint32_t k = 0; k < run.count; ++k) {
-      const std::uint32_t c = classes_.uniform_class(classes_.class_of(rank++));
+    for (const std::size_t end = begin + run.count; begin < end; ++segment) {
+      const std::uint32_t c = classes_.uniform_class(segment->rank_class);
       if (by_class[c].need == 0) {
         by_class[c] = row_of(index, c, run, classes_[c].size, 1);
         by_class[c].in_class = true;
       }
       keep_cheapest(by_class[c], run);
+      begin = std::min<std::size_t>(end, segment->end);
+      if (begin < segment->end) break;
     }
   }
   for (const BoundRow& row : by_class) {

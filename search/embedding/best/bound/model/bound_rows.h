@@ -76,12 +76,19 @@ class BoundRows {
   std::span<const ClassSet> places(std::uint32_t index) const;
 
  private:
+  // Consecutive ranks of one class, up to the first rank of the next segment.
+  struct Segment {
+    std::uint32_t rank_class = 0;
+    Rank end = 0;
+  };
+
   void add_rows(std::uint32_t index);
   void add_row_per_class(std::uint32_t index);
 
   const ChoiceModel* model_;
   RankClasses classes_;
   std::vector<std::uint32_t> pinned_;
+  std::vector<Segment> segments_;
   std::vector<BoundRow> rows_;
   std::vector<std::uint32_t> first_row_;
 };

@@ -232,7 +232,8 @@ TEST_CASE(
             .starts_with("/search_space/1/shard: unknown key"));
   CHECK(error_of(R"({"search_space": []})")
             .starts_with("/search_space: has no option for table \"a\""));
-  CHECK(error_of("{}") == "the file has no key \"search_space\"");
+  CHECK(error_of("{}") ==
+        "the file has no key \"search_space\"; `shardwright enumerate` writes such a file");
   CHECK(
       error_of(
           R"({"search_space": [{"table": "z", "sharding_type": "row_wise", "compute_kernel": "fused", "shards": []}]})")

@@ -16,7 +16,7 @@
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
 #include "runtime/report/embedding/plan/plan_report.h"
-#include "runtime/report/html/plan_report_json.h"
+#include "runtime/report/html/data/embedding/plan_report_json.h"
 
 namespace shardwright::plan_report_test {
 
@@ -50,7 +50,7 @@ std::shared_ptr<const Problem> read_case(const std::string& path) {
 
 json data_of(const PlanReport& report) {
   std::string text;
-  write_plan_report(report, [&](std::string_view piece) { text += piece; });
+  write_plan_report(report, {}, nullptr, [&](std::string_view piece) { text += piece; });
   CHECK(text.find('<') == std::string::npos);
   return json::parse(text);
 }

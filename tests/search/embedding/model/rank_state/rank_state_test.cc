@@ -77,6 +77,9 @@ TEST_CASE("rank loads: tentative changes are undone to the last bit") {
                          {Bytes(static_cast<std::int64_t>(random.below(50))), Bytes(0)}};
       const double expected = state.gain(rank, use);
       CHECK(state.add(rank, use) == expected);
+      const ShardUse less{use.load / 3, use.storage};
+      const double expected_loss = state.loss(rank, less);
+      CHECK(state.remove(rank, less) == expected_loss);
     }
     changed += state.ranks()[0].load != before[0].load ? 1 : 0;
     state.take_back();
@@ -86,6 +89,45 @@ TEST_CASE("rank loads: tentative changes are undone to the last bit") {
     CHECK(state.slope() == doctest::Approx(slope).epsilon(1e-12));
   }
   CHECK(changed > 100);
+}
+
+TEST_CASE("rank loads: choices on all ranks count the same at once as one after the other") {
+  Random random(93);
+  int compared = 0;
+  for (int i = 0; i < 200; ++i) {
+    INFO("model ", i);
+    const Model model(small_space(random));
+    AllocationState one(model.context);
+    AllocationState all(model.context);
+    for (AllocationState* state : {&one, &all}) {
+      state->clear();
+      state->set_goal({1.0 / 3, 0.7, 2, i % 2 == 0, 3});
+      state->add(0, {0.1, {Bytes(3), Bytes(1)}});
+      state->keep();
+    }
+    std::vector<std::uint32_t> choices;
+    for (std::uint32_t choice = 0; choice < model.choices.choices().size(); ++choice) {
+      if (model.choices.choices()[choice].reach == Reach::kAllRanks) choices.push_back(choice);
+    }
+    for (const std::uint32_t choice : choices)
+      one.add_everywhere(model.choices.choices()[choice]);
+    one.keep();
+    auto never = [](std::uint64_t) { return false; };
+    REQUIRE(all.hold_everywhere(choices, never));
+    for (Rank rank = 0; rank < model.choices.world_size(); ++rank)
+      CHECK(same_bits(one.ranks()[rank], all.ranks()[rank]));
+    for (const std::uint32_t choice : choices) {
+      ++compared;
+      const Choice& own = model.choices.choices()[choice];
+      const RankLoads::Removal expected = one.removal_of(own);
+      CHECK(one.remove_everywhere(own) == expected.rise);
+      CHECK(one.slope() == expected.slope);
+      one.take_back();
+    }
+    auto at_once = [](std::uint64_t) { return true; };
+    if (!choices.empty()) CHECK_FALSE(all.hold_everywhere(choices, at_once));
+  }
+  CHECK(compared > 100);
 }
 
 TEST_CASE(

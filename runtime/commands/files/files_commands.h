@@ -1,0 +1,27 @@
+// The commands about files as such: a request of each, and its answer.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/status.h"
+#include "runtime/commands/answer.h"
+
+namespace shardwright::commands {
+
+// shardwright schema
+struct SchemaRequest {
+  std::optional<std::string> kind;  // absent: the list of kinds
+};
+
+// shardwright init
+struct InitRequest {
+  std::string kind = "problem";
+};
+
+// The JSON Schema of a kind of file, or the list of all kinds; a commented file to begin with.
+// Errors: kInvalidInput at KIND for an unknown kind, or one without a template.
+Result<Answer> answer(const SchemaRequest& request, const Watch& watch);
+Result<Answer> answer(const InitRequest& request, const Watch& watch);
+
+}  // namespace shardwright::commands

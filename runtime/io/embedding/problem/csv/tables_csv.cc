@@ -1,0 +1,158 @@
+#include "runtime/io/embedding/problem/csv/tables_csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <system_error>
+
+#include "runtime/io/json/json_scanner.h"
+#include "runtime/io/json/json_writer.h"
+
+namespace shardwright::internal {
+namespace {
+
+constexpr std::array<std::string_view, 3> kNeeded{"name", "num_embeddings", "embedding_dim"};
+// Columns whose cells are texts even if they look like numbers.
+constexpr std::array<std::string_view, 8> kTexts{"name",    "features", "kind",      "data_type",
+                                                 "pooling", "module",   "optimizer", "dependency"};
+constexpr std::string_view kTables = "/tables/";
+constexpr std::string_view kUnknownKey = "unknown key";
+
+// Lines of json() before that of the first table.
+constexpr std::size_t kLinesBefore = 2;
+
+bool is_text(std::string_view column) {
+  return std::find(kTexts.begin(), kTexts.end(), column) != kTexts.end();
+}
+
+// Returns true for a number as JSON writes it.
+bool is_number(std::string_view cell) {
+  JsonScanner scanner(cell);
+  ScannedNumber number;
+  return scanner.peek() == JsonToken::kNumber && scanner.read_number(number) && scanner.finish();
+}
+
+// "True", "FALSE" of spreadsheets and Python; nullopt for anything else.
+std::optional<bool> truth_of(std::string_view cell) {
+  const auto equals = [&](std::string_view word) {
+    return std::equal(cell.begin(), cell.end(), word.begin(), word.end(), [](char a, char b) {
+      return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
+    });
+  };
+  if (equals("true")) return true;
+  if (equals("false")) return false;
+  return std::nullopt;
+}
+
+void write_features(std::string_view cell, JsonWriter& json) {
+  json.begin_array();
+  for (std::size_t begin = 0; begin <= cell.size();) {
+    const std::size_t end = std::min(cell.find('|', begin), cell.size());
+    json.value(cell.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  json.end_array();
+}
+
+void write_cell(std::string_view column, const std::string& cell, JsonWriter& json) {
+  json.key(column);
+  if (column == "features") return write_features(cell, json);
+  if (!is_text(column)) {
+    if (const std::optional<bool> truth = truth_of(cell)) {
+      json.value(*truth);
+      return;
+    }
+    if (is_number(cell)) {
+      json.raw(cell);
+      return;
+    }
+  }
+  json.value(cell);
+}
+
+// Takes a number and the slash behind it, if there is one, from the front of a pointer.
+std::optional<std::size_t> take_number(std::string_view& pointer) {
+  std::size_t number = 0;
+  const char* const end = pointer.data() + pointer.size();
+  const auto [after, error] = std::from_chars(pointer.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  pointer.remove_prefix(static_cast<std::size_t>(after - pointer.data()));
+  if (pointer.starts_with('/')) pointer.remove_prefix(1);
+  return number;
+}
+
+}  // namespace
+
+bool is_tables_csv(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of("\xEF\xBB\xBF \t\r\n");
+  if (begin == std::string_view::npos || text[begin] == '{' || text[begin] == '[') return false;
+  const std::string_view line = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
+  return line.find_first_of(",;\t") != std::string_view::npos &&
+         text.find('\0') == std::string_view::npos;
+}
+
+Result<TablesCsv> TablesCsv::parse(std::string_view text) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(CsvDocument document, CsvDocument::parse(text));
+  const std::vector<std::string>& columns = document.columns();
+  for (const std::string_view needed : kNeeded) {
+    if (std::find(columns.begin(), columns.end(), needed) != columns.end()) continue;
+    return invalid_input("line 1", "the column \"" + std::string(needed) +
+                                       "\" is missing: a file of tables begins with its columns, "
+                                       "such as name,num_embeddings,embedding_dim");
+  }
+  if (document.num_rows() == 0) return invalid_input("line 2", "there is no table");
+  return TablesCsv(std::move(document));
+}
+
+std::string TablesCsv::json() const {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  json.begin_object().key("tables").begin_array();
+  for (std::size_t row = 0; row < document_.num_rows(); ++row) {
+    json.new_line().begin_object();
+    for (std::size_t column = 0; column < document_.columns().size(); ++column) {
+      const std::string& cell = document_.cell(row, column);
+      if (!cell.empty()) write_cell(document_.columns()[column], cell, json);
+    }
+    json.end_object();
+  }
+  json.end_array().end_object().finish();
+  return text;
+}
+
+Error TablesCsv::locate(Error error) const {
+  const std::vector<std::string>& columns = document_.columns();
+  std::string_view where = error.where;
+  if (where.starts_with("line ")) {  // of json(): a cell is no UTF-8
+    where.remove_prefix(std::string_view("line ").size());
+    const std::size_t row = take_number(where).value_or(kLinesBefore) - kLinesBefore;
+    error.where = document_.place(std::min(row, document_.num_rows() - 1));
+    constexpr std::string_view kNoJson = "not valid JSON: ";
+    if (error.message.starts_with(kNoJson)) error.message.erase(0, kNoJson.size());
+    return error;
+  }
+  if (!where.starts_with(kTables)) {
+    error.where.clear();  // nothing else is in the file
+    return error;
+  }
+  where.remove_prefix(kTables.size());
+  const std::optional<std::size_t> row = take_number(where);
+  if (!row || *row >= document_.num_rows()) return error;
+  const std::string_view key = where.substr(0, where.find('/'));
+  const auto column = std::find(columns.begin(), columns.end(), key);
+  const auto index = static_cast<std::size_t>(column - columns.begin());
+  if (column == columns.end()) {
+    error.where = document_.place(*row);
+    constexpr std::string_view kKey = "the key";
+    if (error.message.starts_with(kKey)) error.message.replace(0, kKey.size(), "the cell");
+  } else if (error.message.starts_with(kUnknownKey)) {
+    error.where = document_.place_of_column(index);
+    error.message.replace(0, kUnknownKey.size(), "unknown column");
+  } else {
+    error.where = document_.place(*row, index);
+  }
+  return error;
+}
+
+}  // namespace shardwright::internal

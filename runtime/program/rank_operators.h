@@ -1,0 +1,29 @@
+// The inserted operators of one rank, as a replay of all ranks sees them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/program/communication_report.h"
+
+namespace shardwright {
+
+struct RankOperator {
+  enum class Kind : std::uint8_t { kLocal, kSend, kReceive, kCollective };
+  Kind kind = Kind::kLocal;
+  std::string type;
+  std::vector<program::Rank> group;  // of a message the sender, then the receiver
+  double us = 0;
+  std::int64_t pair_bytes = 0;  // that one rank of the group sends to another one
+  std::string tensor;
+  std::string reader;
+};
+
+// In program order, block after block.
+std::vector<RankOperator> inserted_operators(const RankedProgram& ranked,
+                                             const program::Cluster& cluster,
+                                             std::optional<std::int64_t> batch_size);
+
+}  // namespace shardwright

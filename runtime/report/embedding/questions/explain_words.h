@@ -1,0 +1,29 @@
+// Words for the parts of an explanation, which its text and its page share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "search/embedding/questions/explain/infeasible/remedy.h"
+#include "search/embedding/questions/explain/options/option_cost.h"
+
+namespace shardwright {
+
+// "0-7", cut to a few ranges.
+std::string rank_list(std::vector<embedding::Rank> ranks);
+
+// What excludes an option, and what memory it lacks; empty for a possible one.
+std::string obstacle_text(const embedding::OptionCost& cost);
+
+// A change that helps. For a constraint, `change` says which one to drop, and the rest is empty.
+struct RemedyWords {
+  std::string change;  // "HBM per rank"
+  std::string from, to, step;
+  std::string one_step_less;  // "is impossible", "no plan found"
+  std::string flags;          // of the command
+};
+
+RemedyWords words_of(const embedding::Problem& problem, const embedding::Remedy& remedy);
+
+}  // namespace shardwright
