@@ -75,7 +75,6 @@ RankReshard summary_of(const ReshardCase& request, const RankProgram& result) {
   RankReshard summary;
   summary.rank = result.rank;
   summary.counters = result.counters;
-  summary.program = result.program;
   const Program& program = result.program;
   for (OpId id = program.block(BlockId(0)).first; id.valid(); id = program.next(id)) {
     const Operation& op = program.op(id);
@@ -145,9 +144,12 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
     if (options.stop.stop_requested()) {
       return Error{ErrorCode::kStopped, "the resharding was cancelled", ""};
     }
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const RankProgram changed,
+    SHARDWRIGHT_ASSIGN_OR_RETURN(RankProgram changed,
                                  reshard_rank(program, requests, schedule, rank_options, rank));
     result.ranks.push_back(summary_of(request, changed));
+    if (options.keep_programs) {
+      result.ranks.back().program = std::make_shared<const Program>(std::move(changed.program));
+    }
   }
   const auto count = static_cast<std::int64_t>(ranks.size());
   if (num_elements(request.shape) <= options.largest_simulation / count) {

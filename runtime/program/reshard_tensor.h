@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -32,7 +33,8 @@ struct RankReshard {
   std::vector<std::pair<std::string, std::optional<program::Shape>>> inserted;
   program::Shape result;  // of the tensor that the consumer reads
   program::ReshardCounters counters;
-  program::Program program;  // of the tensor, its consumer and the operators between them
+  // Of the tensor, its consumer and the operators between them; null without `keep_programs`.
+  std::shared_ptr<const program::Program> program;
 };
 
 struct TensorReshard {
@@ -51,6 +53,7 @@ struct TensorReshardOptions {
   bool mesh_steps = false;  // compat mode plans along mesh axes even if nothing is partial
   program::SyncMode sync = program::SyncMode::kPerCommit;
   program::Cluster cluster;
+  bool keep_programs = false;
   // Elements times ranks of the largest tensor that is simulated. At the limit, a simulation takes
   // 0.1 to 0.4 s and up to 0.3 GB; half the limit halves both.
   std::int64_t largest_simulation = std::int64_t{1} << 24;

@@ -89,8 +89,7 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
   answer.write_json = [results](const TextSink& sink) { write_programs(*results, sink); };
   answer.text = [results](const TextForm& form) { return apply_report(*results, form.width); };
   if (!results->empty()) {
-    answer.write_page = page_of(named(*results), false,
-                                [text = answer.text] { return text({}); });
+    answer.write_page = page_of(named(*results), false, [text = answer.text] { return text({}); });
   }
   return answer;
 }

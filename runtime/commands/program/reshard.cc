@@ -24,7 +24,7 @@ std::vector<NamedPrograms> named(const std::vector<ReshardCaseDocument>& cases,
     if (answers[i].simulation)
       one.note = answers[i].simulation->ok() ? "Simulated: correct" : "Simulated: WRONG";
     for (const RankReshard& rank : answers[i].ranks)
-      one.ranks.emplace_back(rank.rank, rank.program);
+      one.ranks.emplace_back(rank.rank, *rank.program);
   }
   return all;
 }
@@ -43,6 +43,7 @@ Result<Answer> answer(const ReshardRequest& request, const Watch& watch) {
     options.compat = request.compat;
     options.mesh_steps = (*cases)[i].on_mesh;
     options.sync = sync_mode(request.legacy_sync);
+    options.keep_programs = i < kMostTextRows;  // the page shows as many
     Result<TensorReshard> one = reshard_tensor((*cases)[i].request, options);
     if (!one.ok()) {
       Error error = one.error();

@@ -11,11 +11,11 @@
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/sweep_aten.h"
+#include "runtime/program/communication_report.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
 #include "runtime/report/embedding/changes/plan_change.h"
 #include "runtime/report/embedding/plan/plan_report.h"
-#include "runtime/program/communication_report.h"
 
 namespace shardwright {
 

@@ -6,8 +6,8 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/program/reshard_program.h"
 #include "runtime/program/communication_report.h"
+#include "runtime/program/reshard_program.h"
 
 namespace shardwright::communication_report_test {
 

@@ -10,9 +10,9 @@
 
 #include "runtime/io/file.h"
 #include "runtime/io/program/program_json.h"
+#include "runtime/program/communication_report.h"
 #include "runtime/program/reshard_program.h"
 #include "runtime/program/reshard_tensor.h"
-#include "runtime/program/communication_report.h"
 
 namespace shardwright::program_json_test {
 
