@@ -327,6 +327,16 @@ TEST_CASE("explain, verify: a forgotten flag is named") {
   const CommandOutcome whole = run("verify " + problem + " " + grouped + " --ranks 4");
   CHECK(whole.status == 5);
   CHECK_FALSE(contains(whole.out, "--ranks 2"));
+
+  // Neither groups nor devices are told by sizes: a flag for these would change nothing.
+  const CommandOutcome groups = run("verify " + asked + flags + " --sharding-group-size 2");
+  CHECK(groups.status == 5);
+  CHECK(contains(groups.out, "leave out --sharding-group-size"));
+  const CommandOutcome device = run("verify " + asked + " --ranks 4 --device cpu");
+  CHECK(device.status == 5);
+  CHECK(contains(device.out, "20GiB of HBM, the problem as it is given has none"));
+  CHECK(contains(device.out, "--device cuda"));
+  CHECK_FALSE(contains(device.out, "--hbm"));
 }
 
 TEST_CASE("explain: a failed plan suggests explain, and the number of threads changes nothing") {

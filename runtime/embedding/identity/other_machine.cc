@@ -40,9 +40,29 @@ std::optional<std::int64_t> capacity_of(const Topology& topology, MemoryTier tie
   return first;
 }
 
+// Where the machines are not even of one kind, sizes would mislead.
+std::optional<std::string> other_kind(const PlanDocument& document, const Topology& topology) {
+  const bool is_whole = document.reserved_topology && !document.sharding_group_size &&
+                        document.reserved_topology->world_size == topology.spec().world_size;
+  if (topology.num_replicas() > 1 && is_whole) {
+    return "the plan was made without sharding groups, the problem as it is given has " +
+           std::to_string(topology.num_replicas()) +
+           "; leave out --sharding-group-size, or `sharding_groups` in the problem's topology";
+  }
+  const auto hbm = claimed_capacity(document, static_cast<std::size_t>(MemoryTier::kHbm));
+  if (!hbm || (*hbm > 0) == topology.has_hbm()) return std::nullopt;
+  if (topology.has_hbm())
+    return "the plan was made for ranks without HBM; give the device that it was made for: "
+           "--device cpu";
+  return "the plan was made for ranks with " + size_flag(*hbm) +
+         " of HBM, the problem as it is given has none; give the device that it was made for, "
+         "such as --device cuda";
+}
+
 }  // namespace
 
 std::optional<std::string> other_machine(const PlanDocument& document, const Topology& topology) {
+  if (std::optional<std::string> kind = other_kind(document, topology)) return kind;
   std::string made_for, instead, flags;
   const auto add = [&](const std::string& was, const std::string& is, const std::string& flag) {
     made_for += (made_for.empty() ? "" : " and ") + was;
