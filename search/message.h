@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,10 +24,21 @@ class MessageWriter {
     std::memcpy(bytes_.data() + end, &number, sizeof number);
   }
   template <class Number>
-  void put_all(const std::vector<Number>& numbers) {
+  void put_all(std::span<const Number> numbers) {
     put(static_cast<std::uint32_t>(numbers.size()));
     for (const Number number : numbers)
       put(number);
+  }
+  template <class Number>
+  void put_all(const std::vector<Number>& numbers) {
+    put_all(std::span<const Number>(numbers));
+  }
+  // The number of values; then put_one(value) writes each.
+  template <class Values, class Put>
+  void put_each(const Values& values, const Put& put_one) {
+    put(static_cast<std::uint32_t>(values.size()));
+    for (const auto& value : values)
+      put_one(value);
   }
   void put_text(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
@@ -69,6 +81,14 @@ class MessageReader {
     for (std::uint32_t i = 0; i < count; ++i)
       numbers.push_back(get<Number>());
     return numbers;
+  }
+  // What put_each() wrote; get_one() reads a value.
+  template <class Value, class Get>
+  std::vector<Value> get_each(const Get& get_one) {
+    std::vector<Value> values;
+    for (auto left = get<std::uint32_t>(); left > 0 && good_; --left)
+      values.push_back(get_one());
+    return values;
   }
   std::string get_text() {
     const auto size = get<std::uint32_t>();

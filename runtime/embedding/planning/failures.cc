@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/embedding/result/memory_needs.h"
+#include "runtime/report/text/format.h"
 #include "search/embedding/compat/diagnose.h"
 
 namespace shardwright {
@@ -15,13 +16,6 @@ std::string no_plan_fits(AbsenceProof proof) {
          "rules allow.";
 }
 
-std::string in_gib(Bytes bytes) {
-  std::string text =
-      std::to_string(static_cast<double>(bytes.value()) / static_cast<double>(kGibibyte));
-  text.erase(text.find('.') + 2);
-  return text + " GiB";
-}
-
 // What would help. Where all ranks together lack memory, nothing but more of it does.
 std::string remedy_for(const Planning& planning) {
   const embedding::Reservation* const reservation =
@@ -29,9 +23,9 @@ std::string remedy_for(const Planning& planning) {
   const MemoryNeeds needs = memory_needs(*planning.problem, planning.space.get(), reservation);
   const bool lacks_hbm = needs.hbm > needs.available.hbm;
   if (lacks_hbm || needs.total > needs.available.sum()) {
-    return "The tables need at least " + in_gib(lacks_hbm ? needs.hbm : needs.total) +
+    return "The tables need at least " + format_bytes(lacks_hbm ? needs.hbm : needs.total) +
            (lacks_hbm ? " of HBM" : " of memory") + ", and all ranks together have " +
-           in_gib(lacks_hbm ? needs.available.hbm : needs.available.sum()) +
+           format_bytes(lacks_hbm ? needs.available.hbm : needs.available.sum()) +
            " left for them: only more memory per rank, more ranks or smaller tables help.";
   }
   return "Ranks with more memory, more ranks or fewer placement rules may help; `shardwright "

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "search/message.h"
 
@@ -76,9 +77,7 @@ std::string to_message(const Status& status, const Sweep& points) {
     return to.take();
   }
   to.put(points.threads);
-  to.put(static_cast<std::uint32_t>(points.points.size()));
-  for (const SweepPoint& point : points.points)
-    put(to, point);
+  to.put_each(points.points, [&](const SweepPoint& point) { put(to, point); });
   return to.take();
 }
 
@@ -86,8 +85,8 @@ Status add_points(const std::string& message, Sweep& sweep) {
   MessageReader from(message);
   if (!from.get_flag()) return get_error(from);
   sweep.threads = from.get<int>();
-  for (auto left = from.get<std::uint32_t>(); left > 0; --left)
-    sweep.points.push_back(get_point(from));
+  for (SweepPoint& point : from.get_each<SweepPoint>([&] { return get_point(from); }))
+    sweep.points.push_back(std::move(point));
   return {};
 }
 

@@ -196,7 +196,7 @@ std::string fingerprint_of(const OperatorProblem& problem, std::uint64_t seed,
     all.put(limit);
   for (std::size_t node = 0; node < instance.num_nodes(); ++node) {
     const std::span<const double> costs = instance.costs(node);
-    all.put_all(std::vector<double>(costs.begin(), costs.end()));
+    all.put_all(costs);
     for (const CostInstance::Usage& usage : instance.usages(node)) {
       all.put(usage.live.begin);
       all.put(usage.live.end);

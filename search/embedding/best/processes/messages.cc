@@ -41,19 +41,14 @@ void put(MessageWriter& to, const NeighbourhoodReport& report) {
   to.put_flag(report.is_solved);
   to.put_flag(report.proof.has_value());
   if (!report.proof) return;
-  to.put(static_cast<std::uint32_t>(report.proof->size()));
-  for (const BoundNode& leaf : *report.proof)
-    put_leaf(to, leaf);
+  to.put_each(*report.proof, [&](const BoundNode& leaf) { put_leaf(to, leaf); });
 }
 
 NeighbourhoodReport get_neighbourhoods(MessageReader& from) {
   NeighbourhoodReport report;
   report.is_solving = from.get_flag();
   report.is_solved = from.get_flag();
-  if (!from.get_flag()) return report;
-  report.proof.emplace();
-  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left)
-    report.proof->push_back(get_leaf(from));
+  if (from.get_flag()) report.proof = from.get_each<BoundNode>([&] { return get_leaf(from); });
   return report;
 }
 
@@ -61,11 +56,10 @@ void put(MessageWriter& to, const ProofReport& proof, const Allocation* known) {
   to.put(proof.bound);
   to.put_flag(proof.is_finished);
   to.put_flag(proof.is_certified);
-  to.put(static_cast<std::uint32_t>(proof.suggestions.size()));
-  for (const SuggestedChoices& suggestion : proof.suggestions) {
+  to.put_each(proof.suggestions, [&](const SuggestedChoices& suggestion) {
     to.put(suggestion.target);
     to.put_all(suggestion.choices);
-  }
+  });
   to.put_flag(proof.found.has_value());
   if (proof.found) put(to, *proof.found, known);
 }
@@ -76,10 +70,12 @@ std::optional<ProofReport> get_proof(MessageReader& from, const ChoiceModel& mod
   proof.bound = from.get<double>();
   proof.is_finished = from.get_flag();
   proof.is_certified = from.get_flag();
-  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
+  proof.suggestions = from.get_each<SuggestedChoices>([&] {
     const auto target = from.get<double>();
-    proof.suggestions.push_back({from.get_all<std::uint32_t>(), target});
-    if (!are_choices(model, proof.suggestions.back().choices)) return std::nullopt;
+    return SuggestedChoices{from.get_all<std::uint32_t>(), target};
+  });
+  for (const SuggestedChoices& suggestion : proof.suggestions) {
+    if (!are_choices(model, suggestion.choices)) return std::nullopt;
   }
   if (!from.get_flag()) return proof;
   proof.found = get_rated(from, model, known);
@@ -92,11 +88,10 @@ void put(MessageWriter& to, const ProofOrder& order, const ChoiceModel& tree_mod
   to.put_all(order.processes);
   to.put_flag(order.start.has_value());
   if (order.start) put(to, *order.start, tree_model);
-  to.put(static_cast<std::uint32_t>(order.transfers.size()));
-  for (const LeafTransfer& transfer : order.transfers) {
+  to.put_each(order.transfers, [&](const LeafTransfer& transfer) {
     to.put(transfer.to);
     to.put(transfer.from);
-  }
+  });
 }
 
 std::optional<ProofOrder> get_order(MessageReader& from, const ChoiceModel& tree_model) {
@@ -108,10 +103,10 @@ std::optional<ProofOrder> get_order(MessageReader& from, const ChoiceModel& tree
     order.start = get_tree_start(from, tree_model);
     if (!order.start) return std::nullopt;
   }
-  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
+  order.transfers = from.get_each<LeafTransfer>([&] {
     const auto to = from.get<std::uint32_t>();
-    order.transfers.push_back({to, from.get<std::uint32_t>()});
-  }
+    return LeafTransfer{to, from.get<std::uint32_t>()};
+  });
   const auto is_lane = [&](std::uint32_t lane) { return lane < order.lanes; };
   const bool good =
       (order.processes.empty() || order.processes.size() == order.lanes) &&
@@ -208,11 +203,10 @@ std::string to_message(const RoundReport& report, const Allocation* known,
   }
   to.put_flag(report.neighbourhoods.has_value());
   if (report.neighbourhoods) put(to, *report.neighbourhoods);
-  to.put(static_cast<std::uint32_t>(report.tree_lanes.size()));
-  for (const TreeLaneReport& own : report.tree_lanes) {
+  to.put_each(report.tree_lanes, [&](const TreeLaneReport& own) {
     to.put(own.lane);
     put(to, own.report, tree_model);
-  }
+  });
   return to.take();
 }
 

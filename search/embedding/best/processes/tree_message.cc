@@ -9,24 +9,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// Writes the number of values, and each one.
-template <class Value, class Put>
-void put_each(MessageWriter& to, const std::vector<Value>& values, const Put& put_one) {
-  to.put(static_cast<std::uint32_t>(values.size()));
-  for (const Value& value : values)
-    put_one(value);
-}
-
-template <class Value, class Get>
-std::vector<Value> get_each(MessageReader& from, const Get& get_one) {
-  std::vector<Value> values;
-  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left)
-    values.push_back(get_one());
-  return values;
-}
-
 void put(MessageWriter& to, const std::vector<CapacityMultipliers>& multipliers) {
-  put_each(to, multipliers, [&](const CapacityMultipliers& own) {
+  to.put_each(multipliers, [&](const CapacityMultipliers& own) {
     to.put(own.load);
     for (const MemoryTier tier : kMemoryTiers)
       to.put(own[tier]);
@@ -34,7 +18,7 @@ void put(MessageWriter& to, const std::vector<CapacityMultipliers>& multipliers)
 }
 
 std::vector<CapacityMultipliers> get_multipliers(MessageReader& from) {
-  return get_each<CapacityMultipliers>(from, [&] {
+  return from.get_each<CapacityMultipliers>([&] {
     CapacityMultipliers own;
     own.load = from.get<double>();
     for (const MemoryTier tier : kMemoryTiers)
@@ -44,17 +28,17 @@ std::vector<CapacityMultipliers> get_multipliers(MessageReader& from) {
 }
 
 void put(MessageWriter& to, const MultiplierList& list) {
-  put_each(to, list, [&](const std::vector<CapacityMultipliers>& own) { put(to, own); });
+  to.put_each(list, [&](const std::vector<CapacityMultipliers>& own) { put(to, own); });
 }
 
 MultiplierList get_list(MessageReader& from) {
-  return get_each<std::vector<CapacityMultipliers>>(from, [&] { return get_multipliers(from); });
+  return from.get_each<std::vector<CapacityMultipliers>>([&] { return get_multipliers(from); });
 }
 
 void put(MessageWriter& to, const Branch& branch) {
   to.put_all(branch.tables);
   to.put(branch.count);
-  put_each(to, branch.first_child, [&](const auto& choice) {
+  to.put_each(branch.first_child, [&](const auto& choice) {
     to.put(choice.first);
     to.put(choice.second);
   });
@@ -64,7 +48,7 @@ Branch get_branch(MessageReader& from) {
   Branch branch;
   branch.tables = from.get_all<std::uint32_t>();
   branch.count = from.get<std::uint32_t>();
-  branch.first_child = get_each<std::pair<std::uint32_t, ClassSet>>(from, [&] {
+  branch.first_child = from.get_each<std::pair<std::uint32_t, ClassSet>>([&] {
     const auto choice = from.get<std::uint32_t>();
     return std::pair(choice, from.get<ClassSet>());
   });
@@ -93,7 +77,7 @@ NodeLimits get_limits(MessageReader& from) {
 }
 
 void put(MessageWriter& to, const Pins& pins) {
-  put_each(to, pins.steps, [&](const Pins::Step& step) {
+  to.put_each(pins.steps, [&](const Pins::Step& step) {
     put(to, step.fixing);
     to.put_all(step.tables);
   });
@@ -104,7 +88,7 @@ void put(MessageWriter& to, const Pins& pins) {
 
 Pins get_pins(MessageReader& from) {
   Pins pins;
-  pins.steps = get_each<Pins::Step>(from, [&] {
+  pins.steps = from.get_each<Pins::Step>([&] {
     Pins::Step step;
     step.fixing = get_list(from);
     step.tables = from.get_all<std::uint32_t>();
@@ -118,7 +102,7 @@ Pins get_pins(MessageReader& from) {
 
 void put(MessageWriter& to, const TreePart& part) {
   to.put(static_cast<std::uint64_t>(part.tree_size));
-  put_each(to, part.nodes, [&](const TreePart::Node& node) {
+  to.put_each(part.nodes, [&](const TreePart::Node& node) {
     to.put(node.id);
     to.put(node.first_child);
     if (node.first_child == BoundTree::kNone) return;
@@ -133,7 +117,7 @@ std::optional<TreePart> get_part(MessageReader& from, const ChoiceModel& model) 
   TreePart part;
   part.tree_size = static_cast<std::size_t>(from.get<std::uint64_t>());
   bool good = true;
-  part.nodes = get_each<TreePart::Node>(from, [&] {
+  part.nodes = from.get_each<TreePart::Node>([&] {
     TreePart::Node node;
     node.id = from.get<std::uint32_t>();
     node.first_child = from.get<std::uint32_t>();
@@ -151,11 +135,11 @@ std::optional<TreePart> get_part(MessageReader& from, const ChoiceModel& model) 
 
 void put(MessageWriter& to, const PricingKnowledge& known) {
   to.put(known.patterns.question);
-  put_each(to, known.patterns.patterns, [&](const KnownPatterns::Pattern& own) {
+  to.put_each(known.patterns.patterns, [&](const KnownPatterns::Pattern& own) {
     to.put(own.last_used);
     to.put(own.pattern.rank_class);
     to.put(own.pattern.load);
-    put_each(to, own.pattern.shards, [&](const auto& shards) {
+    to.put_each(own.pattern.shards, [&](const auto& shards) {
       to.put(shards.first);
       to.put(shards.second);
     });
@@ -168,12 +152,12 @@ void put(MessageWriter& to, const PricingKnowledge& known) {
 PricingKnowledge get_knowledge(MessageReader& from) {
   PricingKnowledge known;
   known.patterns.question = from.get<std::uint64_t>();
-  known.patterns.patterns = get_each<KnownPatterns::Pattern>(from, [&] {
+  known.patterns.patterns = from.get_each<KnownPatterns::Pattern>([&] {
     KnownPatterns::Pattern own;
     own.last_used = from.get<std::uint64_t>();
     own.pattern.rank_class = from.get<std::uint32_t>();
     own.pattern.load = from.get<double>();
-    own.pattern.shards = get_each<std::pair<std::uint32_t, std::uint32_t>>(from, [&] {
+    own.pattern.shards = from.get_each<std::pair<std::uint32_t, std::uint32_t>>([&] {
       const auto row = from.get<std::uint32_t>();
       return std::pair(row, from.get<std::uint32_t>());
     });
@@ -217,7 +201,7 @@ LaneReport::Answered get_answered(MessageReader& from) {
 void put_leaf(MessageWriter& to, const BoundNode& leaf) {
   put(to, leaf.fixing);
   put(to, leaf.multipliers);
-  put_each(to, leaf.shard_duals, [&](const ShardDual& dual) {
+  to.put_each(leaf.shard_duals, [&](const ShardDual& dual) {
     to.put(dual.option.value());
     to.put(dual.run);
     to.put(dual.value);
@@ -230,7 +214,7 @@ BoundNode get_leaf(MessageReader& from) {
   BoundNode leaf;
   leaf.fixing = get_list(from);
   leaf.multipliers = get_multipliers(from);
-  leaf.shard_duals = get_each<ShardDual>(from, [&] {
+  leaf.shard_duals = from.get_each<ShardDual>([&] {
     ShardDual dual;
     dual.option = OptionId(from.get<OptionId::Rep>());
     dual.run = from.get<std::uint32_t>();
@@ -243,7 +227,7 @@ BoundNode get_leaf(MessageReader& from) {
 }
 
 void put(MessageWriter& to, const LaneReport& report, const ChoiceModel& model) {
-  put_each(to, report.answered, [&](const LaneReport::Answered& own) { put(to, own); });
+  to.put_each(report.answered, [&](const LaneReport::Answered& own) { put(to, own); });
   to.put_all(report.open);
   to.put_flag(report.is_busy);
   to.put_flag(report.is_stuck);
@@ -259,7 +243,7 @@ void put(MessageWriter& to, const LaneReport& report, const ChoiceModel& model) 
 
 std::optional<LaneReport> get_lane_report(MessageReader& from, const ChoiceModel& model) {
   LaneReport report;
-  report.answered = get_each<LaneReport::Answered>(from, [&] { return get_answered(from); });
+  report.answered = from.get_each<LaneReport::Answered>([&] { return get_answered(from); });
   for (const LaneReport::Answered& own : report.answered) {
     if (!fits(model, own.answer.branch)) return std::nullopt;
   }

@@ -60,11 +60,10 @@ void put(MessageWriter& to, const Subproblem& problem) {
   }
   to.put(static_cast<std::uint32_t>(problem.kept.size()));
   to.put_all(bits);
-  to.put(static_cast<std::uint32_t>(problem.prices.size()));
-  for (const PricedTime& priced : problem.prices) {
+  to.put_each(problem.prices, [&](const PricedTime& priced) {
     to.put(priced.time);
     to.put(priced.price);
-  }
+  });
   to.put(problem.bound);
 }
 
@@ -77,10 +76,10 @@ Subproblem get_subproblem(MessageReader& from) {
     for (std::size_t i = 0; i < size; ++i)
       problem.kept.push_back(static_cast<char>(bits[i / kBits] >> i % kBits & 1));
   }
-  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
+  problem.prices = from.get_each<PricedTime>([&] {
     const auto time = from.get<std::uint32_t>();
-    problem.prices.push_back({time, from.get<double>()});
-  }
+    return PricedTime{time, from.get<double>()};
+  });
   problem.bound = from.get<double>();
   return problem;
 }
@@ -91,9 +90,7 @@ void put(MessageWriter& to, const ProcessedSubproblem& done) {
   to.put(done.work);
   to.put_flag(done.choice.has_value());
   if (done.choice) to.put_all(*done.choice);
-  to.put(static_cast<std::uint32_t>(done.children.size()));
-  for (const Subproblem& child : done.children)
-    put(to, child);
+  to.put_each(done.children, [&](const Subproblem& child) { put(to, child); });
 }
 
 ProcessedSubproblem get_processed(MessageReader& from) {
@@ -102,8 +99,7 @@ ProcessedSubproblem get_processed(MessageReader& from) {
   done.cost = from.get<double>();
   done.work = from.get<std::uint64_t>();
   if (from.get_flag()) done.choice = from.get_all<std::uint32_t>();
-  for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left)
-    done.children.push_back(get_subproblem(from));
+  done.children = from.get_each<Subproblem>([&] { return get_subproblem(from); });
   return done;
 }
 

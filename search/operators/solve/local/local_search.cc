@@ -162,11 +162,10 @@ bool LocalSearch::gather(const Budget& budget) {
     }
     to.put_flag(own.outcome.improved);
     if (!own.outcome.improved) return;
-    to.put(static_cast<std::uint32_t>(own.changes.size()));
-    for (const ChoiceChange& change : own.changes) {
+    to.put_each(own.changes, [&](const ChoiceChange& change) {
       to.put(change.node);
       to.put(change.strategy);
-    }
+    });
   };
   const auto get = [&](std::size_t i, MessageReader& from) {
     Candidate& other = candidates_[i];
@@ -182,10 +181,10 @@ bool LocalSearch::gather(const Budget& budget) {
     }
     other.outcome.improved = from.get_flag();
     if (!other.outcome.improved) return;
-    for (auto left = from.get<std::uint32_t>(); left > 0 && from.good(); --left) {
+    other.changes = from.get_each<ChoiceChange>([&] {
       const auto node = from.get<std::uint32_t>();
-      other.changes.push_back({node, from.get<std::uint32_t>()});
-    }
+      return ChoiceChange{node, from.get<std::uint32_t>()};
+    });
   };
   return batches_.gather(candidates_.size(), stops, put, get);
 }
