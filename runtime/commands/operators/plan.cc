@@ -56,6 +56,7 @@ Result<PlanAtenOptions> options_of(const Input& file, const AtenOverrides& overr
   options.optimizer_states = overrides.optimizer_states.value_or(options.optimizer_states);
   options.redistribution = overrides.redistribution.value_or(options.redistribution);
   options.blocks = overrides.blocks.value_or(options.blocks);
+  if (overrides.overlap) options.overlap = {*overrides.overlap, *overrides.overlap};
   override_limits(overrides.limits, options.limits);
   return options;
 }
@@ -82,7 +83,7 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
 
 // What is wrong with an option is in the flag that gave it, or in the file of options.
 Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
-  const std::array<std::pair<std::string_view, std::string_view>, 8> options{{
+  const std::array<std::pair<std::string_view, std::string_view>, 9> options{{
       {"/mesh", overrides.mesh ? "--mesh" : ""},
       {"/device", overrides.device ? "--device" : ""},
       {"/collectives", ""},
@@ -90,6 +91,7 @@ Error located(Error error, const Input& graph, const Input& file, const AtenOver
       {"threads", "--threads"},
       {"/optimizer_states", overrides.optimizer_states ? "--optimizer-states" : ""},
       {"/operator_times", ""},
+      {"/overlap", overrides.overlap ? "--overlap" : ""},
       {"/placements", ""},
   }};
   for (const auto& [place, flag] : options) {

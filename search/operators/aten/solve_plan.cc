@@ -142,7 +142,7 @@ class PlanSolver {
   Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest) {
     if (least_peak(model.usages) <= *request_.memory_limit) {
       SievedSolution known = cheapest;
-      choose_movers(model.variables, known.choice);
+      choose_movers(model.variables, transitions_, known.choice);
       LimitedContext context;
       context.kept = &kept_;
       context.accepts = [&](const SievedSolution& found) {
@@ -218,7 +218,7 @@ class PlanSolver {
     solution_.plan.reset();
     solution_.evaluation = {};
     if (solved.choice.empty()) return {};
-    solution_.plan = plan_of(model.variables, solved.choice, transitions_);
+    solution_.plan = plan_of(model, solved.choice, transitions_);
     solution_.evaluation = evaluate(graph_, *solution_.plan,
                                     {request_.device, transitions_, request_.optimizer_states});
     return verify(solution_, solved.objective);

@@ -97,6 +97,13 @@ Status read_collectives(JsonValue value, CollectiveModel& out) {
       .finish();
 }
 
+Status read_overlap(JsonValue value, OverlapShares& out) {
+  return ObjectReader(value)
+      .optional("parameters", out.parameters)
+      .optional("gradients", out.gradients)
+      .finish();
+}
+
 }  // namespace
 
 Result<PlanAtenOptions> read_aten_options(std::string_view text,
@@ -118,6 +125,7 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
           .optional_with(
               "operator_times",
               [&](JsonValue v) { return read_list(v, out.operator_times, read_operator_time); })
+          .optional_with("overlap", [&](JsonValue v) { return read_overlap(v, out.overlap); })
           .optional_with("blocks", read_word("kind of blocks", kBlocks, out.blocks))
           .optional_with("placements",
                          [&](JsonValue v) -> Status {

@@ -137,22 +137,25 @@ std::vector<std::vector<double>> compute_costs(const AtenVariables& variables) {
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
                               TransitionCosts& transitions, Executor& executor,
                               std::span<const TakenTensor> moved) {
+  Overlap overlap(graph, request.overlap);
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       AtenVariables variables,
-      AtenVariables::make(graph, {request.mesh, request.backend}, request.device, moved, executor));
+      AtenVariables::make(graph, {request.mesh, request.backend},
+                          {request.device, transitions, overlap}, moved, executor));
   std::vector<std::vector<double>> costs = compute_costs(variables);
   SHARDWRIGHT_RETURN_IF_ERROR(constrain(variables, request.constraints, costs));
-  AtenTransfers transfers = make_transfers(variables, transitions, executor);
+  AtenTransfers transfers = make_transfers(variables, overlap, transitions, executor);
   AtenUsages usages;
   if (request.memory_limit) usages = make_usages(variables, request.optimizer_states);
   std::vector<std::uint32_t> leaders(variables.size());
   std::iota(leaders.begin(), leaders.end(), 0U);
   if (request.blocks == BlockSharing::kEqual) leaders = block_leaders(variables);
-  return AtenModel{std::move(variables), std::move(costs), std::move(transfers), std::move(usages),
-                   std::move(leaders)};
+  return AtenModel{std::move(overlap),   std::move(variables), std::move(costs),
+                   std::move(transfers), std::move(usages),    std::move(leaders)};
 }
 
-void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& choice) {
+void choose_movers(const AtenVariables& variables, TransitionCosts& transitions,
+                   std::vector<std::uint32_t>& choice) {
   const AtenGraph& graph = variables.graph();
   for (std::uint32_t v = variables.num_consumers(); v < variables.size(); ++v) {
     const TakenTensor& taken = variables.moved()[v - variables.num_consumers()];
@@ -164,19 +167,25 @@ void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& c
     const std::int64_t bytes =
         moving_bytes(graph.tensor(ref), variables.mesh(), source, target, variables.backend());
     const StrategyClass& mover = variables.strategies(v);
+    const std::vector<double>& times = mover.moving_us;
+    const double us =
+        times.empty() ? 0 : transitions.microseconds(graph.tensor(ref), source, target);
     std::uint32_t s = 0;
-    while (mover.outputs[0]->of(s) != target || mover.moving_bytes[s] != bytes)
+    while (mover.outputs[0]->of(s) != target || mover.moving_bytes[s] != bytes ||
+           (!times.empty() && times[s] != us))
       ++s;
     choice.push_back(s);
   }
 }
 
-AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,
+AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choice,
                  TransitionCosts& transitions) {
+  const AtenVariables& variables = model.variables;
   const AtenGraph& graph = variables.graph();
   AtenPlan plan;
   plan.mesh = variables.mesh();
   plan.backend = variables.backend();
+  plan.overlap = model.overlap.shares();
   const auto placement = [](const std::optional<PlacementColumn>& column, std::uint32_t s) {
     return column ? MaybePlacement(column->of(s)) : std::nullopt;
   };
@@ -185,6 +194,13 @@ AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t
     if (!source || !target || *source == *target) return 0.0;
     return transitions.microseconds(graph.tensor(ref), *source, *target);
   };
+  const auto hidden_us = [&](const TakenTensor& taken, double move_us) {
+    const Hiding& hiding = model.overlap.of(taken);
+    if (hiding.by == Hiding::By::kNothing) return 0.0;
+    const std::uint32_t node =
+        hiding.by == Hiding::By::kProducer ? taken_value(graph, taken).node : taken.consumer;
+    return hiding.hidden_us(move_us, plan.nodes[node].compute_us);
+  };
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const StrategyClass& strategies = variables.strategies(n);
     const std::uint32_t s = choice[n];
@@ -192,16 +208,19 @@ AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t
     node.compute_us = strategies.compute_us[s];
     for (const auto& column : strategies.outputs)
       node.outputs.push_back(placement(column, s));
-    for (std::size_t i = 0; i < graph[n].inputs.size(); ++i) {
+    for (std::uint32_t i = 0; i < graph[n].inputs.size(); ++i) {
       node.inputs.push_back(placement(strategies.inputs[i], s));
       node.redistribute_us.push_back(transition_us(graph[n].inputs[i], node.inputs[i]));
+      if (plan.overlap.any())
+        node.hidden_us.push_back(hidden_us({n, i}, node.redistribute_us.back()));
     }
   }
   for (std::uint32_t o = 0; o < graph.outputs().size(); ++o) {
     const std::uint32_t variable = variables.output_variable(o);
     const redistribution::Placement target =
         variables.strategies(variable).inputs[0]->of(choice[variable]);
-    plan.outputs.push_back({target, transition_us(graph.outputs()[o].value, target)});
+    const double move_us = transition_us(graph.outputs()[o].value, target);
+    plan.outputs.push_back({target, move_us, hidden_us({variable, 0}, move_us)});
   }
   return plan;
 }

@@ -1,7 +1,8 @@
 // The page of a sweep over meshes for a traced model: time of a step by memory of a device.
 
 const { answer } = data;
-const meshes = answer.meshes.map((row, number) => ({ ...row, number, name: row.mesh.shape.join(" × "), fits: row.objective_us !== undefined }));
+// What operators hide of moving tensors takes no time.
+const meshes = answer.meshes.map((row, number) => ({ ...row, redistribute_us: row.redistribute_us - (row.hidden_us ?? 0), number, name: row.mesh.shape.join(" × "), fits: row.objective_us !== undefined }));
 const fitting = meshes.filter((mesh) => mesh.fits);
 const fastest = fitting[0] ?? null;  // they are in this order
 const isFront = (mesh) => mesh.fits && !fitting.some((other) =>
@@ -20,7 +21,9 @@ function textOfMesh(mesh) {
 
 function whyNot(mesh) {
   if (mesh.status !== "infeasible") return "nothing was found in time";
-  return mesh.shortage ? `no plan: at least ${formatBytes(mesh.shortage.minimum_bytes)} are needed` : "no plan fits";
+  if (mesh.least_bytes === undefined) return "no plan fits";
+  const enough = mesh.enough_bytes > mesh.least_bytes ? `, ${formatBytes(mesh.enough_bytes)} are enough` : "";
+  return `no plan: at least ${formatBytes(mesh.least_bytes)} are needed${enough}`;
 }
 
 function leadText() {
