@@ -98,6 +98,15 @@ std::string aten_summary(const AtenGraph& graph, const operators::CostInstance& 
          format_count(instance.num_matrices()) + " different matrices\n";
 }
 
+// What is wrong with the mesh or the threads is in their flags.
+Error located(Error error, const Input& graph) {
+  if (error.where == "threads" || error.where.starts_with("/mesh")) {
+    error.where = error.where == "threads" ? "--threads" : "--mesh";
+    return error;
+  }
+  return graph.locate(std::move(error));
+}
+
 // The cost instance of a graph of PyTorch's operators.
 Result<Answer> build_traced(const BuildRequest& request, const std::string& text,
                             const operators::DeviceMesh& mesh) {
@@ -108,7 +117,7 @@ Result<Answer> build_traced(const BuildRequest& request, const std::string& text
     options.mesh.push_back(mesh.size(axis));
   options.limits.threads = request.threads;
   Result<OperatorProblem> built = build_aten(*read, options);
-  if (!built.ok()) return request.graph.locate(built.error());
+  if (!built.ok()) return located(built.error(), request.graph);
   const auto graph = std::make_shared<const AtenGraph>(std::move(read).value());
   const auto problem = std::make_shared<const OperatorProblem>(std::move(built).value());
   Answer answer;
@@ -132,7 +141,7 @@ Result<Answer> answer(const BuildRequest& request, const Watch& watch) {
   if (!read.ok()) return request.graph.locate(read.error());
   watch.log.info("read " + format_plural(read->size(), "node"));
   Result<BuiltOperators> result = build_operators(*read, std::move(mesh).value(), request.threads);
-  if (!result.ok()) return request.graph.locate(result.error());
+  if (!result.ok()) return located(result.error(), request.graph);
   watch.log.info("built " + format_count(result->costs.counters.strategies) + " strategies");
   const auto graph = std::make_shared<const OpGraph>(std::move(read).value());
   const auto built = std::make_shared<const BuiltOperators>(std::move(result).value());

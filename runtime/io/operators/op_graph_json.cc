@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/op_node_json.h"
 
 namespace shardwright {
@@ -109,16 +110,24 @@ Status read_nodes(JsonValue value, std::vector<OpNode>& nodes) {
   return {};
 }
 
+// What is no output and read by nobody would be computed for nothing.
+Status check_output(JsonValue root, const std::vector<OpNode>& nodes) {
+  const bool has_output = std::any_of(nodes.begin(), nodes.end(), [](const OpNode& node) {
+    return node.kind == operators::OpKind::kOutput;
+  });
+  if (has_output || nodes.empty()) return {};
+  return root.find("nodes")->error(
+      "no node is of the kind \"output\", which says what the graph gives back; add one whose "
+      "inputs are the results, such as {\"name\": \"output\", \"kind\": \"output\", \"inputs\": [" +
+      std::to_string(nodes.size() - 1) + "], \"shape\": [shape of each]}");
+}
+
 }  // namespace
 
 Result<OpGraph> read_op_graph(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
-  if (root.find("nodes") && root.find("edges")) {
-    return root.error(
-        "is a cost instance, which `operators solve` reads; expected the operator "
-        "graph that it was built from");
-  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kOperatorGraph));
   OpGraphSpec spec;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(root)
@@ -127,6 +136,7 @@ Result<OpGraph> read_op_graph(std::string_view text) {
           .required_with("nodes", [&](JsonValue v) { return read_nodes(v, spec.nodes); })
           .ignore({"expected", "group", "timing", "note"})
           .finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(check_output(root, spec.nodes));
   return OpGraph::make(std::move(spec));
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/program/program_parts_json.h"
 
 namespace shardwright {
@@ -103,15 +104,21 @@ class ProgramReader {
     Variable var;
     Shape local;
     bool has_full = false;
-    const auto full = [&](JsonValue list) {
+    std::optional<JsonValue> part;
+    const auto full = [&](JsonValue list) -> Status {
       has_full = true;
-      return read_var_extents(list, var.shape);
+      SHARDWRIGHT_RETURN_IF_ERROR(read_var_extents(list, var.shape));
+      return check_whole(list, var.shape);
     };
     SHARDWRIGHT_RETURN_IF_ERROR(
         ObjectReader(value)
             .required("name", var.name)
             .optional_with("full_shape", full)
-            .optional_with("local_shape", [&](JsonValue v) { return read_var_extents(v, local); })
+            .optional_with("local_shape",
+                           [&](JsonValue v) {
+                             part = v;
+                             return read_var_extents(v, local);
+                           })
             .optional_with("dtype", named("data type", data_type_names(), var.type))
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), var.mesh))
             .optional_with("dims_mapping",
@@ -123,6 +130,7 @@ class ProgramReader {
             .optional("is_parameter", var.is_parameter)
             .optional("is_local", var.is_local)
             .finish());
+    if (part && !has_full) SHARDWRIGHT_RETURN_IF_ERROR(check_whole(*part, local));
     if (var.mesh.valid()) {
       const DistAttr attr{spec_.meshes[var.mesh.index()], var.dims_mapping, var.partial};
       const std::size_t dims = has_full ? var.shape.size() : local.size();
@@ -136,6 +144,14 @@ class ProgramReader {
                            "two variables are called \"" + var.name + "\"");
     }
     spec_.vars.push_back(std::move(var));
+    return {};
+  }
+
+  // A rank's part of a small tensor may be empty, but no whole tensor is.
+  static Status check_whole(JsonValue list, const Shape& shape) {
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+      if (shape[dim] == 0) return list[dim].error("an extent of 0 leaves no elements; write at least 1, or first -1 for the batch");
+    }
     return {};
   }
 
@@ -196,6 +212,13 @@ class ProgramReader {
     };
   }
 
+  // Any name: placements alone say what is inserted.
+  static Status read_op_type(JsonValue value, std::string& type) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(type, value.string());
+    return type.empty() ? value.error("an operator's type is its name, such as \"matmul_v2\"")
+                        : Status();
+  }
+
   Status read_op(JsonValue value) {
     Operation op;
     BlockId block(0);
@@ -203,7 +226,7 @@ class ProgramReader {
     SHARDWRIGHT_RETURN_IF_ERROR(
         ObjectReader(value)
             .optional("id", op.number)
-            .required("type", op.type)
+            .required_with("type", [&](JsonValue v) { return read_op_type(v, op.type); })
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), op.mesh))
             .optional_with("role", named("role", op_role_names(), op.role))
             .optional_with("inputs", arguments(op.inputs))
@@ -228,6 +251,8 @@ class ProgramReader {
 
   // Checks that the ranks to run are distinct and that a mesh of the program has each of them.
   Status check_ranks(JsonValue program, const std::vector<Rank>& ranks) const {
+    if (const auto list = program.find("ranks"); list && list->is_array() && ranks.empty())
+      return list->error("has no rank; leave it out for the programs of all ranks");
     std::unordered_set<Rank> seen;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const JsonValue rank = (*program.find("ranks"))[i];
@@ -282,6 +307,7 @@ class ProgramReader {
 Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kProgram));
   std::vector<ProgramDocument> programs;
   const auto read = [&](JsonValue value) -> Status {
     Result<ProgramDocument> program = ProgramReader().read(value);
@@ -294,7 +320,8 @@ Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
     return programs;
   }
   const auto read_all = [&](JsonValue list) -> Status {
-    if (!list.is_array()) return list.expected("a list of programs");
+    if (!list.is_array() || list.size() == 0)
+      return list.expected("a list of at least one program");
     for (std::size_t i = 0; i < list.size(); ++i) {
       SHARDWRIGHT_RETURN_IF_ERROR(read(list[i]));
     }
