@@ -142,6 +142,7 @@ int run(std::span<char*> arguments) {
   add_program_command(app, chosen);
   add_init_command(app, chosen);
   add_schema_command(app, chosen);
+  add_report_command(app, chosen);
   add_documentation_commands(app, chosen);
   add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {
