@@ -25,11 +25,11 @@ constexpr std::array kAnswers{
 Result<DocumentKind> answer_kind(JsonValue root) {
   const std::optional<DocumentKind> kind = kind_of(root);
   if (!kind) {
-    return root.error("is no answer of a command, which `-o` of the command writes");
+    return root.error("is none of the answers that commands write with -o");
   }
   if (std::find(kAnswers.begin(), kAnswers.end(), *kind) != kAnswers.end()) return *kind;
   return root.error("this is " + std::string(name_of(*kind)) +
-                    ", not an answer of a command, which `-o` of the command writes");
+                    ", which is none of the answers that commands write with -o");
 }
 
 // "a plan" -> "plan"

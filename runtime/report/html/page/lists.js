@@ -6,13 +6,13 @@ const LONG_NAME = 14;
 // A column: {key, label, value(row), cell(row) -> node or text, number, largestFirst, optional, used}. Numbers, and what is drawn as
 // bars, are sorted largest first. `optional` columns are left out on narrow screens, and all where `used` is false.
 //
-// How the lists of the page itself are sorted stands in its address, under the noun of their rows: "sort-table=-ms", the largest first.
+// How the lists of the page itself are sorted stands in its address, under their name or the noun of their rows: "sort-table=-ms", the largest first.
 // Lists that come later, in a panel, do not stand there.
 class List {
   // `onOpen`: called with the row that was clicked, or whose name was pressed.
-  constructor({ columns, rows, sort, ascending = false, page, noun, caption, onChange = () => {}, onOpen = null }) {
+  constructor({ columns, rows, sort, ascending = false, page, noun, name = noun, caption, onChange = () => {}, onOpen = null }) {
     columns = columns.filter((column) => column.used !== false);
-    Object.assign(this, { columns, rows, sort, ascending, page, noun, onChange, onOpen });
+    Object.assign(this, { columns, rows, sort, ascending, page, noun, name, onChange, onOpen });
     this.shown = page;
     this.visible = rows;
     this.body = element("tbody");
@@ -28,9 +28,8 @@ class List {
   keepSort() {
     if (document.documentElement.dataset.rendered) return;
     const initial = this.sortText();
-    const name = `sort-${this.noun}`;
     for (let count = 1; !this.sortState; ++count) {
-      const key = count === 1 ? name : name + count;
+      const key = `sort-${this.name}` + (count === 1 ? "" : count);
       if (!stateReaders.has(key)) this.sortState = { key, initial };
     }
     onState(this.sortState.key, (text) => this.sortAs(text || initial));

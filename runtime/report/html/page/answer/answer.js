@@ -5,6 +5,8 @@ const MOST_ENTRIES = 20000;  // of a list; the file has all of them
 const whole = isObject(data.answer) ? data.answer : { [Array.isArray(data.answer) ? "entries" : "value"]: data.answer };
 const members = membersOf(whole);
 const figures = members.filter(([, value]) => isCell(value) && !(Array.isArray(value) && value.length === 0));
+// Hashes and names of formats are no figures; long texts stand in a table of their own.
+const isLong = ([name, value]) => cellText(name, value).length > 18;
 const lists = members.filter(([name, value]) => !isCell(value) && !isNames(name, value));
 
 // "columns" names what the rows of a list beside it have.
@@ -16,9 +18,16 @@ function figuresNode(entries) {
   return element("dl", { class: "facts" }, entries.map(([name, value]) => fact(titleOf(name), cellText(name, value))));
 }
 
+function textsNode(entries) {
+  const columns = [{ key: "name", label: "Name", value: ([name]) => name, cell: ([name]) => titleOf(name) }, { key: "text", label: "Text", value: ([, value]) => String(value), cell: ([name, value]) => breakable(cellText(name, value)) }];
+  return new List({ columns, rows: entries, sort: "name", ascending: true, page: 40, noun: "text", caption: "Texts" }).node;
+}
+
 // What the panel has of a row: all of its cells, and its lists.
 function rowNodes(row, columns) {
-  return [figuresNode([...row.cells]), row.lists.flatMap(([name, value]) => [element("h3", {}, titleOf(name)), tableNodes(name, value, columns ?? row.cells.get("columns"), null)])];
+  const cells = [...row.cells];
+  const texts = cells.filter(isLong);
+  return [figuresNode(cells.filter((cell) => !isLong(cell))), texts.length > 0 ? textsNode(texts) : null, row.lists.flatMap(([name, value]) => [element("h3", {}, titleOf(name)), tableNodes(name, value, columns ?? row.cells.get("columns"), null)])];
 }
 
 function findRow(name) {
@@ -39,10 +48,13 @@ function listSection([name, value], panel) {
 
 function showAnswer() {
   const panel = new Panel(findRow);
+  const longOnes = figures.filter(isLong);
+  const shortOnes = figures.filter((figure) => !isLong(figure));
   const counted = lists.map(([name, value]) => `${plural(asList(value).length, "row")} of ${titleOf(name).toLowerCase()}`);
   const title = titleOf(data.title);
   showPage(title, [element("h1", {}, title), element("p", { class: "subtitle" }, `From ${data.file}${counted.length > 0 ? ": " + counted.join(", ") : ""}`)],
-    [figures.length > 0 ? section("figures", "Figures", figuresNode(figures)) : null, ...lists.map((list) => listSection(list, panel))]);
+    [shortOnes.length > 0 ? section("figures", "Figures", figuresNode(shortOnes)) : null, ...lists.map((list) => listSection(list, panel)),
+      longOnes.length > 0 ? section("texts", "Texts", textsNode(longOnes)) : null]);
 }
 
 showAnswer();

@@ -15,13 +15,24 @@ function listOfObject(object) {
 
 const asList = (value) => (Array.isArray(value) ? value : listOfObject(value));
 
+// Further columns, and the rest of longer texts, are in the panel of a row.
+const MOST_COLUMNS = 7;
+const ON_PHONES = 2;
+const MOST_TEXT = 60;
+
+const cutText = (text) => (text.length > MOST_TEXT ? text.slice(0, MOST_TEXT - 1) + "…" : text);
+
+function isCut(row, columns) {
+  return columns.length > MOST_COLUMNS + 1 || row.lists.length > 0 || [...row.cells].some(([name, value]) => cellText(name, value).length > MOST_TEXT);
+}
+
 function columnsOf(rows) {
   const names = new Set(rows.flatMap((row) => [...row.cells.keys()]));
   const isNumber = (name) => rows.every(({ cells }) => [null, undefined].includes(cells.get(name)) || typeof cells.get(name) === "number");
-  const columns = [...names].filter((name) => rows.some(({ cells }) => cells.has(name) && cells.get(name) !== null)).map((name) => {
+  const columns = [...names].filter((name) => rows.some(({ cells }) => cells.has(name) && cells.get(name) !== null)).map((name, place) => {
     const number = isNumber(name);
     const value = ({ cells }) => (number ? cells.get(name) ?? -Infinity : cellText(name, cells.get(name)));
-    return { key: name, label: titleOf(name), number, value, csv: ({ cells }) => cells.get(name) ?? "", cell: ({ cells }) => breakable(cellText(name, cells.get(name))) };
+    return { key: name, label: titleOf(name), number, optional: place >= ON_PHONES, value, csv: ({ cells }) => cells.get(name) ?? "", cell: ({ cells }) => breakable(cutText(cellText(name, cells.get(name)))) };
   });
   const order = { key: "#", label: "#", value: (row) => row.number, cell: (row) => String(row.number) };
   return [order, ...columns];
@@ -32,8 +43,8 @@ function tableNodes(name, value, columns, panel) {
   const rows = rowsOf(asList(value), columns);
   const shown = columnsOf(rows);
   const title = titleOf(name);
-  const onOpen = panel && rows.some(({ lists }) => lists.length > 0) ? (row) => panel.toggle(`${name} ${row.number}`) : null;
-  const list = new List({ columns: shown, rows, sort: "#", ascending: true, page: 25, noun: "row", caption: title, onOpen });
+  const onOpen = panel && rows.some((row) => isCut(row, shown)) ? (row) => panel.toggle(`${name} ${row.number}`) : null;
+  const list = new List({ columns: shown.slice(0, MOST_COLUMNS + 1), rows, sort: "#", ascending: true, page: 25, noun: "row", name, caption: title, onOpen });
   if (rows.length <= 5) return [list.node];
   const textOf = (row) => [...row.cells].map(([key, cell]) => cellText(key, cell)).join(" ");
   const finder = new Finder(list, { textOf, hint: `Search ${title.toLowerCase()}`, state: panel ? `find-${name}` : null, csv: [name, csvColumns(shown)] });

@@ -16,7 +16,8 @@ const FORMATS = [
 function formatNumber(name, value) {
   const format = FORMATS.find(([ends]) => ends.test(name));
   if (format) return format[1](value);
-  return Number.isInteger(value) ? formatCount(value) : significant(value, 5);
+  if (Number.isInteger(value)) return formatCount(value);
+  return Math.abs(value) < 1e-4 ? value.toExponential(2) : significant(value, 5);
 }
 
 function cellText(name, value) {
