@@ -98,6 +98,14 @@ std::string aten_summary(const AtenGraph& graph, const operators::CostInstance& 
          format_count(instance.num_matrices()) + " different matrices\n";
 }
 
+// Without an output, what the last operators make may end in any sharding, at no cost.
+bool has_output(const OpGraph& graph) {
+  for (std::size_t n = 0; n < graph.size(); ++n) {
+    if (graph[n].kind == operators::OpKind::kOutput) return true;
+  }
+  return false;
+}
+
 // What is wrong with the mesh or the threads is in their flags.
 Error located(Error error, const Input& graph) {
   if (error.where == "threads" || error.where.starts_with("/mesh")) {
@@ -149,6 +157,13 @@ Result<Answer> answer(const BuildRequest& request, const Watch& watch) {
   answer.write_json = [graph, built](const TextSink& sink) {
     write_cost_graph(*graph, built->costs, sink);
   };
+  if (!has_output(*graph)) {
+    answer.warnings.push_back(
+        "/nodes: no node is of the kind \"output\", so that results may stay in any sharding at no "
+        "cost; add one whose inputs are the results, such as {\"name\": \"output\", \"kind\": "
+        "\"output\", \"inputs\": [" +
+        std::to_string(graph->size() - 1) + "], \"shape\": [shape of each]}");
+  }
   answer.text = [graph, built, name = request.mesh](const TextForm& form) {
     return summary(*graph, *built, name) + "\n" + node_table(*graph, built->costs, form.width);
   };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/commands/pages.h"
-#include "runtime/commands/program/operator_order.h"
+#include "runtime/commands/program/program_doubts.h"
 #include "runtime/commands/program/program_commands.h"
 #include "runtime/commands/program/program_report.h"
 #include "runtime/io/program/program_json.h"
@@ -73,6 +73,8 @@ bool has_batch_dimension(const program::Program& program) {
 
 // What nobody means to ask.
 Status check_asked(const std::vector<ProgramDocument>& programs, const ApplyRequest& request) {
+  if (programs.empty())
+    return request.program.locate(invalid_input("/programs", "the list of programs is empty"));
   for (const ProgramDocument& document : programs) {
     if (document.program.meshes().empty())
       return request.program.locate(
@@ -116,8 +118,9 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
       error.where = document.place + error.where;
       return request.program.locate(std::move(error));
     }
-    for (std::string& warning : reads_before_writes(document.program, document.place))
-      answer.warnings.push_back(std::move(warning));
+    for (const auto& doubts : {empty_tensors(document.program, document.place),
+                               reads_before_writes(document.program, document.place)})
+      answer.warnings.insert(answer.warnings.end(), doubts.begin(), doubts.end());
     results->emplace_back(document, std::move(result).value());
   }
   answer.write_json = [results](const TextSink& sink) { write_programs(*results, sink); };

@@ -18,7 +18,7 @@ struct Words {
   std::string_view source;   // "`shardwright plan` writes"; empty for what no command reads
 };
 
-constexpr std::string_view kNoReader = "no command reads";
+constexpr std::string_view kNoReader = "`shardwright report ANSWER` shows";
 
 // Indexed by kind.
 constexpr std::array kWords{

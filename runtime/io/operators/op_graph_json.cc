@@ -110,18 +110,6 @@ Status read_nodes(JsonValue value, std::vector<OpNode>& nodes) {
   return {};
 }
 
-// What is no output and read by nobody would be computed for nothing.
-Status check_output(JsonValue root, const std::vector<OpNode>& nodes) {
-  const bool has_output = std::any_of(nodes.begin(), nodes.end(), [](const OpNode& node) {
-    return node.kind == operators::OpKind::kOutput;
-  });
-  if (has_output || nodes.empty()) return {};
-  return root.find("nodes")->error(
-      "no node is of the kind \"output\", which says what the graph gives back; add one whose "
-      "inputs are the results, such as {\"name\": \"output\", \"kind\": \"output\", \"inputs\": [" +
-      std::to_string(nodes.size() - 1) + "], \"shape\": [shape of each]}");
-}
-
 }  // namespace
 
 Result<OpGraph> read_op_graph(std::string_view text) {
@@ -136,7 +124,6 @@ Result<OpGraph> read_op_graph(std::string_view text) {
           .required_with("nodes", [&](JsonValue v) { return read_nodes(v, spec.nodes); })
           .ignore({"expected", "group", "timing", "note"})
           .finish());
-  SHARDWRIGHT_RETURN_IF_ERROR(check_output(root, spec.nodes));
   return OpGraph::make(std::move(spec));
 }
 

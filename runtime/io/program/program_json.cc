@@ -104,21 +104,15 @@ class ProgramReader {
     Variable var;
     Shape local;
     bool has_full = false;
-    std::optional<JsonValue> part;
-    const auto full = [&](JsonValue list) -> Status {
+    const auto full = [&](JsonValue list) {
       has_full = true;
-      SHARDWRIGHT_RETURN_IF_ERROR(read_var_extents(list, var.shape));
-      return check_whole(list, var.shape);
+      return read_var_extents(list, var.shape);
     };
     SHARDWRIGHT_RETURN_IF_ERROR(
         ObjectReader(value)
             .required("name", var.name)
             .optional_with("full_shape", full)
-            .optional_with("local_shape",
-                           [&](JsonValue v) {
-                             part = v;
-                             return read_var_extents(v, local);
-                           })
+            .optional_with("local_shape", [&](JsonValue v) { return read_var_extents(v, local); })
             .optional_with("dtype", named("data type", data_type_names(), var.type))
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), var.mesh))
             .optional_with("dims_mapping",
@@ -130,7 +124,6 @@ class ProgramReader {
             .optional("is_parameter", var.is_parameter)
             .optional("is_local", var.is_local)
             .finish());
-    if (part && !has_full) SHARDWRIGHT_RETURN_IF_ERROR(check_whole(*part, local));
     if (var.mesh.valid()) {
       const DistAttr attr{spec_.meshes[var.mesh.index()], var.dims_mapping, var.partial};
       const std::size_t dims = has_full ? var.shape.size() : local.size();
@@ -144,14 +137,6 @@ class ProgramReader {
                            "two variables are called \"" + var.name + "\"");
     }
     spec_.vars.push_back(std::move(var));
-    return {};
-  }
-
-  // A rank's part of a small tensor may be empty, but no whole tensor is.
-  static Status check_whole(JsonValue list, const Shape& shape) {
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-      if (shape[dim] == 0) return list[dim].error("an extent of 0 leaves no elements; write at least 1, or first -1 for the batch");
-    }
     return {};
   }
 
@@ -320,8 +305,7 @@ Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
     return programs;
   }
   const auto read_all = [&](JsonValue list) -> Status {
-    if (!list.is_array() || list.size() == 0)
-      return list.expected("a list of at least one program");
+    if (!list.is_array()) return list.expected("a list of programs");
     for (std::size_t i = 0; i < list.size(); ++i) {
       SHARDWRIGHT_RETURN_IF_ERROR(read(list[i]));
     }

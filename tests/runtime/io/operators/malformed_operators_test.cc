@@ -89,7 +89,7 @@ TEST_CASE("malformed operator graph: errors name the place and explain") {
           {"/options/shard_option", "\"shardd\"",
            "/options/shard_option: unknown shard option \"shardd\"; did you mean \"shard\"?"},
           {"/options/shardoption", "\"shard\"", "/options/shardoption: unknown key"},
-          {"/edges", "[]", "this is a cost instance, which `shardwright operators solve INSTANCE` reads"},
+          {"/edges", "[]", "/edges: unknown key \"edges\""},
       });
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("malformed strategy records: errors name the place and explain") {
            "/records/0: bmm \"c\": the output must be"},
           {"/records/0/kind", "\"relu\"", "/records/0: an operator that follows its input needs"},
           {"/records/0/producer", "{}", "/records/0/producer: the key \"name\" is missing"},
-          {"/records", "{}", "/records: expected a list of records"},
+          {"/records", "{}", "/records: expected a list of at least one record"},
           {"/records", "-", "the key \"records\" is missing"},
       });
 }
@@ -152,7 +152,7 @@ TEST_CASE("malformed reshard questions: errors name the place and explain") {
           {"/0/pairs/0", "[\"S10,R,R\", \"R,R,R\"]", "/0/pairs/0/0: \"S10\" is no sharding"},
           {"/0/pairs/0", "[\"R,R,R\"]", "/0/pairs/0: expected a pair of a source and a target"},
           {"/0/pairs/0", "[1, 2]", "/0/pairs/0/0: expected a text"},
-          {"/0/pairs", "{}", "/0/pairs: expected a list of pairs"},
+          {"/0/pairs", "{}", "/0/pairs: expected a list of at least one pair"},
           {"/0/alpha", "[1, -2]", "/0/alpha/1: must be a finite number that is not negative"},
           {"/0/pair", "[]", "/0/pair: unknown key \"pair\"; did you mean \"pairs\"?"},
           {"/0", "3", "/0: expected an object"},
@@ -170,7 +170,7 @@ TEST_CASE("malformed autoshard graph: errors name the place and explain") {
           {"/version", "\"v3\"", "/version: unknown cost model \"v3\""},
           {"/graph", "[]", "/graph: the graph has no ops"},
           {"/graph", "{}", "/graph: expected a list of ops"},
-          {"/graph", "-", "the key \"graph\" is missing"},
+          {"/graph", "-", "this is an answer of `operators autoshard`"},
           {"/graph/1/kind", "\"matmull\"",
            "/graph/1/kind: unknown kind of op \"matmull\"; did you mean"},
           {"/graph/1/args", "[\"nobody\"]",

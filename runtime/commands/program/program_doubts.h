@@ -1,4 +1,4 @@
-// Operators that stand in the wrong order.
+// What in a program is likely a mistake, though it can be done.
 #pragma once
 
 #include <string>
@@ -13,5 +13,8 @@ namespace shardwright::commands {
 // which feeds and parameters have. `place` is the program's in its file. O(operators + arguments).
 std::vector<std::string> reads_before_writes(const program::Program& program,
                                              const std::string& place);
+
+// A sentence for each variable with an extent of 0.
+std::vector<std::string> empty_tensors(const program::Program& program, const std::string& place);
 
 }  // namespace shardwright::commands

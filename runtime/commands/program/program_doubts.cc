@@ -1,4 +1,4 @@
-#include "runtime/commands/program/operator_order.h"
+#include "runtime/commands/program/program_doubts.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -55,6 +55,20 @@ std::vector<std::string> reads_before_writes(const Program& program, const std::
         sentences.push_back(sentence(program, place, output.var, reads[var], id));
       written[var] = true;
     }
+  }
+  return sentences;
+}
+
+std::vector<std::string> empty_tensors(const Program& program, const std::string& place) {
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < program.var_capacity(); ++i) {
+    const VarId id(i);
+    if (!program.has(id)) continue;
+    const program::Variable& var = program.var(id);
+    if (std::find(var.shape.begin(), var.shape.end(), 0) == var.shape.end()) continue;
+    sentences.push_back(place + "/vars/" + std::to_string(i) + ": an extent of 0 leaves \"" +
+                        var.name + "\" no elements, and nothing is sent of it; a batch dimension is "
+                        "written as -1");
   }
   return sentences;
 }
