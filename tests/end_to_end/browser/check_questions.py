@@ -251,8 +251,9 @@ def check_saved(reports):
     data = "samples/data/"
     with reports.open(reports.saved("diff", "diff", plan, other)) as page:
         check(page.text("h1") == "Before and after" and page.count("#moves tbody tr") > 0, page.text("h1"))
-    with reports.open(reports.saved("problems", "diff", SAMPLE, SAMPLE, "--ranks", "16")) as page:
-        check(page.text("h1") == "Two problems", page.text("h1"))
+    small = reports.write("small_problem.json", {"tables": [{"name": "ads", "num_embeddings": 1000, "embedding_dim": 64}]})
+    with reports.open(reports.saved("problems", "diff", SAMPLE, small, "--ranks", "16")) as page:
+        check(page.text("h1") == "Two problems" and rows(page, "added") == ["ebc.ads"] and page.count("#differences tbody tr") > 0, page.text("h1"))
     with reports.open(reports.saved("machines", "sweep", SAMPLE, "--ranks", "8,16", "--ranks-per-host", "8", "--work-limit", "100000")) as page:
         check(page.count("#machines tbody tr") == 2 and "The fastest is" in page.text(".lead"), page.text(".lead"))
     with reports.open(reports.saved("meshes", "operators", "sweep", data + "traced_mlp.json", "--devices", "8")) as page:
@@ -273,7 +274,7 @@ def check_saved(reports):
             ("paths", "List of resharding paths", "entries", ("operators", "paths", data + "paths.json")),
             ("autoshard", "Answer of operators autoshard", "table", ("operators", "autoshard", data + "autoshard_mlp.json", "--devices", "4")),
             ("model", "Plan of a traced model", "nodes", ("operators", "plan", data + "traced_mlp.json", "--mesh", "4x2")),
-            ("apply", "Program", "figures", ("program", "apply", data + "program.json")),
+            ("apply", "Program", "programs", ("program", "apply", data + "program.json")),
             ("transfer", "Answer of program transfer", "transfers", ("program", "transfer", data + "transfer.json"))):
         with reports.open(reports.saved(name, *arguments)) as page:
             check(page.text("h1") == title, page.text("h1"))
