@@ -110,7 +110,8 @@ std::string help_hint(const Understood& understood, const CLI::ParseError& error
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
-  if (const std::optional<std::string> unknown = unknown_option_message(understood)) return *unknown;
+  if (const std::optional<std::string> unknown = unknown_option_message(understood))
+    return *unknown;
   const std::string message = error.what();
   // CLI11 says "--mesh: At Most 1 required but received 2".
   if (const std::size_t counts = message.find(": At Most 1 required"); counts != std::string::npos)

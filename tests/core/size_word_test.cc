@@ -7,7 +7,8 @@
 
 namespace shardwright::size_word_test {
 
-TEST_CASE("size of at least: a whole number of the largest unit that rounds up by an eighth at most") {
+TEST_CASE(
+    "size of at least: a whole number of the largest unit that rounds up by an eighth at most") {
   CHECK(size_of_at_least(0) == "0B");
   CHECK(size_of_at_least(896) == "896B");
   CHECK(size_of_at_least(8191) == "8191B");

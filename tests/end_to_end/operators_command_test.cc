@@ -323,8 +323,7 @@ TEST_CASE("operators plan: a traced model is planned, reported, and refused if m
   CHECK(report.status == 0);
   CHECK(contains(report.out, "Optimal: no plan takes less time."));
   CHECK(contains(report.out, "parameter"));
-  const json none =
-      answer(run("operators plan " + model + " --mesh 2 --memory 100KiB --json"), 3);
+  const json none = answer(run("operators plan " + model + " --mesh 2 --memory 100KiB --json"), 3);
   CHECK(none["status"] == "infeasible");
   CHECK(none["least_bytes"] > 100 << 10);
   const CommandOutcome without = run("operators plan " + model);
@@ -332,7 +331,8 @@ TEST_CASE("operators plan: a traced model is planned, reported, and refused if m
   CHECK(contains(without.err, "--mesh"));
 }
 
-TEST_CASE("operators sweep: meshes are ranked; operators build writes what operators solve proves") {
+TEST_CASE(
+    "operators sweep: meshes are ranked; operators build writes what operators solve proves") {
   const Command run;
   const std::string model = "samples/data/traced_mlp.json";
   const json sweep = answer(run("operators sweep " + model + " --devices 8 --json"));

@@ -14,13 +14,23 @@
 namespace shardwright::commands {
 namespace {
 
-constexpr std::array kAnswers{
-    DocumentKind::kPlan,           DocumentKind::kSearchSpace,     DocumentKind::kSweep,
-    DocumentKind::kExplanation,    DocumentKind::kVerification,    DocumentKind::kDiff,
-    DocumentKind::kCostInstance,   DocumentKind::kSolution,        DocumentKind::kModelPlan,
-    DocumentKind::kMeshSweep,      DocumentKind::kPaths,           DocumentKind::kAutoshardAnswer,
-    DocumentKind::kStrategiesAnswer, DocumentKind::kProgram,       DocumentKind::kReshardAnswer,
-    DocumentKind::kRedistributionAnswer, DocumentKind::kTransferPlan};
+constexpr std::array kAnswers{DocumentKind::kPlan,
+                              DocumentKind::kSearchSpace,
+                              DocumentKind::kSweep,
+                              DocumentKind::kExplanation,
+                              DocumentKind::kVerification,
+                              DocumentKind::kDiff,
+                              DocumentKind::kCostInstance,
+                              DocumentKind::kSolution,
+                              DocumentKind::kModelPlan,
+                              DocumentKind::kMeshSweep,
+                              DocumentKind::kPaths,
+                              DocumentKind::kAutoshardAnswer,
+                              DocumentKind::kStrategiesAnswer,
+                              DocumentKind::kProgram,
+                              DocumentKind::kReshardAnswer,
+                              DocumentKind::kRedistributionAnswer,
+                              DocumentKind::kTransferPlan};
 
 Result<DocumentKind> answer_kind(JsonValue root) {
   const std::optional<DocumentKind> kind = kind_of(root);

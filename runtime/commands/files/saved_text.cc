@@ -82,7 +82,8 @@ std::string table_text(JsonValue list, std::size_t width) {
       row.push_back(std::move(member));
     }
   }
-  std::vector<TextTable::Column> columns{{list.is_object() ? "name" : "#", TextTable::Align::kLeft}};
+  std::vector<TextTable::Column> columns{
+      {list.is_object() ? "name" : "#", TextTable::Align::kLeft}};
   for (std::size_t c = 0; c < names.size(); ++c)
     columns.push_back({names[c], TextTable::Align::kLeft, static_cast<int>(c)});
   TextTable table(std::move(columns));
@@ -90,9 +91,8 @@ std::string table_text(JsonValue list, std::size_t width) {
     std::vector<std::string> cells{list.is_object() ? std::string(list[i].key())
                                                     : std::to_string(i)};
     for (const std::string& name : names) {
-      const auto found =
-          std::find_if(rows[i].begin() + (list.is_object() ? 1 : 0), rows[i].end(),
-                       [&](const Member& member) { return member.first == name; });
+      const auto found = std::find_if(rows[i].begin() + (list.is_object() ? 1 : 0), rows[i].end(),
+                                      [&](const Member& member) { return member.first == name; });
       cells.push_back(found == rows[i].end() ? "" : cell_text(name, found->second));
     }
     table.add_row(std::move(cells));

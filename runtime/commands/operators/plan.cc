@@ -154,8 +154,7 @@ Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   AtenOverrides overrides = request.overrides;
   overrides.mesh = "1";  // every mesh takes the place of this one
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, text_of(request.options, watch));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
-                               options_of(request.options, text, overrides));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked, options_of(request.options, text, overrides));
   SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
   asked = watched_plan(std::move(asked), watch);
   Result<AtenSweep> swept = sweep_aten(read, request.devices, request.most_axes, asked);
@@ -167,9 +166,10 @@ Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   Answer answer;
   if (request.options.given() && has_member(text, "mesh")) {
     answer.warnings.push_back(
-        request.options.locate(
-            invalid_input("/mesh", "is not used: a sweep tries every mesh of --devices; leave it "
-                                   "out, or use `operators plan`"))
+        request.options
+            .locate(invalid_input("/mesh",
+                                  "is not used: a sweep tries every mesh of --devices; leave it "
+                                  "out, or use `operators plan`"))
             .to_string());
   }
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/commands/pages.h"
-#include "runtime/commands/program/program_doubts.h"
 #include "runtime/commands/program/program_commands.h"
+#include "runtime/commands/program/program_doubts.h"
 #include "runtime/commands/program/program_report.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_program.h"
@@ -83,10 +83,9 @@ Status check_asked(const std::vector<ProgramDocument>& programs, const ApplyRequ
       return request.program.locate(
           invalid_input(document.place + "/ops", "the program has no operator"));
   }
-  const bool is_used =
-      std::any_of(programs.begin(), programs.end(), [](const ProgramDocument& document) {
-        return has_batch_dimension(document.program);
-      });
+  const bool is_used = std::any_of(
+      programs.begin(), programs.end(),
+      [](const ProgramDocument& document) { return has_batch_dimension(document.program); });
   if (!request.batch_size || is_used) return {};
   return invalid_input("--batch-size",
                        "no variable has a batch dimension, an extent of -1, so the size would "

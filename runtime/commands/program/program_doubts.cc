@@ -8,8 +8,8 @@ namespace shardwright::commands {
 namespace {
 
 using program::Argument;
-using program::OpId;
 using program::Operation;
+using program::OpId;
 using program::Program;
 using program::VarId;
 
@@ -28,8 +28,8 @@ bool has_value_before(const program::Variable& var) { return var.is_feed || var.
 std::string sentence(const Program& program, const std::string& place, VarId var,
                      const FirstRead& read, OpId writer) {
   return place + "/ops/" + std::to_string(read.op.index()) + "/inputs/" +
-         std::to_string(read.input) + ": reads \"" + program.var(var).name +
-         "\" before operator " + std::to_string(writer.index()) +
+         std::to_string(read.input) + ": reads \"" + program.var(var).name + "\" before operator " +
+         std::to_string(writer.index()) +
          " writes it; list operators in the order in which they run, or mark the variable with "
          "`is_feed` or `is_parameter` if it has a value before";
 }
@@ -67,7 +67,8 @@ std::vector<std::string> empty_tensors(const Program& program, const std::string
     const program::Variable& var = program.var(id);
     if (std::find(var.shape.begin(), var.shape.end(), 0) == var.shape.end()) continue;
     sentences.push_back(place + "/vars/" + std::to_string(i) + ": an extent of 0 leaves \"" +
-                        var.name + "\" no elements, and nothing is sent of it; a batch dimension is "
+                        var.name +
+                        "\" no elements, and nothing is sent of it; a batch dimension is "
                         "written as -1");
   }
   return sentences;

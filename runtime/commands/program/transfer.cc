@@ -31,8 +31,7 @@ constexpr std::int64_t kManyRounds = 4096;
 constexpr std::int64_t kManyMessages = 65536;
 constexpr std::int64_t kPacketBytes = 4096;  // the largest that InfiniBand has
 
-std::vector<std::string> warnings_of(const TransferRequest& request,
-                                     const TransferAnswer& answer) {
+std::vector<std::string> warnings_of(const TransferRequest& request, const TransferAnswer& answer) {
   std::vector<std::string> warnings;
   if (answer.plan.rounds > kManyRounds) {
     std::int64_t most = 0;
@@ -40,15 +39,16 @@ std::vector<std::string> warnings_of(const TransferRequest& request,
       most = std::max({most, rank.sent, rank.received});
     warnings.push_back("--memory: " + format_count(static_cast<std::uint64_t>(answer.plan.rounds)) +
                        " rounds, each with the latency of a message, which the times leave out; " +
-                       size_of_at_least((most + kManyRounds - 1) / kManyRounds) + " would take about " +
+                       size_of_at_least((most + kManyRounds - 1) / kManyRounds) +
+                       " would take about " +
                        format_count(static_cast<std::uint64_t>(kManyRounds)));
   }
   if (request.message_bytes && answer.plan.message_bytes < kPacketBytes &&
       answer.messages > kManyMessages) {
-    warnings.push_back("--message-bytes: " +
-                       format_count(static_cast<std::uint64_t>(answer.messages)) +
-                       " messages shorter than a packet of a network; give at least " +
-                       size_of_at_least(kPacketBytes));
+    warnings.push_back(
+        "--message-bytes: " + format_count(static_cast<std::uint64_t>(answer.messages)) +
+        " messages shorter than a packet of a network; give at least " +
+        size_of_at_least(kPacketBytes));
   }
   return warnings;
 }

@@ -38,12 +38,11 @@ std::int64_t quotient_up(std::int64_t bytes, std::int64_t unit) {
 Status check_rounds(std::int64_t bytes, std::int64_t memory_bytes) {
   const std::int64_t rounds = quotient_up(bytes, memory_bytes);
   if (rounds <= kMostTransferRounds) return {};
-  return invalid_input(
-      "--memory", "is too small: a rank has " + std::to_string(bytes) +
-                      " bytes to send or receive, which would take " + std::to_string(rounds) +
-                      " rounds, and a plan has at most " + std::to_string(kMostTransferRounds) +
-                      "; give at least " +
-                      size_of_at_least(quotient_up(bytes, kMostTransferRounds)));
+  return invalid_input("--memory", "is too small: a rank has " + std::to_string(bytes) +
+                                       " bytes to send or receive, which would take " +
+                                       std::to_string(rounds) + " rounds, and a plan has at most " +
+                                       std::to_string(kMostTransferRounds) + "; give at least " +
+                                       size_of_at_least(quotient_up(bytes, kMostTransferRounds)));
 }
 
 Error stopped() { return Error{ErrorCode::kStopped, "the planning was cancelled", ""}; }
@@ -63,10 +62,9 @@ Result<PlannedTransfer> plan_transfer(const TransferProblem& problem, const Tran
   plan.message_bytes = limits.message_bytes;
   plan.memory_bytes = limits.memory_bytes;
   plan.transfers = cut_pieces(problem, *demands, *choice);
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      check_rounds(busiest_bytes(problem, plan), limits.memory_bytes));
-  const std::optional<std::int64_t> rounds = assign_rounds(
-      problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
+  SHARDWRIGHT_RETURN_IF_ERROR(check_rounds(busiest_bytes(problem, plan), limits.memory_bytes));
+  const std::optional<std::int64_t> rounds =
+      assign_rounds(problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
   if (!rounds) return stopped();
   plan.rounds = *rounds;
   plan.bounds = std::move(choice->bounds);

@@ -17,8 +17,8 @@ struct TransferLimits {
   std::int64_t memory_bytes = std::int64_t{1} << 30;
 };
 
-// A plan has a run for every transfer and round, so more rounds need much memory; and each takes the
-// latency of a message, which no figure here counts.
+// A plan has a run for every transfer and round, so more rounds need much memory; and each takes
+// the latency of a message, which no figure here counts.
 inline constexpr std::int64_t kMostTransferRounds = 65536;
 
 struct PlannedTransfer {

@@ -110,12 +110,11 @@ Error impossible_placement(const std::string& where, const AtenConstraint& const
   std::string shape;
   for (const std::int64_t extent : tensor.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  return invalid_input(where, "a tensor of shape [" + shape + "], with " +
-                                  std::to_string(tensor.shape.size()) +
-                                  (tensor.shape.size() == 1 ? " dimension" : " dimensions") +
-                                  ", cannot be placed as " +
-                                  placement_text(constraint.placement, num_axes) +
-                                  " on this mesh; allowed: " + allowed);
+  return invalid_input(
+      where, "a tensor of shape [" + shape + "], with " + std::to_string(tensor.shape.size()) +
+                 (tensor.shape.size() == 1 ? " dimension" : " dimensions") +
+                 ", cannot be placed as " + placement_text(constraint.placement, num_axes) +
+                 " on this mesh; allowed: " + allowed);
 }
 
 const AtenTensor& placed_tensor(const AtenGraph& graph, std::size_t variable) {
