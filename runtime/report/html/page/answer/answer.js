@@ -6,7 +6,7 @@ const whole = isObject(data.answer) ? data.answer : { [Array.isArray(data.answer
 const members = membersOf(whole);
 const figures = members.filter(([, value]) => isCell(value) && !(Array.isArray(value) && value.length === 0));
 // Hashes and names of formats are no figures; long texts stand in a table of their own.
-const isLong = ([name, value]) => cellText(name, value).length > 18;
+const isLong = ([name, value]) => cellText(name, value).length > LONG_NAME;
 const lists = members.filter(([name, value]) => !isCell(value) && !isNames(name, value));
 
 // "columns" names what the rows of a list beside it have.

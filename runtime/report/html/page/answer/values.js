@@ -28,7 +28,11 @@ function cellText(name, value) {
   return String(value);
 }
 
-const titleOf = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+// Without the unit of a time, which its value has.
+function titleOf(name) {
+  const words = name.replaceAll("_", " ").replace(/ (ms|us|s|seconds)$/, "");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
 
 // The members of a value by name, those of objects inside with both names: {"mesh": {"shape": 1}} has "mesh shape".
 function membersOf(value, before = "") {
