@@ -19,7 +19,7 @@ function figuresNode(entries) {
 }
 
 function textsNode(entries) {
-  const columns = [{ key: "name", label: "Name", value: ([name]) => name, cell: ([name]) => titleOf(name) }, { key: "text", label: "Text", value: ([, value]) => String(value), cell: ([name, value]) => breakable(cellText(name, value)) }];
+  const columns = [{ key: "name", label: "Name", value: ([name]) => name, cell: ([name]) => titleOf(name) }, { key: "text", label: "Text", value: ([, value]) => String(value), cell: ([name, value]) => element("span", { class: "text" }, cellText(name, value)) }];
   return new List({ columns, rows: entries, sort: "name", ascending: true, page: 40, noun: "text", caption: "Texts" }).node;
 }
 

@@ -32,7 +32,7 @@ function columnsOf(rows) {
   const columns = [...names].filter((name) => rows.some(({ cells }) => cells.has(name) && cells.get(name) !== null)).map((name, place) => {
     const number = isNumber(name);
     const value = ({ cells }) => (number ? cells.get(name) ?? -Infinity : cellText(name, cells.get(name)));
-    return { key: name, label: titleOf(name), number, optional: place >= ON_PHONES, value, csv: ({ cells }) => cells.get(name) ?? "", cell: ({ cells }) => breakable(cutText(cellText(name, cells.get(name)))) };
+    return { key: name, label: titleOf(name), number, optional: place >= ON_PHONES, value, csv: ({ cells }) => cells.get(name) ?? "", cell: ({ cells }) => element("span", { class: !number && "text" }, cutText(cellText(name, cells.get(name)))) };
   });
   const order = { key: "#", label: "#", value: (row) => row.number, cell: (row) => String(row.number) };
   return [order, ...columns];
