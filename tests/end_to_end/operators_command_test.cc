@@ -230,9 +230,9 @@ TEST_CASE("operators command: a bad file exits 2, names the place, and leaves no
     CHECK(contains(run(asked.arguments + " missing.json").err, "missing.json: cannot open"));
   }
   CHECK(contains(run("operators build --mesh 2x2 " + file("colossal_mlp_2x2")).err,
-                 "is a cost instance, which `operators solve` reads"));
+                 "this is a cost instance, which `shardwright operators solve INSTANCE` reads"));
   CHECK(contains(run("operators solve " + file("graphs/mlp")).err,
-                 "is an operator graph: `operators build` makes a cost instance of it"));
+                 "this is an operator graph, which `shardwright operators build GRAPH` reads"));
 }
 
 TEST_CASE("operators command: a time or work budget that ends before the first answer exits 4") {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/aten/aten_options_json.h"
 #include "runtime/io/operators/aten/list_reading.h"
 #include "runtime/io/operators/aten/placement_words.h"
@@ -109,6 +110,7 @@ Status read_overlap(JsonValue value, OverlapShares& out) {
 Result<PlanAtenOptions> read_aten_options(std::string_view text,
                                           const redistribution::MeshShape& mesh) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kModelOptions));
   PlanAtenOptions out;
   std::optional<JsonValue> placements;
   SHARDWRIGHT_RETURN_IF_ERROR(

@@ -77,17 +77,44 @@ Error unknown_target(const std::string& where, const AtenConstraint& constraint,
                                   suggestion(constraint.target, known));
 }
 
+// As files write it: "[R, S0]".
+std::string placement_text(const redistribution::Placement& placement, std::size_t num_axes) {
+  std::string text;
+  for (const std::string& word : redistribution::to_words(placement, num_axes))
+    text += (text.empty() ? "" : ", ") + (word == "P(sum)" ? "P" : word);
+  std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
+  return "[" + text + "]";
+}
+
+// The placements that strategies have for a tensor, each once.
+std::string allowed_text(const std::optional<PlacementColumn>& column, std::size_t strategies,
+                         std::size_t num_axes) {
+  constexpr std::size_t kMostShown = 12;
+  std::vector<std::string> allowed;
+  for (std::size_t s = 0; column && s < strategies; ++s) {
+    std::string text = placement_text(column->of(s), num_axes);
+    if (std::find(allowed.begin(), allowed.end(), text) == allowed.end())
+      allowed.push_back(std::move(text));
+  }
+  std::string list;
+  for (std::size_t i = 0; i < std::min(allowed.size(), kMostShown); ++i)
+    list += (list.empty() ? "" : ", ") + allowed[i];
+  if (allowed.size() > kMostShown)
+    list += " and " + std::to_string(allowed.size() - kMostShown) + " more";
+  return list.empty() ? "none" : list;
+}
+
 Error impossible_placement(const std::string& where, const AtenConstraint& constraint,
-                           const AtenTensor& tensor, std::size_t num_axes) {
-  std::string words;
-  for (const std::string& word : redistribution::to_words(constraint.placement, num_axes))
-    words += (words.empty() ? "" : ", ") + word;
-  std::erase_if(words, [](char c) { return c == '(' || c == ')'; });  // S0, as in graphs
+                           const AtenTensor& tensor, const std::string& allowed,
+                           std::size_t num_axes) {
   std::string shape;
   for (const std::int64_t extent : tensor.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
   return invalid_input(
-      where, "a tensor of shape [" + shape + "] cannot be placed as [" + words + "] on this mesh");
+      where, "a tensor of shape [" + shape + "], with " + std::to_string(tensor.shape.size()) +
+                 (tensor.shape.size() == 1 ? " dimension" : " dimensions") +
+                 ", cannot be placed as " + placement_text(constraint.placement, num_axes) +
+                 " on this mesh; allowed: " + allowed);
 }
 
 const AtenTensor& placed_tensor(const AtenGraph& graph, std::size_t variable) {
@@ -117,8 +144,9 @@ Status constrain(const AtenVariables& variables, const std::vector<AtenConstrain
       any = any || fits;
     }
     if (!any) {
+      const std::size_t num_axes = variables.mesh().size();
       return impossible_placement(where, constraint, placed_tensor(graph, variable),
-                                  variables.mesh().size());
+                                  allowed_text(column, strategies.size(), num_axes), num_axes);
     }
   }
   return {};

@@ -336,8 +336,11 @@ TEST_CASE("solve plan: placements that the user demands are kept, impossible one
   request.constraints[0] = {AtenConstraint::Of::kInput, "x", rows.with_shard(1, 5)};
   const auto impossible = solve_plan(graph, request, transitions, executor, budget);
   REQUIRE_FALSE(impossible.ok());
-  CHECK(impossible.error().to_string() ==
-        "/placements/inputs/x: a tensor of shape [8, 4] cannot be placed as [S0, S5] on this mesh");
+  CHECK(
+      impossible.error().to_string() ==
+      "/placements/inputs/x: a tensor of shape [8, 4], with 2 dimensions, cannot be placed as [S0, "
+      "S5] on this mesh; allowed: [R, R], [R, S0], [R, S1], [S0, R], [S0, S0], [S0, S1], [S1, R], "
+      "[S1, S0], [S1, S1]");
 }
 
 TEST_CASE("solve plan: equal blocks run alike and cost at least as much as free ones") {

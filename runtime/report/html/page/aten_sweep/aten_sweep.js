@@ -69,6 +69,12 @@ function meshesSection(panel) {
   return section("meshes", "Meshes", legend([["held", "computing"], ["over", "moving tensors"]]), finder.node, list.node);
 }
 
+// A saved answer does not say which model and device it is about.
+function subjectText() {
+  const devices = plural(answer.devices, "device");
+  return data.device ? `${plural(data.nodes, "operator")} on ${devices} (${data.device})` : devices;
+}
+
 function showSweep() {
   const byName = new Map(meshes.map((mesh) => ["mesh " + mesh.mesh.shape.join("x"), mesh]));
   const panel = new Panel((name) => byName.has(name) ? { title: byName.get(name).name, nodes: () => meshNodes(byName.get(name)) } : null);
@@ -77,8 +83,7 @@ function showSweep() {
   panel.onShow = (name) => scatter.mark(byName.get(name) ?? null);
   showPage(`${data.model || "Model"} on ${plural(answer.devices, "device")}`, [
     element("h1", {}, data.model || "Meshes for a model"),
-    element("p", { class: "subtitle" }, `${plural(data.nodes, "operator")} on ${plural(answer.devices, "device")} (${data.device}): ${plural(meshes.length, "way")} to put them on a mesh` +
-      (data.memory_limit === null ? "" : `, ${formatBytes(data.memory_limit)} per device`)),
+    element("p", { class: "subtitle" }, `${subjectText()}: ${plural(meshes.length, "way")} to put them on a mesh` + (data.memory_limit ? `, ${formatBytes(data.memory_limit)} per device` : "")),
     element("p", { class: "lead" }, leadText()),
   ], [fitting.length > 0 ? section("chart", "Meshes compared", legend([["on-front", "no other mesh is as fast with as little memory"], ["off-front", "another one is"]]), scatter.node) : null, meshesSection(panel)]);
 }
