@@ -56,16 +56,13 @@ class LimitedSearch {
     }
     double most = parameters_.most_entries;
     for (int round = 1; !is_over(); ++round) {
-      const double before = has_choice() ? best_.objective : kForbidden;
       SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
       if (!has_choice()) break;
       if (!is_accepted()) break;
       find_messages(blocks);
-      const bool last = round == parameters_.most_rounds;
-      const bool is_settled = last || best_.objective >= before;
-      const KeptChoices open =
-          sharpen(is_settled ? parameters_.least_gain_if_settled : parameters_.least_gain);
+      const KeptChoices open = sharpen();
       report();
+      const bool last = round == parameters_.most_rounds;
       if (num_entries(model_, open) <= (last ? parameters_.most_last_entries : most)) {
         SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
         if (best_.status == SolveStatus::kOptimal || !is_accepted()) break;
@@ -213,7 +210,7 @@ class LimitedSearch {
   }
 
   // Improves the messages while that excludes choices. Returns those that a better plan could take.
-  KeptChoices sharpen(double least_gain) {
+  KeptChoices sharpen() {
     for (int i = 0;; ++i) {
       sieve_->messages().exclude_above(best_.objective);
       KeptChoices open = sieve_->at_most(best_.objective);
@@ -221,7 +218,7 @@ class LimitedSearch {
       const double before = sieve_->messages().bound();
       sweep(parameters_.sweeps);
       const double gain = sieve_->messages().bound() - before;
-      if (gain < least_gain * (best_.objective - before)) return open;
+      if (gain < parameters_.least_gain * (best_.objective - before)) return open;
     }
   }
 

@@ -30,10 +30,7 @@ struct LimitedParameters {
   SieveParameters sieve;
   int sweeps = 3;
   int most_sharpenings = 20;
-  // While the plan still gets better, it is the next one that excludes most; afterwards it is
-  // sweeps.
   double least_gain = 0.2;
-  double least_gain_if_settled = 0.05;
   // Work of the problem of a round, in strategy evaluations: a good plan, not a proof. About a
   // second. Until its plan exceeds the limit at no further time point, it gets `work_of_limits`.
   std::uint64_t work_of_round = 60'000'000;
