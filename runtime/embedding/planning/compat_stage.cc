@@ -76,14 +76,23 @@ Status agree_on_compat(Planning& planning) {
 }
 
 void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
-                   const embedding::ProposalWork& work) {
+                   const embedding::ProposalWork& work, std::optional<std::uint64_t> enough_work) {
   // Best mode's start is short, and every process makes it for itself.
   SearchGroup* const group = planning.options.mode == PlanMode::kCompat ? &planning.group : nullptr;
   EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
                          planning.options.trace, planning.parts(), work, group);
-  StopReason reason = explore(search, planning.executor, budget, [&](const EmbeddingSearch& at) {
-    report_progress(planning, at, budget);
-  });
+  const auto explore_within = [&](Budget& own) {
+    return explore(search, planning.executor, own,
+                   [&](const EmbeddingSearch& at) { report_progress(planning, at, own); });
+  };
+  StopReason reason = StopReason::kWorkLimit;
+  if (enough_work) {
+    Budget enough = budget.with_work_left(*enough_work);
+    reason = explore_within(enough);
+    budget.spend(enough.work_done() - budget.work_done());
+  }
+  if (!enough_work || (reason == StopReason::kWorkLimit && !search.has_plan()))
+    reason = explore_within(budget);
   if (search.stopped_by()) reason = *search.stopped_by();
   planning.result.stopped_by = reason;
   take_statistics(search, pool, planning.options.trace, planning.result);

@@ -123,7 +123,9 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
                                     const ConstructParameters& parameters, std::uint64_t& work,
                                     StopCheck& stopped) {
   constexpr std::uint64_t kPasses = 2;           // to clear the ranks
-  constexpr std::uint64_t kReadsPerUpdate = 16;  // every rank is compared, in order
+  constexpr std::uint64_t kFillsPerUpdate = 16;  // a choice on all ranks is added to all, in order
+  constexpr std::uint64_t kReadsPerUpdate = 4;   // every rank is compared, in order
+  constexpr std::uint64_t kOrderWork = 16;       // to put a table into the order
   const SearchContext& context = state.context();
   const ChoiceModel& model = context.model();
   Allocation made;
@@ -146,7 +148,7 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
     const Choice& choice = model.choices()[made.choice[table]];
     if (choice.reach != Reach::kAllRanks) break;  // these come first
     everywhere.push_back(made.choice[table]);
-    placer.spend(choice.num_shards);
+    work += choice.num_shards / kFillsPerUpdate;
   }
   if (!state.hold_everywhere(everywhere, stopped)) return std::nullopt;
   for (const std::uint32_t table : std::span(order.begin(), single)) {
@@ -162,7 +164,8 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
     for (const ShardUse& use : context.shards(made.choice[table]))
       made.ranks[table].push_back(even.place(use));
   }
-  work += kPasses * state.pass_work() + placer.work() / kReadsPerUpdate + even.work();
+  work += kPasses * state.pass_work() + kOrderWork * model.num_tables() +
+          placer.work() / kReadsPerUpdate + even.work();
   return made;
 }
 
