@@ -21,10 +21,10 @@ embedding::ProposalWork work_of_proposals(const embedding::Topology& available) 
   return {0, 2, available.world_size() / 4};
 }
 
-// Compat mode's part of the whole work: less once it has a plan, since best mode's own search soon
-// finds a better one.
-constexpr std::uint64_t kPartsWithPlan = 8;
+// Compat mode's part of the whole work, and that of a proposer once there is a plan: what it finds
+// later, best mode's own search soon finds, too.
 constexpr std::uint64_t kParts = 2;
+constexpr std::uint64_t kPartsOfProposer = 16;
 
 void search_within_part(Planning& planning, embedding::OptionPool& pool) {
   const PlanOptions& options = planning.options;
@@ -33,7 +33,7 @@ void search_within_part(Planning& planning, embedding::OptionPool& pool) {
   if (seconds) *seconds /= kParts;
   Budget part(work / kParts, seconds, options.stop);
   search_compat(planning, pool, part, work_of_proposals(planning.available()),
-                work / kPartsWithPlan);
+                work / kPartsOfProposer);
   planning.budget.spend(part.work_done());
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -96,15 +95,26 @@ bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
 // All tables, in the order in which they are placed.
 std::vector<std::uint32_t> placement_order(const ChoiceModel& model, const Allocation& made,
                                            const Totals& totals) {
-  std::vector<std::uint32_t> order(model.num_tables());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Choice& first = model.choices()[made.choice[a]];
-    const Choice& second = model.choices()[made.choice[b]];
-    if (first.reach != second.reach) return first.reach > second.reach;
-    return first.reach == Reach::kDevice ? totals.size(first) > totals.size(second)
-                                         : first.load > second.load;
+  struct Key {
+    Reach reach;
+    std::uint32_t table;
+    double size;
+  };
+  std::vector<Key> keys;
+  keys.reserve(model.num_tables());
+  for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
+    const Choice& choice = model.choices()[made.choice[table]];
+    const double size = choice.reach == Reach::kDevice ? totals.size(choice) : choice.load;
+    keys.push_back({choice.reach, table, size});
+  }
+  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    if (a.reach != b.reach) return a.reach > b.reach;
+    return a.size != b.size ? a.size > b.size : a.table < b.table;
   });
+  std::vector<std::uint32_t> order;
+  order.reserve(keys.size());
+  for (const Key& key : keys)
+    order.push_back(key.table);
   return order;
 }
 

@@ -13,8 +13,8 @@ constexpr std::uint64_t kSixteenths = 16;
 constexpr std::uint64_t kDrawWork = 8;
 // With more choices than this, a new one is read from memory that is far away, and waiting for it
 // takes as long as so many updates.
-constexpr std::size_t kMostNear = 16'384;
-constexpr std::uint64_t kFarWork = 20;
+constexpr std::size_t kMostNear = 6'144;
+constexpr std::uint64_t kFarWork = 50;
 constexpr double kMiddle = 0.5;  // of a threshold's interval
 
 }  // namespace
