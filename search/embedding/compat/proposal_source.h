@@ -67,7 +67,7 @@ class ProposalSource {
   std::vector<std::unique_ptr<Proposer>> proposers_;
   bool are_custom_;
   std::size_t proposer_ = 0;
-  ProposalBatch* last_ = nullptr;     // the previous batch of this proposer, if any
+  ProposalBatch* last_ = nullptr;      // the previous batch of this proposer, if any
   std::uint64_t last_placements_ = 0;  // of the last proposal of that batch
   std::uint64_t next_serial_ = 1;
   std::size_t on_their_way_ = 0;    // batches

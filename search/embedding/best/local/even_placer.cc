@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kRiseRounding = 1e-12;
 constexpr std::uint64_t kLookWork = 12;  // for the ranks of a block
-constexpr double kNoLoad = 1e-150;  // its square underflows
+constexpr double kNoLoad = 1e-150;       // its square underflows
 
 // By how much the square of `held` rises, both relative to `all`.
 double squares(double held, double added, double all) {
