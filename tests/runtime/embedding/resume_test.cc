@@ -22,6 +22,8 @@ using namespace shardwright;
 using embedding::Problem;
 
 constexpr const char* kHard = "09_mixed_default_20t_16r_2h";
+// Its proof divides a tree that takes long.
+constexpr const char* kTree = kHard;
 constexpr std::uint64_t kWork = 10'000'000;
 
 std::shared_ptr<const Problem> golden_problem(const std::string& name) {
@@ -132,6 +134,67 @@ TEST_CASE("resume: a proof that was tampered with, or of another space, is dropp
   PlanDocument of_other_space = good;
   of_other_space.search_space_size = *good.search_space_size + 1;
   CHECK(bound_from(of_other_space) < *at.lower_bound);
+}
+
+TEST_CASE("resume: the proof goes on from the open tree of a checkpoint") {
+  const std::vector<EmbeddingPlanResult> kept = checkpoints(kTree);
+  const EmbeddingPlanResult& last = kept.back();
+  REQUIRE(last.stopped_by == StopReason::kWorkLimit);
+  REQUIRE(last.open_proof.has_value());
+  const PlanDocument document = written_and_read(last);
+  CHECK(document.open_proof == last.open_proof);
+  // The first checkpoint of a search says how much of the tree it begins with.
+  const auto first_tree = [&](const PlanDocument& from) {
+    std::size_t bytes = 0;
+    PlanOptions options = options_for(kWork);
+    options.on_checkpoint = [&](const EmbeddingPlanResult& at) {
+      if (bytes == 0 && at.open_proof) bytes = at.open_proof->size();
+    };
+    const auto resumed = resume_embedding(golden_problem(kTree), from, options);
+    REQUIRE(resumed.ok());
+    CHECK(resumed->bound_refusal.empty());
+    CHECK(resumed->lower_bound.value_or(0) >= *last.lower_bound);
+    CHECK(*resumed->best_rating <= *last.best_rating);
+    return bytes;
+  };
+  const std::size_t with_tree = first_tree(document);
+  CHECK(with_tree > 1000);
+  CHECK(with_tree >= last.open_proof->size());
+  PlanDocument without = document;
+  without.open_proof.reset();
+  CHECK(first_tree(without) < with_tree);
+}
+
+TEST_CASE("resume: an open tree that was changed gets a sentence") {
+  const EmbeddingPlanResult last = checkpoints(kTree).back();
+  REQUIRE(last.open_proof.has_value());
+  std::string text;
+  write_plan(*last.problem, last, {}, [&](std::string_view piece) { text += piece; });
+  const std::size_t state = text.find("\"state\":\"") + 9;
+  std::string changed = text;
+  changed[state + 50] = changed[state + 50] == 'A' ? 'B' : 'A';
+  const auto refused = read_plan(changed);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().where == "/open_proof");
+  CHECK(refused.error().message.find("was changed or damaged") != std::string::npos);
+  std::string cut = text;
+  cut.erase(state, 4);
+  CHECK_FALSE(read_plan(cut).ok());
+  // A digest that fits does not help a state that does not.
+  PlanDocument document = written_and_read(last);
+  document.open_proof->pop_back();
+  const auto damaged = resume_embedding(golden_problem(kTree), document, options_for(1));
+  REQUIRE_FALSE(damaged.ok());
+  CHECK(damaged.error().where == "/open_proof");
+}
+
+TEST_CASE("resume: only a search that keeps checkpoints, and was stopped, leaves its tree") {
+  const auto stopped = plan_embedding(golden_problem(kTree), options_for(kWork));
+  REQUIRE(stopped.ok());
+  CHECK_FALSE(stopped->open_proof.has_value());
+  const EmbeddingPlanResult ended = checkpoints("26_offload_scaleup_10t_4r").back();
+  CHECK(ended.stopped_by == StopReason::kFinished);
+  CHECK_FALSE(ended.open_proof.has_value());
 }
 
 TEST_CASE("resume: what is no checkpoint of this search is refused") {
