@@ -10,6 +10,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
+#include "search/random.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/small_models.h"
@@ -22,8 +23,15 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-constexpr std::uint64_t kStep = 20'000;
+constexpr std::uint64_t kStep = 2'000;
 constexpr std::size_t kAll = 1'000'000'000;
+
+// The small tree that comes first would end the proof, and it is not kept.
+BoundParameters kept_tree() {
+  BoundParameters parameters;
+  parameters.targets.early_tree_work = 0;
+  return parameters;
+}
 
 // Work until the proof has ended, or until there is a tree of so many nodes.
 std::uint64_t run_until(BoundProver& prover, std::size_t nodes) {
@@ -40,11 +48,11 @@ std::uint64_t finish(BoundProver& prover) { return run_until(prover, kAll); }
 // A proof with a tree that is half done.
 struct HalfDone {
   HalfDone() : model(tables_of_six_kinds()) {
-    BoundProver whole(model.choices);
+    BoundProver whole(model.choices, kept_tree());
     whole_work = finish(whole);
     bound = whole.bound();
-    BoundProver prover(model.choices);
-    first_work = run_until(prover, 20);
+    BoundProver prover(model.choices, kept_tree());
+    first_work = run_until(prover, 9);
     REQUIRE_FALSE(prover.finished());
     open = prover.open_proof();
     certificate = prover.certificate();
@@ -57,7 +65,7 @@ struct HalfDone {
     return open_proof_of(text, model.choices, model.choices);
   }
   bool is_taken(OpenProof other) const {
-    BoundProver prover(model.choices);
+    BoundProver prover(model.choices, kept_tree());
     return prover.begin_from(std::move(other));
   }
 
@@ -76,7 +84,7 @@ TEST_CASE("open proof: another run takes less work, and what it proves holds") {
   Result<OpenProof> read = half.read(half.message());
   REQUIRE(read.ok());
   CHECK(read->tree.nodes.size() == half.open.tree.nodes.size());
-  BoundProver prover(half.model.choices);
+  BoundProver prover(half.model.choices, kept_tree());
   prover.begin_from(half.certificate);
   REQUIRE(prover.begin_from(*std::move(read)));
   CHECK(prover.has_open_proof());
@@ -85,7 +93,7 @@ TEST_CASE("open proof: another run takes less work, and what it proves holds") {
   const SearchSpace& space = *half.model.space;
   CHECK(check_bound(space, space.problem().topology(), prover.certificate()).value_or("") == "");
   // A proof from its certificate alone does again what the tree has.
-  BoundProver anew(half.model.choices);
+  BoundProver anew(half.model.choices, kept_tree());
   anew.begin_from(half.certificate);
   CHECK(work < finish(anew));
 }
@@ -152,6 +160,33 @@ TEST_CASE("open proof: nodes, branches and pins that cannot be are refused") {
   OpenProof no_stage = half.open;
   no_stage.schedule.stage = 3;
   CHECK_FALSE(half.is_taken(no_stage));
+}
+
+TEST_CASE("open proof: whatever bytes are changed, it is refused or the proof goes on") {
+  const HalfDone half;
+  const std::string good = half.message();
+  RandomGenerator random(19);
+  std::size_t taken = 0;
+  std::size_t refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    std::string changed = good;
+    // Most lie in the tree; the first hundred bytes are version, digest, ratings and schedule.
+    const std::size_t within = i % 3 == 0 ? 200 : good.size();
+    changed[random.below(within)] ^= static_cast<char>(1U << random.below(8));
+    Result<OpenProof> read = half.read(changed);
+    BoundProver prover(half.model.choices, kept_tree());
+    if (!read.ok() || !prover.begin_from(*std::move(read))) {
+      ++refused;
+      continue;
+    }
+    ++taken;
+    Budget budget;
+    prover.run(kStep, kRatingOfSixKinds, budget);
+    CHECK(prover.bound() >= 0);
+  }
+  CHECK(taken > 50);
+  CHECK(refused > 50);
 }
 
 }  // namespace shardwright::open_proof_test
