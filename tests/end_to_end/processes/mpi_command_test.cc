@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -288,6 +289,7 @@ TEST_CASE("mpi: a process that stands still for a while is waited for, with the 
   REQUIRE(run(arguments + "-o " + run.path("alone.json")).status == 0);
   const LongRun command{arguments + "-o " + run.path("answer.json"), run.path("err"), " fit"};
   const std::string tag = run.folder().filename().string() + "_slow";
+  std::atomic<bool> has_stood_still{false};
   std::jthread stopper([&](const std::stop_token& done) {
     const auto has_begun = [&] {
       std::ifstream file(command.sign);
@@ -299,13 +301,14 @@ TEST_CASE("mpi: a process that stands still for a while is waited for, with the 
     if (pid <= 0) return;
     kill(pid, SIGSTOP);
     std::this_thread::sleep_for(kStandsStill);
-    kill(pid, SIGCONT);
+    has_stood_still = kill(pid, SIGCONT) == 0 && !done.stop_requested();
   });
   std::filesystem::remove(command.sign);
   const CommandOutcome outcome =
       run(command.arguments, "SHARDWRIGHT_TEST_TAG=" + tag + " " + mpirun(2));
   stopper.request_stop();
   stopper.join();
+  CHECK(has_stood_still);
   REQUIRE(outcome.status == 0);
   const bool same = lasting(run.path("answer.json")) == lasting(run.path("alone.json"));
   CHECK(same);
