@@ -110,8 +110,13 @@ std::string help_hint(const Understood& understood, const CLI::ParseError& error
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
-  return unknown_option_message(understood)
-      .value_or(std::string(error.what()) + help_hint(understood, error));
+  if (const std::optional<std::string> unknown = unknown_option_message(understood))
+    return *unknown;
+  const std::string message = error.what();
+  // CLI11 says "--mesh: At Most 1 required but received 2".
+  if (const std::size_t counts = message.find(": At Most 1 required"); counts != std::string::npos)
+    return message.substr(0, counts) + ": is given more than once; give it once";
+  return message + help_hint(understood, error);
 }
 
 // Of the processes that a launcher started, the first one alone runs any other command.
@@ -138,6 +143,7 @@ int run(std::span<char*> arguments) {
   add_program_command(app, chosen);
   add_init_command(app, chosen);
   add_schema_command(app, chosen);
+  add_report_command(app, chosen);
   add_documentation_commands(app, chosen);
   add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {

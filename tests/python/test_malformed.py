@@ -113,8 +113,12 @@ FILES = [
         (("nodes", 0, "strategies", 0, "mem"), "1KB",
          '/nodes/0/strategies/0/mem: expected a number, found the text "1KB"; in bytes that is 1000'),
         (("nodes", 0, "strategies"), [], '/nodes/0/strategies: the node has no strategies'),
-        (("edges", 0), [0, 1], '/edges/0: expected a list [node, node, cost matrix], found a list'),
-        (("edges", 0, 0), 999, '/edges/0/0: there is no node 999'),
+        (("edges", 0), [0, 1], '/edges/0: expected a list [node, node, cost matrix], found a list of 2'),
+        (("edges", 0, 2), 5, '/edges/0/2: expected a matrix of costs, a list of rows, found the number 5'),
+        (("edges", 0, 0), 999, '/edges/0/0: there is no node 999; there are 6'),
+        (("nodes", 1, "inputs"), ["x"], '/nodes/1/inputs/0: expected an integer, found the text "x"'),
+        (("nodes", 1, "inputs"), [99], '/nodes/1/inputs/0: there is no node 99 before this one, which is node 1'),
+        (("nodes", 1, "inputs"), [1], '/nodes/1/inputs/0: there is no node 1 before this one, which is node 1'),
         (("edges", 0, 2), [[1]], '/edges/0/2/0: has 1 entries for 14 strategies'),
         (("following",), {"x": 1}, '/following/x: there is no node "x"'),
     ]),
@@ -146,7 +150,7 @@ FILES = [
         (("version",), 2, '/version: this release reads version 1'),
         (("nodes", 0, "rule"), 999, '/nodes/0/rule: there is no rule 999'),
         (("rules", 0, "strategies", 0, "outputs"), ["X"],
-         '/rules/0/strategies/0/outputs/0: expected a placement: R, S<dim>, P, Pavg, Pmax, Pmin or -, found the te'),
+         '/rules/0/strategies/0/outputs/0: expected a placement: R, S with one of the dimensions 0 to 8 such as S0'),
         (("nodes", 0, "outputs", 0, "dtype"), "fp32",
          '/nodes/0/outputs/0/dtype: unknown dtype "fp32"; did you mean "float32"?'),
         (("nodes", 5, "inputs"), [[99, 0]], '/nodes/5/inputs/0: node 99 is not before "primals_6"'),
@@ -167,6 +171,21 @@ FILES = [
          '/placements/inputs/zz: unknown input "zz"; known: x'),
         ((), {"mesh": [2, 2], "placements": {"parameters": {"0.weight": ["S"]}}},
          "/placements/parameters/0.weight: expected a list with a placement for each of the mesh's 2 axes, found a"),
+        ((), {"mesh": [2, 2], "placements": {"parameters": {"l.0.weight": ["R"]}}},
+         "/placements/parameters/l.0.weight: expected a list with a placement for each of the mesh's 2 axes, found a list of 1"),
+        ((), {"mesh": [2, 2], "placements": {"inputs": {"x": ["S9", "R"]}}},
+         '/placements/inputs/x/0: expected a placement: R, S with one of the dimensions 0 to 8 such as S0, P, Pavg'),
+        ((), {"mesh": [2, 2], "placements": {"inputs": {"x": ["-", "R"]}}},
+         '/placements/inputs/x/0: expected a placement, such as R or S0, found the text "-"'),
+        ((), {"mesh": [2, 2], "placements": {"inputs": {"x": ["S5", "R"]}}},
+         '/placements/inputs/x: a tensor of shape [32, 64], with 2 dimensions, cannot be placed as [S5, R] on this '
+         'mesh; allowed: [R, R], [R, S0], [R, S1], [S0, R], '),
+        ((), {"mesh": [2, 2], "placements": {"inputs": {"x": ["P", "R"]}}},
+         '/placements/inputs/x: a tensor of shape [32, 64], with 2 dimensions, cannot be placed as [P, R] on this '
+         'mesh; allowed: [R, R], '),
+        ((), {"mesh": [2, 2], "collectives": {"model": "measured",
+                                              "tables": [{"axis": 0, "collective": "all_reduce", "rows": [[1]]}]}},
+         '/collectives/tables/0/rows/0: expected [bytes, microseconds], found a list of 1'),
         ((), {"mesh": [2, 2], "blocks": "same"}, '/blocks: unknown kind of blocks "same"; known: free, equal'),
         ((), {"mesh": [2, 2], "seed": -1}, '/seed: expected a whole number from 0 to 2^64 - 1, found the number -1'),
         ((), {"meshes": [2]}, '/meshes: unknown key "meshes"; did you mean "mesh"?'),
@@ -176,7 +195,10 @@ FILES = [
         ((0, "pairs", 0), ["S0,R", "R,S0,R"], '/0/pairs/0/0: "S0,R": 2 dimensions for a tensor of 3'),
         ((0, "pairs", 0), ["A,R,R", "R,S0,R"],
          '/0/pairs/0/0: "A" is no sharding of a dimension: expected R, or S with mesh axes such as S0 or S01'),
-        ((0, "pairs", 0), ["S0,R,R"], '/0/pairs/0: a pair has a source and a target'),
+        ((0, "pairs", 0), ["S0,R,R"],
+         '/0/pairs/0: expected a pair of a source and a target, such as ["S0,R", "R,R"], found a list of 1'),
+        ((0, "pairs"), [], '/0/pairs: expected a list of at least one pair of sharding specs, found an empty list'),
+        ((), [], 'expected a list of at least one object with `mesh`, `shape` and `pairs`, found an empty list'),
         ((0, "mesh"), [2, 0], '/0/mesh/1: a mesh axis has at least one device and at most 2^32 - 1'),
         ((0, "alpha"), [1], '/0/alpha: 1 entries for a mesh of 2 axes'),
         ((0, "beta"), [-1, 1], '/0/beta/0: must be a finite number that is not negative'),
@@ -195,12 +217,18 @@ FILES = [
          '/records/0: linear "y": an input [1] does not fit a weight [256, 64] of [outputs, inputs]'),
         (("records", 0, "operands"), ABSENT, '/records/0: the key "operands" is missing'),
         (("records", 0, "id"), ABSENT, '/records/0: the key "id" is missing'),
+        (("records",), [], '/records: expected a list of at least one record, found an empty list'),
     ]),
     ("operators autoshard {file} --devices 4", lambda: sample("autoshard_mlp"), [
         (("graph", 0, "kind"), "relu",
          '/graph/0/kind: unknown kind of op "relu"; known: placeholder, elementwise, binary, layernorm, softmax, v'),
         (("graph", 1, "args"), ["zz"], '/graph/1/args/0: "zz" is not the name of an earlier op'),
         (("graph", 0, "shape"), "x", '/graph/0/shape: expected a list, found the text "x"'),
+        (("graph", 0, "shape"), [3, 3],
+         '/graph/1/shape: matmul of "x" of shape [3, 3] does not give [8, 1024, 4096]: it changes the last extent'),
+        (("graph", 2, "shape"), [8, 1024],
+         '/graph/2/shape: elementwise of "fc1" of shape [8, 1024, 4096] does not give [8, 1024]: its result has'),
+        ((), [], 'expected a graph, or a list of graphs, found an empty list'),
         (("graph",), ABSENT, 'the key "graph" is missing'),
     ]),
     ("program apply {file}", lambda: sample("program"), [
@@ -213,6 +241,11 @@ FILES = [
          '/vars/0/full_shape/1: an extent cannot be -8; only the first may be -1, for the batch'),
         (("vars", 0, "dtype"), "fp16", '/vars/0/dtype: unknown data type "fp16"; did you mean "float16"?'),
         (("ops", 0, "type"), ABSENT, '/ops/0: the key "type" is missing'),
+        (("ops", 0, "type"), "", """/ops/0/type: an operator's type is its name, such as "matmul_v2\""""),
+        (("ops",), [], '/ops: the program has no operator'),
+        (("ranks",), [], '/ranks: has no rank; leave it out for the programs of all ranks'),
+        ((), {"programs": []}, '/programs: the list of programs is empty'),
+        ((), {"meshes": [], "vars": [], "ops": []}, '/meshes: a program runs on at least one mesh'),
         (("meshes", 0, "ids"), [0], '/meshes/0/ids: a mesh of this shape has 2 ranks, not 1'),
         (("meshes", 0, "ids"), [0, 0], '/meshes/0/ids: rank 0 occurs twice'),
         (("ranks",), [9], '/ranks/0: no mesh has rank 9'),
@@ -224,6 +257,7 @@ FILES = [
     ("program reshard {file}", lambda: sample("reshard"), [
         ((0, "shape"), [16], '/0/src/dims_mapping: has 2 entries for a tensor of 1 dimension'),
         ((0, "shape"), [0, 8], '/0/shape/0: an extent cannot be 0'),
+        ((), [], 'expected a list of at least one case, found an empty list'),
         ((0, "src", "ids"), [0, 1], '/0/src/ids: a mesh of this shape has 4 ranks, not 2'),
         ((0, "src", "dims_mapping"), [0, 0], '/0/src/dims_mapping/1: axis 0 splits two dimensions'),
         ((0, "dtype"), "half", '/0/dtype: unknown data type "half"; did you mean "float16"?'),
@@ -354,9 +388,9 @@ FLAGS = [
     ("operators solve {instance} --work-limit -1", '--work-limit: must be a whole number of at least 0, not "-1"'),
     ("operators solve {instance} --format x", '--format: x not in {auto,iopddl-contest}'),
     ("operators solve samples/data/mlp_graph.json",
-     'samples/data/mlp_graph.json: is an operator graph: `operators build` makes a cost instance of it'),
+     'samples/data/mlp_graph.json: this is an operator graph, which `shardwright operators build GRAPH` reads; a cost'),
     ("operators solve samples/data/traced_mlp.json",
-     'samples/data/traced_mlp.json: is a traced model, which `operators plan` reads; `operators build` makes a'),
+     'samples/data/traced_mlp.json: this is a traced model, which `shardwright operators plan MODEL` reads; a cost'),
     ("operators build samples/data/mlp_graph.json", '--mesh is required; see shardwright operators build --help'),
     ("operators build samples/data/mlp_graph.json --mesh 2y2",
      '--mesh: a mesh is its extents joined by x, such as 2x4, not "2y2"'),
@@ -371,22 +405,37 @@ FLAGS = [
     ("operators plan samples/data/traced_mlp.json --mesh 2x2 --optimizer-states -1",
      '--optimizer-states: must be a whole number from 0 to 100, not "-1"'),
     ("operators plan samples/data/mlp_graph.json --mesh 2x2",
-     'samples/data/mlp_graph.json: is no traced model, which shardwright.torch.trace writes; `operators build`'),
+     'samples/data/mlp_graph.json: this is an operator graph, which `shardwright operators build GRAPH` reads; a '),
     ("operators sweep samples/data/traced_mlp.json", '--devices is required; see shardwright operators sweep --help'),
     ("operators sweep samples/data/traced_mlp.json --devices 0",
      '--devices: must be a whole number of at least 1, not "0"'),
     ("operators sweep samples/data/traced_mlp.json --devices 7 --axes 0",
      '--axes: must be a whole number from 1 to 8, not "0"'),
+    ("operators sweep samples/data/traced_mlp.json --devices 100000000000",
+     '--devices: must be between 1 and 2^31'),
+    ("operators sweep samples/data/traced_mlp.json --devices 4 --devices 8",
+     '--devices: is given more than once; give it once'),
+    ("operators build samples/data/mlp_graph.json --mesh 2x2 --mesh 4",
+     '--mesh: is given more than once; give it once'),
+    ("operators build samples/data/traced_mlp.json --mesh 2147483648x2", '--mesh: more than 2^31 devices'),
     ("operators sweep samples/data/traced_mlp.json --devices x",
      '--devices: must be a whole number of at least 1, not "x"'),
     ("operators paths samples/data/paths.json --cost cheap", '--cost: cheap not in {compat,sum,exact}'),
     ("operators autoshard samples/data/autoshard_mlp.json",
      'samples/data/autoshard_mlp.json: /p: the file does not say how many devices there are; give --devices'),
+    ("operators autoshard samples/data/autoshard_mlp.json --devices 1000001",
+     '--devices: the number of devices must be 1 to 1000000'),
     ("operators autoshard samples/data/autoshard_mlp.json --devices 4 --cost-model v3",
      '--cost-model: v3 not in {v1,v2}'),
     ("program apply samples/data/program.json --startup samples/data/program.json", '--startup requires --full'),
     ("program apply samples/data/program.json --batch-size 0",
      '--batch-size: must be a whole number of at least 1, not "0"'),
+    ("program apply samples/data/program.json --batch-size 8",
+     '--batch-size: no variable has a batch dimension, an extent of -1, so the size would change nothing; leave'),
+    ("program transfer samples/data/transfer.json --memory 1B",
+     '--memory: is too small: a rank has 58720256 bytes to send or receive, which would take 58720256 rounds, and a '
+     'plan has at most 65536; give at least 896B'),
+    ("program transfer samples/data/transfer.json --memory 895B --message-bytes 895B", '--memory: is too small: '),
     ("program transfer samples/data/transfer.json --memory 0", '--memory: "0" is no size: write a unit, such as GiB'),
     ("program transfer samples/data/transfer.json --message-bytes x",
      '--message-bytes: "x" is no size: write a number and a unit, such as 80GiB'),
@@ -406,6 +455,52 @@ FLAGS = [
     ("program aply", 'unknown command "aply"; did you mean "apply"?'),
     ("", 'shardwright needs a subcommand; known: plan, replan, sweep, verify, explain, diff, enumerate, operators,'),
 ]
+
+# What is done, with a warning: (command, document, how the warning begins)
+WARNED = [
+    ("program transfer samples/data/transfer.json --memory 1KiB", lambda: None,
+     '--memory: 57,344 rounds, each with the latency of a message, which the times leave out; 14KiB would take '
+     'about 4,096'),
+    ("program transfer samples/data/transfer.json --message-bytes 1KiB", lambda: None,
+     '--message-bytes: 229,376 messages shorter than a packet of a network; give at least 4096B'),
+    ("operators sweep samples/data/traced_mlp.json --devices 4 --options {file}", lambda: {"mesh": [2, 2]},
+     '{file}: /mesh: is not used: a sweep tries every mesh of --devices; leave it out, or use `operators plan`'),
+    ("program apply {file}", lambda: {**sample("program"), "ops": sample("program")["ops"][::-1]},
+     '/ops/0/inputs/0: reads "y" before operator 1 writes it; list operators in the order in which they run, or '),
+]
+WARNED += [
+    ("program apply {file}", lambda: changed(sample("program"), ("vars", 0, "full_shape"), [0, 8]),
+     '/vars/0: an extent of 0 leaves "x" no elements, and nothing is sent of it; a batch dimension is written as -1'),
+    ("operators build {file} --mesh 2x2", lambda: changed(sample("mlp_graph"), ("nodes", 5), ABSENT),
+     '/nodes: no node is of the kind "output", so that results may stay in any sharding at no cost; add one whose'),
+]
+# What is asked without a warning beside them.
+NOT_WARNED = [
+    ("program transfer samples/data/transfer.json --memory 14KiB", lambda: None),
+    ("program transfer samples/data/transfer.json --message-bytes 4KiB", lambda: None),
+    ("operators sweep samples/data/traced_mlp.json --devices 4 --options {file}", lambda: {"device": "A100"}),
+    ("program apply {file}", lambda: sample("program")),
+    ("operators build {file} --mesh 2x2", lambda: sample("mlp_graph")),
+]
+
+# How a file of another kind is refused: (command, kind that it reads, kind that it reads, too)
+KINDS_READ = [
+    ("operators solve {file}", "instance"), ("operators build {file} --mesh 2x2", "graph", "traced"),
+    ("operators plan {file} --mesh 2x2", "traced"), ("operators sweep {file} --devices 4", "traced"),
+    ("operators plan samples/data/traced_mlp.json --options {file}", "options"),
+    ("operators paths {file}", "paths"), ("operators strategies {file}", "strategies"),
+    ("operators autoshard {file} --devices 4", "autoshard"), ("program apply {file}", "program"),
+    ("program reshard {file}", "reshard"), ("program redistribute {file}", "redistribution"),
+    ("program transfer {file}", "transfer"),
+]
+KINDS = {
+    "problem": problem, "plan": lambda: plan(), "instance": lambda: instance(), "graph": lambda: sample("mlp_graph"),
+    "traced": lambda: sample("traced_mlp"), "options": lambda: {"mesh": [2, 2], "memory": 10**9},
+    "paths": lambda: sample("paths"), "strategies": lambda: sample("linear"),
+    "autoshard": lambda: sample("autoshard_mlp"), "program": lambda: sample("program"),
+    "reshard": lambda: sample("reshard"), "redistribution": lambda: sample("redistribution"),
+    "transfer": lambda: sample("transfer"),
+}
 
 # Commands that read a problem, beside `plan`.
 ON_PROBLEMS = ["enumerate {file}", "explain {file}", "sweep {file}", "verify {file} {plan}", "replan {file} {plan}",
@@ -493,12 +588,73 @@ class Malformed(unittest.TestCase):
                 self.file.unlink()
                 self.check(line, f"{self.file}: cannot open: No such file or directory")
 
+    def test_files_of_another_kind_are_told_by_their_kind(self):
+        documents = {kind: read() for kind, read in KINDS.items()}
+        for line, *kinds in KINDS_READ:
+            for kind, document in documents.items():
+                if kind in kinds:
+                    continue
+                with self.subTest(line=line, kind=kind):
+                    self.file.write_text(json.dumps(document), encoding="utf-8")
+                    done = run(line, **self.names)
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertRegex(done.stderr, r"^shardwright: \S+: this is an? .*, which .*; an? .* is needed here")
+
+    def test_what_is_likely_a_mistake_is_warned_of(self):
+        for line, document, expected in WARNED:
+            with self.subTest(line=line):
+                self.file.write_text(json.dumps(document()), encoding="utf-8")
+                done = run(line, **self.names)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                warning = done.stderr.removeprefix("shardwright: warning: ")
+                expected = expected.replace("{file}", str(self.file))
+                self.assertEqual(warning[:len(expected)], expected)
+                self.assertEqual(warning.count("\n"), 1)
+        for line, document in NOT_WARNED:
+            with self.subTest(line=line):
+                self.file.write_text(json.dumps(document()), encoding="utf-8")
+                done = run(line, **self.names)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_flags(self):
         for line, expected in FLAGS:
             with self.subTest(line=line):
                 for name, path in self.names.items():
                     expected = expected.replace(f"{{{name}}}", str(path))
                 self.check(line, expected)
+
+
+class Help(unittest.TestCase):
+    """Every page of the help has an example of its own, and all run, one after the other, from one folder."""
+
+    def pages(self, words=()):
+        text = run(" ".join([*words, "--help"])).stdout
+        yield words, text
+        below = text.partition("\nSubcommands:\n")[2].partition("\n\n")[0]
+        for line in below.splitlines():
+            if line.startswith("  ") and line[2] != " ":
+                yield from self.pages((*words, line.split()[0]))
+
+    def test_examples_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            large = {**PROBLEM, "tables": [{"name": "ads", "num_embeddings": 10**12, "embedding_dim": 128}]}
+            own = {**PROBLEM, "tables": [{"name": "ads", "num_embeddings": 10**5, "embedding_dim": 64}, *PROBLEM["tables"]]}
+            for name, document in (("my_tables", own), ("new_tables", PROBLEM), ("too_large", large)):
+                (Path(folder) / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+            (Path(folder) / "samples").symlink_to(Path("samples").resolve())
+            places = os.pathsep.join([str(Path(COMMAND).resolve().parent), os.environ["PATH"]])
+            seen = 0
+            for words, text in self.pages():
+                with self.subTest(page=words):
+                    self.assertEqual(text.count("Example:\n"), 1)
+                    example = text.partition("Example:\n")[2].partition("\n\n")[0]
+                    self.assertIn(" ".join(["shardwright", *words]), example)
+                    for line in example.replace("| man -l -", "| cat").splitlines():
+                        done = subprocess.run(["bash", "-c", line.strip()], capture_output=True, text=True, check=False,
+                                              cwd=folder, env={**os.environ, "PATH": places})
+                        self.assertEqual(done.returncode, 3 if "too_large" in line else 0, f"{line}: {done.stderr}")
+                        seen += 1
+            self.assertGreater(seen, 25)
 
 
 if __name__ == "__main__":

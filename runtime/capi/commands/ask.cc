@@ -33,7 +33,7 @@ struct Command {
   Result<Answer> (*ask)(Request&, const Watch&);
 };
 
-constexpr std::array<Command, 20> kCommands{{
+constexpr std::array<Command, 21> kCommands{{
     {"plan", &ask<commands::PlanRequest>},
     {"replan", &ask<commands::ReplanRequest>},
     {"sweep", &ask<commands::SweepRequest>},
@@ -43,6 +43,7 @@ constexpr std::array<Command, 20> kCommands{{
     {"enumerate", &ask<commands::EnumerateRequest>},
     {"init", &ask<commands::InitRequest>},
     {"schema", &ask<commands::SchemaRequest>},
+    {"report", &ask<commands::ReportRequest>},
     {"operators solve", &ask<commands::SolveRequest>},
     {"operators autoshard", &ask<commands::AutoshardRequest>},
     {"operators paths", &ask<commands::PathsRequest>},

@@ -213,7 +213,10 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
   command.add_option("--seed", arguments->options.seed, "Seed of everything random")
       ->transform(whole_number(0));
   add_output_arguments(command, arguments->output);
-  add_example(command, "shardwright operators solve instance.json --budget 400MB");
+  add_example(
+      command,
+      "shardwright operators build samples/data/mlp_graph.json --mesh 2x2 -o instance.json\n"
+      "  shardwright operators solve instance.json --budget 400MB");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

@@ -58,7 +58,8 @@ void add_output_arguments(CLI::App& command, OutputArguments& arguments);
 // completion and the manual page rely on both.
 inline constexpr const char* kFile = "FILE";
 
-// Puts an example below the help text of a command, above the footer of all commands.
+// Puts an example below the help text of a command, above the footer of all commands. Subcommands
+// begin with their parent's footer, so the parent's example comes after they are added.
 void add_example(CLI::App& command, const std::string& example);
 
 // Accepts a whole number from `least` to `most`, in digits only: no sign, no exponent, no other

@@ -9,6 +9,7 @@
 #include "runtime/io/embedding/answers/diff_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/report/embedding/changes/diff_text.h"
 
 namespace shardwright::commands {
@@ -20,14 +21,13 @@ struct Side {
   bool is_problem = false;
 };
 
-// A document with `tables` is a problem, and so is CSV; any other one is a plan.
+// CSV is a problem. What is none is read as a plan.
 Result<Side> read_side(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read(watch.read));
   if (is_problem_csv(text)) return Side{&input, std::move(text), true};
   const Result<JsonDocument> document = JsonDocument::parse(text);
   if (!document.ok()) return input.locate(document.error());
-  const bool is_problem =
-      document->root().is_object() && document->root().find("tables").has_value();
+  const bool is_problem = kind_of(document->root()) == DocumentKind::kProblem;
   return Side{&input, std::move(text), is_problem};
 }
 

@@ -157,7 +157,7 @@ std::string JsonValue::describe() const {
       return "the text \"" + std::string(text.substr(0, kShownText)) + (cut ? "…\"" : "\"");
     }
     case JsonType::kArray:
-      return "a list";
+      return size() == 0 ? "an empty list" : "a list of " + std::to_string(size());
     case JsonType::kObject:
       return "an object";
   }

@@ -9,6 +9,7 @@
 #include "runtime/io/embedding/plan/open_proof_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
 namespace {
@@ -251,8 +252,7 @@ Result<PlanDocument> read_plan(std::string_view text) {
 }
 
 Result<PlanDocument> read_plan(JsonValue root) {
-  if (root.is_object() && root.find("tables") && !root.find("plan"))
-    return root.error("this is a problem, not a plan, which `shardwright plan` makes of it");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kPlan));
   PlanDocument out;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(root)

@@ -12,6 +12,7 @@
 #include "runtime/io/embedding/problem/table_json.h"
 #include "runtime/io/embedding/problem/topology_json.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
 namespace {
@@ -175,8 +176,7 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
 Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& overrides) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
-  if (root.is_object() && root.find("plan") && !root.find("tables"))
-    return root.error("this is a plan, not the problem that it was made for, with its `tables`");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kProblem));
   ProblemSpec spec;
   FileChoices file;
   SHARDWRIGHT_RETURN_IF_ERROR(read_members(root, true, spec, file));

@@ -9,6 +9,7 @@
 
 #include "runtime/io/embedding/search_space/search_space_builder.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
 namespace {
@@ -202,6 +203,7 @@ class Reader {
 Result<std::shared_ptr<const SearchSpace>> read_search_space(
     std::string_view text, std::shared_ptr<const Problem> problem) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kSearchSpace));
   const std::optional<JsonValue> list = document.root().find("search_space");
   if (!list)
     return invalid_input(
