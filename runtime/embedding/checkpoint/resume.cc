@@ -26,9 +26,15 @@ using embedding::TableId;
 Status check_request(const Problem& problem, const PlanOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   if (options.mode != PlanMode::kBest)
-    return Error{ErrorCode::kUnsupported, "compat mode decides all anew", "--resume"};
+    return Error{ErrorCode::kUnsupported,
+                 "goes on with a search of best mode, and compat mode decides all anew; leave it "
+                 "out, or use best mode",
+                 "--resume"};
   if (!problem.topology().layouts().empty())
-    return Error{ErrorCode::kUnsupported, "name the layout of the machine to go on", "--resume"};
+    return Error{
+        ErrorCode::kUnsupported,
+        "goes on with one layout of the machine; give one --sharding-group-size and one --pod-size",
+        "--resume"};
   return {};
 }
 

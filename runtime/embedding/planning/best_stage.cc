@@ -21,16 +21,19 @@ embedding::ProposalWork work_of_proposals(const embedding::Topology& available) 
   return {0, 2, available.world_size() / 4};
 }
 
-// Half of the whole budget.
-Budget compat_budget(const PlanOptions& options) {
-  std::optional<double> seconds = options.time_limit_s;
-  if (seconds) *seconds /= 2;
-  return Budget(work_limit_of(options).value_or(kDefaultBestWork) / 2, seconds, options.stop);
-}
+// Compat mode's part of the whole work, and that of a proposer once there is a plan: what it finds
+// later, best mode's own search soon finds, too.
+constexpr std::uint64_t kParts = 2;
+constexpr std::uint64_t kPartsOfProposer = 16;
 
 void search_within_part(Planning& planning, embedding::OptionPool& pool) {
-  Budget part = compat_budget(planning.options);
-  search_compat(planning, pool, part, work_of_proposals(planning.available()));
+  const PlanOptions& options = planning.options;
+  const std::uint64_t work = work_limit_of(options).value_or(kDefaultBestWork);
+  std::optional<double> seconds = options.time_limit_s;
+  if (seconds) *seconds /= kParts;
+  Budget part(work / kParts, seconds, options.stop);
+  search_compat(planning, pool, part, work_of_proposals(planning.available()),
+                work / kPartsOfProposer);
   planning.budget.spend(part.work_done());
 }
 
