@@ -145,6 +145,15 @@ Result<std::optional<Opening>> open_together(const ChoiceModel& model, const Ope
   return first;
 }
 
+// Goes on from what was proved before, and from the tree that another search left.
+Status go_on(const BestStart& start, const BoundCertificate* proved, const Budget& budget,
+             BestSearch& search) {
+  if (proved != nullptr) search.set_proved(*proved);
+  if (start.open_proof == nullptr || budget.interrupted()) return {};
+  const Status fits = search.set_open_proof(*start.open_proof);
+  return fits.ok() ? Status() : invalid_input("/open_proof", fits.error().message);
+}
+
 }  // namespace
 
 Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
@@ -177,11 +186,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   const BestParameters parameters = embedding::parameters_for(settings.lanes);
   BestSearch search(model, settings.seed, prove, parameters, budget, &group);
   search.set_to_beat(start.to_beat);
-  if (proved != nullptr) search.set_proved(*proved);
-  if (start.open_proof != nullptr && !budget.interrupted()) {
-    const Status fits = search.set_open_proof(*start.open_proof);
-    if (!fits.ok()) return invalid_input("/open_proof", fits.error().message);
-  }
+  SHARDWRIGHT_RETURN_IF_ERROR(go_on(start, proved, budget, search));
   if (helps) {
     search.set_proved(opening->bound);
     for (const Allocation& allocation : opening->starts)

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "runtime/io/embedding/plan/certificate_json.h"
-#include "runtime/io/embedding/plan/open_proof_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan/proofs_json.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/kinds/document_kind.h"
 

@@ -1,9 +1,11 @@
-#include "runtime/io/embedding/plan/open_proof_json.h"
+#include "runtime/io/embedding/plan/proofs_json.h"
 
 #include <optional>
+#include <string_view>
 
 #include "core/hash/sha256.h"
 #include "core/text/base64.h"
+#include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {
@@ -17,9 +19,15 @@ std::string digest_of(std::string_view bytes) {
 
 }  // namespace
 
-void write_open_proof(std::string_view bytes, JsonWriter& json) {
-  json.begin_object().member("sha256", digest_of(bytes)).member("state", to_base64(bytes));
-  json.end_object();
+void write_proofs(const EmbeddingPlanResult& result, JsonWriter& json) {
+  if (result.certificate) {
+    json.new_line().key("certificate");
+    write_certificate(*result.certificate, json);
+  }
+  if (!result.open_proof) return;
+  const std::string& bytes = *result.open_proof;
+  json.new_line().key("open_proof").begin_object();
+  json.member("sha256", digest_of(bytes)).member("state", to_base64(bytes)).end_object();
 }
 
 Result<std::string> read_open_proof(JsonValue value) {
