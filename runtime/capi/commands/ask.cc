@@ -136,7 +136,7 @@ shardwright_status shardwright_problem_from_request(const char* request, size_t 
     Request json = take_answer(Request::parse(given_text(request, size, "request")));
     commands::ProblemRequest asked;
     take(read(json, asked));
-    out.set(take(load(asked, Watch())).problem);
+    out.set(take_answer(load(asked, Watch())).problem);
   });
 }
 

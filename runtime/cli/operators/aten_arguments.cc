@@ -19,10 +19,10 @@ void add_aten_arguments(CLI::App& command, AtenArguments& arguments) {
   command
       .add_option("--redistribution", arguments.redistribution,
                   "Moves of tensors: the cheapest, or as AutoParallel estimates them")
-      ->check(CLI::IsMember({"shortest", "autoparallel"}).description(""))
+      ->check(one_of({"shortest", "autoparallel"}))
       ->type_name("shortest|autoparallel");
   command.add_option("--blocks", arguments.blocks, "Whether repeated blocks must be sharded alike")
-      ->check(CLI::IsMember({"free", "equal"}).description(""))
+      ->check(one_of({"free", "equal"}))
       ->type_name("free|equal");
   command.add_option("--overlap", arguments.overlap,
                      "Share of moving parameters and gradients that operators hide (default: 0)");

@@ -196,7 +196,7 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
           "--format", arguments->format,
           "iopddl-contest: the last line of stdout is the list of chosen strategies, as the "
           "contest wants it")
-      ->check(CLI::IsMember({"auto", kContestFormat}).description(""))
+      ->check(one_of({"auto", kContestFormat}))
       ->type_name("auto|iopddl-contest");
   command.add_option("--budget", arguments->budget,
                      "Memory, in bytes or such as 16GiB (default: what the file says)");

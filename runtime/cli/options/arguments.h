@@ -72,6 +72,9 @@ CLI::Validator positive_number();
 // Accepts a finite decimal number, at least zero or above zero. `what` follows "a number".
 CLI::Validator decimal_number(const std::string& what, bool zero_allowed);
 
+// Accepts one of these words.
+CLI::Validator one_of(std::vector<std::string> words);
+
 // Accepts a number of seconds, at least zero or above zero.
 CLI::Validator seconds(bool zero_allowed);
 

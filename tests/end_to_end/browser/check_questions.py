@@ -192,6 +192,12 @@ def check_meshes(reports):
         check("a step" in page.text(".lead"), page.text(".lead"))
         page.click("#meshes tbody .open", 1)
         check("operators plan GRAPH --mesh" in page.text("#panel pre"), "a mesh opens no panel")
+    path = reports.make("no_mesh", "operators", "sweep", "samples/data/traced_mlp.json", "--devices", "8", "--memory", "100KiB", status=3)
+    with reports.open(path) as page:
+        check("are needed" in page.text("#meshes") and "are enough" in page.text("#meshes"), page.text("#meshes"))
+    path = reports.make("hidden", "operators", "plan", "samples/data/traced_mlp.json", "--mesh", "2x2", "--memory", "1MiB", "--overlap", "1")
+    with reports.open(path) as page:
+        check("Operators hide" in page.text(".limits"), page.text(".limits"))
 
 
 def check_program(reports):

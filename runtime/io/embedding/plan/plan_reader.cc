@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/io/embedding/plan/certificate_json.h"
+#include "runtime/io/embedding/plan/open_proof_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/kinds/document_kind.h"
@@ -286,6 +287,11 @@ Result<PlanDocument> read_plan(JsonValue root) {
                          [&](JsonValue v) -> Status {
                            if (v.is_null()) return {};
                            SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
+                           return {};
+                         })
+          .optional_with("open_proof",
+                         [&](JsonValue v) -> Status {
+                           SHARDWRIGHT_ASSIGN_OR_RETURN(out.open_proof, read_open_proof(v));
                            return {};
                          })
           .optional_with("improvements",

@@ -16,20 +16,35 @@ class UniformTargets {
  public:
   explicit UniformTargets(const UniformTreeParameters& parameters) : parameters_(&parameters) {}
 
+  // Where it is, to go on from there in another run.
+  // Thread safety: a value.
+  struct State {
+    std::uint32_t effort = 0;
+    double ceiling = 0;  // the lowest target that failed with this effort
+    // ... with nothing left to divide
+    double stuck = std::numeric_limits<double>::infinity();
+    std::uint32_t cut_short = 0;  // targets, with this effort
+    std::uint64_t own_work = 0;
+    std::uint64_t other_work = 0;
+    bool others_ended = false;
+  };
+  const State& state() const { return state_; }
+  void go_on_from(const State& state) { state_ = state; }
+
   // Returns true if a target is to be tried. `goal`: the target that would prove the rating
   // optimal. `least_step`: of bisection.
   bool has_next(std::uint32_t effort, double bound, double goal, double least_step) const;
   // Returns false while that target would take these trees more work than all others had: one of
   // those may prove the goal at once.
   bool is_due(std::uint32_t effort) const;
-  void note_own_work(std::uint64_t work) { own_work_ += work; }
-  void note_other_work(std::uint64_t work) { other_work_ += work; }
+  void note_own_work(std::uint64_t work) { state_.own_work += work; }
+  void note_other_work(std::uint64_t work) { state_.other_work += work; }
   // The others have nothing left to try, or do again.
-  void set_others_ended(bool ended) { others_ended_ = ended; }
+  void set_others_ended(bool ended) { state_.others_ended = ended; }
   // Precondition: has_next().
   double next(std::uint32_t effort, double bound, double goal);
   // Work for the target that was chosen last.
-  std::uint64_t work() const { return work_of(effort_); }
+  std::uint64_t work() const { return work_of(state_.effort); }
   // `is_stuck`: nothing was left to divide. Otherwise there was not enough work.
   void fail(double target, bool is_stuck);
 
@@ -37,13 +52,7 @@ class UniformTargets {
   std::uint64_t work_of(std::uint32_t effort) const;
 
   const UniformTreeParameters* parameters_;
-  std::uint32_t effort_ = 0;
-  double ceiling_ = 0;  // the lowest target that failed with this effort
-  double stuck_ = std::numeric_limits<double>::infinity();  // ... with nothing left to divide
-  std::uint32_t cut_short_ = 0;                             // targets, with this effort
-  std::uint64_t own_work_ = 0;
-  std::uint64_t other_work_ = 0;
-  bool others_ended_ = false;
+  State state_;
 };
 
 }  // namespace shardwright::embedding

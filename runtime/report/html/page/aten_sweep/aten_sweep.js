@@ -2,7 +2,7 @@
 
 const { answer } = data;
 // What operators hide of moving tensors takes no time.
-const meshes = answer.meshes.map((row, number) => ({ ...row, redistribute_us: row.redistribute_us - (row.hidden_us ?? 0), number, name: row.mesh.shape.join(" × "), fits: row.objective_us !== undefined }));
+const meshes = answer.meshes.map((row, number) => ({ ...row, redistribute_us: row.hidden_us === undefined ? row.redistribute_us : row.redistribute_us - row.hidden_us, number, name: row.mesh.shape.join(" × "), fits: row.objective_us !== undefined }));
 const fitting = meshes.filter((mesh) => mesh.fits);
 const fastest = fitting[0] ?? null;  // they are in this order
 const isFront = (mesh) => mesh.fits && !fitting.some((other) =>
@@ -78,14 +78,14 @@ function subjectText() {
 function showSweep() {
   const byName = new Map(meshes.map((mesh) => ["mesh " + mesh.mesh.shape.join("x"), mesh]));
   const panel = new Panel((name) => byName.has(name) ? { title: byName.get(name).name, nodes: () => meshNodes(byName.get(name)) } : null);
-  const scatter = new Scatter({ rows: meshes, measures: MEASURES, x: "memory", y: "time", title: "Meshes", chosen: isFront, failed: (m) => !m.fits,
+  const scatter = fitting.length === 0 ? null : new Scatter({ rows: meshes, measures: MEASURES, x: "memory", y: "time", title: "Meshes", chosen: isFront, failed: (m) => !m.fits,
     nameOf: (m) => m.name, textOf: textOfMesh, onOpen: (m) => panel.toggle("mesh " + m.mesh.shape.join("x")) });
-  panel.onShow = (name) => scatter.mark(byName.get(name) ?? null);
+  panel.onShow = (name) => scatter?.mark(byName.get(name) ?? null);
   showPage(`${data.model || "Model"} on ${plural(answer.devices, "device")}`, [
     element("h1", {}, data.model || "Meshes for a model"),
     element("p", { class: "subtitle" }, `${subjectText()}: ${plural(meshes.length, "way")} to put them on a mesh` + (data.memory_limit ? `, ${formatBytes(data.memory_limit)} per device` : "")),
     element("p", { class: "lead" }, leadText()),
-  ], [fitting.length > 0 ? section("chart", "Meshes compared", legend([["on-front", "no other mesh is as fast with as little memory"], ["off-front", "another one is"]]), scatter.node) : null, meshesSection(panel)]);
+  ], [scatter ? section("chart", "Meshes compared", legend([["on-front", "no other mesh is as fast with as little memory"], ["off-front", "another one is"]]), scatter.node) : null, meshesSection(panel)]);
 }
 
 showSweep();

@@ -134,8 +134,8 @@ TEST_CASE("aten plan: options, plan, sweep and instance pass through JSON") {
 
 TEST_CASE("aten plan: what operators hide passes through JSON") {
   const operators::AtenGraph graph = read_aten_graph(kGraph).value();
-  const std::string placed =
-      R"("placements": {"parameters": {"w": ["S0"]}, "inputs": {"x": ["S0"]}, "outputs": {"0": ["S0"]}})";
+  const std::string placed = R"("placements": {"parameters": {"w": ["S0"]}, "inputs": {"x": ["S0"]},
+                                             "outputs": {"0": ["S0"]}})";
   const auto options = read_aten_options(
       R"({"mesh": [2], "threads": 1, "overlap": {"parameters": 0.5}, )" + placed + "}");
   REQUIRE(options.ok());
