@@ -24,7 +24,8 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
       joint_(std::make_unique<TreeView>(BoundRows(*model_, false, parameters_.classes),
                                         std::nullopt, parameters_)),
       targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)),
-      uniform_targets_(parameters_.uniform) {
+      uniform_targets_(parameters_.uniform),
+      root_search_(parameters_) {
   only_aggregate_ = joint_->is_too_large();
   may_be_apart_ = !only_aggregate_ && RankClasses::can_be_apart(*model_, parameters_.classes);
   const RankClasses& classes = joint_->rows().classes();
@@ -132,6 +133,8 @@ void BoundProver::step(Budget& budget) {
     pin_tables(budget);
   } else if (target_ == 0 && needs_light_tree()) {
     grow_light_tree(budget);
+  } else if (target_ == 0 && needs_root_search()) {
+    search_root(budget);
   } else if (target_ == 0 && needs_uniform_tree()) {
     grow_uniform_tree(budget);
   } else if (target_ == 0) {
@@ -241,7 +244,8 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   }
   const std::uint64_t before = budget.work_done();
   if (!own.has_ended()) own.step(budget);
-  uniform_targets_.note_own_work(budget.work_done() - before);
+  uniform_targets_.share().note_own(budget.work_done() - before);
+  root_search_.share().note_others(budget.work_done() - before);
   if (!own.has_ended()) return;
   if (own.is_proved()) {
     accept(own.target(), own.classes(), own.certificate_nodes());
@@ -250,6 +254,22 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
     suggest(own.stuck_choices(), own.target());
   }
   own.abandon();
+}
+
+// Placement rules are left to trees.
+bool BoundProver::has_root_search() const {
+  return !only_aggregate_ && !own_model_ && root_search_.has_next(targets_.goal(rating_));
+}
+
+bool BoundProver::needs_root_search() const {
+  return has_root_search() && root_search_.is_due(targets_.goal(rating_));
+}
+
+void BoundProver::search_root(Budget& budget) {
+  const double goal = targets_.goal(rating_);
+  RootSearch::Answer answer = root_search_.run(joint(), goal, budget);
+  if (answer.found) found_ = std::move(answer.found);
+  if (!answer.proof.empty()) accept(goal, joint().rows().classes(), std::move(answer.proof));
 }
 
 void BoundProver::accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes) {
@@ -265,9 +285,10 @@ void BoundProver::accept(double bound, const RankClasses& classes, std::vector<B
 void BoundProver::choose_target() {
   const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(certificate_.bound, rating_);
-  uniform_targets_.set_others_ended(!target);
+  uniform_targets_.share().set_others_ended(!target);
+  root_search_.share().set_others_ended(!target && !has_uniform_target());
   if (!target) {
-    finished_ = !has_uniform_target();
+    finished_ = !has_uniform_target() && !has_root_search();
     return;
   }
   target_ = *target;
@@ -286,7 +307,8 @@ void BoundProver::choose_target() {
 void BoundProver::take_from(TreeLane& lane) {
   const std::uint64_t work = lane.hand_over(relaxation().tree());
   tree_work_ += work;
-  uniform_targets_.note_other_work(work);
+  uniform_targets_.share().note_others(work);
+  root_search_.share().note_others(work);
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
   if (const auto& choices = lane.stuck_choices()) suggest(*choices, target_);

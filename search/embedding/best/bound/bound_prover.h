@@ -11,6 +11,7 @@
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/root_search.h"
 #include "search/embedding/best/bound/shared/tree_view.h"
 #include "search/embedding/best/bound/target_schedule.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
@@ -94,6 +95,8 @@ class BoundProver {
   bool needs_light_tree() const;
   bool has_uniform_target() const;
   bool needs_uniform_tree() const;
+  bool has_root_search() const;
+  bool needs_root_search() const;
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);
   void step(Budget& budget);
@@ -101,6 +104,7 @@ class BoundProver {
   void grow_light_tree(Budget& budget);
   void plant_light_tree(Budget& budget);
   void grow_uniform_tree(Budget& budget);
+  void search_root(Budget& budget);
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
@@ -122,6 +126,7 @@ class BoundProver {
   BoundCertificate certificate_;
   TargetSchedule targets_;
   UniformTargets uniform_targets_;
+  RootSearch root_search_;
   std::vector<SuggestedChoices> suggestions_;
   std::optional<Plan> found_;
   bool only_aggregate_ = false;  // the master program would be too large

@@ -11,10 +11,6 @@ bool UniformTargets::has_next(std::uint32_t effort, double bound, double goal,
          std::min(ceiling_, goal) - bound > least_step;
 }
 
-bool UniformTargets::is_due(std::uint32_t effort) const {
-  return others_ended_ || own_work_ + work_of(effort) <= other_work_;
-}
-
 std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
   std::uint64_t work = parameters_->work;
   for (std::uint32_t e = 1; e < effort && work < parameters_->most_work; ++e)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "search/embedding/best/bound/work_share.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -19,13 +20,8 @@ class UniformTargets {
   // Returns true if a target is to be tried. `goal`: the target that would prove the rating
   // optimal. `least_step`: of bisection.
   bool has_next(std::uint32_t effort, double bound, double goal, double least_step) const;
-  // Returns false while that target would take these trees more work than all others had: one of
-  // those may prove the goal at once.
-  bool is_due(std::uint32_t effort) const;
-  void note_own_work(std::uint64_t work) { own_work_ += work; }
-  void note_other_work(std::uint64_t work) { other_work_ += work; }
-  // The others have nothing left to try, or do again.
-  void set_others_ended(bool ended) { others_ended_ = ended; }
+  bool is_due(std::uint32_t effort) const { return share_.allows(work_of(effort)); }
+  WorkShare& share() { return share_; }
   // Precondition: has_next().
   double next(std::uint32_t effort, double bound, double goal);
   // Work for the target that was chosen last.
@@ -41,9 +37,7 @@ class UniformTargets {
   double ceiling_ = 0;  // the lowest target that failed with this effort
   double stuck_ = std::numeric_limits<double>::infinity();  // ... with nothing left to divide
   std::uint32_t cut_short_ = 0;                             // targets, with this effort
-  std::uint64_t own_work_ = 0;
-  std::uint64_t other_work_ = 0;
-  bool others_ended_ = false;
+  WorkShare share_;
 };
 
 }  // namespace shardwright::embedding
