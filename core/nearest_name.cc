@@ -12,14 +12,38 @@ namespace {
 constexpr std::size_t kLongest = 64;
 
 // What other tools call things, and what this one does.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kOtherNames{{
-    {"float32", "FP32"},   {"float", "FP32"},    {"float16", "FP16"},
-    {"half", "FP16"},      {"bfloat16", "BF16"}, {"qint8", "INT8"},
-    {"fp32", "float32"},   {"fp16", "float16"},  {"bf16", "bfloat16"},
-    {"fp64", "float64"},   {"float", "float32"}, {"half", "float16"},
-    {"double", "float64"}, {"long", "int64"},    {"int", "int32"},
-    {"dense", "linear"},   {"mean", "avg"},      {"fwd", "forward"},
-    {"bwd", "backward"},   {"gpu", "cuda"},      {"rowwise_adagrad", "RowWiseAdagrad"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kOtherNames{{
+    {"float32", "FP32"},
+    {"float", "FP32"},
+    {"float16", "FP16"},
+    {"half", "FP16"},
+    {"bfloat16", "BF16"},
+    {"qint8", "INT8"},
+    {"fp32", "float32"},
+    {"fp16", "float16"},
+    {"bf16", "bfloat16"},
+    {"fp64", "float64"},
+    {"float", "float32"},
+    {"half", "float16"},
+    {"double", "float64"},
+    {"long", "int64"},
+    {"int", "int32"},
+    {"dense", "linear"},
+    {"mean", "avg"},
+    {"fwd", "forward"},
+    {"bwd", "backward"},
+    {"gpu", "cuda"},
+    {"rowwise_adagrad", "RowWiseAdagrad"},
+    {"rows", "num_embeddings"},
+    {"columns", "embedding_dim"},
+    {"dim", "embedding_dim"},
+    {"dtype", "data_type"},
+    {"ranks", "world_size"},
+    {"world-size", "ranks"},
+    {"gpus", "ranks"},
+    {"num-ranks", "ranks"},
+    {"local-world-size", "ranks-per-host"},
+    {"memory", "hbm"},
 }};
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -61,7 +85,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     constexpr std::size_t kShortestStem = 3;
     const bool stem = std::min(name.size(), candidate.size()) >= kShortestStem &&
                       (candidate.starts_with(name) || name.starts_with(candidate));
-    if (distance < least && (stem || distance * 3 <= longer + 1)) {
+    if (distance < least && (stem || distance * 4 <= longer + 1)) {
       least = distance;
       best = candidate;
     }

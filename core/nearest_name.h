@@ -14,7 +14,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // Returns the known name that other tools call `name` ("bfloat16" for "BF16"); else the one with
 // the least edit distance to it, the first one on ties. A name qualifies if one of the two is a
-// prefix of the other, or if at most about a third of the longer one has to change. Returns an
+// prefix of the other, or if at most about a quarter of the longer one has to change. Returns an
 // empty name if none qualifies.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 

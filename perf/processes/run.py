@@ -32,9 +32,11 @@ CONTEST = Path(os.environ.get("SHARDWRIGHT_IOPDDL", "shared/iopddl"))
 SHARES = (
     (("plan", "ads_bootstrap_5384t@1024"), ("32", "40000000")),
     (("plan", "ads_bootstrap_5384t@1024"), ("256", "400000000")),
+    (("plan", "hugectr_510table_110B_hotness5@64"), ("32", "400000000")),
     (("plan", "hugectr_510table_110B_hotness5@64"), ("256", "400000000")),
     (("plan", "09"), ("256", "400000000")),
     (("solve", str(CONTEST / "asplos-2025-iopddl-N.json.gz")), ("500000000",)),
+    (("solve", str(CONTEST / "asplos-2025-iopddl-N.json.gz")), ("2000000000",)),
     (("sweep", "09"), ("32", "2000000")),
 )
 SHARING_PROCESSES = 8

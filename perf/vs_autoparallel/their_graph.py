@@ -18,38 +18,59 @@ MATRIX_PRODUCTS = {
 }
 
 
-def document_of(optimizer):
-    """Of an optimizer on a mesh with one axis. Raises ValueError for what the model here does not have."""
-    nodes = [node for node in optimizer.nodes if node.op != "output"]
+def document_of(optimizer, nodes=None):
+    """Of an optimizer on a mesh with one axis; `nodes` are its nodes in another topological order. Raises ValueError for
+    what the models here do not have.
+    """
+    nodes = nodes or [node for node in optimizer.nodes if node.op != "output"]
     index = {node: number for number, node in enumerate(nodes)}
     described, outputs = _ends(optimizer.graph)
     rules, rows = {}, []
     for node in nodes:
-        if node.target is operator.getitem or not isinstance(node.meta["val"], torch.Tensor):
-            raise ValueError(f"{node} has several outputs")
         inputs = optimizer._all_input_nodes(node)
-        entries = tuple(dict.fromkeys(
-            (_word(strategy.output_specs), tuple(map(_word, strategy.input_specs)) if inputs else ())
-            for strategy in optimizer.strats[node].strategies))
+        entries = tuple(dict.fromkeys(placements_of(optimizer, node)))
         row = {"name": node.name, "op": str(node.target), "rule": rules.setdefault(entries, len(rules)),
-               "outputs": [_tensor(node.meta["val"])]}
+               "outputs": _outputs(optimizer, node)}
         if node in described:
             role, target = described[node]
             row.update(op="placeholder", role=role, target=target)
         else:
-            row.update(inputs=[[index[producer], 0] for producer in inputs], phase="forward")
-            if node.target.is_view:
+            # An element of a tuple is a node of its own, as in AutoParallel, and takes no time.
+            is_element = node.target is operator.getitem
+            row.update(inputs=[[index[producer], node.args[1] if is_element else 0] for producer in inputs], phase="forward")
+            if is_element or node.target.is_view:
                 row["view"] = True
-            if flops := _flops(node, inputs):
+            elif flops := _flops(node, inputs):
                 row["flops"] = flops
         rows.append(row)
     return {"format": "shardwright.aten_graph", "version": 1, "model": "AutoParallel's graph",
             "torch": torch.__version__.split("+")[0],
-            "rules": [{"strategies": [{"outputs": [out], "inputs": list(takes)} for out, takes in entries],
-                       "source": "torch"} for entries in rules],
+            "rules": [{"strategies": [{"outputs": [words[0] for words in makes], "inputs": [words[0] for words in takes]}
+                                      for makes, takes in entries], "source": "torch"} for entries in rules],
             "nodes": rows,
             "outputs": [{"node": index[node], "output": 0, "role": role, "target": target}
                         for node, role, target in outputs]}
+
+
+def placements_of(optimizer, node):
+    """By strategy: the placements of outputs and of inputs, each a word per axis of the mesh; "-" where there is no tensor."""
+    inputs = optimizer._all_input_nodes(node)
+    axes = optimizer.mesh.ndim
+    return [(tuple(_words(spec, axes) for spec in _listed(strategy.output_specs)),
+             tuple(_words(spec, axes) for spec in strategy.input_specs) if inputs else ())
+            for strategy in optimizer.strats[node].strategies]
+
+
+def _listed(one_or_several):
+    return one_or_several if isinstance(one_or_several, (tuple, list)) else (one_or_several,)
+
+
+def _outputs(optimizer, node):
+    """With the strides that strategies have, by which AutoParallel prices moves; those of the graph may differ."""
+    specs = _listed(optimizer.strats[node].strategies[0].output_specs)
+    return [None if spec is None else
+            {"shape": list(value.shape), "stride": list(spec.tensor_meta.stride), "dtype": str(value.dtype).removeprefix("torch.")}
+            for value, spec in zip(_listed(node.meta["val"]), specs)]
 
 
 def _ends(graph):
@@ -68,15 +89,14 @@ def _ends(graph):
     return described, outputs
 
 
-def _word(spec):
-    placement, = spec.placements
+def _words(spec, axes):
+    return ("-",) * axes if spec is None else tuple(map(_word, spec.placements))
+
+
+def _word(placement):
     if isinstance(placement, Shard):
         return f"S{placement.dim}"
     return REDUCTIONS[placement.reduce_op] if isinstance(placement, Partial) else "R"
-
-
-def _tensor(value):
-    return {"shape": list(value.shape), "stride": list(value.stride()), "dtype": str(value.dtype).removeprefix("torch.")}
 
 
 def _flops(node, inputs):

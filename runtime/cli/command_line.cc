@@ -22,6 +22,7 @@
 #include "runtime/cli/options/output_paths.h"
 #include "runtime/cli/program/program_commands.h"
 #include "runtime/execution/processes/launch.h"
+#include "runtime/io/sizes.h"
 #include "runtime/report/text/format.h"
 
 namespace shardwright::cli {
@@ -67,19 +68,19 @@ std::optional<std::string> unknown_option_message(const Understood& understood) 
   std::vector<std::string> known;
   for (const CLI::Option* option : understood.command->get_options()) {
     for (const std::string& name : option->get_lnames())
-      known.push_back("--" + name);
+      known.push_back(name);
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
   for (const std::string_view argument : understood.rest) {
     const std::string_view name = argument.substr(0, argument.find('='));
     if (name == "--") return std::nullopt;  // only positional arguments follow
-    if (!name.starts_with("--") || std::find(names.begin(), names.end(), name) != names.end()) {
-      continue;
-    }
-    const std::string_view near = nearest_name(name, names);
+    if (!name.starts_with("--")) continue;
+    const std::string_view word = name.substr(2);  // dashes would make any two options alike
+    if (std::find(names.begin(), names.end(), word) != names.end()) continue;
+    const std::string_view near = nearest_name(word, names);
     return "unknown option " + std::string(name) +
            (near.empty() ? "; see " + understood.line + " --help"
-                         : "; did you mean " + std::string(near) + "?");
+                         : "; did you mean --" + std::string(near) + "?");
   }
   return std::nullopt;
 }
@@ -99,10 +100,45 @@ std::string subcommand_message(const Understood& understood) {
   return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
 }
 
+// The name of this error is that of the command.
+bool is_about_extras(const CLI::ParseError& error) {
+  return error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+}
+
+// The first word that the command does not take, if it follows the value of an option: "--hbm 80
+// GiB", "--ranks 8 16".
+std::optional<std::string> extra_value_message(const Understood& understood,
+                                               const CLI::ParseError& error) {
+  const std::vector<std::string> extras = understood.command->remaining();
+  if (!is_about_extras(error) || extras.empty()) return std::nullopt;
+  const auto extra = std::find(understood.rest.begin(), understood.rest.end(), extras.front());
+  if (extra - understood.rest.begin() < 2 || extra == understood.rest.end()) return std::nullopt;
+  const std::string name = extra[-2], value = extra[-1], word = *extra;
+  const CLI::Option* const option = understood.command->get_option_no_throw(name);
+  if (!name.starts_with("--") || option == nullptr) return std::nullopt;
+  const bool takes_list = option->get_delimiter() == ',';
+  std::string message = name + ": takes one value, and \"" + word + "\" follows it; ";
+  if (parse_bytes(value + word).ok() && !parse_bytes(word).ok())
+    return message + "write " + name + " " + value + word;
+  return message + (takes_list ? "write " + name + " " + value + "," + word
+                               : "leave it out, or put a value with spaces in quotes");
+}
+
+// An option without its value, or with several.
+std::optional<std::string> value_count_message(const Understood& understood,
+                                               const CLI::ParseError& error) {
+  if (error.get_name() != "ArgumentMismatch") return std::nullopt;
+  const std::string_view what = error.what();
+  const std::string option(what.substr(0, what.find(':')));
+  // CLI11 says "--mesh: At Most 1 required but received 2".
+  if (what.find(": At Most 1 required") != std::string_view::npos)
+    return option + ": is given more than once; give it once";
+  return option + ": needs a value; see " + understood.line + " --help";
+}
+
 // Where to look if an argument is missing or nobody expects it.
 std::string help_hint(const Understood& understood, const CLI::ParseError& error) {
-  const bool about_arguments =
-      error.get_name() == "RequiredError" || error.get_name() == "ExtrasError";
+  const bool about_arguments = error.get_name() == "RequiredError" || is_about_extras(error);
   return about_arguments ? "; see " + understood.line + " --help" : "";
 }
 
@@ -110,7 +146,9 @@ std::string help_hint(const Understood& understood, const CLI::ParseError& error
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
-  return unknown_option_message(understood)
+  if (const auto message = unknown_option_message(understood)) return *message;
+  if (const auto message = value_count_message(understood, error)) return *message;
+  return extra_value_message(understood, error)
       .value_or(std::string(error.what()) + help_hint(understood, error));
 }
 
@@ -138,6 +176,7 @@ int run(std::span<char*> arguments) {
   add_program_command(app, chosen);
   add_init_command(app, chosen);
   add_schema_command(app, chosen);
+  add_report_command(app, chosen);
   add_documentation_commands(app, chosen);
   add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {

@@ -24,6 +24,7 @@ Result<std::string> Input::read(const FileReader& reader) const {
 }
 
 Error Input::locate(Error error) const {
+  if (error.where.starts_with("--")) return error;
   const bool continues = path_.empty() && error.where.starts_with('/');
   error.where = error.where.empty() ? name_ : name_ + (continues ? "" : ": ") + error.where;
   return error;

@@ -27,7 +27,7 @@ class Input {
 
   // Errors: those of the reader.
   Result<std::string> read(const FileReader& reader) const;
-  // The same error, with this input before its place.
+  // The same error, with this input before its place. An error at a flag stays there.
   Error locate(Error error) const;
 
  private:

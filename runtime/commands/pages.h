@@ -25,6 +25,17 @@
 
 namespace shardwright::commands {
 
+// An answer as a command wrote it.
+struct SavedAnswer {
+  // kAny shows figures and lists; the others are the pages of the commands.
+  enum class Page : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff };
+
+  Page page = Page::kAny;
+  std::string title;  // "plan"
+  std::string file;
+  std::string json;
+};
+
 using Page = std::function<Status(const TextSink&)>;
 
 // Returns true if the library is built with HTML pages. Otherwise every page is empty.
@@ -60,5 +71,7 @@ Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenSweep> sweep);
+// `text` is what readers see without scripts.
+Page page_of(std::shared_ptr<const SavedAnswer> saved, std::function<std::string()> text);
 
 }  // namespace shardwright::commands

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/plan_mode.h"
@@ -34,6 +35,8 @@ struct PlanProgress {
   std::optional<double> lower_bound;        // no plan rates below it; best mode only
   std::optional<std::uint64_t> work_limit;  // of best mode's part
   std::uint64_t work_steps = 0;
+  // Processes that work on a tree of the proof together in the next round; 0 if none is dealt out.
+  std::uint32_t tree_processes = 0;
   double elapsed_s = 0;
   std::optional<double> time_limit_s;
   bool is_best_search = false;   // best mode's own search, which follows the proposals
@@ -60,13 +63,18 @@ struct PlanOptions {
   // Best mode goes on from the bound that this proves, if the check of core accepts it.
   // Precondition: as of `start`.
   std::shared_ptr<const embedding::BoundCertificate> proved;
+  // ... and from the tree that another call left (EmbeddingPlanResult::open_proof). Errors:
+  // kInvalidInput at `/open_proof` if it is of another version or does not fit. Precondition: as of
+  // `start`, from which it was left.
+  std::shared_ptr<const std::string> open_proof;
   // Best mode may end once it has proved that no plan rates below this.
   double to_beat = std::numeric_limits<double>::infinity();
   // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Called on the thread that plans after every round of best mode that found a better plan or
-  // raised the bound, with an answer that holds both: what to keep in case the call never returns
-  // (checkpoint/resume.h). The proof of its bound was not checked.
+  // raised the bound, and after much work without, with an answer that holds both and the open
+  // tree: what to keep in case the call never returns (checkpoint/resume.h). The proof of its bound
+  // was not checked.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;

@@ -100,7 +100,7 @@ class Verifier {
     result_.given_search_space = given != nullptr;
     const ProblemIdentity found = given != nullptr ? identify(*problem_, given) : own;
     if (*document_.problem_hash == found.hash) return;
-    const auto machine = other_machine(document_, problem_->topology());
+    const auto machine = other_machine(document_, *problem_);
     const std::string parts = differing_parts(document_.problem_parts, found.parts);
     claims_.report("/problem_hash",
                    machine ? "the problem differs in " + parts + ": " + *machine

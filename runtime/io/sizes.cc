@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <string>
+#include <system_error>
 
 #include "core/embedding/problem/storage.h"
 
@@ -30,10 +31,49 @@ constexpr std::array kUnits{
     Unit{"tb", 1e12},
 };
 
+std::string lower_of(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+// ", such as 80GiB" for a number and what may be short for a unit, as in "80G" or "80 gigs"; empty
+// for anything else.
+std::string unit_meant(std::string_view number, std::string_view unit) {
+  constexpr std::array<std::string_view, 4> kMeant{"KiB", "MiB", "GiB", "TiB"};
+  const std::size_t power = std::string_view("kmgt").find(unit.front());
+  return power == std::string_view::npos
+             ? ""
+             : ", such as " + std::string(number) + std::string(kMeant[power]);
+}
+
 }  // namespace
 
+std::optional<std::int64_t> whole_number_meant(std::string_view text) {
+  constexpr double kMost = 9007199254740992.0;  // 2^53, up to which doubles are exact
+  std::string digits;
+  for (const char c : text) {
+    if (c != '_' && c != ',' && c != ' ') digits += c;
+  }
+  double number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [after, error] = std::from_chars(digits.data(), end, number);
+  if (error != std::errc()) return std::nullopt;
+  const std::string unit = lower_of({after, static_cast<std::size_t>(end - after)});
+  constexpr std::array<Unit, 4> kFactors{Unit{"", 1}, Unit{"k", 1e3}, Unit{"m", 1e6},
+                                         Unit{"g", 1e9}};
+  for (const Unit& factor : kFactors) {
+    if (factor.name != unit) continue;
+    const double value = number * factor.bytes;
+    if (!(value >= 0 && value <= kMost) || value != std::trunc(value)) return std::nullopt;
+    return static_cast<std::int64_t>(value);
+  }
+  return std::nullopt;
+}
+
 Result<std::int64_t> parse_bytes(std::string_view text) {
-  const auto bad = [&](const char* why) {
+  const auto bad = [&](const std::string& why) {
     return invalid_input("", "\"" + std::string(text) + "\" is no size: " + why);
   };
   double number = 0;
@@ -42,9 +82,8 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
   while (rest.starts_with(' '))
     rest.remove_prefix(1);
-  std::string unit;
-  for (const char c : rest)
-    unit += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string unit = lower_of(rest);
+  if (number <= 0) return bad("must be above zero, such as 80GiB");
   for (const Unit& known : kUnits) {
     if (known.name != unit) continue;
     const double bytes = number * known.bytes;
@@ -53,7 +92,9 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
     if (!(bytes >= 1 && bytes <= kMost)) return bad("must be from 1 byte to 8 PiB");
     return static_cast<std::int64_t>(std::llround(bytes));
   }
-  return bad("units are B, KiB, MiB, GiB, TiB, KB, MB, GB and TB");
+  if (unit.starts_with(',')) return bad("write a decimal point, such as 1.5GiB");
+  const std::string_view written = text.substr(0, static_cast<std::size_t>(end - text.data()));
+  return bad("units are B, KiB, MiB, GiB, TiB, KB, MB, GB and TB" + unit_meant(written, unit));
 }
 
 }  // namespace shardwright

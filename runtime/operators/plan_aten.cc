@@ -1,6 +1,8 @@
 #include "runtime/operators/plan_aten.h"
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "runtime/execution/planning_executor.h"
@@ -14,6 +16,11 @@ using namespace operators;
 
 // More states than any optimizer has are a mistake, and would overflow.
 constexpr std::int64_t kMostOptimizerStates = 100;
+
+Status check_share(std::string_view kind, double share) {
+  if (share >= 0 && share <= 1) return {};
+  return invalid_input("/overlap/" + std::string(kind), "must be a share from 0 to 1");
+}
 
 // What a request is priced by.
 struct Priced {
@@ -29,6 +36,8 @@ Result<Priced> price(const PlanAtenOptions& options) {
     return invalid_input("/memory", "must not be negative");
   if (options.optimizer_states < 0 || options.optimizer_states > kMostOptimizerStates)
     return invalid_input("/optimizer_states", "must be between 0 and 100");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_share("parameters", options.overlap.parameters));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_share("gradients", options.overlap.gradients));
   std::optional<ComputeDevice> device = find_compute_device(options.device);
   if (!device) {
     return invalid_input("/device", "unknown device " + quoted(options.device) + "; known are " +
@@ -48,7 +57,7 @@ Result<Priced> price(const PlanAtenOptions& options) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(transitions.collectives,
                                make_collectives(options.collectives, options.mesh, options.device));
   return Priced{{options.mesh, *device, options.memory_limit, options.optimizer_states,
-                 options.backend, options.blocks, options.constraints},
+                 options.backend, options.overlap, options.blocks, options.constraints},
                 std::make_unique<TransitionModel>(std::move(transitions))};
 }
 

@@ -24,6 +24,7 @@ struct PlanAtenOptions {
   std::optional<std::int64_t> memory_limit;  // bytes of a device
   std::int64_t optimizer_states = 2;         // tensors like a parameter, beside it
   operators::CollectiveBackend backend = operators::CollectiveBackend::kNccl;
+  operators::OverlapShares overlap;  // of collectives with compute; none by default
   operators::BlockSharing blocks = operators::BlockSharing::kFree;
   std::vector<operators::AtenConstraint> constraints;
   std::vector<operators::OperatorTime> operator_times;  // measured; take precedence over estimates
@@ -37,7 +38,7 @@ struct AtenPlanResult : operators::AtenSolution {
 };
 
 // Errors: kInvalidInput at "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states",
-// "/operator_times/<row>", "/placements/<kind>/<target>", "threads"; those of
+// "/overlap/...", "/operator_times/<row>", "/placements/<kind>/<target>", "threads"; those of
 // operators::solve_plan(). No plan within the memory is no error: the status says so. Thread
 // safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);

@@ -27,6 +27,10 @@ TEST_CASE("nearest name: finds what was meant and nothing far away") {
   CHECK(nearest_name("row_wize", kNames) == "row_wise");
   CHECK(nearest_name("tablewise", kNames) == "table_wise");
   CHECK(nearest_name("xyzzy", kNames).empty());
+  constexpr std::array<std::string_view, 2> kOthers{"tower", "pod-size"};
+  CHECK(nearest_name("owner", kOthers).empty());
+  CHECK(nearest_name("world-size", kOthers).empty());
+  CHECK(nearest_name("podsize", kOthers) == "pod-size");
   CHECK(suggestion("rowwise", kNames) == "; did you mean \"row_wise\"?");
   CHECK(suggestion("xyzzy", kNames) == "; known: table_wise, row_wise, column_wise, data");
 }

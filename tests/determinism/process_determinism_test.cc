@@ -1,8 +1,12 @@
 // Best mode of several processes finds what one process finds, and ends when one of them leaves.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -63,6 +67,62 @@ class FailingExchange final : public Exchange {
  private:
   ThreadExchange* exchange_;
   std::size_t left_;
+};
+
+// How many exchanges every process has come to.
+// Thread safety: any number of threads.
+class Arrivals {
+ public:
+  explicit Arrivals(std::size_t processes) : count_(processes) {}
+
+  void note(std::uint32_t process) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++count_[process];
+    changed_.notify_all();
+  }
+  // Waits until all processes but `slow` have come to exchange `number`, which needs nothing from
+  // it.
+  void await_others(std::uint32_t slow, std::size_t number) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] {
+      for (std::size_t process = 0; process < count_.size(); ++process) {
+        if (process != slow && count_[process] < number) return false;
+      }
+      return true;
+    });
+    for (const std::size_t count : count_)
+      most_ahead_ = std::max(most_ahead_, count - count_[slow]);
+  }
+  // By how many exchanges others were ahead of the slow process when all waited for it.
+  std::size_t most_waited_for() const { return most_ahead_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::size_t> count_;
+  std::size_t most_ahead_ = 0;
+};
+
+// Process 2 comes to each exchange from a certain one on as the last one.
+class SlowExchange final : public Exchange {
+ public:
+  SlowExchange(ThreadExchange& exchange, Arrivals& arrivals, std::size_t slow_from)
+      : exchange_(&exchange), arrivals_(&arrivals), slow_from_(slow_from) {}
+
+  std::uint32_t processes() const override { return exchange_->processes(); }
+  std::uint32_t process() const override { return exchange_->process(); }
+  std::optional<std::vector<std::string>> all_gather(const std::string& message) override {
+    ++number_;
+    if (process() == 2 && number_ >= slow_from_) arrivals_->await_others(2, number_);
+    arrivals_->note(process());
+    return exchange_->all_gather(message);
+  }
+
+ private:
+  ThreadExchange* exchange_;
+  Arrivals* arrivals_;
+  std::size_t slow_from_;
+  std::size_t number_ = 0;
 };
 
 std::string lasting_json(const Problem& problem, EmbeddingPlanResult result) {
@@ -238,15 +298,19 @@ TEST_CASE("determinism: process 0 searches alone if another never begins") {
   CHECK(same);
 }
 
-TEST_CASE("determinism: processes with different problems or seeds are told so") {
+TEST_CASE("determinism: processes with different problems, seeds, lanes or limits are told so") {
   const auto one = golden_problem("16_sequence_and_pooled_8r");
   const auto other = golden_problem(kHard);
-  for (const bool same_problem : {true, false}) {
+  enum class Differs { kProblem, kSeed, kLanes, kLimit };
+  for (const Differs what : {Differs::kProblem, Differs::kSeed, Differs::kLanes, Differs::kLimit}) {
+    CAPTURE(static_cast<int>(what));
     const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
       PlanOptions options = options_of(&exchange, kWork);
       const bool differs = exchange.process() == 1;
-      if (differs && same_problem) options.seed = 7;
-      return plan_embedding(differs && !same_problem ? other : one, options);
+      if (differs && what == Differs::kSeed) options.seed = 7;
+      if (differs && what == Differs::kLanes) options.lanes = 16;
+      if (differs && what == Differs::kLimit) *options.work_limit += 1;
+      return plan_embedding(differs && what == Differs::kProblem ? other : one, options);
     });
     for (const auto& answer : answers) {
       REQUIRE(!answer.ok());
@@ -271,6 +335,21 @@ TEST_CASE("determinism: processes with different placement rules are told so") {
     REQUIRE(!answer.ok());
     CHECK(answer.error().where == "exchange");
   }
+}
+
+TEST_CASE("determinism: a slow process holds others up by its round, and by no more") {
+  constexpr std::size_t kSlowFrom = 4;  // the exchange before which it is slow
+  const auto problem = golden_problem(kHard);
+  const auto alone = plan_embedding(problem, options_of(nullptr, kWork));
+  REQUIRE(alone.ok());
+  Arrivals arrivals(3);
+  const auto answers = run_processes(3, [&](ThreadExchange& exchange) {
+    SlowExchange slow(exchange, arrivals, kSlowFrom);
+    return plan_embedding(problem, options_of(&slow, kWork));
+  });
+  CHECK(arrivals.most_waited_for() == 1);
+  const bool same = lasting_json(*problem, *answers[0]) == lasting_json(*problem, *alone);
+  CHECK(same);
 }
 
 TEST_CASE("determinism: an exchange that fails leaves every process its best plan") {

@@ -230,9 +230,9 @@ TEST_CASE("operators command: a bad file exits 2, names the place, and leaves no
     CHECK(contains(run(asked.arguments + " missing.json").err, "missing.json: cannot open"));
   }
   CHECK(contains(run("operators build --mesh 2x2 " + file("colossal_mlp_2x2")).err,
-                 "is a cost instance, which `operators solve` reads"));
+                 "this is a cost instance, which `shardwright operators solve INSTANCE` reads"));
   CHECK(contains(run("operators solve " + file("graphs/mlp")).err,
-                 "is an operator graph: `operators build` makes a cost instance of it"));
+                 "this is an operator graph, which `shardwright operators build GRAPH` reads"));
 }
 
 TEST_CASE("operators command: a time or work budget that ends before the first answer exits 4") {
@@ -323,8 +323,7 @@ TEST_CASE("operators plan: a traced model is planned, reported, and refused if m
   CHECK(report.status == 0);
   CHECK(contains(report.out, "Optimal: no plan takes less time."));
   CHECK(contains(report.out, "parameter"));
-  const json none =
-      answer(run("operators plan " + model + " --mesh 2 --memory 100KiB --json"), 3);
+  const json none = answer(run("operators plan " + model + " --mesh 2 --memory 100KiB --json"), 3);
   CHECK(none["status"] == "infeasible");
   CHECK(none["least_bytes"] > 100 << 10);
   const CommandOutcome without = run("operators plan " + model);
@@ -332,13 +331,27 @@ TEST_CASE("operators plan: a traced model is planned, reported, and refused if m
   CHECK(contains(without.err, "--mesh"));
 }
 
-TEST_CASE("operators sweep: meshes are ranked; operators build writes what operators solve proves") {
+TEST_CASE(
+    "operators sweep: meshes are ranked; operators build writes what operators solve proves") {
   const Command run;
   const std::string model = "samples/data/traced_mlp.json";
   const json sweep = answer(run("operators sweep " + model + " --devices 8 --json"));
   REQUIRE(sweep["meshes"].size() == 4);
   for (std::size_t i = 1; i < sweep["meshes"].size(); ++i)
     CHECK(sweep["meshes"][i - 1]["objective_us"] <= sweep["meshes"][i]["objective_us"]);
+  const CommandOutcome none = run("operators sweep " + model + " --devices 8 --memory 100KiB");
+  CHECK(none.status == 3);
+  CHECK(contains(none.out, "needs at least"));
+  CHECK(contains(none.out, "is enough"));
+  const json shortage =
+      answer(run("operators sweep " + model + " --devices 8 --memory 100KiB --json"), 3);
+  for (const json& mesh : shortage["meshes"])
+    CHECK(mesh["enough_bytes"] >= mesh["least_bytes"]);
+  const json hidden =
+      answer(run("operators sweep " + model + " --devices 8 --memory 1MiB --overlap 1 --json"));
+  const json exposed =
+      answer(run("operators sweep " + model + " --devices 8 --memory 1MiB --json"));
+  CHECK(hidden["meshes"][0]["objective_us"] < exposed["meshes"][0]["objective_us"]);
   const std::string path = run.path("instance.json");
   CHECK(run("operators build " + model + " --mesh 2x2 -o " + path).status == 0);
   const json solved = answer(run("operators solve " + path + " --json"));

@@ -276,8 +276,10 @@ class Programs(InFolder):
         loaded = program.Redistribution.load(self.folder / "path.json")
         self.assertEqual(loaded.data, path.data)
         self.assertEqual(loaded.cost_us, path.cost_us)
-        with self.assertRaises(shardwright.UnsupportedError):
-            loaded.report(self.folder / "page.html")
+        loaded.report(self.folder / "page.html")
+        page = (self.folder / "page.html").read_text(encoding="utf-8")
+        self.assertIn('"title":"answer of program redistribute"', page.replace(": ", ":"))
+        self.assertIn("cost_us", str(loaded))
         self.assertIn("all-reduce" if "all-reduce" in str(path) else "us", str(path))
         self.assertIn("<pre>", path._repr_html_())
 

@@ -57,6 +57,24 @@ class Plans(unittest.TestCase):
                         {"backend": "gloo"}):
             self.assertEqual(shardwright.torch.plan(GRAPH, (2, 2), **options).status, "optimal")
 
+    def test_what_operators_hide_is_in_the_plan(self):
+        exposed = shardwright.torch.plan(GRAPH, (2, 2), memory="1MiB")
+        self.assertEqual((exposed.hidden_us, exposed.nodes[-1].hidden_us), (0, ()))
+        plan = shardwright.torch.plan(GRAPH, (2, 2), memory="1MiB", overlap={"parameters": 0.9, "gradients": 0.5})
+        self.assertEqual(plan.status, "optimal")
+        self.assertGreater(plan.hidden_us, 0)
+        self.assertLess(plan.objective_us, exposed.objective_us)
+        self.assertAlmostEqual(plan.objective_us, plan.compute_us + plan.redistribute_us - plan.hidden_us)
+        rows = [*plan.nodes, *plan.outputs]
+        hidden = [sum(row.hidden_us) if isinstance(row.hidden_us, tuple) else row.hidden_us for row in rows]
+        self.assertAlmostEqual(sum(hidden), plan.hidden_us)
+        for node in plan.nodes:
+            for us, moving in zip(node.hidden_us, node.redistribute_us):
+                self.assertLessEqual(us, 0.9 * moving)
+        same = shardwright.torch.plan(GRAPH, (2, 2), memory="1MiB", overlap=1)
+        answer = shardwright.operators.plan(GRAPH, "2x2", memory="1MiB", overlap=1)
+        self.assertEqual(answer.objective_us, same.objective_us)
+
 
 class Errors(unittest.TestCase):
     def test_too_little_memory_says_how_much_would_do(self):
@@ -73,6 +91,9 @@ class Errors(unittest.TestCase):
         with self.assertRaises(shardwright.InvalidInputError) as caught:
             shardwright.torch.plan(GRAPH, (2,), device="abacus")
         self.assertEqual(caught.exception.place, "/device")
+        with self.assertRaises(shardwright.InvalidInputError) as caught:
+            shardwright.torch.plan(GRAPH, (2,), overlap=1.5)
+        self.assertIn("/overlap", caught.exception.place)
         with self.assertRaisesRegex(shardwright.InvalidInputError, "backend"):
             shardwright.torch.plan(GRAPH, (2,), backend="mpi")
         with self.assertRaises(TypeError):

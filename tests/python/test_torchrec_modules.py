@@ -17,13 +17,12 @@ from torchrec.modules.mc_embedding_modules import ManagedCollisionEmbeddingBagCo
 from torchrec.modules.mc_modules import (DistanceLFU_EvictionPolicy, ManagedCollisionCollection,
                                          MCHManagedCollisionModule)
 from torchrec.quant.embedding_modules import EmbeddingBagCollection as QuantBags
-from torchrec_cases import Case, Model, bag_module, bags, tower
+from torchrec_cases import EIGHT, Case, Model, bag_module, bags, tower
 from test_torchrec_plans import WORK, described
 
 from shardwright.torchrec import EmbeddingShardingPlanner
 
 META = torch.device("meta")
-EIGHT = {"world_size": 8, "local_world_size": 4}
 
 
 def managed():

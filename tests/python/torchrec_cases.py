@@ -19,8 +19,9 @@ from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
 from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
                                                        MemoryBalancedPartitioner, SortBy)
 from torchrec.distributed.planner.perf_models import NoopStorageModel
-from torchrec.distributed.planner.proposers import (DynamicProgrammingProposer, GreedyProposer,
-                                                    UniformProposer)
+from torchrec.distributed.planner.proposers import (DynamicProgrammingProposer,
+                                                    EmbeddingOffloadScaleupProposer,
+                                                    GreedyProposer, UniformProposer)
 from torchrec.distributed.planner.shard_estimators import (EmbeddingOffloadStats,
                                                            EmbeddingPerfEstimator,
                                                            EmbeddingStorageEstimator)
@@ -33,6 +34,7 @@ from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerColle
 
 GIB = 1 << 30
 DIMS = (4, 16, 32, 64, 96, 128, 256, 384, 512)
+EIGHT = {"world_size": 8, "local_world_size": 4}
 
 
 def bags(count, seed=0, largest=20_000_000, data_type=DataType.FP32, prefix="t", dims=DIMS):
@@ -55,6 +57,11 @@ class Model(nn.Module):
 
 def bag_module(tables, weighted=False):
     return EmbeddingBagCollection(tables=tables, is_weighted=weighted, device=torch.device("meta"))
+
+
+def bag_model(count=6, seed=40):
+    """A model of `count` tables t0, t1, ... in the module ebc."""
+    return Model(ebc=bag_module(bags(count, seed)))
 
 
 def sequence_module(count, seed=0, prefix="s"):
@@ -143,6 +150,17 @@ def _with_optimizers():
     for i, parameter in enumerate(module.parameters()):
         parameter._optimizer_classes = [optimizers[i % 3]]
     return module
+
+
+def scaled_caches():
+    """Six tables in caches that TorchRec's proposer scales up."""
+    constraints = {f"t{i}": ParameterConstraints(
+        compute_kernels=["fused_uvm_caching"], cache_params=CacheParams(
+            load_factor=0.1, stats=EmbeddingOffloadStats(
+                cacheability=0.4, expected_lookups=1000,
+                mrc_hist_counts=torch.tensor([3, 2, 1]), height=10))) for i in range(6)}
+    return Case(bag_model(), EIGHT, constraints=constraints,
+                proposers=lambda: [EmbeddingOffloadScaleupProposer(), GreedyProposer()])
 
 
 def cases():

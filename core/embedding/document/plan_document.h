@@ -69,7 +69,7 @@ struct PlanDocument {
   std::optional<PlanMode> mode;
   std::optional<std::int64_t> sharding_group_size;  // absent without sharding groups
   std::optional<std::int64_t> pod_size;             // absent without pods
-  StopReason stopped_by = StopReason::kFinished;  // also where the file does not say
+  StopReason stopped_by = StopReason::kFinished;    // also where the file does not say
   std::optional<ReservedTopology> reserved_topology;
   std::optional<std::int64_t> search_space_size;
   std::optional<double> best_rating;
@@ -84,6 +84,7 @@ struct PlanDocument {
   std::optional<double> gap;
   std::optional<bool> proven_optimal;
   std::optional<embedding::BoundCertificate> certificate;
+  std::optional<std::string> open_proof;  // its digest is right
   std::vector<embedding::ImprovementStep> improvements;
   bool reused = false;
   bool has_migration = false;

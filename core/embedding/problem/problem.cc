@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxBatch = std::int64_t{1} << 40;
 
 Status check_factors(const std::vector<double>& factors, const std::string& where) {
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (!std::isfinite(factors[i]) || factors[i] < 0 || factors[i] > 1e12)
+    if (!std::isfinite(factors[i]) || factors[i] < 0 || factors[i] > kMaxPoolingFactor)
       return invalid_input(where + "/" + std::to_string(i), "must be between 0 and 1e12");
   }
   return {};
@@ -155,8 +155,8 @@ Status check_tables(const ProblemSpec& spec) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_table(table, spec.topology.compute_device, where));
     SHARDWRIGHT_RETURN_IF_ERROR(check_module(table, spec.sharder.type, where));
     if (!names.insert(table.fqn()).second) {
-      return invalid_input(where + "/name", "module " + quoted(table.module) +
-                                                " already has a table " + quoted(table.name));
+      return invalid_input(where + "/name", "another table is called " + quoted(table.name) +
+                                                "; rename one, or give it its own `module`");
     }
     const Table& first = tables[first_of_module.try_emplace(table.module, i).first->second];
     if (first.kind != table.kind || first.weighted != table.weighted ||

@@ -42,6 +42,9 @@ struct KeyValueParams {
   std::optional<std::int64_t> l2_cache_size_gib;
 };
 
+// Most lookups per sample of one feature, far above what any has.
+inline constexpr double kMaxPoolingFactor = 1e12;
+
 // The user's constraints on one table. An empty list means "not given".
 // Source: ParameterConstraints, torchrec/distributed/planner/types.py.
 struct ParameterConstraints {

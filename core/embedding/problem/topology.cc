@@ -62,7 +62,8 @@ std::int64_t ranks_of_group(const TopologySpec& spec, std::int64_t size, std::in
   return std::max<std::int64_t>(linked / (spec.world_size / size), 1);
 }
 
-// Returns true if ranks may be on no host. Sharding groups and pods to choose from fill the machine.
+// Returns true if ranks may be on no host. Sharding groups and pods to choose from fill the
+// machine.
 bool may_be_uneven(const TopologySpec& spec) { return !spec.groups && spec.pod_sizes.size() <= 1; }
 
 // Ranks of a sharding group on one of its hosts, or 0 if the layout does not fit the machine: on
@@ -128,6 +129,18 @@ bool fits_any_pods(const TopologySpec& spec, std::int64_t group_size) {
   });
 }
 
+// "1, 2, 4", at most a dozen.
+std::string fitting_group_sizes(const TopologySpec& spec) {
+  constexpr int kMost = 12;
+  std::string sizes;
+  int count = 0;
+  for (std::int64_t size = 1; size <= spec.world_size && count < kMost; ++size) {
+    if (spec.world_size % size != 0 || !fits_any_pods(spec, size)) continue;
+    sizes += (count++ == 0 ? "" : ", ") + std::to_string(size);
+  }
+  return sizes;
+}
+
 Status check_groups(const TopologySpec& spec) {
   const ShardingGroupSpec& groups = *spec.groups;
   for (std::size_t i = 0; i < groups.sizes.size(); ++i) {
@@ -135,7 +148,8 @@ Status check_groups(const TopologySpec& spec) {
     return invalid_input("/sharding_groups/size/" + std::to_string(i),
                          "groups of " + std::to_string(groups.sizes[i]) + " ranks do not divide " +
                              std::to_string(spec.world_size) + " ranks on hosts of " +
-                             std::to_string(spec.local_world_size) + " evenly");
+                             std::to_string(spec.local_world_size) +
+                             " evenly; sizes that fit: " + fitting_group_sizes(spec));
   }
   SHARDWRIGHT_RETURN_IF_ERROR(check_ascending(groups.sizes, "/sharding_groups/size"));
   if (groups.sync_interval < 1)
@@ -322,7 +336,8 @@ TopologySpec with_layout(TopologySpec spec, const MachineLayout& layout) {
 
 Storage Topology::total_storage() const {
   Storage total;
-  for (const Storage& rank : storage_) total += rank;
+  for (const Storage& rank : storage_)
+    total += rank;
   return total;
 }
 

@@ -33,7 +33,7 @@ struct Command {
   Result<Answer> (*ask)(Request&, const Watch&);
 };
 
-constexpr std::array<Command, 20> kCommands{{
+constexpr std::array<Command, 21> kCommands{{
     {"plan", &ask<commands::PlanRequest>},
     {"replan", &ask<commands::ReplanRequest>},
     {"sweep", &ask<commands::SweepRequest>},
@@ -43,6 +43,7 @@ constexpr std::array<Command, 20> kCommands{{
     {"enumerate", &ask<commands::EnumerateRequest>},
     {"init", &ask<commands::InitRequest>},
     {"schema", &ask<commands::SchemaRequest>},
+    {"report", &ask<commands::ReportRequest>},
     {"operators solve", &ask<commands::SolveRequest>},
     {"operators autoshard", &ask<commands::AutoshardRequest>},
     {"operators paths", &ask<commands::PathsRequest>},
@@ -135,7 +136,7 @@ shardwright_status shardwright_problem_from_request(const char* request, size_t 
     Request json = take_answer(Request::parse(given_text(request, size, "request")));
     commands::ProblemRequest asked;
     take(read(json, asked));
-    out.set(take(load(asked, Watch())).problem);
+    out.set(take_answer(load(asked, Watch())).problem);
   });
 }
 

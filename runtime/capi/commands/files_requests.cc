@@ -16,4 +16,8 @@ Status read(Request& json, commands::InitRequest& request) {
   return json.finish();
 }
 
+Status read(Request& json, commands::ReportRequest& request) {
+  return json.required_document("answer", request.answer).finish();
+}
+
 }  // namespace shardwright::capi

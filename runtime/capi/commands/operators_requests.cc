@@ -24,6 +24,7 @@ void read_overrides(Request& json, commands::AtenOverrides& out) {
   json.bytes("memory", out.memory)
       .count("optimizer_states", out.optimizer_states, 0, 100)
       .text("device", out.device)
+      .measure("overlap", out.overlap)
       .choice("redistribution", kRedistributions, redistribution)
       .choice("blocks", kBlocks, blocks);
   read_limits(json, out.limits);

@@ -25,6 +25,7 @@ Status read(Request& json, commands::EnumerateRequest& request);
 
 Status read(Request& json, commands::SchemaRequest& request);
 Status read(Request& json, commands::InitRequest& request);
+Status read(Request& json, commands::ReportRequest& request);
 
 Status read(Request& json, commands::BuildRequest& request);
 Status read(Request& json, commands::SolveRequest& request);

@@ -77,6 +77,7 @@ Status check_batch(const PlanArguments& arguments, const std::vector<std::string
 int plan_batch(const commands::PlanRequest& request, const OutputArguments& output,
                const std::vector<std::string>& paths, Crew& crew) {
   std::vector<Result<std::string>> texts;
+  texts.reserve(paths.size());
   for (const std::string& path : paths)
     texts.push_back(crew.read(path));
   Result<OutputFile> opened =

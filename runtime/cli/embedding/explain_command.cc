@@ -46,7 +46,7 @@ void add_explain_command(CLI::App& app, Action& chosen) {
   add_output_arguments(command, arguments->plan.output);
   add_report_argument(command, arguments->plan.output);
   add_example(command,
-              "shardwright explain my_tables.json plan.json --table ads\n"
+              "shardwright explain my_tables.json plan.json --ranks 16 --hbm 80GiB --table ads\n"
               "  shardwright explain too_large.json");
   command.callback([arguments, &chosen] {
     chosen = [arguments] { return respond(arguments->plan.output, request_of(*arguments)); };

@@ -1,4 +1,4 @@
-// shardwright init [KIND], shardwright schema [KIND]
+// shardwright init [KIND], shardwright schema [KIND], shardwright report ANSWER
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -69,6 +69,30 @@ void add_schema_command(CLI::App& app, Action& chosen) {
   command.callback([arguments, &chosen] {
     chosen = [arguments] {
       return respond(arguments->output, Result<commands::SchemaRequest>(arguments->request));
+    };
+  });
+}
+
+void add_report_command(CLI::App& app, Action& chosen) {
+  struct ReportArguments {
+    std::string path;
+    OutputArguments output;
+  };
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "report", "Shows an answer that another command wrote as JSON, as text or as a page");
+  command.add_option("ANSWER", arguments->path, "What a command wrote with -o (- = stdin)")
+      ->type_name(kFile)
+      ->required();
+  add_report_argument(command, arguments->output);
+  add_output_arguments(command, arguments->output);
+  add_example(command,
+              "shardwright program transfer samples/data/transfer.json -o transfer_plan.json\n"
+              "  shardwright report transfer_plan.json --report transfer.html");
+  command.callback([arguments, &chosen] {
+    chosen = [arguments] {
+      return respond(arguments->output, Result<commands::ReportRequest>(commands::ReportRequest{
+                                            commands::Input::file(arguments->path)}));
     };
   });
 }

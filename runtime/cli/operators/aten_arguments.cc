@@ -19,11 +19,13 @@ void add_aten_arguments(CLI::App& command, AtenArguments& arguments) {
   command
       .add_option("--redistribution", arguments.redistribution,
                   "Moves of tensors: the cheapest, or as AutoParallel estimates them")
-      ->check(CLI::IsMember({"shortest", "autoparallel"}).description(""))
+      ->check(one_of({"shortest", "autoparallel"}))
       ->type_name("shortest|autoparallel");
   command.add_option("--blocks", arguments.blocks, "Whether repeated blocks must be sharded alike")
-      ->check(CLI::IsMember({"free", "equal"}).description(""))
+      ->check(one_of({"free", "equal"}))
       ->type_name("free|equal");
+  command.add_option("--overlap", arguments.overlap,
+                     "Share of moving parameters and gradients that operators hide (default: 0)");
   command
       .add_option("--time-limit", arguments.limits.time_limit_s,
                   "Stop after this many seconds; the result then depends on the machine")
@@ -42,6 +44,7 @@ Result<commands::AtenOverrides> aten_overrides(const AtenArguments& arguments) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(overrides.memory, size_flag("--memory", arguments.memory));
   overrides.optimizer_states = arguments.optimizer_states;
   overrides.device = arguments.device;
+  overrides.overlap = arguments.overlap;
   if (arguments.redistribution) {
     overrides.redistribution = *arguments.redistribution == "shortest"
                                    ? operators::RedistributionChoice::kShortest

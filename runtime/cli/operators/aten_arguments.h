@@ -15,6 +15,7 @@ struct AtenArguments {
   std::string memory;
   std::optional<std::string> device, redistribution, blocks;
   std::optional<std::int64_t> optimizer_states;
+  std::optional<double> overlap;
   OperatorsOptions limits;
   OutputArguments output;
 };

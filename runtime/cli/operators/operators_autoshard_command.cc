@@ -48,7 +48,7 @@ void add_operators_autoshard_command(CLI::App& operators, Action& chosen) {
       .add_option("--cost-model", arguments->cost_model,
                   "Generation of the cost model (default: the file's, else v2)")
       ->type_name("v1|v2")
-      ->check(CLI::IsMember({"v1", "v2"}).description(""));
+      ->check(one_of({"v1", "v2"}));
   command.add_flag("--iterations", arguments->iterations,
                    "Prints the cost table of every improvement");
   add_output_arguments(command, arguments->output);

@@ -14,10 +14,11 @@ void add_operators_command(CLI::App& app, Action& chosen) {
   add_operators_build_command(operators, chosen);
   add_operators_plan_command(operators, chosen);
   add_operators_sweep_command(operators, chosen);
-  add_example(operators,
-              "shardwright operators plan traced.json --mesh 4x2 --memory 80GiB\n"
-              "  shardwright operators build graph.json --mesh 2x2 -o instance.json\n"
-              "  shardwright operators solve instance.json --budget 16GiB");
+  add_example(
+      operators,
+      "shardwright operators plan samples/data/traced_mlp.json --mesh 4x2 --memory 16GiB\n"
+      "  shardwright operators build samples/data/mlp_graph.json --mesh 2x2 -o instance.json\n"
+      "  shardwright operators solve instance.json --budget 400MB");
 }
 
 }  // namespace shardwright::cli

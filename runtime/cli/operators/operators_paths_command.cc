@@ -40,7 +40,7 @@ void add_operators_paths_command(CLI::App& operators, Action& chosen) {
                   "compat = ColossalAI's paths and costs, sum = its paths, costs added up once, "
                   "exact = the cheapest paths")
       ->type_name("compat|sum|exact")
-      ->check(CLI::IsMember({"compat", "sum", "exact"}).description(""));
+      ->check(one_of({"compat", "sum", "exact"}));
   add_output_arguments(command, arguments->output);
   add_example(command, "shardwright operators paths samples/data/paths.json --cost exact");
   command.callback([arguments, &chosen] {

@@ -196,7 +196,7 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
           "--format", arguments->format,
           "iopddl-contest: the last line of stdout is the list of chosen strategies, as the "
           "contest wants it")
-      ->check(CLI::IsMember({"auto", kContestFormat}).description(""))
+      ->check(one_of({"auto", kContestFormat}))
       ->type_name("auto|iopddl-contest");
   command.add_option("--budget", arguments->budget,
                      "Memory, in bytes or such as 16GiB (default: what the file says)");
@@ -213,7 +213,10 @@ void add_operators_solve_command(CLI::App& operators, Action& chosen) {
   command.add_option("--seed", arguments->options.seed, "Seed of everything random")
       ->transform(whole_number(0));
   add_output_arguments(command, arguments->output);
-  add_example(command, "shardwright operators solve instance.json --budget 400MB");
+  add_example(
+      command,
+      "shardwright operators build samples/data/mlp_graph.json --mesh 2x2 -o instance.json\n"
+      "  shardwright operators solve instance.json --budget 400MB");
   command.callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 

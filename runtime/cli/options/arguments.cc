@@ -184,7 +184,12 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
               most < kAnyNumber || too_large
                   ? "from " + std::to_string(least) + " to " + std::to_string(most)
                   : "of at least " + std::to_string(least);
-          return "must be a whole number " + range + ", not \"" + text + "\"";
+          const std::optional<std::int64_t> meant =
+              number ? std::nullopt : whole_number_meant(text);
+          const bool fits = meant && static_cast<std::uint64_t>(*meant) >= least &&
+                            static_cast<std::uint64_t>(*meant) <= most;
+          return "must be a whole number " + range + ", not \"" + text + "\"" +
+                 (fits ? "; write " + std::to_string(*meant) : "");
         }
         text = std::to_string(value);  // CLI11 reads a leading zero as octal
         return "";
@@ -205,6 +210,16 @@ CLI::Validator decimal_number(const std::string& what, bool zero_allowed) {
         return "must be a number" + what + ", " +
                std::string(zero_allowed ? "zero or above" : "above zero") + ", not \"" + text +
                "\"";
+      },
+      "");
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](const std::string& text) -> std::string {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+        const std::vector<std::string_view> known(words.begin(), words.end());
+        return "unknown word \"" + text + "\"" + suggestion(text, known);
       },
       "");
 }

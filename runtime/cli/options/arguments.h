@@ -58,7 +58,8 @@ void add_output_arguments(CLI::App& command, OutputArguments& arguments);
 // completion and the manual page rely on both.
 inline constexpr const char* kFile = "FILE";
 
-// Puts an example below the help text of a command, above the footer of all commands.
+// Puts an example below the help text of a command, above the footer of all commands. Subcommands
+// begin with their parent's footer, so the parent's example comes after they are added.
 void add_example(CLI::App& command, const std::string& example);
 
 // Accepts a whole number from `least` to `most`, in digits only: no sign, no exponent, no other
@@ -70,6 +71,9 @@ CLI::Validator positive_number();
 
 // Accepts a finite decimal number, at least zero or above zero. `what` follows "a number".
 CLI::Validator decimal_number(const std::string& what, bool zero_allowed);
+
+// Accepts one of these words.
+CLI::Validator one_of(std::vector<std::string> words);
 
 // Accepts a number of seconds, at least zero or above zero.
 CLI::Validator seconds(bool zero_allowed);

@@ -65,13 +65,39 @@ Status check_standard_input(const std::vector<NamedFile>& files) {
   return {};
 }
 
+// The JSON goes to one place.
+Status check_json(const CLI::App& command) {
+  const CLI::Option* const json = command.get_option_no_throw("--json");
+  const CLI::Option* const output = command.get_option_no_throw("--output");
+  if (json == nullptr || output == nullptr || json->count() == 0 || output->count() == 0) return {};
+  return invalid_input("--json", "is for standard output, and --output " +
+                                     output->results().front() +
+                                     " has the JSON already; leave one of them out");
+}
+
+// A search must not run for minutes before its answer turns out to have no place. Devices and pipes
+// are opened when they are written.
+Status check_place(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = written_file(path);
+  const bool special = std::filesystem::exists(target, error) &&
+                       !std::filesystem::is_regular_file(target, error) &&
+                       !std::filesystem::is_directory(target, error);
+  if (path == "-" || special) return {};
+  const Result<OutputFile> file = OutputFile::open(path);
+  return file.ok() ? Status() : Status(file.error());
+}
+
 }  // namespace
 
 Status check_paths(const CLI::App& app) {
-  const std::vector<NamedFile> files = named_files(parsed_command(app));
+  const CLI::App& command = parsed_command(app);
+  const std::vector<NamedFile> files = named_files(command);
   SHARDWRIGHT_RETURN_IF_ERROR(check_standard_input(files));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_json(command));
   for (const NamedFile& output : files) {
     if (!output.written) continue;
+    SHARDWRIGHT_RETURN_IF_ERROR(check_place(output.path));
     for (const NamedFile& other : files) {
       if (&other == &output || may_replace(output.name, other.name)) continue;
       if (!is_same_file(output.path, other.path)) continue;

@@ -30,7 +30,7 @@ void add_documentation_commands(CLI::App& app, Action& chosen) {
       *app.add_subcommand("completion", "Prints a script that completes the command line");
   completion.add_option("SHELL", *shell, "The shell that reads the script")
       ->type_name("bash|zsh|fish")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->check(one_of({"bash", "zsh", "fish"}))
       ->required();
   add_example(completion, "source <(shardwright completion bash)");
   completion.callback([shell, &app, &chosen] {

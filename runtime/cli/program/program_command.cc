@@ -85,12 +85,12 @@ void add_program_command(CLI::App& app, Action& chosen) {
   add_common(apply_command, *apply);
   add_example(apply_command,
               "shardwright program apply samples/data/program.json --full -o ranks.json");
-  add_example(command, "shardwright program apply samples/data/program.json --full");
   apply_command.callback([apply, &chosen] {
     chosen = [apply] { return respond(apply->output, request_of(*apply)); };
   });
   add_redistribute_command(command, chosen);
   add_transfer_command(command, chosen);
+  add_example(command, "shardwright program apply samples/data/program.json --full");
 }
 
 }  // namespace shardwright::cli

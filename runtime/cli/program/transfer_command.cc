@@ -43,7 +43,9 @@ void add_transfer_command(CLI::App& program, Action& chosen) {
   command.add_flag("--full", transfer->full, "Show every rank in the report");
   add_report_argument(command, transfer->output);
   add_output_arguments(command, transfer->output);
-  add_example(command, "shardwright program transfer samples/data/transfer.json -o plan.json");
+  add_example(command,
+              "shardwright program transfer samples/data/transfer.json --memory 16MiB -o "
+              "transfer_plan.json");
   command.callback([transfer, &chosen] {
     chosen = [transfer] { return respond(transfer->output, request_of(*transfer)); };
   });

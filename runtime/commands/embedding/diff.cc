@@ -9,6 +9,7 @@
 #include "runtime/io/embedding/answers/diff_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/report/embedding/changes/diff_text.h"
 
 namespace shardwright::commands {
@@ -20,14 +21,13 @@ struct Side {
   bool is_problem = false;
 };
 
-// A document with `tables` is a problem, and so is CSV; any other one is a plan.
+// CSV is a problem. What is none is read as a plan.
 Result<Side> read_side(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read(watch.read));
   if (is_problem_csv(text)) return Side{&input, std::move(text), true};
   const Result<JsonDocument> document = JsonDocument::parse(text);
   if (!document.ok()) return input.locate(document.error());
-  const bool is_problem =
-      document->root().is_object() && document->root().find("tables").has_value();
+  const bool is_problem = kind_of(document->root()) == DocumentKind::kProblem;
   return Side{&input, std::move(text), is_problem};
 }
 
@@ -37,8 +37,9 @@ Result<embedding::Problem> problem_of(const Side& side, const ProblemOverrides& 
   Result<embedding::ProblemSpec> spec = read_problem(side.text, overrides);
   if (!spec.ok()) return side.input->locate(spec.error());
   Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
-  return problem.ok() ? std::move(problem)
-                      : side.input->locate(locate_in_problem(side.text, problem.error()));
+  return problem.ok()
+             ? std::move(problem)
+             : side.input->locate(locate_in_problem(side.text, overrides, problem.error()));
 }
 
 Result<PlanDocument> plan_of(const Side& side) {
@@ -85,6 +86,10 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::Problem after, problem_of(to, request.overrides));
     const auto diff = std::make_shared<const ProblemDiff>(diff_problems(before, after));
     return answer_of(diff, page_of(diff));
+  }
+  if (const std::string_view flag = request.overrides.first_flag(); !flag.empty()) {
+    return invalid_input(std::string(flag),
+                         "is for two problems; " + request.from.name() + " is a plan");
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument before, plan_of(from));
   SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument after, plan_of(to));

@@ -31,7 +31,7 @@ void warn_of_other_problem(const PlanDocument& document, const LoadedProblem& lo
   const ProblemIdentity identity = identify(*loaded.problem, loaded.search_space.get());
   if (*document.problem_hash == identity.hash) return;
   if (*document.problem_hash == identify(*loaded.problem).hash) return;
-  const auto machine = other_machine(document, loaded.problem->topology());
+  const auto machine = other_machine(document, *loaded.problem);
   answer.warnings.push_back(name + " was made for another problem, which differs in " +
                             differing_parts(document.problem_parts, identity.parts) +
                             "; it is explained as a plan of this one" +
@@ -45,11 +45,9 @@ Outcome outcome_of(const Explanation& explanation) {
 
 Error located(const Error& error, const ExplainRequest& request,
               const std::optional<PlanDocument>& document, const LoadedProblem& loaded) {
-  const auto machine =
-      document ? other_machine(*document, loaded.problem->topology()) : std::nullopt;
+  const auto machine = document ? other_machine(*document, *loaded.problem) : std::nullopt;
   if (machine && error.where.starts_with("/plan"))
     return request.plan.locate(invalid_input("", *machine));
-  if (error.where.starts_with("--")) return error;
   const bool in_plan = error.where.starts_with("/plan");
   return (in_plan ? request.plan : request.problem.problem).locate(error);
 }

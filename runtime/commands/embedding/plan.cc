@@ -38,9 +38,9 @@ bool is_shared(const LoadedProblem& loaded, const Watch& watch) {
 }
 
 Error located(const Error& error, const PlanRequest& request) {
-  if (error.where == "--resume") return error;
-  const bool in_checkpoint = request.resume.given() &&
-                             (error.where.starts_with("/plan") || error.where == "/problem_hash");
+  const bool in_checkpoint =
+      request.resume.given() && (error.where.starts_with("/plan") ||
+                                 error.where == "/problem_hash" || error.where == "/open_proof");
   return (in_checkpoint ? request.resume : request.problem.problem).locate(error);
 }
 

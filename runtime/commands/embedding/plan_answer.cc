@@ -50,9 +50,12 @@ PlanOptions watched(PlanOptions options, const Watch& watch) {
   options.on_progress = [on_plan = watch.on_plan, log = watch.log](const PlanProgress& progress) {
     if (on_plan) on_plan(progress);
     if (!log.enabled()) return;
-    log.info(std::to_string(progress.proposals) + " proposals, " + std::to_string(progress.plans) +
-             " fit" +
-             (progress.best_rating ? ", best " + std::to_string(*progress.best_rating) : ""));
+    log.info(
+        std::to_string(progress.proposals) + " proposals, " + std::to_string(progress.plans) +
+        " fit" + (progress.best_rating ? ", best " + std::to_string(*progress.best_rating) : "") +
+        (progress.tree_processes > 0
+             ? ", " + std::to_string(progress.tree_processes) + " processes share the proof's tree"
+             : ""));
   };
   return options;
 }

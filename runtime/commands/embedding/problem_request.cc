@@ -2,22 +2,24 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/problem/doubts/problem_doubts.h"
 #include "runtime/io/embedding/search_space/search_space_json.h"
 
 namespace shardwright::commands {
 namespace {
 
 // Hosts matter for what collectives cost, and few have more than eight accelerators.
-void note_guessed_hosts(const embedding::TopologySpec& topology, const Watch& watch) {
+void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch) {
   constexpr std::int64_t kUsualHost = 8;
-  const bool guessed = topology.local_world_size == 0 && topology.world_size > kUsualHost;
-  if (!guessed || !watch.note) return;
+  const std::int64_t ranks = topology.spec().world_size;
+  if (ranks <= kUsualHost) return;
   watch.note("neither the file nor --ranks-per-host says how many ranks a host has: all " +
-             std::to_string(topology.world_size) + " count as one host");
+             std::to_string(ranks) + " count as one host");
 }
 
 }  // namespace
@@ -29,17 +31,29 @@ Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.read(watch.read));
     Result<embedding::ProblemSpec> spec = read_problem(text, request.overrides);
     if (!spec.ok()) return request.problem.locate(spec.error());
-    note_guessed_hosts(spec->topology, watch);
+    const bool hosts_are_guessed = spec->topology.local_world_size == 0;
     Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
-    if (!problem.ok()) return request.problem.locate(locate_in_problem(text, problem.error()));
+    const auto located = [&](const Error& error) {
+      return request.problem.locate(locate_in_problem(text, request.overrides, error));
+    };
+    if (!problem.ok()) return located(problem.error());
     loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
+    if (watch.note) {
+      if (hosts_are_guessed) note_guessed_hosts(loaded.problem->topology(), watch);
+      for (const Error& doubt : problem_doubts(*loaded.problem))
+        watch.note(located(doubt).to_string());
+    }
   }
   watch.log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +
                  std::to_string(loaded.problem->topology().world_size()) + " ranks");
   if (request.search_space.given()) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.search_space.read(watch.read));
-    auto space = read_search_space(text, loaded.problem);
+    std::vector<Error> doubts;
+    auto space = read_search_space(text, loaded.problem, &doubts);
     if (!space.ok()) return request.search_space.locate(space.error());
+    for (const Error& doubt : doubts) {
+      if (watch.note) watch.note(request.search_space.locate(doubt).to_string());
+    }
     loaded.search_space = std::move(space).value();
     watch.log.info("read " + std::to_string(loaded.search_space->size()) + " sharding options");
   }

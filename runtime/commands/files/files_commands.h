@@ -6,6 +6,7 @@
 
 #include "core/status.h"
 #include "runtime/commands/answer.h"
+#include "runtime/commands/input.h"
 
 namespace shardwright::commands {
 
@@ -19,9 +20,17 @@ struct InitRequest {
   std::string kind = "problem";
 };
 
+// shardwright report
+struct ReportRequest {
+  Input answer;  // what another command wrote as JSON
+};
+
 // The JSON Schema of a kind of file, or the list of all kinds; a commented file to begin with.
 // Errors: kInvalidInput at KIND for an unknown kind, or one without a template.
 Result<Answer> answer(const SchemaRequest& request, const Watch& watch);
 Result<Answer> answer(const InitRequest& request, const Watch& watch);
+// A saved answer again, as text and as a page. Errors: those of reading it; kInvalidInput for what
+// is no answer.
+Result<Answer> answer(const ReportRequest& request, const Watch& watch);
 
 }  // namespace shardwright::commands

@@ -29,12 +29,14 @@ Result<Request> question_of(const AutoshardEntry& entry, const AutoshardRequest&
   return question;
 }
 
+// Errors have the place in the file, or the flag.
 Result<std::vector<AutoshardAnswer>> answer_all(const AutoshardFile& file,
                                                 const AutoshardRequest& request) {
   std::vector<Request> questions;
   for (const AutoshardEntry& entry : file.entries) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(Request question, question_of(entry, request));
-    questions.push_back(std::move(question));
+    Result<Request> question = question_of(entry, request);
+    if (!question.ok()) return request.graph.locate(question.error());
+    questions.push_back(std::move(question).value());
   }
   std::vector<Result<AutoshardAnswer>> results = autoshard(questions, request.threads);
   std::vector<AutoshardAnswer> answers;
@@ -42,8 +44,9 @@ Result<std::vector<AutoshardAnswer>> answer_all(const AutoshardFile& file,
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i].ok()) {
       Error error = results[i].error();
-      error.where = file.entries[i].place + error.where;
-      return error;
+      const bool of_flag = error.where == "/p" && request.devices;
+      error.where = of_flag ? "--devices" : file.entries[i].place + error.where;
+      return of_flag ? error : request.graph.locate(std::move(error));
     }
     answers.push_back(std::move(results[i]).value());
   }
@@ -56,10 +59,8 @@ Result<Answer> answer(const AutoshardRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.graph.read(watch.read));
   const Result<AutoshardFile> file = read_autoshard(text);
   if (!file.ok()) return request.graph.locate(file.error());
-  Result<std::vector<AutoshardAnswer>> found = answer_all(*file, request);
-  if (!found.ok()) return request.graph.locate(found.error());
-  const auto answers =
-      std::make_shared<const std::vector<AutoshardAnswer>>(std::move(found).value());
+  SHARDWRIGHT_ASSIGN_OR_RETURN(std::vector<AutoshardAnswer> found, answer_all(*file, request));
+  const auto answers = std::make_shared<const std::vector<AutoshardAnswer>>(std::move(found));
   Answer answer;
   answer.write_json = [answers, is_list = file->is_list](const TextSink& sink) {
     write_autoshard(*answers, is_list, sink);

@@ -98,6 +98,23 @@ std::string aten_summary(const AtenGraph& graph, const operators::CostInstance& 
          format_count(instance.num_matrices()) + " different matrices\n";
 }
 
+// Without an output, what the last operators make may end in any sharding, at no cost.
+bool has_output(const OpGraph& graph) {
+  for (std::size_t n = 0; n < graph.size(); ++n) {
+    if (graph[n].kind == operators::OpKind::kOutput) return true;
+  }
+  return false;
+}
+
+// What is wrong with the mesh or the threads is in their flags.
+Error located(Error error, const Input& graph) {
+  if (error.where == "threads" || error.where.starts_with("/mesh")) {
+    error.where = error.where == "threads" ? "--threads" : "--mesh";
+    return error;
+  }
+  return graph.locate(std::move(error));
+}
+
 // The cost instance of a graph of PyTorch's operators.
 Result<Answer> build_traced(const BuildRequest& request, const std::string& text,
                             const operators::DeviceMesh& mesh) {
@@ -108,7 +125,7 @@ Result<Answer> build_traced(const BuildRequest& request, const std::string& text
     options.mesh.push_back(mesh.size(axis));
   options.limits.threads = request.threads;
   Result<OperatorProblem> built = build_aten(*read, options);
-  if (!built.ok()) return request.graph.locate(built.error());
+  if (!built.ok()) return located(built.error(), request.graph);
   const auto graph = std::make_shared<const AtenGraph>(std::move(read).value());
   const auto problem = std::make_shared<const OperatorProblem>(std::move(built).value());
   Answer answer;
@@ -132,7 +149,7 @@ Result<Answer> answer(const BuildRequest& request, const Watch& watch) {
   if (!read.ok()) return request.graph.locate(read.error());
   watch.log.info("read " + format_plural(read->size(), "node"));
   Result<BuiltOperators> result = build_operators(*read, std::move(mesh).value(), request.threads);
-  if (!result.ok()) return request.graph.locate(result.error());
+  if (!result.ok()) return located(result.error(), request.graph);
   watch.log.info("built " + format_count(result->costs.counters.strategies) + " strategies");
   const auto graph = std::make_shared<const OpGraph>(std::move(read).value());
   const auto built = std::make_shared<const BuiltOperators>(std::move(result).value());
@@ -140,6 +157,13 @@ Result<Answer> answer(const BuildRequest& request, const Watch& watch) {
   answer.write_json = [graph, built](const TextSink& sink) {
     write_cost_graph(*graph, built->costs, sink);
   };
+  if (!has_output(*graph)) {
+    answer.warnings.push_back(
+        "/nodes: no node is of the kind \"output\", so that results may stay in any sharding at no "
+        "cost; add one whose inputs are the results, such as {\"name\": \"output\", \"kind\": "
+        "\"output\", \"inputs\": [" +
+        std::to_string(graph->size() - 1) + "], \"shape\": [shape of each]}");
+  }
   answer.text = [graph, built, name = request.mesh](const TextForm& form) {
     return summary(*graph, *built, name) + "\n" + node_table(*graph, built->costs, form.width);
   };

@@ -57,6 +57,7 @@ struct AtenOverrides {
   std::optional<std::int64_t> optimizer_states;
   std::optional<std::string> device;
   std::optional<operators::RedistributionChoice> redistribution;
+  std::optional<double> overlap;  // of parameters and gradients alike
   std::optional<operators::BlockSharing> blocks;
   OperatorsOptions limits;  // members other than their defaults
 };

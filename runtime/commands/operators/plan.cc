@@ -8,6 +8,7 @@
 
 #include "runtime/commands/operators/operators_commands.h"
 #include "runtime/commands/pages.h"
+#include "runtime/io/json/json_document.h"
 #include "runtime/io/operators/aten/aten_graph_json.h"
 #include "runtime/io/operators/aten/aten_options_json.h"
 #include "runtime/io/operators/aten/aten_plan_json.h"
@@ -37,15 +38,20 @@ void override_limits(const OperatorsOptions& given, OperatorsOptions& limits) {
   if (given.threads != 0) limits.threads = given.threads;
 }
 
-// The options of the file, with the overrides in their place.
-Result<PlanAtenOptions> options_of(const Input& file, const AtenOverrides& overrides,
-                                   const Watch& watch) {
+// The text of a file of options; empty without one.
+Result<std::string> text_of(const Input& file, const Watch& watch) {
+  if (!file.given()) return std::string();
+  return file.read(watch.read);
+}
+
+// The options of the file's text, with the overrides in their place.
+Result<PlanAtenOptions> options_of(const Input& file, const std::string& text,
+                                   const AtenOverrides& overrides) {
   PlanAtenOptions options;
   if (overrides.mesh) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(options.mesh, mesh_of(*overrides.mesh));
   }
   if (file.given()) {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, file.read(watch.read));
     Result<PlanAtenOptions> read = read_aten_options(text, options.mesh);
     if (!read.ok()) return file.locate(read.error());
     options = std::move(read).value();
@@ -56,8 +62,14 @@ Result<PlanAtenOptions> options_of(const Input& file, const AtenOverrides& overr
   options.optimizer_states = overrides.optimizer_states.value_or(options.optimizer_states);
   options.redistribution = overrides.redistribution.value_or(options.redistribution);
   options.blocks = overrides.blocks.value_or(options.blocks);
+  if (overrides.overlap) options.overlap = {*overrides.overlap, *overrides.overlap};
   override_limits(overrides.limits, options.limits);
   return options;
+}
+
+bool has_member(const std::string& text, std::string_view key) {
+  const Result<JsonDocument> document = JsonDocument::parse(text);
+  return document.ok() && document->root().find(key).has_value();
 }
 
 Result<AtenGraph> load_graph(const Input& input, const Watch& watch) {
@@ -82,7 +94,9 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
 
 // What is wrong with an option is in the flag that gave it, or in the file of options.
 Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
-  const std::array<std::pair<std::string_view, std::string_view>, 8> options{{
+  const std::array<std::pair<std::string_view, std::string_view>, 11> options{{
+      {"/devices", "--devices"},
+      {"/axes", "--axes"},
       {"/mesh", overrides.mesh ? "--mesh" : ""},
       {"/device", overrides.device ? "--device" : ""},
       {"/collectives", ""},
@@ -90,10 +104,11 @@ Error located(Error error, const Input& graph, const Input& file, const AtenOver
       {"threads", "--threads"},
       {"/optimizer_states", overrides.optimizer_states ? "--optimizer-states" : ""},
       {"/operator_times", ""},
+      {"/overlap", overrides.overlap ? "--overlap" : ""},
       {"/placements", ""},
   }};
   for (const auto& [place, flag] : options) {
-    if (!error.where.starts_with(place)) continue;
+    if (!error.where.starts_with(place)) continue;  // "/devices" comes before "/device"
     if (!flag.empty()) {
       error.where = flag;
       return error;
@@ -111,8 +126,9 @@ Outcome outcome_of(const AtenPlanResult& result) {
 }  // namespace
 
 Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, text_of(request.options, watch));
   SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
-                               options_of(request.options, request.overrides, watch));
+                               options_of(request.options, text, request.overrides));
   SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
   watch.log.info("read " + std::to_string(read.size()) + " operators");
   asked = watched_plan(std::move(asked), watch);
@@ -138,9 +154,9 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
 
 Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   AtenOverrides overrides = request.overrides;
-  overrides.mesh = std::to_string(request.devices);  // every mesh takes the place of this one
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked,
-                               options_of(request.options, overrides, watch));
+  overrides.mesh = "1";  // every mesh takes the place of this one
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, text_of(request.options, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked, options_of(request.options, text, overrides));
   SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
   asked = watched_plan(std::move(asked), watch);
   Result<AtenSweep> swept = sweep_aten(read, request.devices, request.most_axes, asked);
@@ -150,6 +166,14 @@ Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   const auto options = std::make_shared<const PlanAtenOptions>(std::move(asked));
   const auto sweep = std::make_shared<const AtenSweep>(std::move(swept).value());
   Answer answer;
+  if (request.options.given() && has_member(text, "mesh")) {
+    answer.warnings.push_back(
+        request.options
+            .locate(invalid_input("/mesh",
+                                  "is not used: a sweep tries every mesh of --devices; leave it "
+                                  "out, or use `operators plan`"))
+            .to_string());
+  }
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;
   answer.write_json = [sweep](const TextSink& sink) { write_aten_sweep(*sweep, sink); };
   answer.text = [sweep](const TextForm& form) { return aten_sweep_report(*sweep, form.width); };

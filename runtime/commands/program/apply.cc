@@ -1,4 +1,5 @@
 // shardwright program apply
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "runtime/commands/pages.h"
 #include "runtime/commands/program/program_commands.h"
+#include "runtime/commands/program/program_doubts.h"
 #include "runtime/commands/program/program_report.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_program.h"
@@ -60,6 +62,36 @@ std::vector<NamedPrograms> named(const Results& results) {
   return all;
 }
 
+bool has_batch_dimension(const program::Program& program) {
+  for (std::size_t i = 0; i < program.var_capacity(); ++i) {
+    const program::VarId id(i);
+    if (program.has(id) && !program.var(id).shape.empty() && program.var(id).shape[0] == -1)
+      return true;
+  }
+  return false;
+}
+
+// What nobody means to ask.
+Status check_asked(const std::vector<ProgramDocument>& programs, const ApplyRequest& request) {
+  if (programs.empty())
+    return request.program.locate(invalid_input("/programs", "the list of programs is empty"));
+  for (const ProgramDocument& document : programs) {
+    if (document.program.meshes().empty())
+      return request.program.locate(
+          invalid_input(document.place + "/meshes", "a program runs on at least one mesh"));
+    if (document.program.op_capacity() == 0)
+      return request.program.locate(
+          invalid_input(document.place + "/ops", "the program has no operator"));
+  }
+  const bool is_used = std::any_of(
+      programs.begin(), programs.end(),
+      [](const ProgramDocument& document) { return has_batch_dimension(document.program); });
+  if (!request.batch_size || is_used) return {};
+  return invalid_input("--batch-size",
+                       "no variable has a batch dimension, an extent of -1, so the size would "
+                       "change nothing; leave the flag out");
+}
+
 }  // namespace
 
 Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
@@ -71,7 +103,9 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
   if (!programs.ok()) return request.program.locate(programs.error());
   SHARDWRIGHT_ASSIGN_OR_RETURN(const auto startups,
                                read_startups(request.startup, programs->size(), watch));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_asked(*programs, request));
   const std::stop_token stop = watch.begin();
+  Answer answer;
   const auto results = std::make_shared<Results>();
   for (const ProgramDocument& document : *programs) {
     program::ReshardOptions options = options_of(request, document, stop);
@@ -83,14 +117,14 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
       error.where = document.place + error.where;
       return request.program.locate(std::move(error));
     }
+    for (const auto& doubts : {empty_tensors(document.program, document.place),
+                               reads_before_writes(document.program, document.place)})
+      answer.warnings.insert(answer.warnings.end(), doubts.begin(), doubts.end());
     results->emplace_back(document, std::move(result).value());
   }
-  Answer answer;
   answer.write_json = [results](const TextSink& sink) { write_programs(*results, sink); };
   answer.text = [results](const TextForm& form) { return apply_report(*results, form.width); };
-  if (!results->empty()) {
-    answer.write_page = page_of(named(*results), false, [text = answer.text] { return text({}); });
-  }
+  answer.write_page = page_of(named(*results), false, [text = answer.text] { return text({}); });
   return answer;
 }
 

@@ -59,10 +59,8 @@ Result<Answer> answer(const ReshardRequest& request, const Watch& watch) {
   answer.text = [cases, answers](const TextForm& form) {
     return reshard_report(*cases, *answers, form.width);
   };
-  if (!cases->empty()) {
-    answer.write_page =
-        page_of(named(*cases, *answers), true, [text = answer.text] { return text({}); });
-  }
+  answer.write_page =
+      page_of(named(*cases, *answers), true, [text = answer.text] { return text({}); });
   return answer;
 }
 

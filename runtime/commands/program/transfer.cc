@@ -1,14 +1,18 @@
 // shardwright program transfer
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "core/text/size_word.h"
 #include "runtime/commands/pages.h"
 #include "runtime/commands/program/program_commands.h"
 #include "runtime/io/program/transfer/transfer_json.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/report/program/transfer_text.h"
+#include "runtime/report/text/format.h"
 
 namespace shardwright::commands {
 namespace {
@@ -19,6 +23,34 @@ redistribution::TransferLimits limits_of(const TransferRequest& request) {
   limits.message_bytes =
       request.message_bytes.value_or(std::min(limits.message_bytes, limits.memory_bytes));
   return limits;
+}
+
+// Each round takes the latency of a message, and a short message takes as long as one of a packet;
+// no time of the answer has either in it.
+constexpr std::int64_t kManyRounds = 4096;
+constexpr std::int64_t kManyMessages = 65536;
+constexpr std::int64_t kPacketBytes = 4096;  // the largest that InfiniBand has
+
+std::vector<std::string> warnings_of(const TransferRequest& request, const TransferAnswer& answer) {
+  std::vector<std::string> warnings;
+  if (answer.plan.rounds > kManyRounds) {
+    std::int64_t most = 0;
+    for (const redistribution::RankLoad& rank : answer.loads.ranks)
+      most = std::max({most, rank.sent, rank.received});
+    warnings.push_back("--memory: " + format_count(static_cast<std::uint64_t>(answer.plan.rounds)) +
+                       " rounds, each with the latency of a message, which the times leave out; " +
+                       size_of_at_least((most + kManyRounds - 1) / kManyRounds) +
+                       " would take about " +
+                       format_count(static_cast<std::uint64_t>(kManyRounds)));
+  }
+  if (request.message_bytes && answer.plan.message_bytes < kPacketBytes &&
+      answer.messages > kManyMessages) {
+    warnings.push_back(
+        "--message-bytes: " + format_count(static_cast<std::uint64_t>(answer.messages)) +
+        " messages shorter than a packet of a network; give at least " +
+        size_of_at_least(kPacketBytes));
+  }
+  return warnings;
 }
 
 }  // namespace
@@ -40,6 +72,7 @@ Result<Answer> answer(const TransferRequest& request, const Watch& watch) {
     return transfer_text(*problem, *plan, full, form.width);
   };
   answer.write_page = page_of(problem, plan);
+  answer.warnings = warnings_of(request, *plan);
   return answer;
 }
 

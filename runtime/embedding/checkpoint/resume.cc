@@ -26,9 +26,15 @@ using embedding::TableId;
 Status check_request(const Problem& problem, const PlanOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   if (options.mode != PlanMode::kBest)
-    return Error{ErrorCode::kUnsupported, "compat mode decides all anew", "--resume"};
+    return Error{ErrorCode::kUnsupported,
+                 "goes on with a search of best mode, and compat mode decides all anew; leave it "
+                 "out, or use best mode",
+                 "--resume"};
   if (!problem.topology().layouts().empty())
-    return Error{ErrorCode::kUnsupported, "name the layout of the machine to go on", "--resume"};
+    return Error{
+        ErrorCode::kUnsupported,
+        "goes on with one layout of the machine; give one --sharding-group-size and one --pod-size",
+        "--resume"};
   return {};
 }
 
@@ -84,8 +90,11 @@ Result<EmbeddingPlanResult> resume_embedding(std::shared_ptr<const Problem> prob
   PlanOptions resumed = options;
   resumed.start = std::make_shared<const Plan>(std::move(start));
   const std::optional<std::int64_t>& size = checkpoint.search_space_size;
-  if (checkpoint.certificate && size == static_cast<std::int64_t>(search_space->size()))
+  const bool same_space = size == static_cast<std::int64_t>(search_space->size());
+  if (checkpoint.certificate && same_space)
     resumed.proved = std::make_shared<const embedding::BoundCertificate>(*checkpoint.certificate);
+  if (checkpoint.open_proof && same_space)
+    resumed.open_proof = std::make_shared<const std::string>(*checkpoint.open_proof);
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       EmbeddingPlanResult result,
       plan_embedding(std::move(problem), resumed, std::move(search_space)));

@@ -1,18 +1,22 @@
-// Whether a plan was made for another machine than a problem has, which a forgotten flag explains.
+// Whether a plan was made with other flags than a problem: for another machine, batch size or
+// release.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "core/embedding/document/plan_document.h"
-#include "core/embedding/problem/topology.h"
+#include "core/embedding/problem/problem.h"
 
 namespace shardwright {
 
-// A sentence on the machine that the file says the plan was made for, and the flags that give it:
-// "the plan was made for 16 ranks with 80 GiB of HBM each, not for 8; give the same flags: --ranks
-// 16". Nothing if the file says nothing else than the problem. O(ranks).
+// A sentence on what the file says the plan was made for, and the flags that give it: "the plan was
+// made for 16 ranks and batches of 4096 samples, the problem as it is given has 8 and 512; give the
+// flags that the plan was made with: --ranks 16 --batch-size 4096". Nothing if the file says
+// nothing else than the problem. The file has digests of batch size, hosts and release; their
+// values are those of some that are tried whose digests are the same. O(ranks), and O(values tried
+// x problem) if a digest differs.
 std::optional<std::string> other_machine(const PlanDocument& document,
-                                         const embedding::Topology& topology);
+                                         const embedding::Problem& problem);
 
 }  // namespace shardwright

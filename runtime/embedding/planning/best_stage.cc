@@ -21,16 +21,19 @@ embedding::ProposalWork work_of_proposals(const embedding::Topology& available) 
   return {0, 2, available.world_size() / 4};
 }
 
-// Half of the whole budget.
-Budget compat_budget(const PlanOptions& options) {
-  std::optional<double> seconds = options.time_limit_s;
-  if (seconds) *seconds /= 2;
-  return Budget(work_limit_of(options).value_or(kDefaultBestWork) / 2, seconds, options.stop);
-}
+// Compat mode's part of the whole work, and that of a proposer once there is a plan: what it finds
+// later, best mode's own search soon finds, too.
+constexpr std::uint64_t kParts = 2;
+constexpr std::uint64_t kPartsOfProposer = 16;
 
 void search_within_part(Planning& planning, embedding::OptionPool& pool) {
-  Budget part = compat_budget(planning.options);
-  search_compat(planning, pool, part, work_of_proposals(planning.available()));
+  const PlanOptions& options = planning.options;
+  const std::uint64_t work = work_limit_of(options).value_or(kDefaultBestWork);
+  std::optional<double> seconds = options.time_limit_s;
+  if (seconds) *seconds /= kParts;
+  Budget part(work / kParts, seconds, options.stop);
+  search_compat(planning, pool, part, work_of_proposals(planning.available()),
+                work / kPartsOfProposer);
   planning.budget.spend(part.work_done());
 }
 
@@ -59,6 +62,7 @@ void report_progress(const Planning& planning, const embedding::BestSearch& sear
   if (search.best()) progress.best_rating = search.best()->rating;
   if (search.bound() > 0) progress.lower_bound = search.bound();
   progress.work_steps = planning.budget.work_done();
+  progress.tree_processes = search.tree_processes();
   progress.work_limit = work_limit_of(planning.options);
   progress.elapsed_s = planning.total.seconds();
   progress.time_limit_s = planning.options.time_limit_s;
@@ -68,21 +72,21 @@ void report_progress(const Planning& planning, const embedding::BestSearch& sear
 }
 
 // Hands on what was found so far, as an answer that is stopped here.
-void keep_checkpoint(const Planning& planning, const embedding::Plan& plan,
-                     const embedding::BoundCertificate* certificate) {
+void keep_checkpoint(const Planning& planning, const BestCheckpoint& checkpoint) {
   EmbeddingPlanResult at = planning.result;
   at.failure.reset();
-  at.plan = plan;
-  at.evaluation = embedding::evaluate(*planning.problem, planning.available(), plan);
+  at.plan = checkpoint.plan;
+  at.evaluation = embedding::evaluate(*planning.problem, planning.available(), checkpoint.plan);
   at.best_rating = at.evaluation.rating;
   at.stopped_by = StopReason::kCancelled;
   at.threads = static_cast<int>(planning.executor.workers());
   at.work.work_steps = planning.budget.work_done();
   at.timing.total_s = planning.total.seconds();
-  if (certificate != nullptr) {
-    at.lower_bound = certificate->bound;
-    at.certificate = *certificate;
+  if (checkpoint.certificate != nullptr) {
+    at.lower_bound = checkpoint.certificate->bound;
+    at.certificate = *checkpoint.certificate;
   }
+  at.open_proof = checkpoint.open_proof;
   planning.options.on_checkpoint(at);
 }
 
@@ -92,6 +96,7 @@ void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.evaluation = std::move(best.evaluation);
   result.best_rating = result.evaluation.rating;
   result.bound_refusal = std::move(best.refusal);
+  result.open_proof = std::move(best.open_proof);
   if (!best.certificate) return;
   result.lower_bound = best.certificate->bound;
   result.certificate = std::move(best.certificate);
@@ -115,11 +120,9 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   BestStart from{start, options.start.get(), options.on_better_plan};
   from.to_beat = options.to_beat;
   from.proved = options.proved.get();
+  from.open_proof = options.open_proof.get();
   if (options.on_checkpoint) {
-    from.on_checkpoint = [&](const embedding::Plan& plan,
-                             const embedding::BoundCertificate* certificate) {
-      keep_checkpoint(planning, plan, certificate);
-    };
+    from.on_checkpoint = [&](const BestCheckpoint& at) { keep_checkpoint(planning, at); };
   }
   auto answer = find_best_plan(pool, planning.available(), {options.seed, options.lanes}, from,
                                planning.group, planning.executor, planning.budget,

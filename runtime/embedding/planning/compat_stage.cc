@@ -76,14 +76,26 @@ Status agree_on_compat(Planning& planning) {
 }
 
 void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
-                   const embedding::ProposalWork& work) {
+                   const embedding::ProposalWork& work,
+                   std::optional<std::uint64_t> work_per_proposer) {
   // Best mode's start is short, and every process makes it for itself.
   SearchGroup* const group = planning.options.mode == PlanMode::kCompat ? &planning.group : nullptr;
   EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
                          planning.options.trace, planning.parts(), work, group);
-  StopReason reason = explore(search, planning.executor, budget, [&](const EmbeddingSearch& at) {
-    report_progress(planning, at, budget);
-  });
+  const auto explore_within = [&](Budget& own) {
+    return explore(search, planning.executor, own,
+                   [&](const EmbeddingSearch& at) { report_progress(planning, at, own); });
+  };
+  StopReason reason = StopReason::kWorkLimit;
+  bool goes_on = true;
+  while (work_per_proposer && goes_on) {
+    Budget part = budget.with_work_left(*work_per_proposer);
+    reason = explore_within(part);
+    budget.spend(part.work_done() - budget.work_done());
+    goes_on = reason == StopReason::kWorkLimit && budget.work_left();
+    if (goes_on && search.has_plan()) goes_on = search.skip_to_next_proposer();
+  }
+  if (!work_per_proposer) reason = explore_within(budget);
   if (search.stopped_by()) reason = *search.stopped_by();
   planning.result.stopped_by = reason;
   take_statistics(search, pool, planning.options.trace, planning.result);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
@@ -25,8 +26,10 @@ Status agree_on_compat(Planning& planning);
 
 // Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
 // for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it,
-// in which a proposal counts as other work.
+// in which a proposal counts as other work. With `work_per_proposer`, the next proposer begins
+// after so much work if there is a plan by then.
 void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget,
-                   const embedding::ProposalWork& work = {});
+                   const embedding::ProposalWork& work = {},
+                   std::optional<std::uint64_t> work_per_proposer = {});
 
 }  // namespace shardwright

@@ -26,7 +26,9 @@ std::string number_meant(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [after, failure] = std::from_chars(text.data(), end, number);
   if (failure != std::errc()) return "";
+  if (!std::isfinite(number)) return "; write a number in digits";
   if (after == end) return "; write it without quotes";
+  if (const auto whole = whole_number_meant(text)) return "; write " + std::to_string(*whole);
   if (std::string_view(after, static_cast<std::size_t>(end - after)) == "%")
     return "; write " + json_number(number / 100);
   const Result<std::int64_t> bytes = parse_bytes(text);
@@ -90,7 +92,12 @@ Result<bool> JsonValue::boolean() const {
 }
 
 Result<std::string_view> JsonValue::string() const {
-  if (type() != JsonType::kString) return expected("a text");
+  if (type() != JsonType::kString) {
+    Error error = expected("a text");
+    const bool in_list = is_array() && size() == 1 && (*this)[0].is_string();
+    if (in_list) error.message += "; write it without brackets";
+    return error;
+  }
   const internal::TextRange range = node_of(store_, index_).payload.text;
   return std::string_view(store_->text).substr(range.offset, range.length);
 }
@@ -157,7 +164,7 @@ std::string JsonValue::describe() const {
       return "the text \"" + std::string(text.substr(0, kShownText)) + (cut ? "…\"" : "\"");
     }
     case JsonType::kArray:
-      return "a list";
+      return size() == 0 ? "an empty list" : "a list of " + std::to_string(size());
     case JsonType::kObject:
       return "an object";
   }
@@ -165,10 +172,16 @@ std::string JsonValue::describe() const {
 }
 
 Error JsonValue::expected(std::string_view what) const {
-  return error("expected " + std::string(what) + ", found " + describe());
+  constexpr std::string_view kComment = "//";
+  const bool is_comment = is_string() && string().value().starts_with(kComment);
+  return error(
+      "expected " + std::string(what) + ", found " + describe() +
+      (is_comment ? "; a comment is a member of an object, whose key begins with //" : ""));
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return invalid_input("", "the text is UTF-16; save it as UTF-8");
   // Reported here because the parser would treat NUL as the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return invalid_input("byte " + std::to_string(nul + 1), "a NUL byte: this is no JSON text");

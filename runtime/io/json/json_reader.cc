@@ -65,6 +65,13 @@ Status read_value(JsonValue value, std::string& out) {
   return {};
 }
 
+Error not_a_list(JsonValue value, std::string_view what) {
+  Error error = value.expected(what);
+  const bool single = !value.is_object() && !value.is_null();
+  if (single) error.message += "; write a single one in brackets, too";
+  return error;
+}
+
 ObjectReader::ObjectReader(JsonValue object) : object_(object) {
   if (!object.is_object()) status_ = object.expected("an object");
 }

@@ -60,6 +60,9 @@ requires(embedding::EnumNames<Enum>::kNames.size() > 0) Status
   return {};
 }
 
+// The error of a value that is no list: `expected(what)`, and to write a single value in brackets.
+Error not_a_list(JsonValue value, std::string_view what);
+
 template <class T>
 Status read_value(JsonValue value, std::vector<T>& out);
 
@@ -76,7 +79,7 @@ Status read_value(JsonValue value, std::optional<T>& out) {
 template <class T>
 Status read_value(JsonValue value, std::vector<T>& out) {
   if (value.is_null()) return {};
-  if (!value.is_array()) return value.expected("a list");
+  if (!value.is_array()) return not_a_list(value, "a list");
   out.clear();
   out.reserve(value.size());
   for (std::size_t i = 0; i < value.size(); ++i) {

@@ -120,8 +120,8 @@ bool JsonScanner::no_value() {
   const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
   const std::string_view word =
       rest.substr(0, std::min(rest.find_first_of(" \t\r\n,:;[]{}\""), kShownWord));
-  const bool is_first = std::all_of(begin_, at_, [](char c) { return c <= ' '; });
-  if (is_first && !word.empty())
+  if (!remedy().empty()) return syntax_error("expected a value");
+  if (!word.empty() && std::all_of(begin_, at_, [](char c) { return c <= ' '; }))
     return syntax_error("expected '{' (other formats, such as YAML, have to be rewritten as JSON)");
   const std::string_view number = word.substr(word.starts_with('-') ? 1 : 0);
   for (const std::string_view none : {"NaN", "nan", "Infinity", "inf"}) {
@@ -145,6 +145,18 @@ bool JsonScanner::fail(Error error) {
   return false;
 }
 
+// What was probably meant where something else than JSON stands; empty if that is unknown.
+std::string JsonScanner::remedy() const {
+  const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+  if (rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#'))
+    return "; JSON has no comments, but a member of an object whose key begins with // is one";
+  if (rest.starts_with('\'')) return "; JSON has double quotes only";
+  if (rest.empty() || at_ == begin_) return "";
+  if (at_[-1] == ',' && is_digit(*at_)) return "; a number has no commas";
+  const bool letter = *at_ == '_' || is_between(*at_, 'a', 'z') || is_between(*at_, 'A', 'Z');
+  return is_digit(at_[-1]) && letter ? "; write a number in digits only, such as 40000" : "";
+}
+
 bool JsonScanner::syntax_error(const std::string& message) {
   if (!status_.ok()) return false;
   const std::string_view before(begin_, static_cast<std::size_t>(at_ - begin_));
@@ -156,7 +168,7 @@ bool JsonScanner::syntax_error(const std::string& message) {
   if (at_ != end_) found = *at_ > ' ' && *at_ < 127 ? std::string("'") + *at_ + "'" : "a byte";
   return fail(
       invalid_input("line " + std::to_string(lines + 1) + ", column " + std::to_string(column),
-                    "not valid JSON: " + message + ", found " + found));
+                    "not valid JSON: " + message + ", found " + found + remedy()));
 }
 
 bool JsonScanner::expect(char bracket, const char* what) {

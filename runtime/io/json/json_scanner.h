@@ -73,6 +73,7 @@ class JsonScanner {
   bool no_value();
 
  private:
+  std::string remedy() const;
   bool expect(char bracket, const char* what);
   bool skip_container();
   bool skip_comment();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/op_node_json.h"
 
 namespace shardwright {
@@ -114,11 +115,7 @@ Status read_nodes(JsonValue value, std::vector<OpNode>& nodes) {
 Result<OpGraph> read_op_graph(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
-  if (root.find("nodes") && root.find("edges")) {
-    return root.error(
-        "is a cost instance, which `operators solve` reads; expected the operator "
-        "graph that it was built from");
-  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kOperatorGraph));
   OpGraphSpec spec;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(root)

@@ -10,6 +10,7 @@
 #include "core/operators/mesh/sharding_spec.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
 namespace {
@@ -92,13 +93,14 @@ Status read_spec(JsonValue value, const SpecTable& table, const TensorShape& sha
 }
 
 Status read_pairs(JsonValue list, ReshardQuestions& questions) {
-  if (!list.is_array()) return list.expected("a list of pairs of sharding specs");
+  if (!list.is_array() || list.size() == 0)
+    return list.expected("a list of at least one pair of sharding specs");
   const SpecTable table(questions.mesh);
   const TensorShape shape{questions.shape};
   questions.pairs.resize(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_array()) return list[i].expected("a list of a source and a target");
-    if (list[i].size() < 2) return list[i].error("a pair has a source and a target");
+    if (!list[i].is_array() || list[i].size() < 2)
+      return list[i].expected("a pair of a source and a target, such as [\"S0,R\", \"R,R\"]");
     SHARDWRIGHT_RETURN_IF_ERROR(read_spec(list[i][0], table, shape, questions.pairs[i].from));
     SHARDWRIGHT_RETURN_IF_ERROR(read_spec(list[i][1], table, shape, questions.pairs[i].to));
   }
@@ -195,7 +197,9 @@ void write_columns(JsonWriter& json, PathCost mode) {
 Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
-  if (!root.is_array()) return root.expected("a list of objects with `mesh`, `shape` and `pairs`");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kPaths));
+  if (!root.is_array() || root.size() == 0)
+    return root.expected("a list of at least one object with `mesh`, `shape` and `pairs`");
   std::vector<ReshardQuestions> questions(root.size());
   for (std::size_t i = 0; i < root.size(); ++i)
     SHARDWRIGHT_RETURN_IF_ERROR(read_questions(root[i], questions[i]));

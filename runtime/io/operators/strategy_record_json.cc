@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/nearest_name.h"
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/io/operators/op_node_json.h"
 
@@ -224,21 +225,22 @@ Result<StrategyRecord> read_record(JsonValue value) {
 
 Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kStrategies));
   std::vector<StrategyRecord> records;
-  SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(document.root())
-                                  .required_with("records",
-                                                 [&](JsonValue list) -> Status {
-                                                   if (!list.is_array())
-                                                     return list.expected("a list of records");
-                                                   for (std::size_t i = 0; i < list.size(); ++i) {
-                                                     SHARDWRIGHT_ASSIGN_OR_RETURN(
-                                                         StrategyRecord record,
-                                                         read_record(list[i]));
-                                                     records.push_back(std::move(record));
-                                                   }
-                                                   return {};
-                                                 })
-                                  .finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(document.root())
+          .required_with("records",
+                         [&](JsonValue list) -> Status {
+                           if (!list.is_array() || list.size() == 0)
+                             return list.expected("a list of at least one record");
+                           for (std::size_t i = 0; i < list.size(); ++i) {
+                             SHARDWRIGHT_ASSIGN_OR_RETURN(StrategyRecord record,
+                                                          read_record(list[i]));
+                             records.push_back(std::move(record));
+                           }
+                           return {};
+                         })
+          .finish());
   return records;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/program/program_parts_json.h"
 
 namespace shardwright {
@@ -196,6 +197,13 @@ class ProgramReader {
     };
   }
 
+  // Any name: placements alone say what is inserted.
+  static Status read_op_type(JsonValue value, std::string& type) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(type, value.string());
+    return type.empty() ? value.error("an operator's type is its name, such as \"matmul_v2\"")
+                        : Status();
+  }
+
   Status read_op(JsonValue value) {
     Operation op;
     BlockId block(0);
@@ -203,7 +211,7 @@ class ProgramReader {
     SHARDWRIGHT_RETURN_IF_ERROR(
         ObjectReader(value)
             .optional("id", op.number)
-            .required("type", op.type)
+            .required_with("type", [&](JsonValue v) { return read_op_type(v, op.type); })
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), op.mesh))
             .optional_with("role", named("role", op_role_names(), op.role))
             .optional_with("inputs", arguments(op.inputs))
@@ -228,6 +236,8 @@ class ProgramReader {
 
   // Checks that the ranks to run are distinct and that a mesh of the program has each of them.
   Status check_ranks(JsonValue program, const std::vector<Rank>& ranks) const {
+    if (const auto list = program.find("ranks"); list && list->is_array() && ranks.empty())
+      return list->error("has no rank; leave it out for the programs of all ranks");
     std::unordered_set<Rank> seen;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const JsonValue rank = (*program.find("ranks"))[i];
@@ -282,6 +292,7 @@ class ProgramReader {
 Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kProgram));
   std::vector<ProgramDocument> programs;
   const auto read = [&](JsonValue value) -> Status {
     Result<ProgramDocument> program = ProgramReader().read(value);

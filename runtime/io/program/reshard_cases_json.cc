@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/io/program/program_parts_json.h"
 
@@ -130,7 +131,8 @@ Status read_case(JsonValue value, ReshardCaseDocument& out) {
 Result<std::vector<ReshardCaseDocument>> read_reshard_cases(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
-  if (!root.is_array()) return root.expected("a list of cases");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kReshard));
+  if (!root.is_array() || root.size() == 0) return root.expected("a list of at least one case");
   std::vector<ReshardCaseDocument> cases(root.size());
   for (std::size_t i = 0; i < root.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(read_case(root[i], cases[i]));

@@ -12,7 +12,6 @@ from typing import Any, Callable, Literal, Mapping, TypeVar, Union
 
 from . import _native
 from .arguments import Request
-from .errors import UnsupportedError
 from .progress import Progress, Watch
 
 Outcome = Literal["done", "nothing fits", "nothing found", "violation", "not verified"]
@@ -65,10 +64,12 @@ class Answer:
     def __init__(self, text: str | None, handle: _native.Handle | None = None) -> None:
         self._handle = handle
         self._text = text
+        self._saved: _native.Handle | None = None  # a loaded answer, asked for again
 
     @classmethod
     def load(cls: type[AnswerType], path: str | os.PathLike[str]) -> AnswerType:
-        """Reads what `save` or `shardwright ... -o` wrote. Has the data, but not the text and page.
+        """Reads what `save` or `shardwright ... -o` wrote. Text and page are those of `shardwright
+        report`, which say less where a page needs more than the answer.
 
         Raises OSError, and ValueError for a file that is no JSON.
         """
@@ -112,14 +113,21 @@ class Answer:
         return outcome.value, warnings.value
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the HTML page of `shardwright ... --report`. Raises UnsupportedError if the
-        command has none, or the answer was loaded.
+        """Writes the HTML page of `shardwright ... --report`, of a loaded answer that of `shardwright
+        report`. Raises UnsupportedError if the command has none.
         """
-        if self._handle is None:
-            raise UnsupportedError("a loaded answer has no page; ask again")
-        page = _native.text_of("answer_to_html", self._handle.value)
+        page = _native.text_of("answer_to_html", self._shown().value)
         with open(path, "w", encoding="utf-8") as file:
             file.write(page)
+
+    def _shown(self) -> _native.Handle:
+        """What has the text and the page."""
+        if self._handle is not None:
+            return self._handle
+        if self._saved is None:
+            self._saved = ask("report", {"answer": self.to_json()})._handle
+            assert self._saved is not None
+        return self._saved
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with the rows of the answer. Raises ImportError without pandas."""
@@ -133,8 +141,7 @@ class Answer:
         return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
-        return repr(self) if self._handle is None else _native.text_of(
-            "answer_to_text", self._handle.value, 0)
+        return _native.text_of("answer_to_text", self._shown().value, 0)
 
     def __repr__(self) -> str:
         return f"<shardwright.{type(self).__name__}: {self.outcome}>"

@@ -173,16 +173,20 @@ def plan(graph: Document, mesh: Mesh | None = None, *,
          options: Document | None = None, memory: Size | None = None,
          optimizer_states: SupportsIndex | None = None, device: str | None = None,
          redistribution: Literal["shortest", "autoparallel"] | None = None,
-         blocks: Literal["free", "equal"] | None = None, threads: SupportsIndex = 0,
-         time_limit: float | None = None, work_limit: SupportsIndex | None = None,
-         seed: SupportsIndex = 0, progress: ProgressLike = None,
-         cancel: Cancel | None = None) -> MeshPlan:
+         blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
+         threads: SupportsIndex = 0, time_limit: float | None = None,
+         work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+         progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshPlan:
     """Shards a traced PyTorch model over a mesh, and proves that no plan is faster.
 
     `options` has placements, a model of collectives and what other arguments say; runtime/io
     describes it. What is given here takes its place.
+
+    `overlap` is the share, from 0 to 1, of moving parameters and their gradients that operators may
+    hide.
     """
-    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks)
+    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks,
+                      overlap)
     request.limits(threads, time_limit, work_limit, seed)
     return ask_for(MeshPlan, "operators plan", request if mesh is None else request.mesh("mesh", mesh),
                    progress=progress, cancel=cancel)
@@ -192,23 +196,24 @@ def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
           options: Document | None = None, memory: Size | None = None,
           optimizer_states: SupportsIndex | None = None, device: str | None = None,
           redistribution: Literal["shortest", "autoparallel"] | None = None,
-          blocks: Literal["free", "equal"] | None = None, threads: SupportsIndex = 0,
-          time_limit: float | None = None, work_limit: SupportsIndex | None = None,
-          seed: SupportsIndex = 0, progress: ProgressLike = None,
-          cancel: Cancel | None = None) -> MeshSweep:
+          blocks: Literal["free", "equal"] | None = None, overlap: float | None = None,
+          threads: SupportsIndex = 0, time_limit: float | None = None,
+          work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
+          progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshSweep:
     """Plans a traced PyTorch model on every mesh of so many devices with at most `axes` axes."""
-    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks)
+    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks,
+                      overlap)
     request.count("devices", devices, 1, MOST_COUNT).count("axes", axes, 1, 8)
     request.limits(threads, time_limit, work_limit, seed)
     return ask_for(MeshSweep, "operators sweep", request, progress=progress, cancel=cancel)
 
 
 def _traced(graph: object, options: object, memory: object, optimizer_states: object,
-            device: object, redistribution: object, blocks: object) -> Request:
+            device: object, redistribution: object, blocks: object, overlap: object) -> Request:
     request = Request().document("graph", graph, required=True).document("options", options)
     request.size("memory", memory).count("optimizer_states", optimizer_states, 0, 100)
     request.value("device", device).choice("redistribution", redistribution, _REDISTRIBUTIONS)
-    return request.choice("blocks", blocks, _BLOCKS)
+    return request.choice("blocks", blocks, _BLOCKS).measure("overlap", overlap)
 
 
 __all__ = ["Autoshard", "CostInstance", "MeshPlan", "MeshSweep", "Paths", "Solution", "Strategies",

@@ -40,7 +40,29 @@ void write_page(const PageParts& page, std::string_view text, const WriteData& w
   sink(page.after_data);
 }
 
+PageParts parts_of(SavedPage page) {
+  switch (page) {
+    case SavedPage::kSweep:
+      return sweep_page();
+    case SavedPage::kMeshSweep:
+      return aten_sweep_page();
+    case SavedPage::kPlanDiff:
+      return plan_change_page();
+    case SavedPage::kProblemDiff:
+      return problem_change_page();
+    case SavedPage::kAny:
+      break;
+  }
+  return answer_page();
+}
+
 }  // namespace
+
+void write_html_report(SavedPage page, std::string_view title, std::string_view file,
+                       std::string_view answer, std::string_view text, const TextSink& sink) {
+  write_page(
+      parts_of(page), text, [&] { write_saved_data(title, file, answer, sink); }, sink);
+}
 
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
                        const PlanChange* change, const TextSink& sink) {

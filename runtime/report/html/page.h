@@ -12,6 +12,7 @@ struct PageParts {
   std::string_view after_data;
 };
 
+PageParts answer_page();
 PageParts aten_plan_page();
 PageParts aten_sweep_page();
 PageParts communication_page();

@@ -15,6 +15,7 @@ namespace shardwright {
 namespace {
 
 using embedding::Allocation;
+using embedding::BestParameters;
 using embedding::BestSearch;
 using embedding::BestSettings;
 using embedding::BoundCertificate;
@@ -92,24 +93,33 @@ void take_counts(const BestSearch& search, BestPlan& best) {
 // Thread safety: one thread at a time. Refers to the callbacks.
 class BestNews {
  public:
-  explicit BestNews(const BestStart& start)
-      : start_(&start), bound_(start.proved != nullptr ? start.proved->bound : 0) {}
+  BestNews(const BestStart& start, std::uint64_t checkpoint_work)
+      : start_(&start),
+        bound_(start.proved != nullptr ? start.proved->bound : 0),
+        checkpoint_work_(checkpoint_work) {}
 
-  void tell(const BestSearch& at) {
+  // `work`: done so far.
+  void tell(const BestSearch& at, std::uint64_t work) {
     if (!at.best()) return;
     const bool is_better = !rating_ || at.best()->rating < *rating_;
     const bool is_raised = at.bound() > bound_;
     rating_ = at.best()->rating;
     bound_ = at.bound();
     if (is_better && start_->on_better) start_->on_better(at.best()->plan);
-    if ((is_better || is_raised) && start_->on_checkpoint)
-      start_->on_checkpoint(at.best()->plan, bound_ > 0 ? at.certificate() : nullptr);
+    if (!start_->on_checkpoint) return;
+    const bool is_due = work >= kept_at_ + checkpoint_work_;
+    if (!is_better && !is_raised && !is_due) return;
+    kept_at_ = work;
+    start_->on_checkpoint(
+        {at.best()->plan, bound_ > 0 ? at.certificate() : nullptr, at.open_proof()});
   }
 
  private:
   const BestStart* start_;
   std::optional<double> rating_;
   double bound_ = 0;
+  std::uint64_t checkpoint_work_;
+  std::uint64_t kept_at_ = 0;  // work at the last checkpoint
 };
 
 // The proof to go on from, if there is one and it holds.
@@ -164,10 +174,14 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     prove = opening->prove;
     budget.set_work_done(opening->work_done);
   }
-  BestSearch search(model, settings.seed, prove, embedding::parameters_for(settings.lanes), budget,
-                    &group);
+  const BestParameters parameters = embedding::parameters_for(settings.lanes);
+  BestSearch search(model, settings.seed, prove, parameters, budget, &group);
   search.set_to_beat(start.to_beat);
   if (proved != nullptr) search.set_proved(*proved);
+  if (start.open_proof != nullptr && !budget.interrupted()) {
+    const Status fits = search.set_open_proof(*start.open_proof);
+    if (!fits.ok()) return invalid_input("/open_proof", fits.error().message);
+  }
   if (helps) {
     search.set_proved(opening->bound);
     for (const Allocation& allocation : opening->starts)
@@ -176,13 +190,14 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     for (const Plan* const plan : starts_of(start))
       search.offer(*plan);
   }
-  BestNews news(start);
+  BestNews news(start, parameters.lanes.checkpoint_work);
   best.reason = explore(search, executor, budget, [&](const BestSearch& at) {
-    news.tell(at);
+    news.tell(at, budget.work_done());
     observe(at);
   });
   group.leave();
   if (search.stopped_by()) best.reason = *search.stopped_by();
+  if (start.on_checkpoint) best.open_proof = search.open_proof();
   take_counts(search, best);
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);

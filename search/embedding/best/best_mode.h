@@ -19,18 +19,27 @@
 
 namespace shardwright {
 
+// What is known after a round.
+// Thread safety: a value; refers to the search.
+struct BestCheckpoint {
+  const embedding::Plan& plan;
+  const embedding::BoundCertificate* certificate = nullptr;  // of the bound; null if there is none
+  std::optional<std::string> open_proof;                     // BestSearch::open_proof()
+};
+
 // Where a search starts. Each part may be absent.
 struct BestStart {
   const std::optional<embedding::Plan>& plan;  // the answer is not worse than this
   const embedding::Plan* near = nullptr;       // the answer stays close to this if ratings tie
   // Called with every better plan, on the calling thread. Each is an edit of the one before.
   const std::function<void(const embedding::Plan&)>& on_better;
-  // Called on the calling thread after a round with a better plan or a higher bound, with the best
-  // plan and the proof of the bound, which may be null.
-  std::function<void(const embedding::Plan&, const embedding::BoundCertificate*)> on_checkpoint =
-      nullptr;
+  // Called on the calling thread after a round with a better plan or a higher bound, and after much
+  // work without.
+  std::function<void(const BestCheckpoint&)> on_checkpoint = nullptr;
   // A proof to go on from; null if there is none. Dropped if the check of core refuses it.
   const embedding::BoundCertificate* proved = nullptr;
+  // The tree to go on from, as BestCheckpoint has it; null if there is none.
+  const std::string* open_proof = nullptr;
   // The search may end once it is proved that no plan rates below this.
   double to_beat = std::numeric_limits<double>::infinity();
 };
@@ -40,6 +49,8 @@ struct BestPlan {
   embedding::Evaluation evaluation;  // of the plan, by the verifier
   // Absent if no bound was proved, or if proposers added options, which a proof does not cover.
   std::optional<embedding::BoundCertificate> certificate;
+  // BestSearch::open_proof(), if the search was stopped and there is `on_checkpoint`.
+  std::optional<std::string> open_proof;
   // Why the check of core did not accept the certificate, which is then dropped; else empty.
   std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
@@ -55,7 +66,8 @@ struct BestPlan {
 // tenth of a second. The processes of the group search together and find the same plan; the
 // certificate is in process 0 only. If one of them leaves before the search has begun, process 0
 // searches alone. Errors: kInfeasible if the placement rules leave a table without an option;
-// kInvalidInput if another process searches something else.
+// kInvalidInput if another process searches something else, or at `/open_proof` if the tree to go
+// on from does not fit.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available,
                                 const embedding::BestSettings& settings, const BestStart& start,

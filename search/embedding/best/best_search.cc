@@ -10,6 +10,7 @@
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/caches/check_load_factors.h"
 #include "search/embedding/best/processes/messages.h"
+#include "search/embedding/best/processes/open_proof_message.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
@@ -53,6 +54,22 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
   first_lane_ = proves_ ? parameters_.bound.targets.tree_lanes : 0;
   lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
+}
+
+Status BestSearch::set_open_proof(std::string_view message) {
+  BoundProver* const prover = proof_.prover();
+  if (prover == nullptr) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OpenProof open,
+                               open_proof_of(message, context_.model(), prover->model()));
+  if (!prover->begin_from(std::move(open)))
+    return invalid_input("", "this proof is of another model of the ranks");
+  return {};
+}
+
+std::optional<std::string> BestSearch::open_proof() const {
+  BoundProver* const prover = proof_.prover();
+  if (prover == nullptr || is_done() || !prover->has_open_proof()) return std::nullopt;
+  return to_message(prover->open_proof(), context_.model(), parameters_.lanes.most_kept_bytes);
 }
 
 void BestSearch::offer(const Plan& start) {
@@ -143,9 +160,7 @@ std::size_t BestSearch::propose(std::size_t, const Budget&) {
 }
 
 void BestSearch::count_by_process(const std::vector<std::uint64_t>& lane_work) {
-  std::vector<std::uint64_t> work(proof_.processes());
-  for (std::size_t lane = 0; lane < lane_work.size(); ++lane)
-    work[proof_.process_of(lane)] += lane_work[lane];
+  const std::vector<std::uint64_t> work = proof_.count(lane_work);
   process_span_ += *std::max_element(work.begin(), work.end());
   own_work_ += work[proof_.own_process()];
 }
@@ -346,7 +361,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
     verdict.proof = report_of_proof(budget);
     take_in(verdict.proof, round, budget);
     if (best_ && !round.stopped && !is_done())
-      verdict.next = proof_.next_order(aim(), proof_share(budget.work_done()));
+      verdict.next = proof_.next_order(aim(), proof_share(budget.work_done()), round_work_);
   }
   const bool heard = exchange_verdict(verdict, base);
   if (!decides) take_in(verdict.proof, round, budget);

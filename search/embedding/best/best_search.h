@@ -6,12 +6,15 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/document/improvement.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
+#include "core/status.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/best/exact/neighbourhood_lane.h"
@@ -60,6 +63,9 @@ class BestSearch {
     set_proved(certificate.bound);
     if (proof_.prover() != nullptr) proof_.prover()->begin_from(certificate);
   }
+  // In process 0 with its proof: goes on from the tree that another run has left. Call it after
+  // set_proved(). Errors: kInvalidInput if it does not fit to the model.
+  Status set_open_proof(std::string_view message);
   // Lets the search end once it is proved that no plan rates below this.
   void set_to_beat(double rating) { to_beat_ = rating; }
 
@@ -82,6 +88,9 @@ class BestSearch {
     if (by_search_) return &*by_search_;
     return proof_.prover() != nullptr ? &proof_.prover()->certificate() : nullptr;
   }
+  // In process 0 with its proof: what set_open_proof() takes. Nothing if there is no tree to go on
+  // from, or if the search is done. Call it between rounds.
+  std::optional<std::string> open_proof() const;
   const std::vector<ImprovementStep>& steps() const { return steps_; }
   // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
   // long as these steps.
@@ -91,6 +100,8 @@ class BestSearch {
   // Steps of the process with most of them in every round, summed: with one thread each, the rounds
   // take as long as these steps.
   std::uint64_t process_span() const { return process_span_; }
+  // That work on a tree of the proof together in the next round; 0 if none is dealt out.
+  std::uint32_t tree_processes() const { return proof_.tree_processes(); }
   // What was copied to make the plans that lanes hand to each other.
   const PlanCopies& copies() const { return copies_; }
 

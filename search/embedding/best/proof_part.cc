@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kMostStartBytes = 750'000;
 
 bool is_short(const TreeStart& start, const ChoiceModel& model) {
-  MessageWriter to;
-  put(to, start, model);
-  return to.take().size() <= kMostStartBytes;
+  MessageWriter counter = MessageWriter::counter();
+  put(counter, start, model);
+  return counter.size() <= kMostStartBytes;
 }
 
 }  // namespace
@@ -28,13 +28,15 @@ ProofPart::ProofPart(const ChoiceModel& model, bool prove, const BestParameters&
       bound_(parameters.bound),
       model_(&model),
       group_(group),
-      first_lane_(prove ? parameters.bound.targets.tree_lanes : 0) {
+      first_lane_(prove ? parameters.bound.targets.tree_lanes : 0),
+      done_(1) {
   if (prove && own_process() == 0 && !budget.interrupted())
     prover_ = std::make_unique<BoundProver>(model, bound_);
   if (is_alone()) return;
   if (prove && own_process() != 0) follower_ = std::make_unique<TreeFollower>(model, bound_);
   if (prover_) prover_->keep_starts();
   dealing_ = deal_lanes(first_lane_);
+  done_.resize(processes());
 }
 
 // A proof without trees takes next to no work.
@@ -63,6 +65,21 @@ std::uint32_t ProofPart::process_of(std::size_t lane) const {
   return order_.is_dealt() ? order_.processes[lane] : 0;
 }
 
+std::uint32_t ProofPart::tree_processes() const {
+  std::vector<std::uint32_t> own = order_.processes;
+  std::sort(own.begin(), own.end());
+  return static_cast<std::uint32_t>(std::unique(own.begin(), own.end()) - own.begin());
+}
+
+std::vector<std::uint64_t> ProofPart::count(const std::vector<std::uint64_t>& lane_work) {
+  std::vector<std::uint64_t> work(processes());
+  for (std::size_t lane = 0; lane < lane_work.size(); ++lane)
+    work[process_of(lane)] += lane_work[lane];
+  for (std::size_t process = 0; process < work.size(); ++process)
+    done_[process] += work[process];
+  return work;
+}
+
 void ProofPart::run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget) {
   if (lane >= order_.lanes) return;
   const std::uint64_t work = order_.share * round_work / (order_.lanes * lanes_.proof_step_work);
@@ -89,7 +106,7 @@ void ProofPart::take_in(RoundReport& round) {
 }
 
 // Only one lane works until the tree is shared, with no more work than all others.
-ProofOrder ProofPart::next_order(double aim, std::uint64_t share) {
+ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t round_work) {
   ProofOrder next;
   if (!prover_) return next;
   prover_->begin_round(aim);
@@ -108,7 +125,8 @@ ProofOrder ProofPart::next_order(double aim, std::uint64_t share) {
   if (!next.start) {
     next.processes = order_.processes;
   } else if (is_short(*next.start, tree_model())) {
-    next.processes = dealing_.deal_tree(static_cast<double>(lanes_.calm_proof_share));
+    next.processes = dealing_.deal_tree(static_cast<double>(lanes_.calm_proof_share), done_,
+                                        lanes_.catch_up_rounds * round_work);
   } else {
     next.start.reset();
   }

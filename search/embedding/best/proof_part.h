@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "search/budget.h"
 #include "search/embedding/best/bound/bound_prover.h"
@@ -36,6 +37,10 @@ class ProofPart {
   bool is_own(std::size_t lane) const { return is_alone() || process_of(lane) == own_process(); }
   std::uint32_t own_process() const { return group_ == nullptr ? 0 : group_->process(); }
   std::uint32_t processes() const { return dealing_.processes(); }
+  // That work on a tree of the proof together, in this round; 0 if none is dealt out.
+  std::uint32_t tree_processes() const;
+  // Takes note of what the lanes did in this round. Returns the same by process.
+  std::vector<std::uint64_t> count(const std::vector<std::uint64_t>& lane_work);
 
   // A round of a lane of the proof that is own: `round_work` is what a lane has that looks for
   // plans.
@@ -46,7 +51,8 @@ class ProofPart {
   void take_in(RoundReport& round);
 
   // In process 0, what the proof of this aim does next, with at most so much of the work.
-  ProofOrder next_order(double aim, std::uint64_t share);
+  // `round_work`: of a lane that looks for plans, in the next round.
+  ProofOrder next_order(double aim, std::uint64_t share, std::uint64_t round_work);
   // Begins the next round.
   void follow(ProofOrder order);
 
@@ -63,7 +69,8 @@ class ProofPart {
   std::unique_ptr<TreeFollower> follower_;  // null in process 0
   std::size_t first_lane_;                  // that looks for plans, after those of the proof
   LaneDealing dealing_;
-  ProofOrder order_;  // of this round
+  std::vector<std::uint64_t> done_;  // work so far, by process
+  ProofOrder order_;                 // of this round
 };
 
 }  // namespace shardwright::embedding

@@ -48,6 +48,10 @@ class EmbeddingSearch {
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);
 
+  // Between explorations: leaves out what the present proposer has not proposed. Returns false if
+  // it was the last one.
+  bool skip_to_next_proposer() { return source_.skip_to_next_proposer(); }
+
   // How many proposals all proposers may make, repeated ones included.
   std::uint64_t proposals_at_most() const { return source_.proposals_at_most(); }
   std::uint64_t num_proposals() const { return num_proposals_; }

@@ -1,6 +1,7 @@
 // The first stage of the compat search: what the proposers propose, batch by batch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,13 @@ class ProposalSource {
   // Fills `batch`. Returns false if there is nothing to propose now: the proposers have finished,
   // the batches on their way use up the work limit, or the proposer waits for their feedback.
   bool propose(CandidateBatch& batch, const Budget& budget);
+  // Leaves out what the present proposer has not proposed. Returns false if it was the last one.
+  // Precondition: no batch is on its way.
+  bool skip_to_next_proposer() {
+    last_ = nullptr;
+    proposer_ = std::min(proposer_ + 1, proposers_.size());
+    return proposer_ < proposers_.size();
+  }
   // Tells the proposer of a candidate of the oldest batch on its way. False = it withdraws the
   // proposals after this one.
   bool feedback(const CandidateBatch& batch, std::size_t index, const ProposalOutcome& outcome);
@@ -59,7 +67,7 @@ class ProposalSource {
   std::vector<std::unique_ptr<Proposer>> proposers_;
   bool are_custom_;
   std::size_t proposer_ = 0;
-  ProposalBatch* last_ = nullptr;     // the previous batch of this proposer, if any
+  ProposalBatch* last_ = nullptr;      // the previous batch of this proposer, if any
   std::uint64_t last_placements_ = 0;  // of the last proposal of that batch
   std::uint64_t next_serial_ = 1;
   std::size_t on_their_way_ = 0;    // batches

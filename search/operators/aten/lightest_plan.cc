@@ -38,12 +38,12 @@ Result<LightestPlan> lightest_plan(const AtenGraph& graph, const AtenRequest& re
     if (i > 0 && num_transitions(model) > kMostTransitions) break;
     std::vector<std::uint32_t> known = cheapest.choice;
     known.resize(model.variables.num_consumers());
-    choose_movers(model.variables, known);
+    choose_movers(model.variables, transitions, known);
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         LightestSolution found,
         lightest_search(model, known, cheapest.objective, executor, budget, options));
     if (found.choice.empty()) break;
-    AtenPlan plan = plan_of(model.variables, found.choice, transitions);
+    AtenPlan plan = plan_of(model, found.choice, transitions);
     AtenEvaluation evaluation =
         evaluate(graph, plan, {request.device, transitions, request.optimizer_states});
     const bool is_counted = !moves.add(model.variables, plan, found.peak);

@@ -34,16 +34,6 @@ AtenCounters count(const AtenModel& model) {
   return counters;
 }
 
-// Of the matrices of all choices.
-double num_entries(const AtenModel& model) {
-  double sum = 0;
-  for (const AtenTransfers::Edge& edge : model.transfers.edges) {
-    sum += static_cast<double>(model.costs[edge.first].size()) *
-           static_cast<double>(model.costs[edge.second].size());
-  }
-  return sum;
-}
-
 Error disagreement(const std::string& what) {
   return Error{ErrorCode::kVerificationFailed, "the verifier disagrees with the search: " + what,
                ""};
@@ -76,19 +66,20 @@ class PlanSolver {
   Result<AtenSolution> run() {
     SHARDWRIGHT_ASSIGN_OR_RETURN(AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
-    ChoiceSieve sieve(model, {});
+    std::optional<ChoiceSieve> sieve(std::in_place, model, SieveParameters());
     const SieveGoal goal = request_.memory_limit ? SieveGoal::kAnyPlan : SieveGoal::kOptimum;
     SHARDWRIGHT_ASSIGN_OR_RETURN(SievedSolution cheapest,
-                                 sieved_search(model, sieve, executor_, budget_, options_, goal));
+                                 sieved_search(model, *sieve, executor_, budget_, options_, goal));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     if (!request_.memory_limit || !solution_.plan) return std::move(solution_);
     if (!exceeds()) {
       SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest,
-                                   sieved_search(model, sieve, executor_, budget_, options_));
+                                   sieved_search(model, *sieve, executor_, budget_, options_));
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
       if (!exceeds()) return std::move(solution_);
     }
     solution_.without_limit_us = solution_.evaluation.total_us();
+    sieve.reset();  // takes as much memory as the model
     return within_limit(std::move(model), cheapest);
   }
 
@@ -151,7 +142,7 @@ class PlanSolver {
   Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest) {
     if (least_peak(model.usages) <= *request_.memory_limit) {
       SievedSolution known = cheapest;
-      choose_movers(model.variables, known.choice);
+      choose_movers(model.variables, transitions_, known.choice);
       LimitedContext context;
       context.kept = &kept_;
       context.accepts = [&](const SievedSolution& found) {
@@ -199,7 +190,7 @@ class PlanSolver {
     if (least > limit) {
       solution_.status = SolveStatus::kInfeasible;
       solution_.stopped_by = StopReason::kFinished;
-    } else if (num_entries(model) <= kMostEntries && !budget_.interrupted()) {
+    } else if (num_entries(model, all_choices(model)) <= kMostEntries && !budget_.interrupted()) {
       SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
       if (solution_.status != SolveStatus::kInfeasible) return {};
       least = limit + 1;
@@ -227,7 +218,7 @@ class PlanSolver {
     solution_.plan.reset();
     solution_.evaluation = {};
     if (solved.choice.empty()) return {};
-    solution_.plan = plan_of(model.variables, solved.choice, transitions_);
+    solution_.plan = plan_of(model, solved.choice, transitions_);
     solution_.evaluation = evaluate(graph_, *solution_.plan,
                                     {request_.device, transitions_, request_.optimizer_states});
     return verify(solution_, solved.objective);

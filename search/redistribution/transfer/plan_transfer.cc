@@ -1,9 +1,12 @@
 #include "search/redistribution/transfer/plan_transfer.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "core/redistribution/transfer/port_loads.h"
+#include "core/text/size_word.h"
 #include "search/budget.h"
 #include "search/redistribution/transfer/demands/demands.h"
 #include "search/redistribution/transfer/message_rounds.h"
@@ -18,6 +21,28 @@ Status check_limits(const TransferLimits& limits) {
   if (limits.memory_bytes >= limits.message_bytes) return {};
   return invalid_input("--memory", "a message of " + std::to_string(limits.message_bytes) +
                                        " bytes must fit; raise it, or lower --message-bytes");
+}
+
+// The most bytes that a rank sends, or that it receives.
+std::int64_t busiest_bytes(const TransferProblem& problem, const TransferPlan& plan) {
+  std::int64_t most = 0;
+  for (const RankLoad& rank : port_loads(problem, plan).ranks)
+    most = std::max({most, rank.sent, rank.received});
+  return most;
+}
+
+std::int64_t quotient_up(std::int64_t bytes, std::int64_t unit) {
+  return bytes / unit + (bytes % unit > 0 ? 1 : 0);
+}
+
+Status check_rounds(std::int64_t bytes, std::int64_t memory_bytes) {
+  const std::int64_t rounds = quotient_up(bytes, memory_bytes);
+  if (rounds <= kMostTransferRounds) return {};
+  return invalid_input("--memory", "is too small: a rank has " + std::to_string(bytes) +
+                                       " bytes to send or receive, which would take " +
+                                       std::to_string(rounds) + " rounds, and a plan has at most " +
+                                       std::to_string(kMostTransferRounds) + "; give at least " +
+                                       size_of_at_least(quotient_up(bytes, kMostTransferRounds)));
 }
 
 Error stopped() { return Error{ErrorCode::kStopped, "the planning was cancelled", ""}; }
@@ -37,8 +62,9 @@ Result<PlannedTransfer> plan_transfer(const TransferProblem& problem, const Tran
   plan.message_bytes = limits.message_bytes;
   plan.memory_bytes = limits.memory_bytes;
   plan.transfers = cut_pieces(problem, *demands, *choice);
-  const std::optional<std::int64_t> rounds = assign_rounds(
-      problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
+  SHARDWRIGHT_RETURN_IF_ERROR(check_rounds(busiest_bytes(problem, plan), limits.memory_bytes));
+  const std::optional<std::int64_t> rounds =
+      assign_rounds(problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
   if (!rounds) return stopped();
   plan.rounds = *rounds;
   plan.bounds = std::move(choice->bounds);

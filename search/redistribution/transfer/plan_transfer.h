@@ -17,13 +17,18 @@ struct TransferLimits {
   std::int64_t memory_bytes = std::int64_t{1} << 30;
 };
 
+// A plan has a run for every transfer and round, so more rounds need much memory; and each takes
+// the latency of a message, which no figure here counts.
+inline constexpr std::int64_t kMostTransferRounds = 65536;
+
 struct PlannedTransfer {
   TransferPlan plan;
   std::uint64_t work = 0;  // overlapping shards and steps of flows; the same on every machine
 };
 
-// The same problem and limits give the same plan. Errors: kInvalidInput for limits below 1 and for
-// messages that exceed the memory; kStopped.
+// The same problem and limits give the same plan. Errors: kInvalidInput for limits below 1, for
+// messages that exceed the memory, and for a memory that needs over kMostTransferRounds rounds;
+// kStopped.
 Result<PlannedTransfer> plan_transfer(const TransferProblem& problem, const TransferLimits& limits,
                                       const std::stop_token& stop = {});
 

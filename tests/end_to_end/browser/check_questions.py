@@ -192,6 +192,12 @@ def check_meshes(reports):
         check("a step" in page.text(".lead"), page.text(".lead"))
         page.click("#meshes tbody .open", 1)
         check("operators plan GRAPH --mesh" in page.text("#panel pre"), "a mesh opens no panel")
+    path = reports.make("no_mesh", "operators", "sweep", "samples/data/traced_mlp.json", "--devices", "8", "--memory", "100KiB", status=3)
+    with reports.open(path) as page:
+        check("are needed" in page.text("#meshes") and "are enough" in page.text("#meshes"), page.text("#meshes"))
+    path = reports.make("hidden", "operators", "plan", "samples/data/traced_mlp.json", "--mesh", "2x2", "--memory", "1MiB", "--overlap", "1")
+    with reports.open(path) as page:
+        check("Operators hide" in page.text(".limits"), page.text(".limits"))
 
 
 def check_program(reports):
@@ -224,6 +230,64 @@ def check_program(reports):
         check(page.text("h1") == HOSTILE and page.count("img") == 0, "a name was changed")
         check(page.count(".timeline .bar-of") == 64 * (12000 // 64) and "are not drawn" in page.text("#timeline"), "the first ranks are not drawn")
         check(page.count("#flows .flow") > 60, "ranks are not put together")
+
+
+def check_sorted(reports):
+    """How a list is sorted stands in the address, and a link shows it so."""
+    path = reports.plan("machine", SAMPLE, *MACHINE)
+    with reports.open(path) as page:
+        first = rows(page, "tables")
+        page.click("#tables thead button")
+        check(page.evaluate("location.hash") == "#sort-table=name", page.evaluate("location.hash"))
+        page.click("#tables thead button")
+        backwards = rows(page, "tables")
+        check(page.evaluate("location.hash") == "#sort-table=-name" and backwards != first, page.evaluate("location.hash"))
+    with reports.open(path, address="#sort-table=-name") as page:
+        check(rows(page, "tables") == backwards and page.evaluate("document.querySelector('#tables th').getAttribute('aria-sort')") == "descending", "the address does not sort")
+        page.click("#tables thead .ms button")
+        check(rows(page, "tables") == first and page.evaluate("location.hash") == "", "the order of the page itself stands in the address")
+    with reports.open(path, address="#sort-table=nothing") as page:
+        check(rows(page, "tables") == first, "an unknown column sorts")
+
+
+def check_saved(reports):
+    """Saved answers: the pages of sweeps and differences again, figures and lists of all others."""
+    plan = reports.plan_file("saved_plan", SAMPLE, *MACHINE, "--work-limit", "100000")
+    other = reports.plan_file("saved_other", SAMPLE, "--ranks", "8", "--hbm", "80GiB", "--work-limit", "100000")
+    data = "samples/data/"
+    with reports.open(reports.saved("diff", "diff", plan, other)) as page:
+        check(page.text("h1") == "Before and after" and page.count("#moves tbody tr") > 0, page.text("h1"))
+    small = reports.write("small_problem.json", {"tables": [{"name": "ads", "num_embeddings": 1000, "embedding_dim": 64}]})
+    with reports.open(reports.saved("problems", "diff", SAMPLE, small, "--ranks", "16")) as page:
+        check(page.text("h1") == "Two problems" and rows(page, "added") == ["ebc.ads"] and page.count("#differences tbody tr") > 0, page.text("h1"))
+    with reports.open(reports.saved("machines", "sweep", SAMPLE, "--ranks", "8,16", "--ranks-per-host", "8", "--work-limit", "100000")) as page:
+        check(page.count("#machines tbody tr") == 2 and "The fastest is" in page.text(".lead"), page.text(".lead"))
+    with reports.open(reports.saved("meshes", "operators", "sweep", data + "traced_mlp.json", "--devices", "8")) as page:
+        check(page.count("#meshes tbody tr") == 4 and page.text(".subtitle").startswith("8 devices: 4 ways"), page.text(".subtitle"))
+    with reports.open(reports.saved("explain", "explain", SAMPLE, plan, *MACHINE)) as page:
+        check(page.text("h1") == "Explanation" and page.count("#tables tbody tr") == 25, page.text("h1"))
+        name = page.text("#tables tbody td.table")
+        page.click("#tables tbody .open")
+        check(page.text("#panel-title") == name and page.count("#panel tbody tr") > 3, page.text("#panel-title"))
+        page.press("Escape")
+        page.click("#tables input[type=search]")
+        page.type("cat_19")
+        check(page.count("#tables tbody tr") == 1 and page.evaluate("location.hash") == "#find-tables=cat_19", page.evaluate("location.hash"))
+    instance = reports.answer_file("saved_instance", "operators", "build", data + "mlp_graph.json", "--mesh", "2x2")
+    for name, title, section, arguments in (
+            ("solution", "Solution of a cost instance", "figures", ("operators", "solve", instance)),
+            ("strategies", "Answer of operators strategies", "records", ("operators", "strategies", data + "linear.json")),
+            ("paths", "List of resharding paths", "entries", ("operators", "paths", data + "paths.json")),
+            ("autoshard", "Answer of operators autoshard", "table", ("operators", "autoshard", data + "autoshard_mlp.json", "--devices", "4")),
+            ("model", "Plan of a traced model", "nodes", ("operators", "plan", data + "traced_mlp.json", "--mesh", "4x2")),
+            ("apply", "Program", "programs", ("program", "apply", data + "program.json")),
+            ("transfer", "Answer of program transfer", "transfers", ("program", "transfer", data + "transfer.json"))):
+        with reports.open(reports.saved(name, *arguments)) as page:
+            check(page.text("h1") == title, page.text("h1"))
+            check(page.count(f"section#{section}") == 1, f"{name}: no section {section}")
+    hostile = reports.write("saved_hostile.json", {"status": HOSTILE, "objective": 1.0, "names": [HOSTILE] * 9, HOSTILE: 1})
+    with reports.open(reports.make("saved_hostile", "report", hostile)) as page:
+        check(page.count("img") == 0 and page.evaluate("document.title") != "owned", "a text became markup")
 
 
 def contrasts(page):
@@ -273,4 +337,5 @@ def check_screens(reports):
             check(page.pdf().startswith(b"%PDF"), f"{name}: is not printed")
 
 
-PARTS = (check_why, check_rank, check_keys_and_mouse, check_zoom, check_explain, check_change, check_sweep, check_meshes, check_program, check_large_explanation, check_screens)
+PARTS = (check_why, check_rank, check_keys_and_mouse, check_zoom, check_explain, check_change, check_sweep, check_meshes, check_program, check_sorted, check_saved,
+         check_large_explanation, check_screens)

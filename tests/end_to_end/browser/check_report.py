@@ -46,7 +46,7 @@ def check_machine(reports):
     check(seen["found"] == f"{len(seen['rowsOfRank'])} of 26 tables", seen["found"])
     check(set(seen["rowsOfRank"]) < set(seen["rowsOfRanks"]) and len(seen["rowsOfHost"]) < 26, "ranges or hosts do not search")
     check(seen["rowsOfTile"] == seen["rowsOfRank"] and len(seen["rowsAgain"]) == 26, "a tile does not search")
-    check(seen["address"] == "#find=rank%3A3&open=rank+3" and seen["pressed"].index("true") == 3 and seen["pressed"].count("true") == 1, seen["address"])
+    check(seen["address"] == "#sort-table=-name&find=rank%3A3&open=rank+3" and seen["pressed"].index("true") == 3 and seen["pressed"].count("true") == 1, seen["address"])
     check(seen["about"].startswith("Rank 3: Forward compute"), seen["about"])
     check(seen["limits"].startswith("Rank ") and "communication" in seen["limits"], seen["limits"])
     check("8–15" in seen["rankRows"], f"equal ranks are not one row: {seen['rankRows']}")

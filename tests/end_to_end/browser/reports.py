@@ -172,12 +172,20 @@ class Reports:
 
     def plan_file(self, name, problem, *flags):
         """Plans, once for each name. Returns the path of the plan."""
+        return self.answer_file(name, "plan", problem, *flags)
+
+    def answer_file(self, name, *arguments):
+        """The answer of a command as a file, asked for once for each name. Returns its path."""
         path = os.path.join(self.folder, name + ".json")
         if os.path.exists(path):
             return path
-        run = subprocess.run([self.command, "plan", problem, *flags, "-o", path], capture_output=True, text=True)
+        run = subprocess.run([self.command, *arguments, "-o", path], capture_output=True, text=True)
         check(run.returncode == 0, f"{name}: exit status {run.returncode}: {run.stderr}")
         return path
+
+    def saved(self, name, *arguments):
+        """The report of a saved answer."""
+        return self.make("saved_" + name, "report", self.answer_file("answer_" + name, *arguments))
 
     def write(self, name, problem):
         path = os.path.join(self.folder, name)

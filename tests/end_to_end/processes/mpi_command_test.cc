@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -17,6 +18,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "core/version.h"
+#include "runtime/execution/processes/link_library.h"
 #include "tests/support/command.h"
 #include "tests/support/operators/random_cost_instance.h"
 
@@ -31,6 +34,8 @@ using test_support::contains;
 using test_support::cut_member;
 
 const std::string kProblem = "tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz";
+// Shorter than the silence that counts as a loss, and longer than one that a process notices.
+constexpr std::chrono::milliseconds kStandsStill(2'000);
 // Not proved for a long time.
 const std::string kLong = "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz";
 
@@ -72,17 +77,27 @@ double bound_of(const json& answer) {
   return answer["lower_bound"].is_number() ? answer["lower_bound"].get<double>() : 0;
 }
 
-// A search that takes long, and the file that has a line once there is something to lose.
+// A search that takes long, and the file that has a text once there is something to lose.
 struct LongRun {
   std::string arguments;
   std::string sign;
+  std::string text = "\n";
 };
 
-LongRun long_plan(const Command& run) {
+LongRun long_plan(const Command& run, const std::string& problem = kLong) {
   const std::string checkpoint = run.path("checkpoint.json");
-  return {"plan " + kLong + " --time-limit 100 --threads 1 --checkpoint " + checkpoint + " -o " +
+  return {"plan " + problem + " --time-limit 100 --threads 1 --checkpoint " + checkpoint + " -o " +
               run.path("answer.json"),
           checkpoint};
+}
+
+// The same, once the lanes of a tree of the proof are dealt out.
+LongRun long_proof(const Command& run) {
+  LongRun command = long_plan(run, kProblem);
+  command.arguments += " -v";
+  command.sign = run.path("err");
+  command.text = " processes share the proof's tree";
+  return command;
 }
 
 // Limits that bind, and no functional edges: neither tables nor bounds prove anything soon.
@@ -109,24 +124,25 @@ struct Fault {
   double seconds = 0;  // from the signal to the end
 };
 
-// Sends the signal to a process of three, once there is the sign.
-Fault fault(const Command& run, const LongRun& command, int process, int signal) {
+// Sends the signal to a process, once there is the sign.
+Fault fault(const Command& run, const LongRun& command, int process, int signal,
+            int processes = 3) {
   std::filesystem::remove(command.sign);
   const std::string tag = run.folder().filename().string() + "_" + std::to_string(signal);
   std::chrono::steady_clock::time_point sent;
   std::jthread killer([&](const std::stop_token& done) {
-    const auto has_line = [&] {
+    const auto has_sign = [&] {
       std::ifstream file(command.sign);
-      return contains(std::string(std::istreambuf_iterator<char>(file), {}), "\n");
+      return contains(std::string(std::istreambuf_iterator<char>(file), {}), command.text);
     };
-    while (!has_line() && !done.stop_requested())
+    while (!has_sign() && !done.stop_requested())
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    const pid_t pid = pids_of(tag, 3)[static_cast<std::size_t>(process)];
+    const pid_t pid = pids_of(tag, processes)[static_cast<std::size_t>(process)];
     sent = std::chrono::steady_clock::now();
     if (pid > 0) kill(pid, signal);
   });
   Fault found;
-  found.outcome = run(command.arguments, "SHARDWRIGHT_TEST_TAG=" + tag + " " + mpirun(3));
+  found.outcome = run(command.arguments, "SHARDWRIGHT_TEST_TAG=" + tag + " " + mpirun(processes));
   const auto ended = std::chrono::steady_clock::now();
   killer.request_stop();
   killer.join();
@@ -134,10 +150,11 @@ Fault fault(const Command& run, const LongRun& command, int process, int signal)
   return found;
 }
 
-void check_ended(const Fault& found, int process) {
+void check_ended(const Fault& found, int process, int processes = 3) {
   CHECK(found.outcome.status != 0);
   CHECK(found.seconds < 10);
-  CHECK(contains(found.outcome.err, "process " + std::to_string(process) + " of 3 (pid "));
+  CHECK(contains(found.outcome.err, "process " + std::to_string(process) + " of " +
+                                        std::to_string(processes) + " (pid "));
   CHECK(contains(found.outcome.err, "does not answer: it has died or hangs"));
 }
 
@@ -240,6 +257,86 @@ TEST_CASE("mpi: a process that is killed or hangs ends all, and the best plan is
       CHECK(run("verify " + kLong + " " + run.path("answer.json")).status == 0);
     }
   }
+}
+
+TEST_CASE("mpi: a process that is killed or stopped while a tree is dealt out ends all") {
+  const Command run;
+  for (const int processes : {2, 4}) {
+    for (const int signal : {SIGKILL, SIGSTOP}) {
+      CAPTURE(processes);
+      CAPTURE(signal);
+      const int process = processes - 1;
+      const LongRun command = long_proof(run);
+      check_ended(fault(run, command, process, signal, processes), process, processes);
+      // A search goes on from what process 0 writes at the end, and from the checkpoint.
+      for (const char* const file : {"answer.json", "checkpoint.json"}) {
+        const json kept = json::parse(*read_file(run.path(file)));
+        CHECK(run("verify " + kProblem + " " + run.path(file)).status == 0);
+        const CommandOutcome resumed = run("plan " + kProblem + " --work-limit 100000 --resume " +
+                                           run.path(file) + " --threads 1 --json");
+        REQUIRE(resumed.status == 0);
+        const json then = json::parse(resumed.out);
+        CHECK(rating_of(then) <= rating_of(kept));
+        CHECK(bound_of(then) >= bound_of(kept));
+      }
+    }
+  }
+}
+
+TEST_CASE("mpi: a process that stands still for a while is waited for, with the bytes of one") {
+  const Command run;
+  const std::string arguments = "plan " + kProblem + " --work-limit 30000000 --threads 1 -v ";
+  REQUIRE(run(arguments + "-o " + run.path("alone.json")).status == 0);
+  const LongRun command{arguments + "-o " + run.path("answer.json"), run.path("err"), " fit"};
+  const std::string tag = run.folder().filename().string() + "_slow";
+  std::atomic<bool> has_stood_still{false};
+  std::jthread stopper([&](const std::stop_token& done) {
+    const auto has_begun = [&] {
+      std::ifstream file(command.sign);
+      return contains(std::string(std::istreambuf_iterator<char>(file), {}), command.text);
+    };
+    while (!has_begun() && !done.stop_requested())
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const pid_t pid = pids_of(tag, 2)[1];
+    if (pid <= 0) return;
+    kill(pid, SIGSTOP);
+    std::this_thread::sleep_for(kStandsStill);
+    has_stood_still = kill(pid, SIGCONT) == 0 && !done.stop_requested();
+  });
+  std::filesystem::remove(command.sign);
+  const CommandOutcome outcome =
+      run(command.arguments, "SHARDWRIGHT_TEST_TAG=" + tag + " " + mpirun(2));
+  stopper.request_stop();
+  stopper.join();
+  CHECK(has_stood_still);
+  REQUIRE(outcome.status == 0);
+  const bool same = lasting(run.path("answer.json")) == lasting(run.path("alone.json"));
+  CHECK(same);
+}
+
+TEST_CASE("mpi: processes of two versions are told so at the start") {
+  const Command run;
+  // A copy of the command and its library that say another version.
+  const std::filesystem::path original(std::getenv("SHARDWRIGHT_COMMAND"));
+  const std::string version(library_version());
+  std::string other = version;
+  other.back() = other.back() == '9' ? '8' : '9';
+  const auto copy = [&](const std::filesystem::path& from) {
+    std::string bytes = *read_file(from.string());
+    for (std::size_t at = bytes.find(version); at != std::string::npos;
+         at = bytes.find(version, at + 1))
+      bytes.replace(at, version.size(), other);
+    const std::filesystem::path to = run.folder() / from.filename();
+    REQUIRE(write_file(to.string(), bytes).ok());
+    std::filesystem::permissions(to, std::filesystem::perms::owner_all);
+    return to.string();
+  };
+  copy(original.parent_path() / kLinkLibrary);
+  const std::string arguments = " plan " + kProblem + " --work-limit 1000 ";
+  const CommandOutcome outcome = run(arguments, mpirun(1) + copy(original) + arguments + ": -n 1 ");
+  CHECK(outcome.status == 2);
+  CHECK(contains(outcome.err, "is of version " + version));
+  CHECK(contains(outcome.err, "of " + other));
 }
 
 TEST_CASE("mpi: any number of processes solves an instance with the bytes of one") {

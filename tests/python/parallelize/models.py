@@ -59,6 +59,18 @@ class Convolutions(nn.Module):
         return self.head(self.second(x).mean((2, 3)))
 
 
+class Patches(nn.Module):
+    """Convolutions whose windows are apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Conv2d(3, 8, 4, stride=4), nn.GELU(), nn.Conv2d(8, 8, 1, groups=2), nn.GELU(),
+                                    nn.Conv2d(8, 4, 1, stride=2, bias=False))
+
+    def forward(self, x):
+        return self.layers(x).mean((2, 3))
+
+
 class Tables(nn.Module):
     """Embeddings of several features, whose interactions are scored."""
 
@@ -108,6 +120,7 @@ CASES = {
             lambda n: (_floats(n, 8),)),
     "transformer": (Transformer, lambda n: (_ids(24, n, 6), _ids(24, n, 6))),
     "convolutions": (lambda: Convolutions(lambda n: nn.Identity()), lambda n: (_floats(n, 3, 12, 12),)),
+    "patches": (Patches, lambda n: (_floats(n, 3, 32, 16),)),
     "batch norm": (lambda: Convolutions(nn.BatchNorm2d), lambda n: (_floats(n, 3, 12, 12),)),
     "group norm": (lambda: Convolutions(lambda n: nn.GroupNorm(2, n)),
                    lambda n: (_floats(n, 3, 12, 12),)),

@@ -100,6 +100,34 @@ class Convolutions(unittest.TestCase):
         self.assertEqual(found["S0", "R"], (("S0",), None))
         self.assertEqual(self.outputs(4)["S1", "S0"], (("S1",), 4))
         self.assertNotIn(("S1", "S1", "R"), self.outputs(1, numbers(12)))
+        self.assertFalse([inputs for inputs in self.outputs(1) if inputs[0] in ("S2", "S3")])
+
+    def spatial(self, height, width, kernel, stride, padding=(0, 0), dilation=(1, 1), groups=1):
+        """What is allowed on height and width: {("S2", "R"): divides}, forward; and whether the backward agrees."""
+        x, weight, bias = numbers(6, 4, height, width), numbers(12, 4 // groups, *kernel), numbers(12)
+        rest = (list(stride), list(padding), list(dilation), False, [0, 0], groups)
+        call, (result,) = called(aten.convolution.default, x, weight, bias, *rest)
+        forward = {entry.inputs[0]: entry for entry in rule_of(call).entries if entry.inputs[0] in ("S2", "S3")}
+        call, _ = called(aten.convolution_backward.default, result, x, weight, [12], *rest, [True, True, True])
+        backward = {entry.inputs[0]: entry for entry in rule_of(call).entries if entry.inputs[0] in ("S2", "S3")}
+        for word, entry in forward.items():
+            self.assertEqual((entry.outputs, entry.inputs), ((word,), (word, "R", "R")))
+            self.assertEqual((backward[word].outputs, backward[word].inputs), ((word, "P", "P"), (word, word, "R")))
+            self.assertEqual(backward[word].divides, entry.divides)
+        self.assertEqual(backward.keys(), forward.keys())
+        return {word: entry.divides for word, entry in forward.items()}
+
+    def test_height_and_width_are_cut_between_windows_that_are_apart(self):
+        self.assertEqual(self.spatial(9, 7, (1, 1), (1, 1)), {"S2": None, "S3": None})
+        self.assertEqual(self.spatial(9, 7, (1, 1), (1, 1), groups=2), {"S2": None, "S3": None})
+        self.assertEqual(self.spatial(16, 24, (4, 4), (4, 4)), {"S2": 4, "S3": 6})  # patches
+        self.assertEqual(self.spatial(224, 224, (16, 16), (16, 16)), {"S2": 14, "S3": 14})
+        self.assertEqual(self.spatial(56, 56, (1, 1), (2, 2)), {"S2": 28, "S3": 28})
+        self.assertEqual(self.spatial(16, 9, (2, 3), (4, 1)), {"S2": 4})  # windows along the width overlap
+        self.assertEqual(self.spatial(12, 12, (3, 3), (4, 4), dilation=(1, 2)), {"S2": 3})
+        self.assertEqual(self.spatial(13, 12, (1, 1), (2, 2)), {"S3": 6})  # a row is left over
+        self.assertEqual(self.spatial(12, 12, (3, 3), (1, 1), padding=(1, 1)), {})
+        self.assertEqual(self.spatial(12, 12, (1, 1), (1, 1), padding=(1, 1)), {})
 
 
 class Positions(unittest.TestCase):

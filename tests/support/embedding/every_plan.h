@@ -44,6 +44,8 @@ inline nlohmann::json random_small_problem(Random& random) {
     rules = {{"sharding_types", json::array({kinds[random.below(5)], kinds[random.below(5)]})},
              {"compute_kernels", {"fused", "dense"}},
              {"min_partition", 32}};
+    json& types = rules["sharding_types"];
+    if (types[0] == types[1]) types.erase(1);
     if (random.below(4) == 0) rules["ranks"] = {random.below(ranks), random.below(ranks)};
     if (random.below(5) == 0) rules["distinct_ranks"] = true;
     if (random.below(6) == 0) rules["shard_ranks"] = {{"0", {random.below(ranks)}}};

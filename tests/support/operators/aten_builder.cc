@@ -25,6 +25,7 @@ MaybeAxisPlacement AtenBuilder::word(const std::string& text) {
   if (text == "P") return AxisPlacement::partial(ReduceOp::kSum);
   if (text == "Pavg") return AxisPlacement::partial(ReduceOp::kAvg);
   if (text == "Pmax") return AxisPlacement::partial(ReduceOp::kMax);
+  if (text == "Pmin") return AxisPlacement::partial(ReduceOp::kMin);
   return AxisPlacement::shard(static_cast<std::size_t>(text[1] - '0'));
 }
 
@@ -73,11 +74,9 @@ void AtenBuilder::output(std::uint32_t node, AtenOutputRole role, const std::str
 std::uint32_t AtenBuilder::mm(std::uint32_t a, std::uint32_t b) {
   const std::int64_t m = spec.nodes[a].outputs[0]->shape[0];
   const std::int64_t n = spec.nodes[b].outputs[0]->shape[1];
-  const std::uint32_t index = node("aten.mm.default", {a, b}, {m, n},
-                                   {{{"R"}, {"R", "R"}},
-                                    {{"S0"}, {"S0", "R"}},
-                                    {{"S1"}, {"R", "S1"}},
-                                    {{"P"}, {"S1", "S0"}}});
+  const std::uint32_t index = node(
+      "aten.mm.default", {a, b}, {m, n},
+      {{{"R"}, {"R", "R"}}, {{"S0"}, {"S0", "R"}}, {{"S1"}, {"R", "S1"}}, {{"P"}, {"S1", "S0"}}});
   last().flops.push_back({2, {{false, 0, 0}, {false, 0, 1}, {false, 1, 1}}});
   return index;
 }

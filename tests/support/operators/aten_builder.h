@@ -24,7 +24,7 @@ class AtenBuilder {
   static operators::AtenTensor tensor(std::vector<std::int64_t> shape,
                                       operators::AtenType type = operators::AtenType::kFloat32);
 
-  // "R", "S1", "P", "Pavg", "Pmax", "-".
+  // "R", "S1", "P", "Pavg", "Pmax", "Pmin", "-".
   static operators::MaybeAxisPlacement word(const std::string& text);
 
   std::uint32_t rule(const std::vector<Entry>& entries);

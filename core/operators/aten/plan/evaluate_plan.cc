@@ -29,7 +29,7 @@ bool matches(const std::vector<MaybeAxisPlacement>& entry,
 class Evaluator {
  public:
   Evaluator(const AtenGraph& graph, const AtenPlan& plan, const AtenJudgement& judgement)
-      : graph_(graph), plan_(plan), judgement_(judgement) {}
+      : graph_(graph), plan_(plan), judgement_(judgement), overlap_(graph, plan.overlap) {}
 
   AtenEvaluation run() {
     for (std::uint32_t n = 0; n < graph_.size(); ++n) {
@@ -124,6 +124,8 @@ class Evaluator {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const double moving = transition_us(node.inputs[i], plan.inputs[i]);
       add_transition("nodes", n, moving, plan.redistribute_us[i]);
+      add_hidden("nodes", n, hidden_us({n, static_cast<std::uint32_t>(i)}, moving),
+                 plan.hidden_us.empty() ? 0 : plan.hidden_us[i]);
       if (is_moved(plan_, node.inputs[i], plan.inputs[i]))
         moved += local_bytes(graph_.tensor(node.inputs[i]), plan_.mesh, *plan.inputs[i]);
     }
@@ -138,11 +140,28 @@ class Evaluator {
     result_.redistribute_us += us;
   }
 
+  // How much of moving a tensor the operator beside it hides.
+  double hidden_us(const TakenTensor& taken, double moving) const {
+    const Hiding& hiding = overlap_.of(taken);
+    const std::uint32_t node =
+        hiding.by == Hiding::By::kProducer ? taken_value(graph_, taken).node : taken.consumer;
+    return hiding.by == Hiding::By::kNothing
+               ? 0
+               : hiding.hidden_us(moving, plan_.nodes[node].compute_us);
+  }
+
+  void add_hidden(const char* list, std::size_t index, double us, double claimed) {
+    if (us != claimed) violation(list, index, "hidden_us is not what the operators hide");
+    result_.hidden_us += us;
+  }
+
   void add_output(std::uint32_t o) {
     const AtenOutputPlan& output = plan_.outputs[o];
     if (output.placement.has_partial()) violation("outputs", o, "an output is partial");
-    add_transition("outputs", o, transition_us(graph_.outputs()[o].value, output.placement),
-                   output.redistribute_us);
+    const double moving = transition_us(graph_.outputs()[o].value, output.placement);
+    add_transition("outputs", o, moving, output.redistribute_us);
+    const auto consumer = static_cast<std::uint32_t>(graph_.size()) + o;
+    add_hidden("outputs", o, hidden_us({consumer, 0}, moving), output.hidden_us);
   }
 
   void check_pair(const AtenPair& pair) {
@@ -167,6 +186,7 @@ class Evaluator {
   const AtenGraph& graph_;
   const AtenPlan& plan_;
   const AtenJudgement& judgement_;
+  Overlap overlap_;
   AtenEvaluation result_;
 };
 

@@ -22,7 +22,8 @@ struct AtenEvaluation {
   double compute_us = 0;
   double arithmetic_us = 0;  // of it, in operators whose flops take longer than their traffic
   double redistribute_us = 0;
-  double total_us() const { return compute_us + redistribute_us; }
+  double hidden_us = 0;  // of it, behind operators
+  double total_us() const { return compute_us + redistribute_us - hidden_us; }
   std::int64_t peak_bytes = 0;
   std::uint32_t peak_at = 0;      // the time point
   std::uint32_t peak_moment = 0;  // of it, by the TimeLine

@@ -83,12 +83,27 @@ std::int64_t flops_of(const AtenNode& node, const LocalShapes& local) {
   return sum;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Returns true if `name` is a word of `text`: "H100" of "NVIDIA H100 80GB" and "A100" of "A100X",
+// but not of "H1000" and "RTXA100".
+bool names(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    const bool begins =
+        at == 0 || !(is_digit(text[at - 1]) || (text[at - 1] >= 'A' && text[at - 1] <= 'Z'));
+    const std::size_t end = at + name.size();
+    if (begins && (end == text.size() || !is_digit(text[end]))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<ComputeDevice> find_compute_device(std::string_view name) {
   const std::string wanted = upper(name);
   for (const DeviceRates& rates : kRates) {
-    if (wanted.find(upper(rates.name)) != std::string::npos) return device_of(rates);
+    if (names(wanted, upper(rates.name))) return device_of(rates);
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include "runtime/embedding/result/memory_parts.h"
 #include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/migration_json.h"
+#include "runtime/io/embedding/plan/open_proof_json.h"
 #include "runtime/io/embedding/plan/stats_json.h"
 #include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/search_space/search_space_writer.h"
@@ -296,6 +297,10 @@ void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
   if (result.certificate) {
     json.new_line().key("certificate");
     write_certificate(*result.certificate, json);
+  }
+  if (result.open_proof) {
+    json.new_line().key("open_proof");
+    write_open_proof(*result.open_proof, json);
   }
 }
 

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "runtime/io/embedding/plan/certificate_json.h"
+#include "runtime/io/embedding/plan/open_proof_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
 namespace {
@@ -250,8 +252,7 @@ Result<PlanDocument> read_plan(std::string_view text) {
 }
 
 Result<PlanDocument> read_plan(JsonValue root) {
-  if (root.is_object() && root.find("tables") && !root.find("plan"))
-    return root.error("this is a problem, not a plan, which `shardwright plan` makes of it");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kPlan));
   PlanDocument out;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(root)
@@ -286,6 +287,11 @@ Result<PlanDocument> read_plan(JsonValue root) {
                          [&](JsonValue v) -> Status {
                            if (v.is_null()) return {};
                            SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
+                           return {};
+                         })
+          .optional_with("open_proof",
+                         [&](JsonValue v) -> Status {
+                           SHARDWRIGHT_ASSIGN_OR_RETURN(out.open_proof, read_open_proof(v));
                            return {};
                          })
           .optional_with("improvements",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/nearest_name.h"
+#include "runtime/io/json/json_number.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {
@@ -36,6 +37,13 @@ Status read_margin(JsonValue value, MemoryMargin& margin) {
   if (number < 1) {
     margin.fraction = number;
     return {};
+  }
+  // 5 is more likely per cent than bytes.
+  constexpr double kLeastBytes = 1024;
+  if (number < kLeastBytes) {
+    return value.expected("a fraction below 1, such as " +
+                          json_number(number <= 100 ? number / 100 : 0.1) +
+                          ", or bytes, at least 1024");
   }
   const auto bytes = value.integer();
   if (!bytes.ok() || *bytes > embedding::kMaxRankBytes) {

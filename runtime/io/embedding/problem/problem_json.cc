@@ -12,12 +12,12 @@
 #include "runtime/io/embedding/problem/table_json.h"
 #include "runtime/io/embedding/problem/topology_json.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
 namespace {
 
 using embedding::GroupScope;
-using embedding::MemoryTier;
 using embedding::ProblemSpec;
 using embedding::TopologySpec;
 
@@ -84,38 +84,16 @@ struct FileChoices {
   std::optional<TopologySuggestion> suggestion;
 };
 
-Status apply_overrides(const ProblemOverrides& overrides, TopologySpec& topology) {
-  if (overrides.ranks) topology.world_size = *overrides.ranks;
-  if (overrides.ranks_per_host) topology.local_world_size = *overrides.ranks_per_host;
-  if (topology.world_size == 0) {
+// Errors: the number of ranks is not there, or is 0.
+Status check_ranks(JsonValue root, const TopologySpec& topology) {
+  if (topology.world_size != 0) return {};
+  const std::optional<JsonValue> machine = root.find("topology");
+  if (machine && machine->find("world_size"))
     return invalid_input("/topology/world_size",
-                         "the problem does not say how many ranks there are; give `topology`, "
-                         "`meta.topologies` or --ranks");
-  }
-  // If --ranks asks for less than one host, the topology is a part of that host.
-  if (overrides.ranks && !overrides.ranks_per_host) {
-    topology.local_world_size = std::min(topology.local_world_size, topology.world_size);
-  }
-  if (overrides.group_sizes) {
-    if (!topology.groups) topology.groups.emplace();
-    topology.groups->sizes = *overrides.group_sizes;
-  }
-  if (overrides.sync_interval) {
-    if (!topology.groups)
-      return invalid_input("--sync-interval",
-                           "is about sharding groups; give --sharding-group-size, too");
-    topology.groups->sync_interval = *overrides.sync_interval;
-  }
-  if (overrides.pod_sizes) topology.pod_sizes = *overrides.pod_sizes;
-  if (overrides.device) topology.compute_device = *overrides.device;
-  for (const auto& [tier, bytes] : {std::pair{MemoryTier::kHbm, overrides.hbm_bytes},
-                                    std::pair{MemoryTier::kDdr, overrides.ddr_bytes},
-                                    std::pair{MemoryTier::kSsd, overrides.ssd_bytes}}) {
-    if (!bytes) continue;
-    topology.set_cap_bytes(tier, *bytes);
-    topology.custom_cap_bytes(tier).clear();
-  }
-  return {};
+                         "must be at least 1 rank; write another number, or give --ranks");
+  return invalid_input("",
+                       "the problem does not say how many ranks there are; give --ranks, or "
+                       "`topology` with `world_size` in the file");
 }
 
 void choose_batch_size(const FileChoices& file, const ProblemOverrides& overrides,
@@ -175,15 +153,15 @@ Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileCho
 Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& overrides) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
-  if (root.is_object() && root.find("plan") && !root.find("tables"))
-    return root.error("this is a plan, not the problem that it was made for, with its `tables`");
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kProblem));
   ProblemSpec spec;
   FileChoices file;
   SHARDWRIGHT_RETURN_IF_ERROR(read_members(root, true, spec, file));
   if (!file.has_topology && file.suggestion) {
     SHARDWRIGHT_RETURN_IF_ERROR(apply_suggestion(*file.suggestion, spec.topology));
   }
-  SHARDWRIGHT_RETURN_IF_ERROR(apply_overrides(overrides, spec.topology));
+  SHARDWRIGHT_RETURN_IF_ERROR(overrides.apply(spec.topology));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(root, spec.topology));
   if (overrides.torchrec) spec.torchrec = *overrides.torchrec;
   choose_batch_size(file, overrides, spec);
   return spec;
@@ -200,7 +178,8 @@ Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& 
 
 bool is_problem_csv(std::string_view text) { return internal::is_tables_csv(text); }
 
-Error locate_in_problem(std::string_view text, Error error) {
+Error locate_in_problem(std::string_view text, const ProblemOverrides& overrides, Error error) {
+  error = overrides.locate(std::move(error));
   if (!internal::is_tables_csv(text)) return error;
   const Result<internal::TablesCsv> tables = internal::TablesCsv::parse(text);
   return tables.ok() ? tables->locate(std::move(error)) : error;

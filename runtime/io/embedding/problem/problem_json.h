@@ -2,30 +2,13 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <optional>
 #include <string_view>
-#include <vector>
 
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
+#include "runtime/io/embedding/problem/overrides/problem_overrides.h"
 
 namespace shardwright {
-
-// Values that replace those of the file.
-struct ProblemOverrides {
-  std::optional<std::int64_t> ranks;
-  std::optional<std::int64_t> ranks_per_host;
-  std::optional<std::int64_t> hbm_bytes;  // for every rank; also replaces a list of sizes by rank
-  std::optional<std::int64_t> ddr_bytes;
-  std::optional<std::int64_t> ssd_bytes;
-  std::optional<std::int64_t> batch_size;  // samples per rank
-  std::optional<embedding::ComputeDevice> device;
-  std::optional<embedding::TorchRecRelease> torchrec;
-  std::optional<std::vector<std::int64_t>> group_sizes;  // of sharding groups; empty = any
-  std::optional<std::int64_t> sync_interval;             // of sharding groups
-  std::optional<std::vector<std::int64_t>> pod_sizes;    // hosts
-};
 
 // Indexed by ReservationSpec::Type.
 inline constexpr std::array<std::string_view, 6> kReservationTypeNames{
@@ -37,17 +20,17 @@ inline constexpr std::array<std::string_view, 6> kReservationTypeNames{
 // first entry of `meta.topologies` is used, and its `global_batch` is divided by the number of
 // ranks and rounded down. Problem::make checks the ranges.
 // Tables alone may be comma-separated values, whose first line names the columns as JSON names the
-// members of a table. Errors: kInvalidInput; `where` is a JSON pointer, or line and column of a
-// syntax error and of tables in CSV.
+// members of a table. Errors: kInvalidInput; `where` is a JSON pointer, line and column of a
+// syntax error and of tables in CSV, or the flag that gave the value.
 Result<embedding::ProblemSpec> read_problem(std::string_view text,
                                             const ProblemOverrides& overrides = {});
 
 // Returns true if read_problem() takes `text` for tables in CSV.
 bool is_problem_csv(std::string_view text);
 
-// An error of Problem::make about what read_problem() read from `text`, at its line and column if
-// the text is CSV.
-Error locate_in_problem(std::string_view text, Error error);
+// An error of Problem::make about what read_problem() read from `text` with `overrides`: at the
+// flag that gave the value, or at its line and column if the text is CSV.
+Error locate_in_problem(std::string_view text, const ProblemOverrides& overrides, Error error);
 
 // Reads a problem file without `tables` into `spec`. The file's constraints and placement rules
 // apply to the tables of `spec`. Absent keys leave `spec` unchanged. Errors: as read_problem();

@@ -59,17 +59,44 @@ Status read_optimizer(JsonValue value, Optimizer& out) {
   return {};
 }
 
+// Checked here, because Problem::make knows the factors as constraints, which the file may not
+// have.
 Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
-  if (out && *out < 0) return value.error("must not be negative");
+  if (out && !(*out >= 0 && *out <= embedding::kMaxPoolingFactor))
+    return value.error("must be between 0 and 1e12");
   return {};
+}
+
+// Reads a list that is left out where nothing is to be said. Errors: it is empty.
+template <class T>
+auto filled_list(std::vector<T>& out) {
+  return [&out](JsonValue value) -> Status {
+    if (value.is_array() && value.size() == 0)
+      return value.error("the list is empty; leave it out");
+    return read_value(value, out);
+  };
+}
+
+// The same for a list of names, none of which may be there twice.
+template <class T>
+auto distinct_list(std::vector<T>& out) {
+  return [&out](JsonValue value) -> Status {
+    SHARDWRIGHT_RETURN_IF_ERROR(filled_list(out)(value));
+    for (std::size_t i = 1; i < out.size(); ++i) {
+      const auto end = out.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(out.begin(), end, out[i]) == end) continue;
+      return value[i].error("\"" + std::string(*value[i].string()) + "\" is named twice");
+    }
+    return {};
+  };
 }
 
 // Reads features. Each is a name, or an object with a name and a pooling factor.
 Status read_features(JsonValue list, Table& table,
                      std::vector<std::optional<double>>& pooling_factors) {
   if (list.is_null()) return {};
-  if (!list.is_array()) return list.expected("a list of features");
+  if (!list.is_array()) return not_a_list(list, "a list of features");
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::string name;
     std::optional<double> pooling_factor;
@@ -89,7 +116,12 @@ Status read_features(JsonValue list, Table& table,
     table.features.push_back(std::move(name));
     pooling_factors.push_back(pooling_factor);
   }
-  return {};
+  if (table.features.size() < 2) return {};
+  std::vector<std::string_view> names(table.features.begin(), table.features.end());
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return {};
+  return list.error("the feature \"" + std::string(*twice) + "\" is named twice");
 }
 
 // Sets one pooling factor per feature. If any feature has a factor, features without one get 1.
@@ -203,25 +235,32 @@ Status read_key_value_params(JsonValue value, std::optional<KeyValueParams>& out
       .finish();
 }
 
+Status read_min_partition(JsonValue value, std::optional<std::int64_t>& columns) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, columns));
+  if (columns == 0) return value.error("must be at least 1 column; leave it out for the default");
+  return {};
+}
+
 // Pooling factors of the constraints replace those of the table.
 Status read_constraint(JsonValue value, const std::optional<ParameterConstraints>& from_table,
                        ParameterConstraints& c, TablePlacement& placement) {
   if (from_table) c.pooling_factors = from_table->pooling_factors;
   ObjectReader reader(value);
   read_placement(reader, placement);
-  return reader.optional("sharding_types", c.sharding_types)
-      .optional("compute_kernels", c.compute_kernels)
-      .optional("min_partition", c.min_partition)
+  return reader.optional_with("sharding_types", distinct_list(c.sharding_types))
+      .optional_with("compute_kernels", distinct_list(c.compute_kernels))
+      .optional_with("min_partition",
+                     [&](JsonValue v) { return read_min_partition(v, c.min_partition); })
       .optional("pooling_factors", c.pooling_factors)
-      .optional("num_poolings", c.num_poolings)
-      .optional("batch_sizes", c.batch_sizes)
+      .optional_with("num_poolings", filled_list(c.num_poolings))
+      .optional_with("batch_sizes", filled_list(c.batch_sizes))
       .optional("is_weighted", c.is_weighted)
       .optional_with("cache_params",
                      [&](JsonValue v) { return read_cache_params(v, c.cache_params); })
       .optional("enforce_hbm", c.enforce_hbm)
       .optional("stochastic_rounding", c.stochastic_rounding)
       .optional("bounds_check_mode", c.bounds_check_mode)
-      .optional("feature_names", c.feature_names)
+      .optional_with("feature_names", filled_list(c.feature_names))
       .optional("output_dtype", c.output_dtype)
       .optional("device_group", c.device_group)
       .optional_with("key_value_params",

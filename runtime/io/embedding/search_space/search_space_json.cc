@@ -9,6 +9,7 @@
 
 #include "runtime/io/embedding/search_space/search_space_builder.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
 namespace {
@@ -148,7 +149,12 @@ class Reader {
         at(value, builder_.begin_option(id.value(), read.sharding_type, read.compute_kernel)));
     ShardingOption& option = builder_.option();
     option.load_factor = read.load_factor;
-    option.batch_size = batch_size.value_or(option.batch_size);
+    if (batch_size && *batch_size != option.batch_size) {
+      return value.error("the costs are those of " + std::to_string(*batch_size) +
+                         " samples per rank, and the problem has " +
+                         std::to_string(option.batch_size) + "; give --batch-size " +
+                         std::to_string(*batch_size) + ", or enumerate again");
+    }
     option.is_pooled = is_pooled.value_or(option.is_pooled);
     option.is_weighted = is_weighted.value_or(option.is_weighted);
     if (partition_by && *partition_by != option.partition_by()) {
@@ -197,15 +203,30 @@ class Reader {
   std::unordered_map<std::string, std::vector<TableId>> by_name_;
 };
 
+// Releases count costs in their own ways.
+void doubt_release(JsonValue root, const Problem& problem, std::vector<Error>& doubts) {
+  const std::optional<JsonValue> value = root.find("torchrec");
+  if (!value || !value->is_string()) return;
+  const auto release = embedding::from_name<embedding::TorchRecRelease>(*value->string());
+  if (!release || *release == problem.spec().torchrec) return;
+  const std::string made_for(to_name(*release)), own(to_name(problem.spec().torchrec));
+  doubts.push_back(value->error("the costs are those of TorchRec " + made_for +
+                                ", and the problem has " + own + "; give --torchrec " + made_for +
+                                ", or enumerate again"));
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const SearchSpace>> read_search_space(
-    std::string_view text, std::shared_ptr<const Problem> problem) {
+Result<std::shared_ptr<const SearchSpace>> read_search_space(std::string_view text,
+                                                             std::shared_ptr<const Problem> problem,
+                                                             std::vector<Error>* doubts) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kSearchSpace));
   const std::optional<JsonValue> list = document.root().find("search_space");
   if (!list)
     return invalid_input(
         "", "the file has no key \"search_space\"; `shardwright enumerate` writes such a file");
+  if (doubts != nullptr) doubt_release(document.root(), *problem, *doubts);
   return Reader(std::move(problem)).read(*list);
 }
 

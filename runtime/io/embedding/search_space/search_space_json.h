@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "core/embedding/search_space.h"
 #include "core/status.h"
@@ -18,11 +19,14 @@ enum class ShardForm : unsigned char {
 // Reads the list under `search_space` and ignores other keys. An option names its table by module
 // and name, or by name alone. Shards may be in either form. Costs are not rounded.
 // Errors: kInvalidInput with a JSON pointer for options that do not fit the problem, tables without
-// an option, and costs that are negative or whose sums overflow.
+// an option, costs that are negative or whose sums overflow, and costs for another batch size. A
+// file that says it was made by the rules of another release is read, and `doubts` gets a warning.
 Result<std::shared_ptr<const embedding::SearchSpace>> read_search_space(
-    std::string_view text, std::shared_ptr<const embedding::Problem> problem);
+    std::string_view text, std::shared_ptr<const embedding::Problem> problem,
+    std::vector<Error>* doubts = nullptr);
 
-// Writes `{search_space_size, search_space}`. Reading it back gives an equal search space.
+// Writes `{search_space_size, torchrec, search_space}`. Reading it back gives an equal search
+// space.
 void write_search_space(const embedding::SearchSpace& space, ShardForm form, const TextSink& sink);
 
 }  // namespace shardwright

@@ -122,7 +122,10 @@ void write_options(const SearchSpace& space, ShardForm form, JsonWriter& json) {
 
 void write_search_space(const SearchSpace& space, ShardForm form, const TextSink& sink) {
   JsonWriter json(sink);
-  json.begin_object().member("search_space_size", space.size()).key("search_space");
+  json.begin_object()
+      .member("search_space_size", space.size())
+      .member("torchrec", to_name(space.problem().spec().torchrec))
+      .key("search_space");
   write_options(space, form, json);
   json.end_object().finish();
 }

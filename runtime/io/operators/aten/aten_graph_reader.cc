@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/aten/aten_graph_json.h"
 #include "runtime/io/operators/aten/list_reading.h"
 #include "runtime/io/operators/aten/placement_words.h"
@@ -128,12 +129,7 @@ bool is_aten_graph(std::string_view text) {
 
 Result<AtenGraph> read_aten_graph(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
-  if (document.root().find("nodes") && !document.root().find("rules")) {
-    return document.root().error(
-        "is no traced model, which shardwright.torch.trace writes; `operators build` reads "
-        "operator "
-        "graphs, and `operators solve` cost instances");
-  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kTracedModel));
   AtenGraphSpec spec;
   std::int64_t version = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/aten/aten_options_json.h"
 #include "runtime/io/operators/aten/list_reading.h"
 #include "runtime/io/operators/aten/placement_words.h"
@@ -97,11 +98,19 @@ Status read_collectives(JsonValue value, CollectiveModel& out) {
       .finish();
 }
 
+Status read_overlap(JsonValue value, OverlapShares& out) {
+  return ObjectReader(value)
+      .optional("parameters", out.parameters)
+      .optional("gradients", out.gradients)
+      .finish();
+}
+
 }  // namespace
 
 Result<PlanAtenOptions> read_aten_options(std::string_view text,
                                           const redistribution::MeshShape& mesh) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kModelOptions));
   PlanAtenOptions out;
   std::optional<JsonValue> placements;
   SHARDWRIGHT_RETURN_IF_ERROR(
@@ -118,6 +127,7 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
           .optional_with(
               "operator_times",
               [&](JsonValue v) { return read_list(v, out.operator_times, read_operator_time); })
+          .optional_with("overlap", [&](JsonValue v) { return read_overlap(v, out.overlap); })
           .optional_with("blocks", read_word("kind of blocks", kBlocks, out.blocks))
           .optional_with("placements",
                          [&](JsonValue v) -> Status {

@@ -29,17 +29,25 @@ void write_node(JsonWriter& json, const AtenNode& node, const AtenNodePlan& plan
     for (const double us : plan.redistribute_us)
       json.value(us);
     json.end_array();
+    if (!plan.hidden_us.empty()) {
+      json.key("hidden_us").begin_array();
+      for (const double us : plan.hidden_us)
+        json.value(us);
+      json.end_array();
+    }
   }
   json.end_object();
 }
 
 void write_output(JsonWriter& json, const AtenOutput& output, const AtenOutputPlan& plan,
-                  std::size_t num_axes) {
+                  std::size_t num_axes, bool overlaps) {
   json.new_line().begin_object();
   json.member("role", kOutputRoles[static_cast<std::size_t>(output.role)]);
   json.member("target", output.target).key("placement");
   write_placement(json, plan.placement, num_axes);
-  json.member("redistribute_us", plan.redistribute_us).end_object();
+  json.member("redistribute_us", plan.redistribute_us);
+  if (overlaps) json.member("hidden_us", plan.hidden_us);
+  json.end_object();
 }
 
 void write_plan(JsonWriter& json, const AtenGraph& graph, const AtenPlan& plan) {
@@ -50,7 +58,7 @@ void write_plan(JsonWriter& json, const AtenGraph& graph, const AtenPlan& plan) 
   json.new_line().end_array();
   json.new_line().key("outputs").begin_array();
   for (std::size_t o = 0; o < graph.outputs().size(); ++o)
-    write_output(json, graph.outputs()[o], plan.outputs[o], num_axes);
+    write_output(json, graph.outputs()[o], plan.outputs[o], num_axes, plan.overlap.any());
   json.new_line().end_array();
 }
 
@@ -59,6 +67,7 @@ void write_figures(JsonWriter& json, const AtenPlanResult& result) {
   json.member("lower_bound_us", result.lower_bound_us);
   json.member("compute_us", result.evaluation.compute_us);
   json.member("redistribute_us", result.evaluation.redistribute_us);
+  if (result.plan->overlap.any()) json.member("hidden_us", result.evaluation.hidden_us);
   json.member("peak_bytes", result.evaluation.peak_bytes);
   json.member("most_moved_bytes", result.evaluation.most_moved_bytes);
 }

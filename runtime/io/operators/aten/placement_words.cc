@@ -53,7 +53,9 @@ bool parse(std::string_view word, MaybeAxisPlacement& out) {
 Status read_axis_word(JsonValue value, MaybeAxisPlacement& out) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view word, value.string());
   if (parse(word, out)) return {};
-  return value.expected("a placement: R, S<dim>, P, Pavg, Pmax, Pmin or -");
+  return value.expected("a placement: R, S with one of the dimensions 0 to " +
+                        std::to_string(redistribution::kMaxDims - 1) +
+                        " such as S0, P, Pavg, Pmax, Pmin or -");
 }
 
 std::string axis_word(const MaybeAxisPlacement& placement) {
@@ -75,7 +77,7 @@ Status read_placement(JsonValue value, std::size_t num_axes, Placement& out) {
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
     MaybeAxisPlacement placement;
     SHARDWRIGHT_RETURN_IF_ERROR(read_axis_word(value[axis], placement));
-    if (!placement) return value[axis].error("a placement is needed here");
+    if (!placement) return value[axis].expected("a placement, such as R or S0");
     axes.push_back(*placement);
   }
   const Result<Placement> placement = Placement::make(axes, redistribution::kMaxDims);

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <utility>
 
+#include "core/operators/autoshard/autoshard_shapes.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/kinds/document_kind.h"
 #include "search/operators/autoshard/schedule.h"
 
 namespace shardwright {
@@ -86,8 +88,9 @@ Status read_graph(JsonValue list, AutoshardEntry& entry) {
     SHARDWRIGHT_RETURN_IF_ERROR(read_op(list[i], ops[i]));
   }
   Result<Graph> graph = Graph::make(std::move(ops));
-  if (!graph.ok()) {
-    Error error = graph.error();
+  const Status checked = graph.ok() ? check_shapes(*graph) : Status(graph.error());
+  if (!checked.ok()) {
+    Error error = checked.error();
     error.where = entry.place + error.where;
     return error;
   }
@@ -203,6 +206,8 @@ void write_answer(const AutoshardAnswer& answer, JsonWriter& writer) {
 Result<AutoshardFile> read_autoshard(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kAutoshard));
+  if (root.is_array() && root.size() == 0) return root.expected("a graph, or a list of graphs");
   AutoshardFile file;
   file.is_list = root.is_array();
   if (!file.is_list) {

@@ -74,7 +74,29 @@ Status read_strategy(JsonValue value, NodeRecord& node) {
   return {};
 }
 
-Status read_node(JsonValue value, NodeRecord& node) {
+Status read_index(JsonValue value, std::size_t count, std::uint32_t& index) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t number, value.integer());
+  if (number < 0 || static_cast<std::size_t>(number) >= count) {
+    return value.error("there is no node " + std::to_string(number) + "; there are " +
+                       std::to_string(count));
+  }
+  index = static_cast<std::uint32_t>(number);
+  return {};
+}
+
+// The edges have the costs, so inputs need only be nodes before this one.
+Status check_inputs(JsonValue value, std::size_t index) {
+  std::vector<std::int64_t> inputs;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, inputs));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] >= 0 && static_cast<std::size_t>(inputs[i]) < index) continue;
+    return value[i].error("there is no node " + std::to_string(inputs[i]) +
+                          " before this one, which is node " + std::to_string(index));
+  }
+  return {};
+}
+
+Status read_node(JsonValue value, std::size_t index, NodeRecord& node) {
   ObjectReader reader(value);
   reader.optional("name", node.name)
       .required_with("strategies",
@@ -85,17 +107,9 @@ Status read_node(JsonValue value, NodeRecord& node) {
                          SHARDWRIGHT_RETURN_IF_ERROR(read_strategy(list[s], node));
                        return {};
                      })
-      .ignore({"op", "target", "shape", "inputs", "merge", "kind", "dtype"});
+      .optional_with("inputs", [&](JsonValue list) { return check_inputs(list, index); })
+      .ignore({"op", "target", "shape", "merge", "kind", "dtype"});
   return reader.finish();
-}
-
-Status read_index(JsonValue value, std::size_t count, std::uint32_t& index) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t number, value.integer());
-  if (number < 0 || static_cast<std::size_t>(number) >= count) {
-    return value.error("there is no node " + std::to_string(number));
-  }
-  index = static_cast<std::uint32_t>(number);
-  return {};
 }
 
 // Thread safety: one thread at a time.
@@ -125,7 +139,7 @@ class ColossalReader {
     leaders_.resize(nodes_.size());
     std::iota(leaders_.begin(), leaders_.end(), 0U);
     for (std::size_t n = 0; n < nodes_.size(); ++n)
-      SHARDWRIGHT_RETURN_IF_ERROR(read_node(value[n], nodes_[n]));
+      SHARDWRIGHT_RETURN_IF_ERROR(read_node(value[n], n, nodes_[n]));
     return {};
   }
 
@@ -140,9 +154,9 @@ class ColossalReader {
 
   Status read_edge(JsonValue value, EdgeRecord& edge) {
     constexpr std::size_t kParts = 3;
-    if (!value.is_array() || value.size() != kParts || !value[2].is_array()) {
+    if (!value.is_array() || value.size() != kParts)
       return value.expected("a list [node, node, cost matrix]");
-    }
+    if (!value[2].is_array()) return value[2].expected("a matrix of costs, a list of rows");
     SHARDWRIGHT_RETURN_IF_ERROR(read_index(value[0], nodes_.size(), edge.first));
     SHARDWRIGHT_RETURN_IF_ERROR(read_index(value[1], nodes_.size(), edge.second));
     const std::size_t rows = nodes_[edge.first].costs.size();

@@ -1,7 +1,6 @@
 // Recognises the format of a cost instance and calls the reader of that format.
 #include "runtime/io/operators/instance/cost_instance_json.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_scanner.h"
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/instance/colossal_instance_json.h"
 #include "runtime/io/operators/instance/contest_json.h"
 #include "runtime/io/operators/instance/sharding_request_json.h"
@@ -20,12 +20,6 @@ namespace {
 using operators::CostInstance;
 using operators::LoweredInstance;
 using operators::OperatorProblem;
-
-bool is_operator_graph(JsonValue root) {
-  const std::optional<JsonValue> nodes = root.find("nodes");
-  return nodes && !root.find("edges") && nodes->size() > 0 && (*nodes)[0].is_object() &&
-         (*nodes)[0].find("kind");
-}
 
 bool has_contest_form(std::string_view text) {
   JsonScanner scanner(text);
@@ -53,19 +47,11 @@ Result<OperatorProblem> read_cost_instance(std::string_view text,
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kCostInstance));
   if (!root.is_object()) return root.expected("an object");
   if (const auto request = root.find("request")) return lower_request(*request, options);
   if (root.find("s_len")) return lower_request(root, options);
   if (root.find("solve")) return root.error("holds a list of requests; give one of them");
-  if (root.find("rules") && root.find("nodes")) {
-    return root.error(
-        "is a traced model, which `operators plan` reads; `operators build` makes a cost instance "
-        "of "
-        "it");
-  }
-  if (is_operator_graph(root)) {
-    return root.error("is an operator graph: `operators build` makes a cost instance of it");
-  }
   return read_colossal_instance(root, options);
 }
 

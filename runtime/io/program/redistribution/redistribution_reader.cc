@@ -8,6 +8,7 @@
 
 #include "core/redistribution/placement/placement_notation.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/program/item_bytes_json.h"
 #include "runtime/io/program/redistribution/redistribution_json.h"
 
@@ -95,6 +96,7 @@ Status read_placements(const std::vector<JsonValue>& values, RedistributionCase&
 Result<RedistributionDocument> read_redistribution(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kRedistribution));
   RedistributionDocument out;
   std::vector<JsonValue> placements(2, root);
   const auto keep = [&placements](std::size_t i) {

@@ -12,6 +12,7 @@
 #include "core/nearest_name.h"
 #include "core/redistribution/placement/placement_notation.h"
 #include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/program/item_bytes_json.h"
 #include "runtime/io/program/transfer/transfer_json.h"
 
@@ -208,6 +209,7 @@ class TransferReader {
 
 Result<TransferProblem> read_transfer(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kTransfer));
   return TransferReader().read(document.root());
 }
 

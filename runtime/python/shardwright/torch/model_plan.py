@@ -23,6 +23,7 @@ class NodePlan:
     inputs: tuple[Placement, ...]  # what the operator takes; none for placeholders
     compute_us: float
     redistribute_us: tuple[float, ...]  # by input; 0 where nothing moves
+    hidden_us: tuple[float, ...] = ()  # of these, behind operators; none without overlap
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class OutputPlan:
     target: str
     placement: Placement
     redistribute_us: float
+    hidden_us: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class ModelPlan:
     lower_bound_us: float  # no plan takes less
     compute_us: float
     redistribute_us: float
+    hidden_us: float  # of it, behind operators; 0 without overlap
     peak_bytes: int  # of a device
     memory_limit: int | None
     nodes: tuple[NodePlan, ...]  # in the order of the graph
@@ -80,17 +83,20 @@ class ModelPlan:
             mesh_shape=tuple(read["mesh"]["shape"]), status=read["status"],
             objective_us=read["objective_us"], lower_bound_us=read["lower_bound_us"],
             compute_us=read["compute_us"], redistribute_us=read["redistribute_us"],
+            hidden_us=read.get("hidden_us", 0.0),
             peak_bytes=read["peak_bytes"], memory_limit=read["memory_limit"],
             nodes=tuple(_node(node) for node in read["nodes"]),
             outputs=tuple(OutputPlan(output["role"], output["target"], tuple(output["placement"]),
-                                     output["redistribute_us"]) for output in read["outputs"]),
+                                     output["redistribute_us"], output.get("hidden_us", 0.0))
+                          for output in read["outputs"]),
             _json=text)
 
 
 def _node(read: Mapping[str, Any]) -> NodePlan:
     return NodePlan(read["name"], tuple(tuple(words) for words in read["outputs"]),
                     tuple(tuple(words) for words in read.get("inputs", ())),
-                    read.get("compute_us", 0.0), tuple(read.get("redistribute_us", ())))
+                    read.get("compute_us", 0.0), tuple(read.get("redistribute_us", ())),
+                    tuple(read.get("hidden_us", ())))
 
 
 def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size | None = None,
@@ -99,7 +105,8 @@ def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size |
          collectives: Mapping[str, Any] | None = None, blocks: Literal["free", "equal"] = "free",
          placements: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
          operator_times: Sequence[Mapping[str, Any]] | None = None,
-         backend: Literal["nccl", "gloo"] = "nccl", threads: SupportsIndex = 0,
+         backend: Literal["nccl", "gloo"] = "nccl",
+         overlap: float | Mapping[str, float] | None = None, threads: SupportsIndex = 0,
          time_limit: float | None = None, work_limit: SupportsIndex | None = None,
          seed: SupportsIndex = 0, cancel: Cancel | None = None) -> ModelPlan:
     """Chooses a placement for every tensor of a traced model so that a step takes least time.
@@ -114,7 +121,9 @@ def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size |
     fixes tensors: {"inputs": {"0": ["S0", "R"]}, "parameters": {...}, "outputs": {...}}.
     `operator_times` were measured and take the place of estimates: {"op": "aten.mm.default",
     "inputs": [[8, 4], [4, 4]], "dtype": "bfloat16", "us": 8.5}, with the shapes of one device.
-    `backend` runs the collectives and decides what they hold meanwhile.
+    `backend` runs the collectives and decides what they hold meanwhile. `overlap` is the share, from
+    0 to 1, of moving parameters and their gradients that operators may hide: one number, or
+    {"parameters": 0.9, "gradients": 0.5}.
 
     The plan is optimal unless a limit ends the search. Raises InfeasibleError if no plan fits (the
     message says how much memory would do), StoppedError if a limit ended the search before it found
@@ -122,6 +131,9 @@ def plan(graph: Document, mesh_shape: Sequence[SupportsIndex], *, memory: Size |
     Releases the GIL.
     """
     options: dict[str, Any] = {"mesh": [int(size) for size in mesh_shape], "backend": backend}
+    if overlap is not None:
+        options["overlap"] = (dict(overlap) if isinstance(overlap, Mapping)
+                              else {"parameters": overlap, "gradients": overlap})
     if collectives is not None:
         options["collectives"] = dict(collectives)
     if operator_times is not None:

@@ -204,8 +204,11 @@ def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
         if values:
             if unknown := set(values) - set(known):
                 raise Unrecognised(f"{sorted(map(str, unknown))[0]} in the {key} of table {name}")
-            said[key] = list(values)
-    said |= {key: getattr(given, key) for key in _PLAIN if getattr(given, key) is not None}
+            said[key] = list(dict.fromkeys(values))
+    # TorchRec takes an empty list and a `min_partition` of 0 for none, and a problem does not have them.
+    unsaid = {"min_partition": (None, 0)}
+    said |= {key: getattr(given, key) for key in _PLAIN
+             if getattr(given, key) not in unsaid.get(key, (None, []))}
     if given.bounds_check_mode is not None:
         said["bounds_check_mode"] = given.bounds_check_mode.name
     if given.output_dtype is not None:

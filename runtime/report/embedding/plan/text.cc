@@ -30,13 +30,21 @@ using Align = TextTable::Align;
 
 constexpr std::size_t kTableRanksWidth = 24;
 
+// "2 hosts", or "1 host of 8, 4 ranks on none".
+std::string hosts_text(const embedding::Topology& topology) {
+  const std::string hosts =
+      format_plural(topology.num_hosts(), topology.pod_size() > 1 ? "pod" : "host");
+  if (!topology.has_uneven_hosts()) return hosts;
+  return hosts + " of " + std::to_string(topology.local_world_size()) + ", " +
+         format_plural(topology.world_size() - topology.num_hosted_ranks(), "rank") + " on none";
+}
+
 std::string problem_line(const Problem& problem) {
   const embedding::Topology& topology = problem.topology();
   const bool replicated = topology.num_replicas() > 1;
   return format_plural(problem.tables().size(), "table") + " on " +
          (replicated ? "sharding groups of " : "") + format_plural(topology.world_size(), "rank") +
-         " (" + format_plural(topology.num_hosts(), topology.pod_size() > 1 ? "pod" : "host") +
-         ", " + std::string(to_name(topology.compute_device())) +
+         " (" + hosts_text(topology) + ", " + std::string(to_name(topology.compute_device())) +
          (replicated ? "; " + format_count(topology.num_replicas()) + " replicas" : "") +
          "), batch " + format_count(static_cast<std::uint64_t>(problem.batch_size())) + " per rank";
 }

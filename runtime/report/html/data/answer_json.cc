@@ -43,4 +43,10 @@ void write_sweep_data(const operators::AtenGraph& graph, const PlanAtenOptions& 
       write_members, [&](const TextSink& answer) { write_aten_sweep(sweep, answer); }, sink);
 }
 
+void write_saved_data(std::string_view title, std::string_view file, std::string_view answer,
+                      const TextSink& sink) {
+  write_data([&](JsonWriter& json) { json.member("title", title).member("file", file); },
+             [&](const TextSink& whole) { whole(answer); }, sink);
+}
+
 }  // namespace shardwright

@@ -5,11 +5,14 @@ const LONG_NAME = 14;
 
 // A column: {key, label, value(row), cell(row) -> node or text, number, largestFirst, optional, used}. Numbers, and what is drawn as
 // bars, are sorted largest first. `optional` columns are left out on narrow screens, and all where `used` is false.
+//
+// How the lists of the page itself are sorted stands in its address, under their name or the noun of their rows: "sort-table=-ms", the largest first.
+// Lists that come later, in a panel, do not stand there.
 class List {
   // `onOpen`: called with the row that was clicked, or whose name was pressed.
-  constructor({ columns, rows, sort, ascending = false, page, noun, caption, onChange = () => {}, onOpen = null }) {
+  constructor({ columns, rows, sort, ascending = false, page, noun, name = noun, caption, onChange = () => {}, onOpen = null }) {
     columns = columns.filter((column) => column.used !== false);
-    Object.assign(this, { columns, rows, sort, ascending, page, noun, onChange, onOpen });
+    Object.assign(this, { columns, rows, sort, ascending, page, noun, name, onChange, onOpen });
     this.shown = page;
     this.visible = rows;
     this.body = element("tbody");
@@ -18,6 +21,30 @@ class List {
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
         element("table", {}, element("caption", {}, caption), element("thead", {}, this.headRow()), this.body)),
       this.more);
+    this.update();
+    this.keepSort();
+  }
+
+  keepSort() {
+    if (document.documentElement.dataset.rendered) return;
+    const initial = this.sortText();
+    for (let count = 1; !this.sortState; ++count) {
+      const key = `sort-${this.name}` + (count === 1 ? "" : count);
+      if (!stateReaders.has(key)) this.sortState = { key, initial };
+    }
+    onState(this.sortState.key, (text) => this.sortAs(text || initial));
+  }
+
+  // The sorted column, with a minus before it if the largest comes first.
+  sortText() {
+    return (this.ascending ? "" : "-") + this.sort;
+  }
+
+  sortAs(text) {
+    const key = text.replace(/^-/, "");
+    if (!this.columns.some((column) => column.key === key)) return;
+    this.sort = key;
+    this.ascending = !text.startsWith("-");
     this.update();
   }
 
@@ -38,6 +65,9 @@ class List {
     this.ascending = this.sort === column.key ? !this.ascending : !(column.number || column.largestFirst);
     this.sort = column.key;
     this.update();
+    if (!this.sortState) return;
+    const text = this.sortText();
+    writeState(this.sortState.key, text === this.sortState.initial ? "" : text);
   }
 
   // Keeps the rows that `accepts` returns true for.

@@ -14,15 +14,18 @@ namespace {
 using namespace operators;
 
 // When every time point begins: operators run one after the other, each after its inputs moved.
-// What leaves the graph moves after the operator that makes it.
+// What leaves the graph moves after the operator that makes it. What is hidden takes no time.
 std::vector<double> begins_us(const AtenGraph& graph, const AtenPlan& plan) {
   std::vector<double> us(num_time_points(graph) + 1, 0);
   for (std::size_t n = 0; n < graph.size(); ++n) {
     const std::vector<double>& moves = plan.nodes[n].redistribute_us;
-    us[n + 1] = plan.nodes[n].compute_us + std::accumulate(moves.begin(), moves.end(), 0.0);
+    const std::vector<double>& hidden = plan.nodes[n].hidden_us;
+    us[n + 1] = plan.nodes[n].compute_us + std::accumulate(moves.begin(), moves.end(), 0.0) -
+                std::accumulate(hidden.begin(), hidden.end(), 0.0);
   }
   for (std::size_t o = 0; o < graph.outputs().size(); ++o)
-    us[graph.outputs()[o].value.node + 1] += plan.outputs[o].redistribute_us;
+    us[graph.outputs()[o].value.node + 1] +=
+        plan.outputs[o].redistribute_us - plan.outputs[o].hidden_us;
   std::partial_sum(us.begin(), us.end(), us.begin());
   us.pop_back();
   return us;

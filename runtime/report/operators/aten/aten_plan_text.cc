@@ -23,6 +23,16 @@ constexpr double kUsPerMs = 1000;
 
 std::string ms_text(double us) { return format_ms(us / kUsPerMs); }
 
+// What a plan would need. The least that some plan needs may not be known; then both ends are told.
+std::string need_text(const MemoryShortage& shortage) {
+  const std::string least = format_bytes(Bytes(shortage.minimum_bytes));
+  if (shortage.minimum_is_exact) return "needs " + least;
+  std::string text = "needs at least " + least;
+  if (shortage.enough_bytes)
+    text += ", " + format_bytes(Bytes(*shortage.enough_bytes)) + " is enough";
+  return text;
+}
+
 // Writes the report on one plan.
 // Thread safety: one thread at a time.
 class PlanReport {
@@ -62,7 +72,8 @@ class PlanReport {
     const AtenEvaluation& evaluation = result_.evaluation;
     line("step", ms_text(evaluation.total_us()) + " ms");
     line("  operators", ms_text(evaluation.compute_us) + " ms");
-    line("  moving tensors", ms_text(evaluation.redistribute_us) + " ms");
+    line("  moving tensors",
+         ms_text(evaluation.redistribute_us) + " ms" + hidden_text(*result_.plan, evaluation));
     if (result_.status == SolveStatus::kFeasible)
       line("at least", ms_text(result_.lower_bound_us) + " ms");
     const std::string limit =
@@ -70,6 +81,11 @@ class PlanReport {
     line("memory", format_bytes(Bytes(evaluation.peak_bytes)) + limit + " per device, at " +
                        printable(time_point_text(graph_, evaluation.peak_at)));
     line("  moved inputs", format_bytes(Bytes(evaluation.most_moved_bytes)) + " at most");
+  }
+
+  static std::string hidden_text(const AtenPlan& plan, const AtenEvaluation& evaluation) {
+    if (!plan.overlap.any()) return "";
+    return ", of which operators hide " + ms_text(evaluation.hidden_us) + " ms";
   }
 
   // A tensor at the border of the graph. Equal rows of repeated blocks become one.
@@ -181,25 +197,27 @@ std::string aten_plan_report(const AtenGraph& graph, const PlanAtenOptions& opti
 }
 
 std::string aten_sweep_report(const AtenSweep& sweep, std::size_t width) {
+  const bool overlaps = sweep.any_fits() && sweep.rows.front().result.plan->overlap.any();
+  const std::string moving = overlaps ? "exposed moving ms" : "moving ms";
   TextTable table({{"mesh", Align::kLeft},
                    {"step ms"},
                    {"operators ms", Align::kRight, 1},
-                   {"moving ms", Align::kRight, 1},
+                   {moving, Align::kRight, 1},
                    {"per device"},
                    {"", Align::kLeft}});
   for (const AtenSweep::Row& row : sweep.rows) {
     const AtenPlanResult& result = row.result;
     if (!result.plan) {
-      table.add_row({mesh_text(row.mesh), "", "", "", "",
-                     result.shortage
-                         ? "needs " + format_bytes(Bytes(result.shortage->minimum_bytes))
-                         : shardwright::name_of(result.status)});
+      table.add_row(
+          {mesh_text(row.mesh), "", "", "", "",
+           result.shortage ? need_text(*result.shortage) : shardwright::name_of(result.status)});
       continue;
     }
-    table.add_row(
-        {mesh_text(row.mesh), ms_text(result.evaluation.total_us()),
-         ms_text(result.evaluation.compute_us), ms_text(result.evaluation.redistribute_us),
-         format_bytes(Bytes(result.evaluation.peak_bytes)), shardwright::name_of(result.status)});
+    table.add_row({mesh_text(row.mesh), ms_text(result.evaluation.total_us()),
+                   ms_text(result.evaluation.compute_us),
+                   ms_text(result.evaluation.redistribute_us - result.evaluation.hidden_us),
+                   format_bytes(Bytes(result.evaluation.peak_bytes)),
+                   shardwright::name_of(result.status)});
   }
   return format_count(static_cast<std::uint64_t>(sweep.devices)) + " devices, " +
          format_plural(sweep.rows.size(), "mesh shape") + "\n\n" + table.render(width);

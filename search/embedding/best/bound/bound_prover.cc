@@ -19,16 +19,14 @@ constexpr std::size_t kMostSuggestions = 8;
 
 BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parameters)
     : parameters_(parameters),
-      own_model_(model.rules().any() ? std::make_unique<ChoiceModel>(model.for_bounds()) : nullptr),
-      model_(own_model_ ? own_model_.get() : &model),
-      joint_(std::make_unique<TreeView>(BoundRows(*model_, false, parameters_.classes),
-                                        std::nullopt, parameters_)),
-      targets_(parameters_, RankClasses::can_separate_hosts(*model_, parameters_.classes)),
+      views_(model, parameters_),
+      targets_(parameters_, RankClasses::can_separate_hosts(views_.model(), parameters_.classes)),
       uniform_targets_(parameters_.uniform),
       root_search_(parameters_) {
-  only_aggregate_ = joint_->is_too_large();
-  may_be_apart_ = !only_aggregate_ && RankClasses::can_be_apart(*model_, parameters_.classes);
-  const RankClasses& classes = joint_->rows().classes();
+  only_aggregate_ = views_.is_only_aggregate();
+  may_be_apart_ =
+      !only_aggregate_ && RankClasses::can_be_apart(views_.model(), parameters_.classes);
+  const RankClasses& classes = views_.view(RankView::kJoint).rows().classes();
   certificate_.class_of_rank = classes.class_of_rank();
   certificate_.load_factors = load_factors_of(model.pool().space());
   BoundNode nothing;
@@ -38,15 +36,6 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
 
 bool BoundProver::proves(double rating) const {
   return certificate_.bound >= rating * (1 - parameters_.optimality_gap);
-}
-
-TreeView& BoundProver::relaxation() {
-  if (!targets_.separates_hosts()) return joint();
-  if (!separate_) {
-    separate_ = std::make_unique<TreeView>(BoundRows(*model_, true, parameters_.classes),
-                                           std::nullopt, parameters_);
-  }
-  return *separate_;
 }
 
 void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
@@ -155,8 +144,8 @@ void BoundProver::step(Budget& budget) {
 }
 
 void BoundProver::raise_aggregate_bound(Budget& budget) {
-  const BoundRows& rows = joint_->rows();
-  const Domain everywhere(model_->choices().size(), rows.classes().everywhere());
+  const BoundRows& rows = views_.view(RankView::kJoint).rows();
+  const Domain everywhere(model().choices().size(), rows.classes().everywhere());
   AggregateBound found = aggregate_bound(rows, rating_, everywhere, parameters_.aggregate, budget);
   aggregate_rating_ = rating_;
   BoundNode leaf;
@@ -173,13 +162,11 @@ void BoundProver::pin_tables(Budget& budget) {
   pin_rating_ = rating_;
   const double target = targets_.goal(rating_);
   if (certificate_.bound >= target) return;
-  Pins found = find_pins(*model_, target, parameters_, budget);
+  Pins found = find_pins(model(), target, parameters_, budget);
   if (found.tables.empty() || found.gain < parameters_.pins.least_gain ||
-      (pinned_ && found.tables == pinned_->pins()->tables))
+      (views_.pins() != nullptr && found.tables == views_.pins()->tables))
     return;
-  BoundRows rows = pinned_rows(*model_, found);
-  auto relaxation = std::make_unique<TreeView>(std::move(rows), std::move(found), parameters_);
-  if (only_aggregate_ || !relaxation->is_too_large()) pinned_ = std::move(relaxation);
+  views_.pin(std::move(found), only_aggregate_);
 }
 
 bool BoundProver::needs_light_tree() const {
@@ -233,7 +220,7 @@ bool BoundProver::needs_uniform_tree() const {
 }
 
 void BoundProver::grow_uniform_tree(Budget& budget) {
-  if (!uniform_tree_) uniform_tree_ = std::make_unique<UniformTree>(*model_, parameters_);
+  if (!uniform_tree_) uniform_tree_ = std::make_unique<UniformTree>(model(), parameters_);
   UniformTree& own = *uniform_tree_;
   if (own.is_active() && own.target() > rating_) own.abandon();  // a better plan came
   if (!own.is_active()) {
@@ -244,8 +231,8 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   }
   const std::uint64_t before = budget.work_done();
   if (!own.has_ended()) own.step(budget);
-  uniform_targets_.share().note_own(budget.work_done() - before);
-  root_search_.share().note_others(budget.work_done() - before);
+  uniform_targets_.share().own += budget.work_done() - before;
+  root_search_.share().others += budget.work_done() - before;
   if (!own.has_ended()) return;
   if (own.is_proved()) {
     accept(own.target(), own.classes(), own.certificate_nodes());
@@ -254,15 +241,6 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
     suggest(own.stuck_choices(), own.target());
   }
   own.abandon();
-}
-
-// Placement rules are left to trees.
-bool BoundProver::has_root_search() const {
-  return !only_aggregate_ && !own_model_ && root_search_.has_next(targets_.goal(rating_));
-}
-
-bool BoundProver::needs_root_search() const {
-  return has_root_search() && root_search_.is_due(targets_.goal(rating_));
 }
 
 void BoundProver::search_root(Budget& budget) {
@@ -285,8 +263,8 @@ void BoundProver::accept(double bound, const RankClasses& classes, std::vector<B
 void BoundProver::choose_target() {
   const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(certificate_.bound, rating_);
-  uniform_targets_.share().set_others_ended(!target);
-  root_search_.share().set_others_ended(!target && !has_uniform_target());
+  uniform_targets_.share().others_ended = !target;
+  root_search_.share().others_ended = !target && !has_uniform_target();
   if (!target) {
     finished_ = !has_uniform_target() && !has_root_search();
     return;
@@ -307,8 +285,8 @@ void BoundProver::choose_target() {
 void BoundProver::take_from(TreeLane& lane) {
   const std::uint64_t work = lane.hand_over(relaxation().tree());
   tree_work_ += work;
-  uniform_targets_.share().note_others(work);
-  root_search_.share().note_others(work);
+  uniform_targets_.share().others += work;
+  root_search_.share().others += work;
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
   if (const auto& choices = lane.stuck_choices()) suggest(*choices, target_);
@@ -316,7 +294,7 @@ void BoundProver::take_from(TreeLane& lane) {
 
 void BoundProver::suggest(std::vector<std::uint32_t> choices, double target) {
   // With rules, the prover's own model may have other choices.
-  if (choices.empty() || own_model_) return;
+  if (choices.empty() || views_.has_own_model()) return;
   if (suggestions_.size() == kMostSuggestions) suggestions_.erase(suggestions_.begin());
   suggestions_.push_back({std::move(choices), target});
 }
@@ -326,9 +304,7 @@ void BoundProver::suggest(std::vector<std::uint32_t> choices, double target) {
 void BoundProver::plant_trees() {
   if (rating_ >= tree_rating_ * (1 - parameters_.rating_fall)) return;
   tree_rating_ = rating_;
-  for (TreeView* own : {joint_.get(), pinned_.get(), separate_.get()}) {
-    if (own != nullptr) own->plant_again();
-  }
+  views_.plant_again();
 }
 
 // Returns true for a tree that has had its work, but may be done soon.
@@ -362,9 +338,7 @@ void BoundProver::share_tree() {
 TreeStart BoundProver::start_of_tree() {
   TreeView& own = relaxation();
   TreeStart start;
-  start.view = &own == separate_.get() ? RankView::kSeparate
-               : &own == pinned_.get() ? RankView::kPinned
-                                       : RankView::kJoint;
+  start.view = own_view();
   start.pins = own.pins();
   start.target = target_;
   start.limits = {targets_.node_work(), 0, own.first_lane().may_divide()};
@@ -372,6 +346,39 @@ TreeStart BoundProver::start_of_tree() {
   start.first_lane = own.first_lane().report();
   start.known = own.first_lane().relaxation().columns().known();
   return start;
+}
+
+bool BoundProver::has_open_proof() {
+  return !finished_ && !only_aggregate_ && !targets_.is_early() && relaxation().tree().size() > 1;
+}
+
+OpenProof BoundProver::open_proof() {
+  OpenProof open;
+  open.ratings = {pin_rating_, light_rating_, tree_rating_};
+  open.light_ceiling = light_ceiling_;
+  open.light_trees_left = light_trees_left_;
+  open.schedule = targets_.state();
+  open.uniform = uniform_targets_.state();
+  open.view = own_view();
+  open.pins = relaxation().pins();
+  open.tree = relaxation().tree().all();
+  return open;
+}
+
+bool BoundProver::begin_from(OpenProof open) {
+  if (only_aggregate_ || !fits(open, model()) || !targets_.go_on_from(open.schedule)) return false;
+  if (targets_.separates_hosts() != (open.view == RankView::kSeparate)) return false;
+  if (open.pins) views_.pin(*open.pins, true);
+  TreeView& own = relaxation();
+  if (!fits(open, own.rows().classes())) return false;
+  pin_rating_ = open.ratings.pins;
+  light_rating_ = open.ratings.light_tree;
+  tree_rating_ = open.ratings.tree;
+  light_ceiling_ = open.light_ceiling;
+  light_trees_left_ = open.light_trees_left;
+  uniform_targets_.go_on_from(open.uniform);
+  own.tree().become(open.tree);
+  return true;
 }
 
 // A proof whose check would take too long is none.

@@ -10,9 +10,9 @@
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
-#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/open_proof.h"
 #include "search/embedding/best/bound/root_search.h"
-#include "search/embedding/best/bound/shared/tree_view.h"
+#include "search/embedding/best/bound/shared/rank_views.h"
 #include "search/embedding/best/bound/target_schedule.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
 #include "search/embedding/best/bound/tree/light_tree.h"
@@ -34,9 +34,7 @@ namespace shardwright::embedding {
 // thread at a time.
 class BoundProver {
  public:
-  // With placement rules it works on model.for_bounds(): a bound must hold for all options that the
-  // check of a certificate counts, and the check drops only options that the rules of their own
-  // table leave no place. Keeps a reference to the model and to its pool.
+  // Keeps a reference to the model and to its pool.
   explicit BoundProver(const ChoiceModel& model, const BoundParameters& parameters = {});
   BoundProver(const BoundProver&) = delete;
   BoundProver& operator=(const BoundProver&) = delete;
@@ -58,6 +56,16 @@ class BoundProver {
     if (proved.bound > certificate_.bound) certificate_ = proved;
   }
 
+  // Goes on from the tree and the schedule of another run of this proof. Call it before anything
+  // else, but after the call with its certificate. Returns false if they do not fit to the model;
+  // the prover is of no use then. Leaves are taken as proved: the check of a certificate looks at
+  // them again.
+  bool begin_from(OpenProof open);
+  // Returns true if there is something to go on from: a tree that was divided and is kept.
+  bool has_open_proof();
+  // Precondition: has_open_proof(), and no lane runs.
+  OpenProof open_proof();
+
   double bound() const { return certificate_.bound; }
   const BoundCertificate& certificate() const { return certificate_; }
   // Returns true if a plan of this rating is optimal to within the optimality gap.
@@ -65,7 +73,7 @@ class BoundProver {
   // Returns true if the last rating is proved or nothing is left to try.
   bool finished() const { return finished_; }
   // What it proves about: the model that was given, or one without placement rules.
-  const ChoiceModel& model() const { return *model_; }
+  const ChoiceModel& model() const { return views_.model(); }
   // The program would be too large for trees: the proof takes next to no work.
   bool is_only_aggregate() const { return only_aggregate_; }
 
@@ -87,16 +95,24 @@ class BoundProver {
  private:
   bool needs_pins() const;
   void pin_tables(Budget& budget);
-  // With pins, if there are any.
-  TreeView& joint() { return pinned_ ? *pinned_ : *joint_; }
+  TreeView& joint() { return views_.view(views_.joint()); }
   // As the schedule wants it.
-  TreeView& relaxation();
+  RankView own_view() const {
+    return targets_.separates_hosts() ? RankView::kSeparate : views_.joint();
+  }
+  TreeView& relaxation() { return views_.view(own_view()); }
   bool needs_aggregate_bound() const;
   bool needs_light_tree() const;
   bool has_uniform_target() const;
   bool needs_uniform_tree() const;
-  bool has_root_search() const;
-  bool needs_root_search() const;
+  // Placement rules are left to trees.
+  bool has_root_search() const {
+    return !only_aggregate_ && !views_.has_own_model() &&
+           root_search_.has_next(targets_.goal(rating_));
+  }
+  bool needs_root_search() const {
+    return has_root_search() && root_search_.is_due(targets_.goal(rating_));
+  }
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);
   void step(Budget& budget);
@@ -118,11 +134,7 @@ class BoundProver {
   void accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes);
 
   BoundParameters parameters_;
-  std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
-  const ChoiceModel* model_;
-  std::unique_ptr<TreeView> joint_;     // all hosts count as equal
-  std::unique_ptr<TreeView> pinned_;    // the same with pins; null if there are none
-  std::unique_ptr<TreeView> separate_;  // hosts are classes; null until it is needed
+  RankViews views_;
   BoundCertificate certificate_;
   TargetSchedule targets_;
   UniformTargets uniform_targets_;

@@ -26,7 +26,7 @@ RootSearch::Answer RootSearch::run(const TreeView& view, double goal, Budget& bu
                        budget);
     if (node.kind == SearchedNode::Kind::kUnknown) note_failure(goal, {node.steps, node.progress});
   }
-  share_.note_own(budget.work_done() - before);
+  share_.own += budget.work_done() - before;
   if (node.kind == SearchedNode::Kind::kUnknown) return answer;
   ended_ = goal;
   answer.found = std::move(node.found);

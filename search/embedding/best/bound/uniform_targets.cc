@@ -6,9 +6,9 @@ namespace shardwright::embedding {
 
 bool UniformTargets::has_next(std::uint32_t effort, double bound, double goal,
                               double least_step) const {
-  if (effort > effort_) return std::min(stuck_, goal) - bound > least_step;
-  return effort_ > 0 && cut_short_ < parameters_->most_cut_short &&
-         std::min(ceiling_, goal) - bound > least_step;
+  if (effort > state_.effort) return std::min(state_.stuck, goal) - bound > least_step;
+  return state_.effort > 0 && state_.cut_short < parameters_->most_cut_short &&
+         std::min(state_.ceiling, goal) - bound > least_step;
 }
 
 std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
@@ -19,21 +19,21 @@ std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
 }
 
 double UniformTargets::next(std::uint32_t effort, double bound, double goal) {
-  if (effort > effort_) {
-    effort_ = effort;
-    ceiling_ = stuck_;
-    cut_short_ = 0;
+  if (effort > state_.effort) {
+    state_.effort = effort;
+    state_.ceiling = state_.stuck;
+    state_.cut_short = 0;
   }
-  ceiling_ = std::min(ceiling_, goal);
-  return (bound + ceiling_) / 2;
+  state_.ceiling = std::min(state_.ceiling, goal);
+  return (bound + state_.ceiling) / 2;
 }
 
 void UniformTargets::fail(double target, bool is_stuck) {
-  ceiling_ = target;
+  state_.ceiling = target;
   if (is_stuck) {
-    stuck_ = target;
+    state_.stuck = target;
   } else {
-    ++cut_short_;
+    ++state_.cut_short;
   }
 }
 

@@ -17,15 +17,28 @@ class UniformTargets {
  public:
   explicit UniformTargets(const UniformTreeParameters& parameters) : parameters_(&parameters) {}
 
+  // Where it is, to go on from there in another run.
+  // Thread safety: a value.
+  struct State {
+    std::uint32_t effort = 0;
+    double ceiling = 0;  // the lowest target that failed with this effort
+    // ... with nothing left to divide
+    double stuck = std::numeric_limits<double>::infinity();
+    std::uint32_t cut_short = 0;  // targets, with this effort
+    WorkShare share;
+  };
+  const State& state() const { return state_; }
+  void go_on_from(const State& state) { state_ = state; }
+
   // Returns true if a target is to be tried. `goal`: the target that would prove the rating
   // optimal. `least_step`: of bisection.
   bool has_next(std::uint32_t effort, double bound, double goal, double least_step) const;
-  bool is_due(std::uint32_t effort) const { return share_.allows(work_of(effort)); }
-  WorkShare& share() { return share_; }
+  bool is_due(std::uint32_t effort) const { return state_.share.allows(work_of(effort)); }
+  WorkShare& share() { return state_.share; }
   // Precondition: has_next().
   double next(std::uint32_t effort, double bound, double goal);
   // Work for the target that was chosen last.
-  std::uint64_t work() const { return work_of(effort_); }
+  std::uint64_t work() const { return work_of(state_.effort); }
   // `is_stuck`: nothing was left to divide. Otherwise there was not enough work.
   void fail(double target, bool is_stuck);
 
@@ -33,11 +46,7 @@ class UniformTargets {
   std::uint64_t work_of(std::uint32_t effort) const;
 
   const UniformTreeParameters* parameters_;
-  std::uint32_t effort_ = 0;
-  double ceiling_ = 0;  // the lowest target that failed with this effort
-  double stuck_ = std::numeric_limits<double>::infinity();  // ... with nothing left to divide
-  std::uint32_t cut_short_ = 0;                             // targets, with this effort
-  WorkShare share_;
+  State state_;
 };
 
 }  // namespace shardwright::embedding

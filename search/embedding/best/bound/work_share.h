@@ -6,19 +6,14 @@
 namespace shardwright::embedding {
 
 // A method that may take long waits until all others had as much work: one of those may prove the
-// goal at once. Thread safety: one thread at a time.
-class WorkShare {
- public:
-  void note_own(std::uint64_t work) { own_ += work; }
-  void note_others(std::uint64_t work) { others_ += work; }
-  // The others have nothing left to try, or do again.
-  void set_others_ended(bool ended) { others_ended_ = ended; }
-  bool allows(std::uint64_t next) const { return others_ended_ || own_ + next <= others_; }
+// goal at once.
+// Thread safety: a value.
+struct WorkShare {
+  std::uint64_t own = 0;
+  std::uint64_t others = 0;
+  bool others_ended = false;  // they have nothing left to try
 
- private:
-  std::uint64_t own_ = 0;
-  std::uint64_t others_ = 0;
-  bool others_ended_ = false;
+  bool allows(std::uint64_t next) const { return others_ended || own + next <= others; }
 };
 
 }  // namespace shardwright::embedding

@@ -50,13 +50,14 @@ void Incumbent::keep(AllocationState& state) {
 }
 
 std::span<const std::uint32_t> Incumbent::settle(std::uint64_t most_work, const Budget& budget) {
-  constexpr std::uint64_t kPasses = 6;  // to assign, sum again, and find rating and peak
+  constexpr std::uint64_t kPasses = 6;      // to assign, sum again, and find rating and peak
+  constexpr std::uint64_t kTableWork = 16;  // to assign and to sum again
   if (settled_) return {};
   settled_ = true;
   scratch_.assign(best_->allocation);
   scratch_.clear_changed();
-  settling_work_ +=
-      kPasses * scratch_.pass_work() + break_ties(scratch_, reference_.get(), most_work, budget);
+  settling_work_ += kPasses * scratch_.pass_work() + kTableWork * scratch_.model().num_tables() +
+                    break_ties(scratch_, reference_.get(), most_work, budget);
   for (const std::uint32_t table : scratch_.changed_tables())
     scratch_.copy_table(table, best_->allocation);
   scratch_.recompute();

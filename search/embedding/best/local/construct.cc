@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -96,15 +95,26 @@ bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
 // All tables, in the order in which they are placed.
 std::vector<std::uint32_t> placement_order(const ChoiceModel& model, const Allocation& made,
                                            const Totals& totals) {
-  std::vector<std::uint32_t> order(model.num_tables());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Choice& first = model.choices()[made.choice[a]];
-    const Choice& second = model.choices()[made.choice[b]];
-    if (first.reach != second.reach) return first.reach > second.reach;
-    return first.reach == Reach::kDevice ? totals.size(first) > totals.size(second)
-                                         : first.load > second.load;
+  struct Key {
+    Reach reach;
+    std::uint32_t table;
+    double size;
+  };
+  std::vector<Key> keys;
+  keys.reserve(model.num_tables());
+  for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
+    const Choice& choice = model.choices()[made.choice[table]];
+    const double size = choice.reach == Reach::kDevice ? totals.size(choice) : choice.load;
+    keys.push_back({choice.reach, table, size});
+  }
+  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    if (a.reach != b.reach) return a.reach > b.reach;
+    return a.size != b.size ? a.size > b.size : a.table < b.table;
   });
+  std::vector<std::uint32_t> order;
+  order.reserve(keys.size());
+  for (const Key& key : keys)
+    order.push_back(key.table);
   return order;
 }
 
@@ -123,7 +133,9 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
                                     const ConstructParameters& parameters, std::uint64_t& work,
                                     StopCheck& stopped) {
   constexpr std::uint64_t kPasses = 2;           // to clear the ranks
-  constexpr std::uint64_t kReadsPerUpdate = 16;  // every rank is compared, in order
+  constexpr std::uint64_t kFillsPerUpdate = 16;  // a choice on all ranks is added to all, in order
+  constexpr std::uint64_t kReadsPerUpdate = 4;   // every rank is compared, in order
+  constexpr std::uint64_t kOrderWork = 16;       // to put a table into the order
   const SearchContext& context = state.context();
   const ChoiceModel& model = context.model();
   Allocation made;
@@ -146,7 +158,7 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
     const Choice& choice = model.choices()[made.choice[table]];
     if (choice.reach != Reach::kAllRanks) break;  // these come first
     everywhere.push_back(made.choice[table]);
-    placer.spend(choice.num_shards);
+    work += choice.num_shards / kFillsPerUpdate;
   }
   if (!state.hold_everywhere(everywhere, stopped)) return std::nullopt;
   for (const std::uint32_t table : std::span(order.begin(), single)) {
@@ -162,7 +174,8 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
     for (const ShardUse& use : context.shards(made.choice[table]))
       made.ranks[table].push_back(even.place(use));
   }
-  work += kPasses * state.pass_work() + placer.work() / kReadsPerUpdate + even.work();
+  work += kPasses * state.pass_work() + kOrderWork * model.num_tables() +
+          placer.work() / kReadsPerUpdate + even.work();
   return made;
 }
 

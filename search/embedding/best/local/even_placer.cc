@@ -8,7 +8,8 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr double kRiseRounding = 1e-12;
-constexpr double kNoLoad = 1e-150;  // its square underflows
+constexpr std::uint64_t kLookWork = 12;  // for the ranks of a block
+constexpr double kNoLoad = 1e-150;       // its square underflows
 
 // By how much the square of `held` rises, both relative to `all`.
 double squares(double held, double added, double all) {
@@ -30,8 +31,9 @@ EvenPlacer::EvenPlacer(AllocationState& state, const EvenWeights& weights,
 }
 
 Rank EvenPlacer::place(const ShardUse& use) {
-  constexpr std::size_t kBlocksPerUpdate = 8;
-  work_ += 1 + blocks_.size() / kBlocksPerUpdate;
+  constexpr std::size_t kBlocksPerUpdate = 2;
+  constexpr std::uint64_t kSummary = 8;  // and the update of the rank
+  work_ += kSummary + blocks_.size() / kBlocksPerUpdate;
   std::size_t first = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i].least_rise = least_rise(blocks_[i], use);
@@ -80,7 +82,7 @@ double EvenPlacer::least_rise(const Block& block, const ShardUse& use) const {
 
 void EvenPlacer::look_into(std::size_t block, const ShardUse& use, Rank& best, double& least) {
   const Rank end = end_of(block);
-  work_ += 1;
+  work_ += kLookWork;
   for (Rank rank = first_of(block); rank < end; ++rank) {
     const double rise = squares_rise(state_->ranks()[rank], state_->scaled(rank, use.load), use) +
                         state_->gain(rank, use);

@@ -61,7 +61,7 @@ Restarts::Evenness Restarts::evenness_of(const Allocation& made) const {
 // Returns nothing if it was stopped. Choices that were tried before are not placed again.
 std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
                                                     const ChoiceCost& cost, StopCheck& stopped) {
-  constexpr std::size_t kChoicesPerUpdate = 8;
+  constexpr std::size_t kChoicesPerUpdate = 2;
   if (stopped()) return std::nullopt;
   std::vector<std::uint32_t> choices = choose_priced(state_->context(), start.bound * limit, cost);
   std::uint64_t work = state_->pass_work() + state_->model().choices().size() / kChoicesPerUpdate;

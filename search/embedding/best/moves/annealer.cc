@@ -9,6 +9,12 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr std::uint64_t kSixteenths = 16;
+// What drawing a move takes, in updates of a rank.
+constexpr std::uint64_t kDrawWork = 8;
+// With more choices than this, a new one is read from memory that is far away, and waiting for it
+// takes as long as so many updates.
+constexpr std::size_t kMostNear = 6'144;
+constexpr std::uint64_t kFarWork = 50;
 constexpr double kMiddle = 0.5;  // of a threshold's interval
 
 }  // namespace
@@ -20,7 +26,8 @@ Annealer::Annealer(AllocationState& state, std::uint64_t key, const MoveParamete
       placer_(state, random_),
       sampler_(state, placer_, random_, parameters),
       choices_(state),
-      chain_(state, placer_, random_, sampler_, choices_, parameters) {
+      chain_(state, placer_, random_, sampler_, choices_, parameters),
+      far_work_(state.model().choices().size() > kMostNear ? kFarWork : 0) {
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
     thresholds_[i] =
         -std::log((static_cast<double>(i) + kMiddle) / static_cast<double>(thresholds_.size()));
@@ -59,6 +66,7 @@ double Annealer::least_load(std::uint32_t choice) const {
 }
 
 void Annealer::try_choice(std::uint32_t table, double most) {
+  placer_.spend(far_work_);
   const std::uint32_t choice = choices_.draw(table, random_);
   const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
   // The slope refuses most choices on all ranks before any rank is read; and if the table is on all
@@ -159,7 +167,7 @@ void Annealer::try_ejection(std::uint32_t slot, double most) {
 }
 
 void Annealer::step(double temperature) {
-  placer_.spend(1);
+  placer_.spend(kDrawWork);
   if (choices_.open_tables().empty()) return;
   const auto [table, slot] = pick();
   const double most = temperature * thresholds_[random_.below(thresholds_.size())];

@@ -63,6 +63,7 @@ class Annealer {
   RankSampler sampler_;
   ConsideredChoices choices_;
   EjectionChain chain_;
+  std::uint64_t far_work_;                      // of a new choice
   std::array<double, kThresholds> thresholds_;  // exponentially distributed
 };
 

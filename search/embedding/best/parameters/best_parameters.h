@@ -4,6 +4,7 @@
 // halved and doubled: perf/parameters/README.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "search/embedding/best/parameters/annealing_parameters.h"
@@ -32,10 +33,19 @@ struct LaneParameters {
   // The most while one lane of the proof works alone, as all other lanes have with the default
   // number of lanes. With more lanes, others can take part until the tree is shared.
   std::uint64_t alone_proof_share = 16;
-  // What that lane has on average, between the proof's first share and the most: its process is
-  // dealt so many other lanes fewer. With twice as many, process 0 of eight did half of what the
-  // others did with 256 lanes.
-  std::uint64_t usual_proof_share = 8;
+  // What that lane has on average, as the proof's first share: its process is dealt so many other
+  // lanes fewer. With 8, process 0 of eight did 10 % less than others for hugectr_510 with 256
+  // lanes; with 16, half of it.
+  std::uint64_t usual_proof_share = 6;
+  // Processes that have done more than others get less of the next tree, such that the difference
+  // is made up for within so many rounds: trees often last no longer. Without, eight processes were
+  // up to 31 % from equal shares for hugectr_510 with 32 lanes instead of 18 %.
+  std::uint64_t catch_up_rounds = 2;
+  // A checkpoint is kept after so much work even if neither plan nor bound got better: what a kill
+  // loses of the proof's tree, about a third of a second. Writing a large tree takes a tenth of it.
+  std::uint64_t checkpoint_work = 64'000'000;
+  // What a checkpoint keeps of the tree. Leaves beyond it are proved again.
+  std::size_t most_kept_bytes = 8'000'000;
   // If the bound has not risen for so much work either, the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;
   // A step of the proof takes as long as so many steps of the other lanes.

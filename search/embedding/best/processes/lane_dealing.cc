@@ -17,8 +17,12 @@ std::uint32_t LaneDealing::process_of(std::size_t lane) const {
   return static_cast<std::uint32_t>(1 + (number - in_first_process_) % (processes_ - 1));
 }
 
-std::vector<std::uint32_t> LaneDealing::deal_tree(double weight) const {
-  std::vector<double> load(processes_);
+std::vector<std::uint32_t> LaneDealing::deal_tree(double weight,
+                                                  std::span<const std::uint64_t> done,
+                                                  std::uint64_t catch_up) const {
+  std::vector<double> load;
+  for (const std::uint64_t work : done)
+    load.push_back(static_cast<double>(work) / static_cast<double>(catch_up));
   for (std::size_t lane = first_; lane < first_ + lanes_; ++lane)
     load[process_of(lane)] += 1;
   std::vector<std::uint32_t> dealt;

@@ -144,14 +144,16 @@ void put_rules(const ChoiceModel& model, MessageWriter& to) {
   }
 }
 
+std::string digest_of(std::string_view bytes) {
+  Sha256 digest;
+  digest.update(bytes);
+  return digest.hex();
+}
+
 }  // namespace
 
-std::string fingerprint_of(const ChoiceModel& model, const BestSettings& settings,
-                           std::optional<std::uint64_t> work_limit) {
+std::string fingerprint_of(const ChoiceModel& model) {
   MessageWriter all;
-  all.put(settings.seed);
-  all.put(settings.lanes);
-  all.put(work_limit.value_or(0));
   all.put(model.local_world_size());
   const auto put_storage = [&](const Storage& storage) {
     for (const MemoryTier tier : kMemoryTiers)
@@ -172,9 +174,17 @@ std::string fingerprint_of(const ChoiceModel& model, const BestSettings& setting
     }
   }
   put_rules(model, all);
-  Sha256 digest;
-  digest.update(all.take());
-  return digest.hex();
+  return digest_of(all.take());
+}
+
+std::string fingerprint_of(const ChoiceModel& model, const BestSettings& settings,
+                           std::optional<std::uint64_t> work_limit) {
+  MessageWriter all;
+  all.put(settings.seed);
+  all.put(settings.lanes);
+  all.put(work_limit.value_or(0));
+  all.put_text(fingerprint_of(model));
+  return digest_of(all.take());
 }
 
 std::string to_message(const Opening& opening) {

@@ -25,8 +25,9 @@ struct Opening {
   std::vector<Allocation> starts;
 };
 
-// A digest of all that a search reads: choices with their costs, memory, placement rules, settings
-// and limit.
+// A digest of what a model holds: choices with their costs, memory, placement rules.
+std::string fingerprint_of(const ChoiceModel& model);
+// The same with settings and limit: all that a search reads.
 std::string fingerprint_of(const ChoiceModel& model, const BestSettings& settings,
                            std::optional<std::uint64_t> work_limit);
 

@@ -76,63 +76,6 @@ NodeLimits get_limits(MessageReader& from) {
   return limits;
 }
 
-void put(MessageWriter& to, const Pins& pins) {
-  to.put_each(pins.steps, [&](const Pins::Step& step) {
-    put(to, step.fixing);
-    to.put_all(step.tables);
-  });
-  to.put_all(pins.tables);
-  to.put_all(pins.sizes);
-  to.put(pins.gain);
-}
-
-Pins get_pins(MessageReader& from) {
-  Pins pins;
-  pins.steps = from.get_each<Pins::Step>([&] {
-    Pins::Step step;
-    step.fixing = get_list(from);
-    step.tables = from.get_all<std::uint32_t>();
-    return step;
-  });
-  pins.tables = from.get_all<std::uint32_t>();
-  pins.sizes = from.get_all<std::uint32_t>();
-  pins.gain = from.get<double>();
-  return pins;
-}
-
-void put(MessageWriter& to, const TreePart& part) {
-  to.put(static_cast<std::uint64_t>(part.tree_size));
-  to.put_each(part.nodes, [&](const TreePart::Node& node) {
-    to.put(node.id);
-    to.put(node.first_child);
-    if (node.first_child == BoundTree::kNone) return;
-    put(to, node.branch);
-    put(to, node.fixing);
-    to.put(node.divided);
-  });
-}
-
-// Nothing if nodes are not in the tree or branches not of the model.
-std::optional<TreePart> get_part(MessageReader& from, const ChoiceModel& model) {
-  TreePart part;
-  part.tree_size = static_cast<std::size_t>(from.get<std::uint64_t>());
-  bool good = true;
-  part.nodes = from.get_each<TreePart::Node>([&] {
-    TreePart::Node node;
-    node.id = from.get<std::uint32_t>();
-    node.first_child = from.get<std::uint32_t>();
-    good &= node.id < part.tree_size;
-    if (node.first_child == BoundTree::kNone) return node;
-    good &= std::size_t{node.first_child} + 1 < part.tree_size;
-    node.branch = get_branch(from);
-    node.fixing = get_list(from);
-    node.divided = from.get<double>();
-    good &= fits(model, node.branch);
-    return node;
-  });
-  return good ? std::optional(std::move(part)) : std::nullopt;
-}
-
 void put(MessageWriter& to, const PricingKnowledge& known) {
   to.put(known.patterns.question);
   to.put_each(known.patterns.patterns, [&](const KnownPatterns::Pattern& own) {
@@ -224,6 +167,62 @@ BoundNode get_leaf(MessageReader& from) {
   leaf.max_pattern_values = from.get_all<double>();
   leaf.by_search = from.get_flag();
   return leaf;
+}
+
+void put(MessageWriter& to, const Pins& pins) {
+  to.put_each(pins.steps, [&](const Pins::Step& step) {
+    put(to, step.fixing);
+    to.put_all(step.tables);
+  });
+  to.put_all(pins.tables);
+  to.put_all(pins.sizes);
+  to.put(pins.gain);
+}
+
+Pins get_pins(MessageReader& from) {
+  Pins pins;
+  pins.steps = from.get_each<Pins::Step>([&] {
+    Pins::Step step;
+    step.fixing = get_list(from);
+    step.tables = from.get_all<std::uint32_t>();
+    return step;
+  });
+  pins.tables = from.get_all<std::uint32_t>();
+  pins.sizes = from.get_all<std::uint32_t>();
+  pins.gain = from.get<double>();
+  return pins;
+}
+
+void put(MessageWriter& to, const TreePart& part) {
+  to.put(static_cast<std::uint64_t>(part.tree_size));
+  to.put_each(part.nodes, [&](const TreePart::Node& node) {
+    to.put(node.id);
+    to.put(node.first_child);
+    if (node.first_child == BoundTree::kNone) return;
+    put(to, node.branch);
+    put(to, node.fixing);
+    to.put(node.divided);
+  });
+}
+
+std::optional<TreePart> get_part(MessageReader& from, const ChoiceModel& model) {
+  TreePart part;
+  part.tree_size = static_cast<std::size_t>(from.get<std::uint64_t>());
+  bool good = true;
+  part.nodes = from.get_each<TreePart::Node>([&] {
+    TreePart::Node node;
+    node.id = from.get<std::uint32_t>();
+    node.first_child = from.get<std::uint32_t>();
+    good &= node.id < part.tree_size;
+    if (node.first_child == BoundTree::kNone) return node;
+    good &= std::size_t{node.first_child} + 1 < part.tree_size;
+    node.branch = get_branch(from);
+    node.fixing = get_list(from);
+    node.divided = from.get<double>();
+    good &= fits(model, node.branch);
+    return node;
+  });
+  return good ? std::optional(std::move(part)) : std::nullopt;
 }
 
 void put(MessageWriter& to, const LaneReport& report, const ChoiceModel& model) {

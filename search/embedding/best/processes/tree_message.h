@@ -15,6 +15,14 @@ namespace shardwright::embedding {
 void put_leaf(MessageWriter& to, const BoundNode& leaf);
 BoundNode get_leaf(MessageReader& from);
 
+void put(MessageWriter& to, const Pins& pins);
+Pins get_pins(MessageReader& from);
+
+// The part without proofs of leaves.
+void put(MessageWriter& to, const TreePart& part);
+// Nothing if nodes are not in the tree or branches not of the model.
+std::optional<TreePart> get_part(MessageReader& from, const ChoiceModel& model);
+
 void put(MessageWriter& to, const LaneReport& report, const ChoiceModel& model);
 // Nothing if it does not fit to the model.
 std::optional<LaneReport> get_lane_report(MessageReader& from, const ChoiceModel& model);

@@ -77,17 +77,44 @@ Error unknown_target(const std::string& where, const AtenConstraint& constraint,
                                   suggestion(constraint.target, known));
 }
 
+// As files write it: "[R, S0]".
+std::string placement_text(const redistribution::Placement& placement, std::size_t num_axes) {
+  std::string text;
+  for (const std::string& word : redistribution::to_words(placement, num_axes))
+    text += (text.empty() ? "" : ", ") + (word == "P(sum)" ? "P" : word);
+  std::erase_if(text, [](char c) { return c == '(' || c == ')'; });
+  return "[" + text + "]";
+}
+
+// The placements that strategies have for a tensor, each once.
+std::string allowed_text(const std::optional<PlacementColumn>& column, std::size_t strategies,
+                         std::size_t num_axes) {
+  constexpr std::size_t kMostShown = 12;
+  std::vector<std::string> allowed;
+  for (std::size_t s = 0; column && s < strategies; ++s) {
+    std::string text = placement_text(column->of(s), num_axes);
+    if (std::find(allowed.begin(), allowed.end(), text) == allowed.end())
+      allowed.push_back(std::move(text));
+  }
+  std::string list;
+  for (std::size_t i = 0; i < std::min(allowed.size(), kMostShown); ++i)
+    list += (list.empty() ? "" : ", ") + allowed[i];
+  if (allowed.size() > kMostShown)
+    list += " and " + std::to_string(allowed.size() - kMostShown) + " more";
+  return list.empty() ? "none" : list;
+}
+
 Error impossible_placement(const std::string& where, const AtenConstraint& constraint,
-                           const AtenTensor& tensor, std::size_t num_axes) {
-  std::string words;
-  for (const std::string& word : redistribution::to_words(constraint.placement, num_axes))
-    words += (words.empty() ? "" : ", ") + word;
-  std::erase_if(words, [](char c) { return c == '(' || c == ')'; });  // S0, as in graphs
+                           const AtenTensor& tensor, const std::string& allowed,
+                           std::size_t num_axes) {
   std::string shape;
   for (const std::int64_t extent : tensor.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
   return invalid_input(
-      where, "a tensor of shape [" + shape + "] cannot be placed as [" + words + "] on this mesh");
+      where, "a tensor of shape [" + shape + "], with " + std::to_string(tensor.shape.size()) +
+                 (tensor.shape.size() == 1 ? " dimension" : " dimensions") +
+                 ", cannot be placed as " + placement_text(constraint.placement, num_axes) +
+                 " on this mesh; allowed: " + allowed);
 }
 
 const AtenTensor& placed_tensor(const AtenGraph& graph, std::size_t variable) {
@@ -117,8 +144,9 @@ Status constrain(const AtenVariables& variables, const std::vector<AtenConstrain
       any = any || fits;
     }
     if (!any) {
+      const std::size_t num_axes = variables.mesh().size();
       return impossible_placement(where, constraint, placed_tensor(graph, variable),
-                                  variables.mesh().size());
+                                  allowed_text(column, strategies.size(), num_axes), num_axes);
     }
   }
   return {};
@@ -137,22 +165,25 @@ std::vector<std::vector<double>> compute_costs(const AtenVariables& variables) {
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
                               TransitionCosts& transitions, Executor& executor,
                               std::span<const TakenTensor> moved) {
+  Overlap overlap(graph, request.overlap);
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       AtenVariables variables,
-      AtenVariables::make(graph, {request.mesh, request.backend}, request.device, moved, executor));
+      AtenVariables::make(graph, {request.mesh, request.backend},
+                          {request.device, transitions, overlap}, moved, executor));
   std::vector<std::vector<double>> costs = compute_costs(variables);
   SHARDWRIGHT_RETURN_IF_ERROR(constrain(variables, request.constraints, costs));
-  AtenTransfers transfers = make_transfers(variables, transitions, executor);
+  AtenTransfers transfers = make_transfers(variables, overlap, transitions, executor);
   AtenUsages usages;
   if (request.memory_limit) usages = make_usages(variables, request.optimizer_states);
   std::vector<std::uint32_t> leaders(variables.size());
   std::iota(leaders.begin(), leaders.end(), 0U);
   if (request.blocks == BlockSharing::kEqual) leaders = block_leaders(variables);
-  return AtenModel{std::move(variables), std::move(costs), std::move(transfers), std::move(usages),
-                   std::move(leaders)};
+  return AtenModel{std::move(overlap),   std::move(variables), std::move(costs),
+                   std::move(transfers), std::move(usages),    std::move(leaders)};
 }
 
-void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& choice) {
+void choose_movers(const AtenVariables& variables, TransitionCosts& transitions,
+                   std::vector<std::uint32_t>& choice) {
   const AtenGraph& graph = variables.graph();
   for (std::uint32_t v = variables.num_consumers(); v < variables.size(); ++v) {
     const TakenTensor& taken = variables.moved()[v - variables.num_consumers()];
@@ -164,19 +195,25 @@ void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& c
     const std::int64_t bytes =
         moving_bytes(graph.tensor(ref), variables.mesh(), source, target, variables.backend());
     const StrategyClass& mover = variables.strategies(v);
+    const std::vector<double>& times = mover.moving_us;
+    const double us =
+        times.empty() ? 0 : transitions.microseconds(graph.tensor(ref), source, target);
     std::uint32_t s = 0;
-    while (mover.outputs[0]->of(s) != target || mover.moving_bytes[s] != bytes)
+    while (mover.outputs[0]->of(s) != target || mover.moving_bytes[s] != bytes ||
+           (!times.empty() && times[s] != us))
       ++s;
     choice.push_back(s);
   }
 }
 
-AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,
+AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choice,
                  TransitionCosts& transitions) {
+  const AtenVariables& variables = model.variables;
   const AtenGraph& graph = variables.graph();
   AtenPlan plan;
   plan.mesh = variables.mesh();
   plan.backend = variables.backend();
+  plan.overlap = model.overlap.shares();
   const auto placement = [](const std::optional<PlacementColumn>& column, std::uint32_t s) {
     return column ? MaybePlacement(column->of(s)) : std::nullopt;
   };
@@ -185,6 +222,13 @@ AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t
     if (!source || !target || *source == *target) return 0.0;
     return transitions.microseconds(graph.tensor(ref), *source, *target);
   };
+  const auto hidden_us = [&](const TakenTensor& taken, double move_us) {
+    const Hiding& hiding = model.overlap.of(taken);
+    if (hiding.by == Hiding::By::kNothing) return 0.0;
+    const std::uint32_t node =
+        hiding.by == Hiding::By::kProducer ? taken_value(graph, taken).node : taken.consumer;
+    return hiding.hidden_us(move_us, plan.nodes[node].compute_us);
+  };
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const StrategyClass& strategies = variables.strategies(n);
     const std::uint32_t s = choice[n];
@@ -192,16 +236,19 @@ AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t
     node.compute_us = strategies.compute_us[s];
     for (const auto& column : strategies.outputs)
       node.outputs.push_back(placement(column, s));
-    for (std::size_t i = 0; i < graph[n].inputs.size(); ++i) {
+    for (std::uint32_t i = 0; i < graph[n].inputs.size(); ++i) {
       node.inputs.push_back(placement(strategies.inputs[i], s));
       node.redistribute_us.push_back(transition_us(graph[n].inputs[i], node.inputs[i]));
+      if (plan.overlap.any())
+        node.hidden_us.push_back(hidden_us({n, i}, node.redistribute_us.back()));
     }
   }
   for (std::uint32_t o = 0; o < graph.outputs().size(); ++o) {
     const std::uint32_t variable = variables.output_variable(o);
     const redistribution::Placement target =
         variables.strategies(variable).inputs[0]->of(choice[variable]);
-    plan.outputs.push_back({target, transition_us(graph.outputs()[o].value, target)});
+    const double move_us = transition_us(graph.outputs()[o].value, target);
+    plan.outputs.push_back({target, move_us, hidden_us({variable, 0}, move_us)});
   }
   return plan;
 }

@@ -37,6 +37,7 @@ struct AtenRequest {
   std::optional<std::int64_t> memory_limit;  // bytes of a device
   std::int64_t optimizer_states = 2;         // tensors like a parameter, beside it
   CollectiveBackend backend = CollectiveBackend::kNccl;
+  OverlapShares overlap;
   BlockSharing blocks = BlockSharing::kFree;
   std::vector<AtenConstraint> constraints;
 };
@@ -44,6 +45,7 @@ struct AtenRequest {
 // Variables that must choose alike have one leader, whose choice counts.
 // Thread safety: a value.
 struct AtenModel {
+  Overlap overlap;
   AtenVariables variables;
   std::vector<std::vector<double>> costs;  // by variable and choice; kForbidden if not allowed
   AtenTransfers transfers;
@@ -60,10 +62,11 @@ Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request
                               std::span<const TakenTensor> moved = {});
 
 // Adds those of the movers to a choice by node and output of the graph, where it has none yet.
-void choose_movers(const AtenVariables& variables, std::vector<std::uint32_t>& choice);
+void choose_movers(const AtenVariables& variables, TransitionCosts& transitions,
+                   std::vector<std::uint32_t>& choice);
 
 // The plan of a choice by variable. The times are those of the graph and of `transitions`.
-AtenPlan plan_of(const AtenVariables& variables, const std::vector<std::uint32_t>& choice,
+AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choice,
                  TransitionCosts& transitions);
 
 }  // namespace shardwright::operators

@@ -119,6 +119,15 @@ void keep_movers(const AtenModel& model, KeptChoices& kept) {
   }
 }
 
+double num_entries(const AtenModel& model, const KeptChoices& kept) {
+  double sum = 0;
+  for (const AtenTransfers::Edge& edge : model.transfers.edges) {
+    sum += static_cast<double>(kept[edge.first].size()) *
+           static_cast<double>(kept[edge.second].size());
+  }
+  return sum;
+}
+
 std::vector<std::uint32_t> chosen(const KeptChoices& kept,
                                   const std::vector<std::uint32_t>& solution) {
   std::vector<std::uint32_t> choice;

@@ -11,7 +11,8 @@
 namespace shardwright::operators {
 
 // A tensor on its way between variables of two classes. Choices that agree about where it lies
-// share a row or column. Thread safety: a value.
+// (and, where they hide moving, about the time that they take) share a row or column. Thread
+// safety: a value.
 struct AtenTransfer {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
@@ -38,8 +39,10 @@ struct AtenTransfers {
 
 // A transfer is made once for all edges between the same classes. Tensors without a placement have
 // no edge. A tensor with a mover has two: to the mover, where it moves, and on to the consumer,
-// where different placements are forbidden. The result does not depend on `executor`.
-AtenTransfers make_transfers(const AtenVariables& variables, TransitionCosts& costs,
-                             Executor& executor);
+// where different placements are forbidden. What an operator hides of moving a tensor is taken off
+// the costs of the edge that knows the operator's choice; choices that take different times then
+// have rows or columns of their own. The result does not depend on `executor`.
+AtenTransfers make_transfers(const AtenVariables& variables, const Overlap& overlap,
+                             TransitionCosts& costs, Executor& executor);
 
 }  // namespace shardwright::operators

@@ -66,9 +66,10 @@ Words key_of_output(const AtenTensor& tensor) {
 }  // namespace
 
 Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine& machine,
-                                          const ComputeDevice& device,
-                                          std::span<const TakenTensor> moved, Executor& executor) {
+                                          const Times& times, std::span<const TakenTensor> moved,
+                                          Executor& executor) {
   const redistribution::MeshShape& mesh = machine.mesh;
+  const ComputeDevice& device = times.device;
   AtenVariables variables(graph, machine);
   std::unordered_map<Words, std::uint32_t, WordsHash> numbers;
   std::vector<std::uint32_t> first;  // by class: its first variable
@@ -106,24 +107,27 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
     }
     variables.classes_.push_back(*std::move(*made[c]));
   }
-  variables.add_movers(moved);
+  variables.add_movers(moved, times);
   return variables;
 }
 
-void AtenVariables::add_movers(std::span<const TakenTensor> moved) {
-  // Producer's class and output, consumer's class and input.
-  std::map<std::array<std::uint32_t, 4>, std::uint32_t> numbers;
+void AtenVariables::add_movers(std::span<const TakenTensor> moved, const Times& times) {
+  // Producer's class and output, consumer's class and input, whether the consumer hides moving.
+  std::map<std::array<std::uint32_t, 5>, std::uint32_t> numbers;
   for (const TakenTensor& taken : moved) {
     const TensorRef ref = taken_value(*graph_, taken);
-    const std::array<std::uint32_t, 4> key{class_[ref.node], ref.output, class_[taken.consumer],
-                                           taken.input};
+    const bool is_hidden = times.overlap.of(taken).by == Hiding::By::kConsumer;
+    const std::array<std::uint32_t, 5> key{class_[ref.node], ref.output, class_[taken.consumer],
+                                           taken.input, is_hidden ? 1U : 0U};
     const std::optional<PlacementColumn>& source = classes_[key[0]].outputs[ref.output];
     const std::optional<PlacementColumn>& target = classes_[key[2]].inputs[taken.input];
     if (!source || !target) continue;
     const auto [at, is_new] = numbers.try_emplace(key, static_cast<std::uint32_t>(classes_.size()));
-    if (is_new)
+    if (is_new) {
       classes_.push_back(make_mover_strategies(graph_->tensor(ref), *source, *target, machine_.mesh,
-                                               machine_.backend));
+                                               machine_.backend,
+                                               is_hidden ? &times.transitions : nullptr));
+    }
     class_.push_back(at->second);
     moved_.push_back(taken);
   }

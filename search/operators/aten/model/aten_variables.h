@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/operators/aten/memory/held_tensors.h"
+#include "core/operators/aten/plan/overlap.h"
 #include "search/executor.h"
 #include "search/operators/aten/model/strategy_class.h"
 
@@ -26,11 +27,17 @@ class AtenVariables {
     redistribution::MeshShape mesh;
     CollectiveBackend backend = CollectiveBackend::kNccl;
   };
+  // What takes how long.
+  struct Times {
+    const ComputeDevice& device;
+    TransitionCosts& transitions;
+    const Overlap& overlap;
+  };
   // `moved`, ascending: the tensors that get movers, if they have a placement. `graph` must outlive
   // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there if no strategy is
   // left.
   static Result<AtenVariables> make(const AtenGraph& graph, const Machine& machine,
-                                    const ComputeDevice& device, std::span<const TakenTensor> moved,
+                                    const Times& times, std::span<const TakenTensor> moved,
                                     Executor& executor);
 
   const AtenGraph& graph() const { return *graph_; }
@@ -57,7 +64,7 @@ class AtenVariables {
   AtenVariables(const AtenGraph& graph, Machine machine)
       : graph_(&graph), machine_(std::move(machine)) {}
 
-  void add_movers(std::span<const TakenTensor> moved);
+  void add_movers(std::span<const TakenTensor> moved, const Times& times);
 
   const AtenGraph* graph_;
   Machine machine_;

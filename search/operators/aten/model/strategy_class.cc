@@ -190,16 +190,22 @@ Result<StrategyClass> make_output_strategies(const AtenTensor& tensor, const Mes
 
 StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
                                     const PlacementColumn& target, const MeshShape& mesh,
-                                    CollectiveBackend backend) {
+                                    CollectiveBackend backend, TransitionCosts* times) {
   PlacementColumn column;
   column.distinct = target.distinct;
   StrategyClass result;
   for (std::uint32_t to = 0; to < target.distinct.size(); ++to) {
-    std::set<std::int64_t> bytes;
-    for (const Placement& from : source.distinct)
-      bytes.insert(moving_bytes(tensor, mesh, from, target.distinct[to], backend));
-    column.index.insert(column.index.end(), bytes.size(), to);
-    result.moving_bytes.insert(result.moving_bytes.end(), bytes.begin(), bytes.end());
+    std::set<std::pair<std::int64_t, double>> ways;
+    for (const Placement& from : source.distinct) {
+      const Placement& at = target.distinct[to];
+      ways.emplace(moving_bytes(tensor, mesh, from, at, backend),
+                   times == nullptr ? 0 : times->microseconds(tensor, from, at));
+    }
+    column.index.insert(column.index.end(), ways.size(), to);
+    for (const auto& [bytes, us] : ways) {
+      result.moving_bytes.push_back(bytes);
+      if (times != nullptr) result.moving_us.push_back(us);
+    }
   }
   result.compute_us.assign(column.index.size(), 0);
   result.outputs = {column};

@@ -9,6 +9,7 @@
 #include "core/operators/aten/graph/aten_graph.h"
 #include "core/operators/aten/memory/moving_bytes.h"
 #include "core/operators/aten/plan/roofline.h"
+#include "core/operators/aten/plan/transition_costs.h"
 #include "core/status.h"
 
 namespace shardwright::operators {
@@ -32,6 +33,8 @@ struct StrategyClass {
   std::vector<double> compute_us;  // by strategy
   // Of the class of a mover only (AtenVariables), by strategy: bytes while it moves, 0 if it stays.
   std::vector<std::int64_t> moving_bytes;
+  // Of those whose consumer hides a part of the time that moving takes: this time.
+  std::vector<double> moving_us;
 
   std::size_t size() const { return compute_us.size(); }
 };
@@ -52,11 +55,12 @@ Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& no
                                       const StrategyLimits& limits = {});
 
 // The ways of a tensor from placements of `source` to those of `target`: for each of the latter,
-// one for each number of bytes that moving it can take. Input and output both lie like the target.
+// one for each number of bytes that moving it can take, and for each time with these bytes if
+// `times` is given. Input and output both lie like the target.
 StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
                                     const PlacementColumn& target,
                                     const redistribution::MeshShape& mesh,
-                                    CollectiveBackend backend);
+                                    CollectiveBackend backend, TransitionCosts* times = nullptr);
 
 // A tensor that leaves the graph: replicated or sharded, as its only input.
 Result<StrategyClass> make_output_strategies(const AtenTensor& tensor,

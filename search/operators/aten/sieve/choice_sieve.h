@@ -35,6 +35,9 @@ struct SieveParameters {
   double first_part = 0.01;
   double first_choices = 8;
   double part_growth = 4;
+  // Half as many choices are looked at after a look that its work did not finish, unless they were
+  // this few.
+  double fewest_choices = 2;
   // Work of a look, in strategy evaluations. What needs more needs better bounds first.
   std::uint64_t work_of_look = 10'000'000;
   // Sweeps that close less than this part of the gap are followed by another look.
@@ -44,6 +47,9 @@ struct SieveParameters {
   // come first otherwise, in at most so many rounds.
   double most_choices = 24;
   int most_rounds = 16;
+  // After these rounds it may have matrices of so many entries, half a gigabyte. If it had more,
+  // the best plan keeps its bound.
+  double most_last_entries = 3e7;
 };
 
 // Messages of a model, and what they say about its choices.

@@ -63,11 +63,11 @@ class LimitedSearch {
       const KeptChoices open = sharpen();
       report();
       const bool last = round == parameters_.most_rounds;
-      if (entries(open) <= (last ? parameters_.most_last_entries : most)) {
+      if (num_entries(model_, open) <= (last ? parameters_.most_last_entries : most)) {
         SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
         if (best_.status == SolveStatus::kOptimal || !is_accepted()) break;
         // More rounds give better plans, which leave less to prove.
-        most = entries(open) / 2;
+        most = num_entries(model_, open) / 2;
       }
       if (last) break;
       add_more();
@@ -176,7 +176,7 @@ class LimitedSearch {
                std::uint64_t work) {
     best_.kept = size(kept);
     const CostInstance& instance = problem.lowered.instance();
-    bool is_trial = true;  // of the limits: more time points may bind
+    bool is_trial = !has_choice();  // of the limits: more time points may bind
     for (;;) {
       Budget budget =
           budget_.with_work_left(is_trial ? std::min(work, parameters_.work_of_limits) : work);
@@ -220,14 +220,6 @@ class LimitedSearch {
       const double gain = sieve_->messages().bound() - before;
       if (gain < parameters_.least_gain * (best_.objective - before)) return open;
     }
-  }
-
-  // Of all matrices.
-  double entries(const KeptChoices& kept) const {
-    double sum = 0;
-    for (const AtenTransfers::Edge& edge : model_.transfers.edges)
-      sum += static_cast<double>(kept[edge.first].size() * kept[edge.second].size());
-    return sum;
   }
 
   // `open` has all choices that a better plan could take.

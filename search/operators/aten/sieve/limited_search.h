@@ -30,7 +30,7 @@ struct LimitedParameters {
   SieveParameters sieve;
   int sweeps = 3;
   int most_sharpenings = 20;
-  double least_gain = 0.05;
+  double least_gain = 0.2;
   // Work of the problem of a round, in strategy evaluations: a good plan, not a proof. About a
   // second. Until its plan exceeds the limit at no further time point, it gets `work_of_limits`.
   std::uint64_t work_of_round = 60'000'000;
@@ -40,7 +40,7 @@ struct LimitedParameters {
   // The last problem proves the optimum or raises the bound. It follows as soon as its matrices
   // have at most so many entries together; after the last round it may have `most_last_entries`.
   // Its work, and that if the plan is within the part `close` of the bound.
-  double most_entries = 3e6;
+  double most_entries = 1e6;
   double most_last_entries = 3e7;
   std::uint64_t work_of_proof = 4'000'000'000;
   double close = 1e-3;

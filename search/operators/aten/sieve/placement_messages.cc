@@ -7,50 +7,26 @@
 #include <map>
 #include <utility>
 
+#include "search/operators/aten/sieve/least_rows.h"
+
 namespace shardwright::operators {
 namespace {
 
 // More than a sum in single precision can be rounded up by.
 constexpr double kRoundingOfSum = 0x1p-23;
 
+// Costs between open choices are copied if they are at most this part of a table: then it is less
+// to read, and copies for many blocks take little memory.
+constexpr double kLargestPart = 0.25;
+
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-// For every column, the least sum of a row's entry and what the row sends. Four rows at a time, so
-// that results are read and written less often.
-void least_rows(const std::vector<float>& sent, const std::vector<std::uint32_t>& rows,
-                const float* costs, std::vector<float>& least) {
-  const std::size_t columns = least.size();
-  float* const out = least.data();
-  std::fill(least.begin(), least.end(), kNever);
-  std::size_t r = 0;
-  for (; r + 4 <= rows.size(); r += 4) {
-    const float* const a = costs + rows[r] * columns;
-    const float* const b = costs + rows[r + 1] * columns;
-    const float* const c = costs + rows[r + 2] * columns;
-    const float* const d = costs + rows[r + 3] * columns;
-    const float at_a = sent[rows[r]];
-    const float at_b = sent[rows[r + 1]];
-    const float at_c = sent[rows[r + 2]];
-    const float at_d = sent[rows[r + 3]];
-    for (std::size_t k = 0; k < columns; ++k) {
-      const float ab = std::min(at_a + a[k], at_b + b[k]);
-      const float cd = std::min(at_c + c[k], at_d + d[k]);
-      out[k] = std::min(out[k], std::min(ab, cd));
-    }
-  }
-  for (; r < rows.size(); ++r) {
-    const float* const row = costs + rows[r] * columns;
-    const float own = sent[rows[r]];
-    for (std::size_t k = 0; k < columns; ++k)
-      out[k] = std::min(out[k], own + row[k]);
-  }
-}
-
+// Without branches, as there are many.
 float round_down(double cost) {
   const auto rounded = static_cast<float>(cost);
-  return static_cast<double>(rounded) > cost
-             ? std::nextafter(rounded, -std::numeric_limits<float>::infinity())
-             : rounded;
+  const float lower = rounded - std::max(std::abs(rounded) * static_cast<float>(kRoundingOfSum),
+                                         std::numeric_limits<float>::min());
+  return static_cast<double>(rounded) > cost ? lower : rounded;
 }
 
 }  // namespace
@@ -80,6 +56,7 @@ PlacementMessages::PlacementMessages(const AtenModel& model, std::span<const std
   make_links();
   costs_ = own_;
   slack_ = own_;
+  open_allowed();
 }
 
 PlacementMessages::PlacementMessages(const PlacementMessages& other,
@@ -90,6 +67,7 @@ PlacementMessages::PlacementMessages(const PlacementMessages& other,
   start_from(other);
   costs_ = own_;
   slack_ = own_;
+  open_allowed();
 }
 
 void PlacementMessages::make_nodes(std::span<const std::uint32_t> leaders) {
@@ -146,9 +124,11 @@ void PlacementMessages::add_links(std::uint32_t first, std::uint32_t second, std
   const std::uint32_t* columns = transfer.column_of.data();
   const Table& table = (*tables_)[number];
   links_[first].push_back({second, rows, columns, transfer.rows, transfer.columns,
-                           table.forward.data(), place.edges, place.to_first, place.to_second});
+                           table.forward.data(), place.edges, place.to_first, place.to_second,
+                           nullptr});
   links_[second].push_back({first, columns, rows, transfer.columns, transfer.rows,
-                            table.backward.data(), place.edges, place.to_second, place.to_first});
+                            table.backward.data(), place.edges, place.to_second, place.to_first,
+                            nullptr});
 }
 
 void PlacementMessages::start_from(const PlacementMessages& other) {
@@ -183,40 +163,61 @@ void PlacementMessages::set_prices(std::span<const double> prices, std::int64_t 
 
 // Adds all messages to the node to its costs.
 void PlacementMessages::gather(std::uint32_t node) {
-  gathered_ = costs_[node];
-  for (const Link& link : links_[node]) {
-    const double* message = messages_.data() + link.to_own;
-    for (std::size_t s = 0; s < gathered_.size(); ++s)
-      gathered_[s] += message[link.own_group[s]];
+  const std::vector<std::uint32_t>& open = open_[node];
+  const std::vector<double>& costs = costs_[node];
+  gathered_.resize(open.size());
+  const auto add_all = [&](const auto& choice) {
+    for (std::size_t i = 0; i < gathered_.size(); ++i)
+      gathered_[i] = costs[choice(i)];
+    for (const Link& link : links_[node]) {
+      const double* message = messages_.data() + link.to_own;
+      const std::uint32_t* group = link.own_group;
+      for (std::size_t i = 0; i < gathered_.size(); ++i)
+        gathered_[i] += message[group[choice(i)]];
+    }
+  };
+  if (open.size() == costs.size()) {
+    add_all([](std::size_t i) { return i; });
+  } else {
+    add_all([&](std::size_t i) { return open[i]; });
   }
 }
 
 // Sends a message along the link and subtracts its least element, which is returned.
 double PlacementMessages::send(std::uint32_t node, const Link& link, double share) {
-  double* to_other = messages_.data() + link.to_other;
   const double* to_own = messages_.data() + link.to_own;
+  const std::vector<std::uint32_t>& open = open_[node];
   grouped_.assign(link.own_groups, kForbidden);
-  for (std::size_t s = 0; s < own_[node].size(); ++s) {
-    double& least = grouped_[link.own_group[s]];
-    least = std::min(least, gathered_[s]);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    double& least = grouped_[link.own_group[open[i]]];
+    least = std::min(least, gathered_[i]);
   }
-  sent_.clear();
+  const double part_of_edge = 1 / link.edges;
+  sent_.resize(grouped_.size());
+  for (std::size_t g = 0; g < grouped_.size(); ++g)
+    sent_[g] = round_down((share * grouped_[g] - to_own[g]) * part_of_edge);
   sending_.clear();
-  for (std::uint32_t g = 0; g < grouped_.size(); ++g) {
-    const double own = (share * grouped_[g] - to_own[g]) / link.edges;
-    sent_.push_back(own < kForbidden ? round_down(own) : kNever);
-    if (sent_.back() < kNever) sending_.push_back(g);
+  const Part* part = link.part;
+  for (std::uint32_t g = 0; g < sent_.size(); ++g) {
+    if (!(sent_[g] < kNever)) continue;
+    const std::uint32_t row = part == nullptr ? g : part->row_of[g];
+    sent_[row] = sent_[g];
+    sending_.push_back(row);
   }
-  least_.resize(link.other_groups);
-  least_rows(sent_, sending_, link.costs, least_);
-  for (std::size_t k = 0; k < least_.size(); ++k) {
+  least_.resize(part == nullptr ? link.other_groups : part->columns.size());
+  least_rows(sent_, sending_, part == nullptr ? link.costs : part->costs.data(), least_);
+  // Rounded down; what is infinite stays so.
+  received_.resize(least_.size());
+  const double of_positive = link.edges * (1 - kRoundingOfSum);
+  const double of_negative = link.edges * (1 + kRoundingOfSum);
+  for (std::size_t k = 0; k < received_.size(); ++k) {
     const auto sum = static_cast<double>(least_[k]);
-    to_other[k] =
-        sum < kForbidden ? link.edges * (sum - kRoundingOfSum * std::abs(sum)) : kForbidden;
+    received_[k] = sum * (sum < 0 ? of_negative : of_positive);
   }
-  const double least = *std::min_element(to_other, to_other + link.other_groups);
-  for (std::uint32_t k = 0; k < link.other_groups; ++k)
-    to_other[k] -= least;
+  const double least = *std::min_element(received_.begin(), received_.end());
+  double* to_other = messages_.data() + link.to_other;
+  for (std::size_t k = 0; k < received_.size(); ++k)
+    to_other[part == nullptr ? k : part->columns[k]] = received_[k] - least;
   return least;
 }
 
@@ -239,7 +240,8 @@ double PlacementMessages::pass(bool forward, double haste) {
     for (double& cost : gathered_)
       cost -= least;
     take(least);
-    if (!forward) slack_[node] = gathered_;
+    for (std::size_t s = 0; !forward && s < gathered_.size(); ++s)
+      slack_[node][open_[node][s]] = gathered_[s];
     const std::size_t begin = forward ? earlier : 0;
     const std::size_t end = forward ? links : earlier;
     const auto shares = [](std::size_t sides) {
@@ -274,22 +276,84 @@ void PlacementMessages::hurry(int times, double haste) {
 
 void PlacementMessages::exclude_above(double cost) {
   for (std::size_t node = 0; node < own_.size(); ++node) {
-    for (std::size_t s = 0; s < own_[node].size(); ++s) {
+    for (const std::uint32_t s : open_[node]) {
       if (previous_ + slack_[node][s] <= cost) continue;
       own_[node][s] = kForbidden;
       costs_[node][s] = kForbidden;
       slack_[node][s] = kForbidden;
     }
   }
+  open_allowed();
+}
+
+std::vector<char> PlacementMessages::open_groups(std::uint32_t node, const std::uint32_t* group_of,
+                                                 std::uint32_t groups) const {
+  std::vector<char> open(groups, 0);
+  for (const std::uint32_t s : open_[node])
+    open[group_of[s]] = 1;
+  return open;
+}
+
+// Equal blocks mostly have equal choices open, and share the parts of their costs.
+void PlacementMessages::open_allowed() {
+  open_.assign(own_.size(), {});
+  for (std::size_t node = 0; node < own_.size(); ++node) {
+    for (std::uint32_t s = 0; s < own_[node].size(); ++s) {
+      if (own_[node][s] < kForbidden) open_[node].push_back(s);
+    }
+    // If nothing is allowed, the bound shall say so.
+    if (open_[node].empty()) open_[node].push_back(0);
+  }
+  parts_.clear();
+  std::map<std::pair<const float*, std::pair<std::vector<char>, std::vector<char>>>, const Part*>
+      known;
+  for (std::uint32_t node = 0; node < links_.size(); ++node) {
+    for (Link& link : links_[node]) {
+      std::vector<char> rows = open_groups(node, link.own_group, link.own_groups);
+      std::vector<char> columns = open_groups(link.other, link.other_group, link.other_groups);
+      link.part = nullptr;
+      const auto num_open = [](const std::vector<char>& open) {
+        return static_cast<double>(std::count(open.begin(), open.end(), char{1}));
+      };
+      const double whole = static_cast<double>(rows.size()) * static_cast<double>(columns.size());
+      if (kLargestPart * whole < num_open(rows) * num_open(columns)) continue;
+      const auto [at, is_new] =
+          known.try_emplace({link.costs, {std::move(rows), std::move(columns)}}, nullptr);
+      if (is_new) {
+        parts_.push_back(part_of(link, at->first.second.first, at->first.second.second));
+        at->second = parts_.back().get();
+      }
+      link.part = at->second;
+    }
+  }
+}
+
+std::shared_ptr<const PlacementMessages::Part> PlacementMessages::part_of(
+    const Link& link, const std::vector<char>& rows, const std::vector<char>& columns) {
+  auto part = std::make_shared<Part>();
+  for (std::uint32_t k = 0; k < columns.size(); ++k) {
+    if (columns[k] != 0) part->columns.push_back(k);
+  }
+  std::uint32_t row = 0;
+  for (std::uint32_t g = 0; g < rows.size(); ++g) {
+    part->row_of.push_back(row);
+    if (rows[g] == 0) continue;
+    ++row;
+    for (const std::uint32_t k : part->columns)
+      part->costs.push_back(link.costs[std::size_t{g} * link.other_groups + k]);
+  }
+  return part;
 }
 
 std::vector<std::uint32_t> PlacementMessages::decode() const {
   std::vector<std::uint32_t> by_node(links_.size());
   std::vector<double> sums;
   for (std::uint32_t node = 0; node < links_.size(); ++node) {
-    sums = costs_[node];
+    sums.assign(costs_[node].size(), kForbidden);
+    for (const std::uint32_t s : open_[node])
+      sums[s] = costs_[node][s];
     for (const Link& link : links_[node]) {
-      for (std::uint32_t s = 0; s < sums.size(); ++s) {
+      for (const std::uint32_t s : open_[node]) {
         sums[s] += link.other < node ? link.cost(s, by_node[link.other])
                                      : messages_[link.to_own + link.own_group[s]];
       }

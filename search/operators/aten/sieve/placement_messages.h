@@ -39,7 +39,7 @@ class PlacementMessages {
   void hurry(int times, double haste);
 
   // Leaves out the choices whose bound is above a cost. Bounds then hold for plans that cost no
-  // more.
+  // more. Sweeps then take as little as there are few choices left.
   void exclude_above(double cost);
 
   // No plan costs less, prices included.
@@ -54,6 +54,12 @@ class PlacementMessages {
   std::vector<std::uint32_t> decode() const;
 
  private:
+  // The costs between the groups of open choices.
+  struct Part {
+    std::vector<std::uint32_t> row_of;   // by own group
+    std::vector<std::uint32_t> columns;  // groups of the other
+    std::vector<float> costs;
+  };
   // An edge as one of its ends sees it. Groups are choices that agree about the tensor.
   struct Link {
     std::uint32_t other;
@@ -65,6 +71,7 @@ class PlacementMessages {
     double edges;        // that the link stands for
     std::size_t to_own;  // where the message to this node begins
     std::size_t to_other;
+    const Part* part;  // of the costs, if not all choices are open
 
     double cost(std::uint32_t own, std::uint32_t other_choice) const {
       return edges *
@@ -85,6 +92,11 @@ class PlacementMessages {
   void make_links();
   void add_links(std::uint32_t first, std::uint32_t second, std::uint32_t transfer,
                  const EdgePlace& place);
+  void open_allowed();
+  std::vector<char> open_groups(std::uint32_t node, const std::uint32_t* group_of,
+                                std::uint32_t groups) const;
+  static std::shared_ptr<const Part> part_of(const Link& link, const std::vector<char>& rows,
+                                             const std::vector<char>& columns);
   double pass(bool forward, double haste);
   double send(std::uint32_t node, const Link& link, double share);
   void gather(std::uint32_t node);
@@ -98,13 +110,16 @@ class PlacementMessages {
   std::vector<std::vector<Link>> links_;              // by node, earlier neighbours first
   std::vector<EdgePlace> places_;                     // by edge of the model
   std::vector<std::uint32_t> earlier_;                // by node
+  std::vector<std::vector<std::uint32_t>> open_;      // by node: the allowed choices
+  std::vector<std::shared_ptr<const Part>> parts_;    // of links
   std::vector<double> messages_;
   std::vector<std::vector<double>> slack_;  // as of the last pass backward
-  std::vector<double> gathered_;
-  std::vector<double> grouped_;         // by own group
-  std::vector<float> sent_;             // by own group
-  std::vector<std::uint32_t> sending_;  // own groups that can be taken
-  std::vector<float> least_;            // by group of the other
+  std::vector<double> gathered_;            // by open choice
+  std::vector<double> grouped_;             // by own group
+  std::vector<float> sent_;                 // by row of the costs
+  std::vector<std::uint32_t> sending_;      // rows that can be taken
+  std::vector<float> least_;                // by column
+  std::vector<double> received_;            // by column
   double bound_ = 0;
   double previous_ = 0;  // the bound of the sweep before
 };

@@ -47,8 +47,9 @@ class SievedSearch {
         SHARDWRIGHT_RETURN_IF_ERROR(look_near());
     }
     if (is_closed() || is_over()) return finished();
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        solve_kept(has_choice() ? sieve_.at_most(best_.objective) : all_choices(model_), kAllWork));
+    const KeptChoices kept = has_choice() ? sieve_.at_most(best_.objective) : all_choices(model_);
+    if (!has_choice() || num_entries(model_, kept) <= parameters_.most_last_entries)
+      SHARDWRIGHT_RETURN_IF_ERROR(solve_kept(kept, kAllWork));
     return finished();
   }
 
@@ -58,8 +59,12 @@ class SievedSearch {
     ++looks_;
     offer(sieve_.messages().decode());
     if (is_closed()) return {};
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        solve_kept(sieve_.near(part_, parameters_.first_choices), parameters_.work_of_look));
+    // What is solved to its end has better plans than more choices that are not.
+    for (double choices = parameters_.first_choices;; choices /= 2) {
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          solve_kept(sieve_.near(part_, choices), parameters_.work_of_look));
+      if (last_status_ != SolveStatus::kFeasible || choices <= parameters_.fewest_choices) break;
+    }
     part_ *= parameters_.part_growth;
     return {};
   }

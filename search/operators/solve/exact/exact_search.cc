@@ -80,7 +80,7 @@ ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
   ExactResult result;
   result.choice = known.choice;
   result.cost = std::min(known.cost, dearest(instance) * (1 + kRounding) + 1);
-  MemoryPrices prices(tree, result, parameters.memory_prices);
+  MemoryPrices prices(tree, result, known.prices, parameters.memory_prices);
   while (!budget.interrupted()) {
     prices.raise(budget);
     result.lower_bound = std::max(result.lower_bound, std::min(prices.bound(), result.cost));

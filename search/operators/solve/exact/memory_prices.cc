@@ -9,9 +9,15 @@
 
 namespace shardwright::operators {
 
-MemoryPrices::MemoryPrices(const BucketTree& tree, ExactResult& best,
+MemoryPrices::MemoryPrices(const BucketTree& tree, ExactResult& best, std::span<const double> known,
                            const MemoryPriceParameters& parameters)
-    : tree_(&tree), best_(&best), parameters_(parameters), tables_(tree) {}
+    : tree_(&tree), best_(&best), parameters_(parameters), tables_(tree) {
+  for (std::uint32_t time = 0; time < known.size(); ++time) {
+    if (known[time] == 0) continue;
+    add_time(time);
+    best_prices_.back() = known[time];
+  }
+}
 
 std::int64_t MemoryPrices::bytes(std::size_t i, std::uint32_t node, std::uint32_t strategy) const {
   return bytes_[i][tree_->first_cost(node) + strategy];
@@ -143,6 +149,7 @@ std::vector<MemoryPrices::Line> MemoryPrices::raise_single(Budget& budget) {
   std::optional<Line> over;
   std::optional<Line> under;
   std::vector<double> price = best_prices_;
+  double step = price[0] > 0 ? parameters_.known_price_step : parameters_.price_growth;
   for (int i = 0; i < parameters_.most_single_steps && !budget.interrupted(); ++i) {
     Line line = evaluate(price);
     budget.spend(tree_->num_costs());
@@ -155,12 +162,13 @@ std::vector<MemoryPrices::Line> MemoryPrices::raise_single(Budget& budget) {
     if (over && under) {
       price[0] = std::max(0.0, (under->cost - over->cost) / (over->excess[0] - under->excess[0]));
     } else if (under) {
-      price[0] = 0;
+      price[0] = step < parameters_.price_growth ? price[0] / step : 0;
     } else {
       if (bound_ > best_->cost) break;  // even the lightest choice exceeds the limit
-      price[0] = std::max(price[0] * parameters_.price_growth,
+      price[0] = std::max(price[0] * step,
                           parameters_.first_price * std::max(over->cost, 1.0) / over->excess[0]);
     }
+    step = std::min(step * step, parameters_.price_growth);
   }
   std::vector<Line> lines;
   if (over && under) {

@@ -19,7 +19,8 @@ namespace shardwright::operators {
 // Thread safety: one thread at a time.
 class MemoryPrices {
  public:
-  MemoryPrices(const BucketTree& tree, ExactResult& best,
+  // Begins with the prices that are `known`, by time point; there may be none.
+  MemoryPrices(const BucketTree& tree, ExactResult& best, std::span<const double> known = {},
                const MemoryPriceParameters& parameters = {});
 
   // Improves the bound and the prices until they no longer move, the budget ends or optimality is

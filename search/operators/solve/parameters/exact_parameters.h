@@ -56,6 +56,9 @@ struct MemoryPriceParameters {
   int most_single_steps = 60;
   double first_price = 1e-6;
   double price_growth = 8;
+  // Where a price is known that was good for a similar problem, the first step multiplies or
+  // divides it by this, and each further one by the square, up to `price_growth`.
+  double known_price_step = 1.02;
   // Several prices take steps by a bundle of lines: at most so many, until a stretch of `stretch`
   // steps closes less than `progress` of the gap.
   PriceBundleParameters bundle;

@@ -145,6 +145,17 @@ TEST_CASE("evaluate plan: every false claim and broken rule is found") {
   }
   {
     Judged judged;
+    judged.plan.overlap = {0.5, 0.5};
+    judged.plan.nodes[0].outputs[0] = rows;
+    judged.plan.nodes[4].redistribute_us[1] = 10;
+    CHECK(judged.violation() == "/nodes/4: hidden_us is not what the operators hide");
+    judged.plan.nodes[4].hidden_us = {0, 5};
+    // Its gradient lies otherwise.
+    CHECK(judged.violation() == "/outputs/2: it does not lie like \"placeholder0\"");
+    CHECK(judged.evaluation().total_us() == 5 * 7 + 10 - 5);
+  }
+  {
+    Judged judged;
     judged.plan.outputs[1].placement = rows;
     judged.plan.outputs[1].redistribute_us = 10;
     CHECK(judged.violation() == "/outputs/1: it does not lie like \"placeholder1\"");

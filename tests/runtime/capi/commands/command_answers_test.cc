@@ -175,8 +175,9 @@ TEST_CASE("capi commands: operators") {
        3,
        SHARDWRIGHT_NOTHING_FITS},
       {"operators sweep",
-       traced + " --devices 8 --axes 2",
-       R"({"graph": ")" + traced + R"(", "devices": 8, "axes": 2, "threads": 1})",
+       traced + " --devices 8 --axes 2 --memory 1MiB --overlap 0.5",
+       R"({"graph": ")" + traced +
+           R"(", "devices": 8, "axes": 2, "memory": "1MiB", "overlap": 0.5, "threads": 1})",
        {},
        0,
        SHARDWRIGHT_DONE,

@@ -71,6 +71,7 @@ TEST_CASE("capi requests: errors name the place in the request or in the file") 
         "/options/mesh/1");
   CHECK(place_of("operators plan", R"({"graph": {}, "mesh": [4, 2]})").find("/graph") == 0);
   CHECK(place_of("operators sweep", graph + R"("axes": 2})") == "/devices");
+  CHECK(place_of("operators plan", graph + R"("mesh": [2], "overlap": 2})") == "/overlap");
   CHECK(place_of("operators build", graph + R"("threads": 1})") == "/mesh");
   CHECK(place_of("program apply", R"({"program": {}, "startup": {}})") == "/startup");
 }

@@ -203,7 +203,7 @@ TEST_CASE("json document: numbers as texts are refused with the number to write"
   CHECK(integer(3) == "/3: expected an integer, found the text \"16\"; write it without quotes");
   CHECK(integer(4) == "/4: expected an integer, found the text \"many\"");
   CHECK(integer(5) == "/5: expected an integer, found the text \"\"");
-  CHECK(integer(6) == "/6: expected an integer, found a list");
+  CHECK(integer(6) == "/6: expected an integer, found an empty list");
   const auto number = [&](std::size_t i) {
     return document->root()[i].number().error().to_string();
   };

@@ -79,7 +79,7 @@ TEST_CASE("malformed operator graph: errors name the place and explain") {
            "/nodes/3/attrs/biass: unknown key \"biass\"; did you mean \"bias\"?"},
           {"/nodes/3/attrs/bias", "true",
            "/nodes/3: linear \"linear\": a bias must be a node of its own"},
-          {"/nodes/3/attrs", "[]", "/nodes/3/attrs: expected an object, found a list"},
+          {"/nodes/3/attrs", "[]", "/nodes/3/attrs: expected an object, found an empty list"},
           {"/nodes/3/buffers", "[\"w\"]", "/nodes/3/buffers/0: \"w\" is not among `params`"},
           {"/nodes/3/params", "[1]", "/nodes/3/params: expected an object of shapes"},
           {"/nodes", "[]", "/nodes: a graph must have a node"},
@@ -89,7 +89,7 @@ TEST_CASE("malformed operator graph: errors name the place and explain") {
           {"/options/shard_option", "\"shardd\"",
            "/options/shard_option: unknown shard option \"shardd\"; did you mean \"shard\"?"},
           {"/options/shardoption", "\"shard\"", "/options/shardoption: unknown key"},
-          {"/edges", "[]", "is a cost instance, which `operators solve` reads"},
+          {"/edges", "[]", "/edges: unknown key \"edges\""},
       });
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("malformed strategy records: errors name the place and explain") {
            "/records/0: bmm \"c\": the output must be"},
           {"/records/0/kind", "\"relu\"", "/records/0: an operator that follows its input needs"},
           {"/records/0/producer", "{}", "/records/0/producer: the key \"name\" is missing"},
-          {"/records", "{}", "/records: expected a list of records"},
+          {"/records", "{}", "/records: expected a list of at least one record"},
           {"/records", "-", "the key \"records\" is missing"},
       });
 }
@@ -150,9 +150,9 @@ TEST_CASE("malformed reshard questions: errors name the place and explain") {
           {"/0/pairs/0", "[\"S5,R,R\", \"R,R,R\"]",
            "/0/pairs/0/0: \"S5,R,R\": the mesh has no such axis"},
           {"/0/pairs/0", "[\"S10,R,R\", \"R,R,R\"]", "/0/pairs/0/0: \"S10\" is no sharding"},
-          {"/0/pairs/0", "[\"R,R,R\"]", "/0/pairs/0: a pair has a source and a target"},
+          {"/0/pairs/0", "[\"R,R,R\"]", "/0/pairs/0: expected a pair of a source and a target"},
           {"/0/pairs/0", "[1, 2]", "/0/pairs/0/0: expected a text"},
-          {"/0/pairs", "{}", "/0/pairs: expected a list of pairs"},
+          {"/0/pairs", "{}", "/0/pairs: expected a list of at least one pair"},
           {"/0/alpha", "[1, -2]", "/0/alpha/1: must be a finite number that is not negative"},
           {"/0/pair", "[]", "/0/pair: unknown key \"pair\"; did you mean \"pairs\"?"},
           {"/0", "3", "/0: expected an object"},
@@ -170,7 +170,7 @@ TEST_CASE("malformed autoshard graph: errors name the place and explain") {
           {"/version", "\"v3\"", "/version: unknown cost model \"v3\""},
           {"/graph", "[]", "/graph: the graph has no ops"},
           {"/graph", "{}", "/graph: expected a list of ops"},
-          {"/graph", "-", "the key \"graph\" is missing"},
+          {"/graph", "-", "this is an answer of `operators autoshard`"},
           {"/graph/1/kind", "\"matmull\"",
            "/graph/1/kind: unknown kind of op \"matmull\"; did you mean"},
           {"/graph/1/args", "[\"nobody\"]",

@@ -28,7 +28,8 @@ std::vector<double> load_with_tree(const LaneDealing& dealing, double weight) {
   std::vector<double> load;
   for (const std::size_t lanes : lanes_by_process(dealing))
     load.push_back(static_cast<double>(lanes));
-  const std::vector<std::uint32_t> tree = dealing.deal_tree(weight);
+  const std::vector<std::uint64_t> done(dealing.processes(), 1000);
+  const std::vector<std::uint32_t> tree = dealing.deal_tree(weight, done, 1);
   REQUIRE(tree.size() == kFirst);
   CHECK(tree.front() == 0);
   for (const std::uint32_t process : tree)
@@ -60,6 +61,19 @@ TEST_CASE("lane dealing: a shared tree makes up for what process 0 has less") {
     const double fair = (kLanes + weight) / 8;
     CHECK(*std::max_element(load.begin(), load.end()) < 1.1 * fair);
     CHECK(*std::min_element(load.begin(), load.end()) > 0.9 * fair);
+  }
+}
+
+TEST_CASE("lane dealing: who has done less gets more of a tree, to catch up in time") {
+  const LaneDealing dealing(4, kFirst, kLanes, 0);
+  constexpr std::uint64_t kCatchUp = 1000;
+  const std::vector<std::uint64_t> done{50'000, 40'000, 60'000, 50'000};
+  const std::vector<std::uint32_t> tree = dealing.deal_tree(kFirst, done, kCatchUp);
+  // Every lane of the tree does as much as one that looks for plans, so lanes count.
+  for (std::uint32_t process = 0; process < 4; ++process) {
+    CAPTURE(process);
+    const auto own = static_cast<std::uint64_t>(std::count(tree.begin(), tree.end(), process));
+    CHECK(own + done[process] / kCatchUp == (kFirst + 200) / 4);
   }
 }
 

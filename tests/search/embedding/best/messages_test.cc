@@ -235,6 +235,8 @@ TEST_CASE("messages: the fingerprint tells models, seeds, lanes and limits apart
   CHECK(print != fingerprint_of(model.choices, {2}, 1000));
   CHECK(print != fingerprint_of(model.choices, {1, 16}, 1000));
   CHECK(print != fingerprint_of(model.choices, {1}, 1001));
+  CHECK(fingerprint_of(model.choices) == fingerprint_of(Model(forty_tables(60)).choices));
+  CHECK(fingerprint_of(model.choices) != fingerprint_of(Model(forty_tables(61)).choices));
 }
 
 TEST_CASE("messages: what is cut short or belongs to another model is refused") {

@@ -82,7 +82,7 @@ class Naive {
 
  private:
   std::int64_t peak(const std::vector<std::uint32_t>& choice) {
-    const AtenPlan plan = plan_of(model_.variables, chosen(kept_, choice), transitions_);
+    const AtenPlan plan = plan_of(model_, chosen(kept_, choice), transitions_);
     return evaluate(graph_, plan, {request_.device, transitions_, request_.optimizer_states})
         .peak_bytes;
   }
@@ -156,6 +156,7 @@ TEST_CASE("solve plan: tiny random graphs cost what trying everything finds, at 
           AtenGraph::make(test_support::random_aten_graph(random, mesh.size() == 1 ? 4 : 1))
               .value();
       AtenRequest request = aten_request(mesh);
+      if (seed % 2 == 0) request.overlap = {0.8, 0.4};
       if (Naive(graph, request).combinations() > kMost) continue;
       check_equals_naive(graph, request);
       ++tried;
@@ -177,6 +178,7 @@ TEST_CASE("solve plan: the instance costs and holds what the verifier finds, for
     const AtenGraph graph = AtenGraph::make(test_support::random_aten_graph(random, 8)).value();
     AtenRequest request = aten_request({2, 2});
     request.memory_limit = std::int64_t{1} << 40;
+    if (seed % 2 == 0) request.overlap = {0.4, 0.8};
     TransitionModel transitions = flat_transitions(request);
     InlineExecutor executor;
     const AtenModel model =
@@ -189,10 +191,10 @@ TEST_CASE("solve plan: the instance costs and holds what the verifier finds, for
       std::vector<std::uint32_t> choice;
       for (std::uint32_t v = 0; v < model.variables.num_consumers(); ++v)
         choice.push_back(static_cast<std::uint32_t>(random.below(kept[v].size())));
-      choose_movers(model.variables, choice);
+      choose_movers(model.variables, transitions, choice);
       const CostEvaluation costs = evaluate(instance, choice);
       if (!(costs.total() < kForbidden)) continue;
-      const AtenPlan plan = plan_of(model.variables, choice, transitions);
+      const AtenPlan plan = plan_of(model, choice, transitions);
       const AtenEvaluation found =
           evaluate(graph, plan, {request.device, transitions, request.optimizer_states});
       CHECK(found.violations.empty());
@@ -202,6 +204,38 @@ TEST_CASE("solve plan: the instance costs and holds what the verifier finds, for
     }
     CHECK(compared > 0);
     MESSAGE(compared << " choices compared");
+  }
+}
+
+TEST_CASE("solve plan: operators hide what they may of moving parameters and gradients") {
+  const AtenGraph graph = AtenGraph::make(test_support::two_layer_training(8192, 4096)).value();
+  AtenRequest request = aten_request({4});
+  const Placement rows = Placement().with_shard(0, 0);
+  request.constraints = {{AtenConstraint::Of::kInput, "x", rows},
+                         {AtenConstraint::Of::kOutput, "0", rows},
+                         {AtenConstraint::Of::kParameter, "layers.0.weight", rows},
+                         {AtenConstraint::Of::kParameter, "layers.1.weight", rows}};
+  const AtenSolution without = planned(graph, request);
+  REQUIRE(without.status == SolveStatus::kOptimal);
+  CHECK(without.evaluation.hidden_us == 0);
+  double before = without.evaluation.total_us();
+  for (const double share : {0.25, 0.5, 1.0}) {
+    request.overlap = {share, share};
+    for (const bool is_limited : {false, true}) {
+      // A limit that hardly binds: plans with movers hide the same.
+      request.memory_limit.reset();
+      if (is_limited) request.memory_limit = planned(graph, request).evaluation.peak_bytes - 1;
+      const AtenSolution solution = planned(graph, request);
+      REQUIRE(solution.status == SolveStatus::kOptimal);
+      const AtenEvaluation& found = solution.evaluation;
+      CHECK(found.hidden_us > 0);
+      CHECK(found.hidden_us <= share * found.redistribute_us * (1 + 1e-12));
+      if (is_limited) continue;
+      // More is hidden with a larger share, until operators have no time left for it.
+      CHECK(found.total_us() <= before);
+      CHECK(found.total_us() < without.evaluation.total_us());
+      before = found.total_us();
+    }
   }
 }
 
@@ -243,7 +277,7 @@ TEST_CASE("solve plan: the search by prices finds valid plans with a bound") {
   CHECK(kept.size() == model.variables.num_consumers());
   CHECK(found->objective >= exact.objective * (1 - 1e-9));
   CHECK(found->lower_bound <= exact.objective * (1 + 1e-9));
-  CHECK(evaluate(graph, plan_of(model.variables, found->choice, transitions),
+  CHECK(evaluate(graph, plan_of(model, found->choice, transitions),
                  {request.device, transitions, request.optimizer_states})
             .peak_bytes <= *request.memory_limit);
 }
@@ -267,7 +301,7 @@ TEST_CASE(
         lightest_search(model, cheapest.choice, cheapest.objective, executor, budget, {}).value();
     REQUIRE_FALSE(lightest.choice.empty());
     const auto peak = [&](const std::vector<std::uint32_t>& choice) {
-      return evaluate(graph, plan_of(model.variables, choice, transitions),
+      return evaluate(graph, plan_of(model, choice, transitions),
                       {request.device, transitions, request.optimizer_states})
           .peak_bytes;
     };
@@ -302,8 +336,11 @@ TEST_CASE("solve plan: placements that the user demands are kept, impossible one
   request.constraints[0] = {AtenConstraint::Of::kInput, "x", rows.with_shard(1, 5)};
   const auto impossible = solve_plan(graph, request, transitions, executor, budget);
   REQUIRE_FALSE(impossible.ok());
-  CHECK(impossible.error().to_string() ==
-        "/placements/inputs/x: a tensor of shape [8, 4] cannot be placed as [S0, S5] on this mesh");
+  CHECK(
+      impossible.error().to_string() ==
+      "/placements/inputs/x: a tensor of shape [8, 4], with 2 dimensions, cannot be placed as [S0, "
+      "S5] on this mesh; allowed: [R, R], [R, S0], [R, S1], [S0, R], [S0, S0], [S0, S1], [S1, R], "
+      "[S1, S0], [S1, S1]");
 }
 
 TEST_CASE("solve plan: equal blocks run alike and cost at least as much as free ones") {

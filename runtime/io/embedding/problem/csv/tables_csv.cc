@@ -132,6 +132,7 @@ Error TablesCsv::locate(Error error) const {
     if (error.message.starts_with(kNoJson)) error.message.erase(0, kNoJson.size());
     return error;
   }
+  if (where.starts_with("--")) return error;  // a flag
   if (!where.starts_with(kTables)) {
     error.where.clear();  // nothing else is in the file
     return error;
@@ -151,6 +152,9 @@ Error TablesCsv::locate(Error error) const {
     error.message.replace(0, kUnknownKey.size(), "unknown column");
   } else {
     error.where = document_.place(*row, index);
+    constexpr std::string_view kQuotes = ", without quotes";
+    if (error.message.ends_with(kQuotes))
+      error.message.erase(error.message.size() - kQuotes.size());
   }
   return error;
 }

@@ -78,7 +78,8 @@ class AtenPlanWriter {
   void write_plan() {
     const AtenEvaluation& evaluation = result_.evaluation;
     json_.member("compute", evaluation.compute_us).member("arithmetic", evaluation.arithmetic_us);
-    json_.member("moving", evaluation.redistribute_us).member("peak", evaluation.peak_bytes);
+    json_.member("moving", evaluation.redistribute_us).member("hidden", evaluation.hidden_us);
+    json_.member("peak", evaluation.peak_bytes);
     json_.member("most_moved", evaluation.most_moved_bytes).new_line();
     lists_operators_ = num_listed(report_.model) <= kMostOperators;
     json_.member("lists_operators", lists_operators_);

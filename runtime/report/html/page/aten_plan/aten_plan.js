@@ -14,7 +14,7 @@ function verdict() {
 }
 
 function leadText() {
-  const share = formatShare(data.moving, stepUs).replace("%", " %");
+  const share = formatShare(exposedUs, stepUs).replace("%", " %");
   const memory = data.memory_limit === null ? "" : ` of ${formatBytes(data.memory_limit)}`;
   const proof = isProved ? "proved: no plan takes less time" : data.lower_bound > 0 ? `at most ${aboveText()} above what any plan takes` : "nothing is proved of better plans";
   return `A step takes ${formatMs(stepUs / 1000)} ms, ${share} of it to move tensors, and holds at most ${formatBytes(data.peak)}${memory} per device; ${proof}.`;
@@ -27,10 +27,11 @@ function limits() {
   const kinds = [
     [data.arithmetic, "Computing limits the step", "arithmetic"],
     [traffic, "Reading and writing the devices' memory limits the step", "operators that wait for memory or take the least time of a kernel"],
-    [data.moving, "Communication limits the step", "moving tensors"],
+    [exposedUs, "Communication limits the step", "moving tensors"],
   ].sort((a, b) => b[0] - a[0]);
   const others = kinds.slice(1).filter(([us]) => us > 0).map(([us, , label]) => `${share(us)} ${label}`).join(", ");
   let text = `${kinds[0][1]}: ${share(kinds[0][0])} of it is ${kinds[0][2]}${others ? ", " + others : ""}.`;
+  if (data.hidden > 0) text += ` Operators hide ${formatMs(data.hidden / 1000)} of ${formatMs(data.moving / 1000)} ms of moving.`;
   if (data.without_limit !== null) {
     const more = stepUs / data.without_limit - 1;
     text += more > 1e-6 ? ` The limit of memory costs ${significant(100 * more, 2)} %: with more memory, a plan takes ${formatMs(data.without_limit / 1000)} ms.` : " The limit of memory binds, but costs no time.";
@@ -49,8 +50,8 @@ function header() {
     data.has_plan ? element("p", { class: "lead" }, leadText()) : null,
     data.has_plan ? element("p", { class: "limits" }, limits()) : null,
     data.has_plan ? element("div", { class: "total" },
-      bar([["arithmetic", data.arithmetic], ["traffic", traffic], ["moving", data.moving]], stepUs, limits()),
-      legend([["arithmetic", `arithmetic ${formatMs(data.arithmetic / 1000)} ms`], ["traffic", `memory traffic ${formatMs(traffic / 1000)} ms`], ["moving", `moving ${formatMs(data.moving / 1000)} ms`]])) : null,
+      bar([["arithmetic", data.arithmetic], ["traffic", traffic], ["moving", exposedUs]], stepUs, limits()),
+      legend([["arithmetic", `arithmetic ${formatMs(data.arithmetic / 1000)} ms`], ["traffic", `memory traffic ${formatMs(traffic / 1000)} ms`], ["moving", `moving ${formatMs(exposedUs / 1000)} ms`]])) : null,
   ];
 }
 

@@ -1,7 +1,8 @@
 // The page of a sweep over meshes for a traced model: time of a step by memory of a device.
 
 const { answer } = data;
-const meshes = answer.meshes.map((row, number) => ({ ...row, number, name: row.mesh.shape.join(" × "), fits: row.objective_us !== undefined }));
+// What operators hide of moving tensors takes no time.
+const meshes = answer.meshes.map((row, number) => ({ ...row, redistribute_us: row.hidden_us === undefined ? row.redistribute_us : row.redistribute_us - row.hidden_us, number, name: row.mesh.shape.join(" × "), fits: row.objective_us !== undefined }));
 const fitting = meshes.filter((mesh) => mesh.fits);
 const fastest = fitting[0] ?? null;  // they are in this order
 const isFront = (mesh) => mesh.fits && !fitting.some((other) =>
@@ -20,7 +21,9 @@ function textOfMesh(mesh) {
 
 function whyNot(mesh) {
   if (mesh.status !== "infeasible") return "nothing was found in time";
-  return mesh.shortage ? `no plan: at least ${formatBytes(mesh.shortage.minimum_bytes)} are needed` : "no plan fits";
+  if (mesh.least_bytes === undefined) return "no plan fits";
+  const enough = mesh.enough_bytes > mesh.least_bytes ? `, ${formatBytes(mesh.enough_bytes)} are enough` : "";
+  return `no plan: at least ${formatBytes(mesh.least_bytes)} are needed${enough}`;
 }
 
 function leadText() {
@@ -66,18 +69,23 @@ function meshesSection(panel) {
   return section("meshes", "Meshes", legend([["held", "computing"], ["over", "moving tensors"]]), finder.node, list.node);
 }
 
+// A saved answer does not say which model and device it is about.
+function subjectText() {
+  const devices = plural(answer.devices, "device");
+  return data.device ? `${plural(data.nodes, "operator")} on ${devices} (${data.device})` : devices;
+}
+
 function showSweep() {
   const byName = new Map(meshes.map((mesh) => ["mesh " + mesh.mesh.shape.join("x"), mesh]));
   const panel = new Panel((name) => byName.has(name) ? { title: byName.get(name).name, nodes: () => meshNodes(byName.get(name)) } : null);
-  const scatter = new Scatter({ rows: meshes, measures: MEASURES, x: "memory", y: "time", title: "Meshes", chosen: isFront, failed: (m) => !m.fits,
+  const scatter = fitting.length === 0 ? null : new Scatter({ rows: meshes, measures: MEASURES, x: "memory", y: "time", title: "Meshes", chosen: isFront, failed: (m) => !m.fits,
     nameOf: (m) => m.name, textOf: textOfMesh, onOpen: (m) => panel.toggle("mesh " + m.mesh.shape.join("x")) });
-  panel.onShow = (name) => scatter.mark(byName.get(name) ?? null);
+  panel.onShow = (name) => scatter?.mark(byName.get(name) ?? null);
   showPage(`${data.model || "Model"} on ${plural(answer.devices, "device")}`, [
     element("h1", {}, data.model || "Meshes for a model"),
-    element("p", { class: "subtitle" }, `${plural(data.nodes, "operator")} on ${plural(answer.devices, "device")} (${data.device}): ${plural(meshes.length, "way")} to put them on a mesh` +
-      (data.memory_limit === null ? "" : `, ${formatBytes(data.memory_limit)} per device`)),
+    element("p", { class: "subtitle" }, `${subjectText()}: ${plural(meshes.length, "way")} to put them on a mesh` + (data.memory_limit ? `, ${formatBytes(data.memory_limit)} per device` : "")),
     element("p", { class: "lead" }, leadText()),
-  ], [fitting.length > 0 ? section("chart", "Meshes compared", legend([["on-front", "no other mesh is as fast with as little memory"], ["off-front", "another one is"]]), scatter.node) : null, meshesSection(panel)]);
+  ], [scatter ? section("chart", "Meshes compared", legend([["on-front", "no other mesh is as fast with as little memory"], ["off-front", "another one is"]]), scatter.node) : null, meshesSection(panel)]);
 }
 
 showSweep();

@@ -1,7 +1,19 @@
 // Two plans, before and after: what moves, who sends it to whom, and what ranks gain.
 
-const change = data.change ?? null;
+const change = data.change ?? (data.answer ? changeOfAnswer(data.answer) : null);
 const { changedTables, changedRanks } = readChange();
+
+// The change that an answer of `diff` tells of; it does not say who sends what to whom.
+function changeOfAnswer(answer) {
+  const place = (at) => at && [at.sharding_type, at.compute_kernel, at.ranks.flatMap((rank) => [rank, 1])];
+  return {
+    same_problem: answer.same_problem, problem_differs_in: answer.problem_differs_in, rating: answer.rating,
+    kept: answer.tables_kept, moved: answer.tables_moved, added: answer.tables_added, removed: answer.tables_removed,
+    moved_bytes: answer.moved_bytes, placed_bytes: answer.placed_bytes,
+    tables: answer.tables.map((table) => [table.table, table.what, table.bytes, place(table.from), place(table.to)]),
+    ranks: answer.ranks.map(({ perf, hbm, ddr }) => [...perf, ...hbm, ...ddr]), flows: [],
+  };
+}
 
 function readChange() {
   if (change === null) return { changedTables: [], changedRanks: [] };

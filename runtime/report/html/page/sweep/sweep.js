@@ -1,7 +1,9 @@
 // The page of a sweep: machines by speed, price and memory.
 
 const { answer } = data;
-const inMs = data.rating_in === "ms";
+// A saved answer does not say what ratings count, but only those in ms have a speed.
+const ratingIn = data.rating_in ?? (answer.points.some((point) => point.fits && point.samples_per_second === undefined) ? "bytes" : "ms");
+const inMs = ratingIn === "ms";
 const points = answer.points.map((point, number) => ({ number, name: nameOfPoint(point), ...point }));
 const fitting = points.filter((point) => point.fits);
 const isPriced = points.some((point) => point.price_per_hour !== undefined);

@@ -8,7 +8,7 @@ namespace {
 
 // Sorting labels and looking for those that dominate them takes n log n time: as long as making
 // this part of so many labels.
-constexpr std::uint64_t kComparisonsPerStep = 6;
+constexpr std::uint64_t kComparisonsPerStep = 4;
 
 }  // namespace
 

@@ -1,9 +1,7 @@
 // The part of a process that works on a tree whose proof another process has.
 #pragma once
 
-#include <memory>
-
-#include "search/embedding/best/bound/shared/tree_view.h"
+#include "search/embedding/best/bound/shared/rank_views.h"
 
 namespace shardwright::embedding {
 
@@ -13,13 +11,12 @@ namespace shardwright::embedding {
 class TreeFollower {
  public:
   // Keeps references to the model, to its pool and to the parameters.
-  TreeFollower(const ChoiceModel& model, const BoundParameters& parameters);
-  TreeFollower(const TreeFollower&) = delete;
-  TreeFollower& operator=(const TreeFollower&) = delete;
+  TreeFollower(const ChoiceModel& model, const BoundParameters& parameters)
+      : views_(model, parameters) {}
 
   // As BoundProver.
-  const ChoiceModel& model() const { return *model_; }
-  bool is_only_aggregate() const { return joint_->is_too_large(); }
+  const ChoiceModel& model() const { return views_.model(); }
+  bool is_only_aggregate() const { return views_.is_only_aggregate(); }
   void begin(TreeStart start);
   void end() { shared_ = nullptr; }
   // Null if there is none.
@@ -28,12 +25,7 @@ class TreeFollower {
   void end_round();
 
  private:
-  std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
-  const ChoiceModel* model_;
-  const BoundParameters* parameters_;
-  std::unique_ptr<TreeView> joint_;
-  std::unique_ptr<TreeView> pinned_;    // null until needed
-  std::unique_ptr<TreeView> separate_;  // null until needed
+  RankViews views_;
   TreeView* shared_ = nullptr;
 };
 

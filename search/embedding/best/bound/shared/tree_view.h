@@ -1,6 +1,7 @@
 // One view of the ranks: its tree of the proof, and the lanes that share the tree.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@ enum class RankView : std::uint8_t {
   kPinned,    // the same with pins
   kSeparate,  // hosts are classes
 };
+inline constexpr std::size_t kRankViews = 3;
 
 // A lane without a leaf takes half of those of another one.
 // Thread safety: a value.

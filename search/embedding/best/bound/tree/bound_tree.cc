@@ -100,7 +100,18 @@ TreePart BoundTree::open_part(double target) const {
   part.tree_size = nodes_.size();
   visit_in_preorder([&](NodeId id, const Node& node) {
     if (is_needed[id] != 0)
-      part.nodes.push_back({id, node.first_child, node.branch, node.fixing, node.divided});
+      part.nodes.push_back(
+          {id, node.first_child, node.branch, node.fixing, node.divided, 0, {}, 0});
+  });
+  return part;
+}
+
+TreePart BoundTree::all() const {
+  TreePart part;
+  part.tree_size = nodes_.size();
+  visit_in_preorder([&](NodeId id, const Node& node) {
+    part.nodes.push_back({id, node.first_child, node.branch, node.fixing, node.divided, node.proved,
+                          node.proof, node.search_steps});
   });
   return part;
 }
@@ -111,14 +122,18 @@ void BoundTree::become(const TreePart& part) {
     node.proved = std::numeric_limits<double>::infinity();
   for (const TreePart::Node& other : part.nodes) {
     Node& own = nodes_[other.id];
-    own.proved = 0;
+    own.proved = other.proved;
+    own.proof = other.proof;
+    own.search_steps = other.search_steps;
     own.first_child = other.first_child;
     own.branch = other.branch;
     own.fixing = other.fixing;
     own.divided = other.divided;
     if (own.first_child == kNone) continue;
-    nodes_[own.first_child].parent = other.id;
-    nodes_[own.first_child + 1].parent = other.id;
+    for (const NodeId child : {own.first_child, own.first_child + 1}) {
+      nodes_[child].parent = other.id;
+      nodes_[child].part = own.part / 2;
+    }
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace shardwright::embedding {
 
-// Some nodes of a tree, with the divisions that lead to them.
+// Some nodes of a tree, or all of them, with the divisions that lead to them.
 // Thread safety: a value.
 struct TreePart {
   struct Node {
@@ -23,6 +23,9 @@ struct TreePart {
     Branch branch;
     MultiplierList fixing;
     double divided = 0;
+    double proved = 0;  // of a leaf: the highest target
+    BoundNode proof;    // ... of that target
+    std::uint64_t search_steps = 0;
   };
   std::size_t tree_size = 0;
   std::vector<Node> nodes;
@@ -60,6 +63,8 @@ class BoundTree {
   // What other processes need to work on the leaves that are open for the target: these and their
   // ancestors, in preorder.
   TreePart open_part(double target) const;
+  // The whole tree, with the proofs of its leaves.
+  TreePart all() const;
   // A tree that has nothing but this part, in which every other node counts as proved.
   void become(const TreePart& part);
 

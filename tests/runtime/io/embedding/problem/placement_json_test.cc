@@ -124,22 +124,22 @@ TEST_CASE("placement json: refusals name the place and suggest what was meant") 
 
 TEST_CASE("placement json: memory set aside, margins and measurements are read") {
   const ProblemSpec spec = read(R"("reserved_memory": {"hbm": [1, 2, 3, 4], "ddr": 5},
-    "memory_margin": {"hbm": 0.25, "ddr": 7}, "calibration": {"kernels": {
+    "memory_margin": {"hbm": 0.25, "ddr": 7000}, "calibration": {"kernels": {
       "fused": {"time": 1.5, "memory": 2}, "dense": {"comms": [{"dim": 32, "comms": 3}]}},
       "ranks": {"time": [1, 2, 3, 4]}})");
   CHECK(spec.memory.reserved_bytes.hbm == std::vector<std::int64_t>{1, 2, 3, 4});
   CHECK(spec.memory.reserved_bytes.ddr == std::vector<std::int64_t>{5});
   CHECK(spec.memory.margins.hbm.fraction == 0.25);
-  CHECK(spec.memory.margins.ddr.bytes == 7);
+  CHECK(spec.memory.margins.ddr.bytes == 7000);
   REQUIRE(spec.calibration.kernels.size() == 2);
   CHECK(spec.calibration.find(ComputeKernel::kFused)->time.at(9) == 1.5);
   CHECK(spec.calibration.find(ComputeKernel::kFused)->memory == 2);
   CHECK(spec.calibration.find(ComputeKernel::kDense)->comms.at(9) == 3);
   CHECK(spec.calibration.rank_time == std::vector<double>{1, 2, 3, 4});
   CHECK(read(R"("memory_margin": 0.1)").memory.margins.ddr.fraction == 0.1);
-  CHECK(read(R"("memory_margin": 1)").memory.margins.hbm.bytes == 1);
+  CHECK(read(R"("memory_margin": 1024)").memory.margins.hbm.bytes == 1024);
   CHECK(read(R"("memory_margin": 0.1)").memory.margins.ssd.fraction == 0.1);
-  CHECK(read(R"("memory_margin": {"ssd": 3})").memory.margins.ssd.bytes == 3);
+  CHECK(read(R"("memory_margin": {"ssd": 3000})").memory.margins.ssd.bytes == 3000);
   CHECK(read(R"("reserved_memory": {"ssd": 4})").memory.reserved_bytes.ssd ==
         std::vector<std::int64_t>{4});
   CHECK_FALSE(read(R"("memory_margin": 0)").memory.any_margin());
@@ -147,6 +147,10 @@ TEST_CASE("placement json: memory set aside, margins and measurements are read")
 
 TEST_CASE("placement json: invalid memory and measurements are refused with their place") {
   CHECK(refused(R"("memory_margin": 1.5)").starts_with("/memory_margin: expected a fraction"));
+  CHECK(refused(R"("memory_margin": 5)") ==
+        "/memory_margin: expected a fraction below 1, such as 0.05, or bytes, at least 1024, found "
+        "the number 5");
+  CHECK(refused(R"("memory_margin": 1024.5)").starts_with("/memory_margin: expected a fraction"));
   CHECK(refused(R"("memory_margin": -0.5)").starts_with("/memory_margin: must not be negative"));
   CHECK(refused(R"("memory_margin": {"hmb": 1})") ==
         "/memory_margin/hmb: unknown key \"hmb\"; did you mean \"hbm\"?");

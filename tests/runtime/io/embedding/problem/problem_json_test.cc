@@ -67,11 +67,11 @@ TEST_CASE("problem json: a minimal file gets defaults for everything else") {
 TEST_CASE("problem json: every key of a topology is read") {
   const Result<ProblemSpec> spec = read_problem(R"({
     "format": "shardwright.embedding/1", "name": "n", "batch_size": 64,
-    "topology": {"world_size": 4, "local_world_size": 2, "compute_device": "mtia", "hbm_cap": 5, "ddr_cap": 6, "ssd_cap": 7,
+    "topology": {"world_size": 4, "local_world_size": 2, "compute_device": "mtia", "hbm_cap": 5000, "ddr_cap": 6000, "ssd_cap": 7000,
       "ssd_mem_bw": 9.5, "intra_host_bw": 1.5, "inter_host_bw": 2.5, "hbm_mem_bw": 3.5, "ddr_mem_bw": 4.5,
       "hbm_to_ddr_mem_bw": 5.5, "bwd_compute_multiplier": 6.5, "weighted_feature_bwd_compute_multiplier": 7.5,
-      "uneven_sharding_perf_multiplier": 8.5, "custom": {"hbm_cap": [1, 2, 3, 4], "ddr_cap": [5, 6, 7, 8],
-        "ssd_cap": [0, 9, 0, 9]}},
+      "uneven_sharding_perf_multiplier": 8.5, "custom": {"hbm_cap": [1100, 1200, 1300, 1400],
+        "ddr_cap": [1500, 1600, 1700, 1800], "ssd_cap": [0, 1900, 0, 1900]}},
     "tables": [{"name": "a", "num_embeddings": 8, "embedding_dim": 4}]})");
   REQUIRE(spec.ok());
   const TopologySpec& t = spec->topology;
@@ -80,9 +80,9 @@ TEST_CASE("problem json: every key of a topology is read") {
   CHECK(t.world_size == 4);
   CHECK(t.local_world_size == 2);
   CHECK(t.compute_device == ComputeDevice::kMtia);
-  CHECK(t.hbm_cap_bytes == 5);
-  CHECK(t.ddr_cap_bytes == 6);
-  CHECK(t.ssd_cap_bytes == 7);
+  CHECK(t.hbm_cap_bytes == 5000);
+  CHECK(t.ddr_cap_bytes == 6000);
+  CHECK(t.ssd_cap_bytes == 7000);
   CHECK(t.ssd_mem_bw == 9.5);
   CHECK(t.intra_host_bw == 1.5);
   CHECK(t.inter_host_bw == 2.5);
@@ -92,9 +92,9 @@ TEST_CASE("problem json: every key of a topology is read") {
   CHECK(t.bwd_compute_multiplier == 6.5);
   CHECK(t.weighted_feature_bwd_compute_multiplier == 7.5);
   CHECK(t.uneven_sharding_perf_multiplier == 8.5);
-  CHECK(t.custom_hbm_cap_bytes == std::vector<std::int64_t>{1, 2, 3, 4});
-  CHECK(t.custom_ddr_cap_bytes == std::vector<std::int64_t>{5, 6, 7, 8});
-  CHECK(t.custom_ssd_cap_bytes == std::vector<std::int64_t>{0, 9, 0, 9});
+  CHECK(t.custom_hbm_cap_bytes == std::vector<std::int64_t>{1100, 1200, 1300, 1400});
+  CHECK(t.custom_ddr_cap_bytes == std::vector<std::int64_t>{1500, 1600, 1700, 1800});
+  CHECK(t.custom_ssd_cap_bytes == std::vector<std::int64_t>{0, 1900, 0, 1900});
 }
 
 TEST_CASE("problem json: every key of a table is read") {
@@ -279,7 +279,7 @@ TEST_CASE("problem json: a file without ranks says what to do") {
       R"({"tables": [{"name": "a", "num_embeddings": 8, "embedding_dim": 4}]})";
   const Result<ProblemSpec> missing = read_problem(text);
   REQUIRE_FALSE(missing.ok());
-  CHECK(missing.error().where == "/topology/world_size");
+  CHECK(missing.error().where.empty());
   CHECK(missing.error().message.find("--ranks") != std::string::npos);
   ProblemOverrides overrides;
   overrides.ranks = 8;

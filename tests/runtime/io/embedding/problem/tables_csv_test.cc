@@ -33,7 +33,7 @@ std::string error_of(std::string_view text) {
   auto spec = read_problem(text, on_two_ranks());
   if (!spec.ok()) return spec.error().to_string();
   const auto problem = embedding::Problem::make(std::move(spec).value());
-  return problem.ok() ? "" : locate_in_problem(text, problem.error()).to_string();
+  return problem.ok() ? "" : locate_in_problem(text, on_two_ranks(), problem.error()).to_string();
 }
 
 std::string with_row(const std::string& columns, const std::string& row) {
@@ -96,7 +96,8 @@ TEST_CASE("tables csv: errors name line and column, and what to do") {
   CHECK(error_of(with_row(",data_type", "a,10,4,\nb,10,4,float32")) ==
         "line 3, column 4 (data_type): unknown data type \"float32\"; did you mean \"FP32\"?");
   CHECK(error_of(with_row("", "a,10,4\n\na,10,4")) ==
-        "line 4, column 1 (name): module \"ebc\" already has a table \"a\"");
+        "line 4, column 1 (name): another table is called \"a\"; rename one, or give it its "
+        "own `module`");
   CHECK(error_of(with_row("", "a,0,4")).starts_with("line 2, column 2 (num_embeddings): rows of "));
   CHECK(error_of(with_row("", "\xff,10,4")).starts_with("line 2: a text is no UTF-8"));
   CHECK(error_of("tables:\n  - a, b\n").find("such as YAML") != std::string::npos);

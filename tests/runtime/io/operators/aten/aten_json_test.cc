@@ -109,6 +109,8 @@ TEST_CASE("aten plan: options, plan, sweep and instance pass through JSON") {
   CHECK((*document->root().find("nodes"))[1].find("outputs")->size() == 1);
   CHECK(plan.find(R"({"name":"x","outputs":[["S0","R"]]})") != std::string::npos);
 
+  CHECK(plan.find("hidden_us") == std::string::npos);
+
   const auto sweep = sweep_aten(graph, 8, 3, *options);
   REQUIRE_FALSE(sweep.ok());  // the constraints and links have two axes
   PlanAtenOptions plain;
@@ -128,6 +130,39 @@ TEST_CASE("aten plan: options, plan, sweep and instance pass through JSON") {
   const auto read = read_contest_instance(instance, std::nullopt);
   REQUIRE(read.ok());
   CHECK(read->num_strategies() == problem->lowered.instance().num_strategies());
+}
+
+TEST_CASE("aten plan: what operators hide passes through JSON") {
+  const operators::AtenGraph graph = read_aten_graph(kGraph).value();
+  const std::string placed = R"("placements": {"parameters": {"w": ["S0"]}, "inputs": {"x": ["S0"]},
+                                             "outputs": {"0": ["S0"]}})";
+  const auto options = read_aten_options(
+      R"({"mesh": [2], "threads": 1, "overlap": {"parameters": 0.5}, )" + placed + "}");
+  REQUIRE(options.ok());
+  CHECK(options->overlap.parameters == 0.5);
+  CHECK(options->overlap.gradients == 0);
+  const auto result = plan_aten(graph, *options);
+  REQUIRE(result.ok());
+  REQUIRE(result->plan);
+  const double hidden = result->evaluation.hidden_us;
+  CHECK(hidden > 0);
+  const auto document = JsonDocument::parse(
+      written([&](const TextSink& sink) { write_aten_plan(graph, *options, *result, sink); }));
+  REQUIRE(document.ok());
+  const JsonValue root = document->root();
+  CHECK(root.find("hidden_us")->number().value() == hidden);
+  CHECK(root.find("objective_us")->number().value() ==
+        root.find("compute_us")->number().value() + root.find("redistribute_us")->number().value() -
+            hidden);
+  double sum = 0;
+  for (std::size_t n = 0; n < root.find("nodes")->size(); ++n) {
+    const auto row = (*root.find("nodes"))[n].find("hidden_us");
+    for (std::size_t i = 0; row && i < row->size(); ++i)
+      sum += (*row)[i].number().value();
+  }
+  for (std::size_t o = 0; o < root.find("outputs")->size(); ++o)
+    sum += (*root.find("outputs"))[o].find("hidden_us")->number().value();
+  CHECK(sum == doctest::Approx(hidden));
 }
 
 TEST_CASE("aten options: measured times take the place of estimates") {
@@ -190,6 +225,9 @@ TEST_CASE("aten options: what is wrong is named") {
   CHECK(planning_error(R"({"mesh": [3], "collectives": {"model": "nccl"}})")
             .find("/collectives/model") == 0);
   CHECK(planning_error(R"({"mesh": [2], "optimizer_states": 101})").find("/optimizer_states") == 0);
+  CHECK(planning_error(R"({"mesh": [2], "overlap": {"gradients": 1.5}})") ==
+        "/overlap/gradients: must be a share from 0 to 1");
+  CHECK(error_in(R"({"mesh": [2], "overlap": {"tokens": 1}})").find("/overlap") == 0);
 }
 
 TEST_CASE("mesh shapes: all ordered products") {

@@ -43,13 +43,13 @@ TEST_CASE("root search: waits until the others had as much work, or have ended")
   parameters.search.step_work = 2;
   RootSearch search(parameters);
   CHECK(search.has_next(10));
-  search.share().note_others(199);
+  search.share().others += 199;
   CHECK_FALSE(search.is_due(10));
-  search.share().note_others(1);
+  search.share().others += 1;
   CHECK(search.is_due(10));
-  search.share().note_own(1);
+  search.share().own += 1;
   CHECK_FALSE(search.is_due(10));
-  search.share().set_others_ended(true);
+  search.share().others_ended = true;
   CHECK(search.is_due(10));
 }
 

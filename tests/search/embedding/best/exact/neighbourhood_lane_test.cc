@@ -21,7 +21,7 @@ using namespace shardwright::test_support;
 
 RatedAllocation rough_start(const Model& model) {
   AnnealingLane stream(model.context, 1, 0);
-  stream.run(5'000, 0, Budget());
+  stream.run(20'000, 0, Budget());
   REQUIRE(stream.best().has_value());
   return *stream.best();
 }
@@ -87,7 +87,7 @@ TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
 }
 
 TEST_CASE("neighbourhoods: reaching a bound ends the work, and so does an interruption") {
-  constexpr std::uint64_t kSettling = 100;  // reading the ranks and tables of the offered plan
+  constexpr std::uint64_t kSettling = 1'000;  // reading the ranks and tables of the offered plan
   const Model model(forty_tables(1000));
   NeighbourhoodLane stream(model.context, 1);
   stream.offer(to_rated_plan(model, rough_start(model)));

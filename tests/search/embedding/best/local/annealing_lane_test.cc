@@ -28,7 +28,7 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-constexpr std::uint64_t kWork = 400'000;
+constexpr std::uint64_t kWork = 1'600'000;
 
 RatedAllocation improved(const Model& model, std::uint64_t work = kWork, std::uint64_t seed = 1) {
   AnnealingLane stream(model.context, seed, 0);

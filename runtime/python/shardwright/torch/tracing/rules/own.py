@@ -11,6 +11,7 @@ from ..grouped import FALLBACK, FALLBACK_BACKWARD
 from . import experts
 from .entries import ABSENT, PARTIAL, REPLICATE, Entry, shard
 from .positions import POSITIONS
+from .windows import apart
 
 _aten = torch.ops.aten
 
@@ -44,6 +45,9 @@ def _convolution(call: Call) -> list[Entry]:
     if call.argument("transposed", False):
         return []
     entries = [_with_bias("S0", "S0", "R", "R", bias)]
+    for dim, count, stride in apart(call, *call.inputs[:2]):
+        found = _with_bias(shard(dim), shard(dim), "R", "R", bias)
+        entries.append(Entry(found.outputs, found.inputs, None if stride == 1 else count))
     if groups == 1:
         entries.append(_with_bias("S1", "R", "S0", "S0", bias))
         if not bias:
@@ -62,7 +66,10 @@ def _convolution_backward(call: Call) -> list[Entry]:
     if call.argument("transposed", False):
         return []
     groups = call.argument("groups", 1)
-    rows = [(("S0", PARTIAL, PARTIAL), ("S0", "S0", "R"), None)]
+    rows: list[tuple[tuple[str, ...], tuple[str, ...], int | None]] = [
+        (("S0", PARTIAL, PARTIAL), ("S0", "S0", "R"), None)]
+    rows += [((shard(dim), PARTIAL, PARTIAL), (shard(dim), shard(dim), "R"), None if stride == 1 else count)
+             for dim, count, stride in apart(call, *call.inputs[1:3])]
     if groups == 1:
         rows += [((PARTIAL, "S0", "S0"), ("S1", "R", "S0"), None),
                  (("S1", "S1", "R"), ("R", "S1", "S1"), None)]

@@ -9,6 +9,7 @@ import torch
 
 from ..calls import Call, Meta, leaves, replace
 from ..grouped import is_grouped, is_rows_times_groups
+from .windows import apart
 
 _aten = torch.ops.aten
 # Extents that two ranks cut evenly, and extents that three ranks cut into pieces of two lengths.
@@ -22,6 +23,8 @@ _ALIGNED = 8
 _MOST_ELEMENTS = 1 << 18
 _UNSPECIFIED = (_aten.empty.memory_format, _aten.empty_like.default, _aten.new_empty.default,
                 _aten.new_empty_strided.default)
+# Position of the input among the tensors; the weight follows.
+_CONVOLUTIONS = {_aten.convolution.default: 0, _aten.convolution_backward.default: 1}
 # Operators whose indices count in a dimension of tensor argument 0, and the argument that names it.
 _COUNT_IN = {_aten.gather.default: 1, _aten.scatter_add.default: 1}
 
@@ -55,10 +58,28 @@ def _mappings(call: Call, pool: tuple[int, ...]) -> Iterator[dict[int, int]]:
     extents = _extents(call)
     if call.op is _aten._grouped_mm.default:
         pool = tuple(extent * _ALIGNED for extent in pool)
+    kept, windows = _windows(call)
     for smallest in (2, _SMALLEST_EXTENT):
-        changed = [extent for extent in extents if extent >= smallest]
+        changed = [extent for extent in extents if extent >= smallest and extent not in kept and extent not in windows]
         if changed and len(changed) <= len(pool):
-            yield dict(zip(changed, pool))
+            mapping = dict(zip(changed, pool))
+            yield {**mapping, **{extent: stride * mapping.get(count, count) for extent, (count, stride) in windows.items()}}
+
+
+def _windows(call: Call) -> tuple[set[int], dict[int, tuple[int, int]]]:
+    """Of a convolution whose windows have no element in common: the extents that stay (kernels and strides), and
+    by extent of the input: how many windows it has, and the stride, which its small extent must be a multiple of.
+    """
+    first = _CONVOLUTIONS.get(call.op)
+    kept: set[int] = set()
+    windows: dict[int, tuple[int, int]] = {}
+    if first is not None:
+        for dim, count, stride in apart(call, *call.inputs[first:first + 2]):
+            if stride > 1:
+                tensor, weight = call.inputs[first:first + 2]
+                kept |= {weight.shape[dim], stride}
+                windows[tensor.shape[dim]] = (count, stride)
+    return kept, windows
 
 
 def _float_of(call: Call) -> torch.dtype:

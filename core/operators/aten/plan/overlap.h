@@ -1,0 +1,61 @@
+// How much of moving tensors is hidden behind the compute of operators.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/memory/held_tensors.h"
+
+namespace shardwright::operators {
+
+// The share of a move's time, from 0 to 1, that may pass while operators compute.
+// Thread safety: a value.
+struct OverlapShares {
+  double parameters = 0;  // of moving what depends on parameters alone: it can begin early
+  double gradients = 0;   // of moving what only parameters' gradients come from: it can end late
+
+  bool any() const { return parameters > 0 || gradients > 0; }
+};
+
+// What hides one move. Thread safety: a value.
+struct Hiding {
+  enum class By : std::uint8_t { kNothing, kConsumer, kProducer };
+  By by = By::kNothing;
+  double share = 0;  // of the move's time
+  double part = 0;   // of the operator's time; the parts of one operator add up to 1 at most
+
+  double hidden_us(double move_us, double compute_us) const {
+    return by == By::kNothing ? 0 : std::min(share * move_us, part * compute_us);
+  }
+
+  friend auto operator<=>(const Hiding&, const Hiding&) = default;
+};
+
+// A stream of collectives beside that of operators, in a model of costs whose terms know two
+// neighbours each. An operator hides as much of gathering its own parameters as its own compute
+// takes: in a row of operators each hides the gathering for the next one. Likewise an operator that
+// makes a gradient hides as much of reducing it as it takes itself. Where several of its tensors
+// may be hidden, its time is divided among them by their bytes. So no more is hidden than moving
+// takes, nor than computing takes. Views and placeholders take no time, and hide nothing.
+// Thread safety: const members may be called from any thread.
+class Overlap {
+ public:
+  // O(inputs). Without shares, nothing is hidden.
+  Overlap(const AtenGraph& graph, const OverlapShares& shares);
+
+  const OverlapShares& shares() const { return shares_; }
+  const Hiding& of(const TakenTensor& taken) const {
+    return shares_.any() ? hiding_[first_[taken.consumer] + taken.input] : nothing_;
+  }
+
+ private:
+  OverlapShares shares_;
+  Hiding nothing_;
+  std::vector<Hiding> hiding_;        // by consumer, then by input
+  std::vector<std::uint32_t> first_;  // by consumer, into hiding_
+};
+
+}  // namespace shardwright::operators

@@ -1,0 +1,20 @@
+// What in a program is likely a mistake, though it can be done.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace shardwright::commands {
+
+// A sentence for each variable of block 0 that an operator reads before another one writes it for
+// the first time: either the order is wrong, or the variable has a value before the program runs,
+// which feeds and parameters have. `place` is the program's in its file. O(operators + arguments).
+std::vector<std::string> reads_before_writes(const program::Program& program,
+                                             const std::string& place);
+
+// A sentence for each variable with an extent of 0.
+std::vector<std::string> empty_tensors(const program::Program& program, const std::string& place);
+
+}  // namespace shardwright::commands

@@ -1,0 +1,17 @@
+// What a problem says that is allowed, and that is probably not meant.
+#pragma once
+
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// One warning for each kind of mistake, with its place in the problem file: ranks that are on no
+// host, bandwidths and memory in a wrong unit, groups of one table, factors for other features than
+// the table has, a `min_partition` above the columns of its table. TorchRec takes them all.
+// O(tables).
+std::vector<Error> problem_doubts(const embedding::Problem& problem);
+
+}  // namespace shardwright

@@ -1,0 +1,88 @@
+#include "search/embedding/best/bound/open_proof.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace shardwright::embedding {
+namespace {
+
+bool are_tables(const std::vector<std::uint32_t>& tables, const ChoiceModel& model) {
+  return std::all_of(tables.begin(), tables.end(),
+                     [&](std::uint32_t table) { return table < model.num_tables(); });
+}
+
+// Every pinned table has a class of its own, and the ranks that are left are another one.
+bool fits(const Pins& pins, const ChoiceModel& model) {
+  constexpr std::size_t kMostPins = 31;  // a ClassSet has a bit for each class
+  std::vector<std::uint32_t> tables;
+  for (const Pins::Step& step : pins.steps)
+    tables.insert(tables.end(), step.tables.begin(), step.tables.end());
+  if (tables != pins.tables || pins.sizes.size() != tables.size()) return false;
+  if (tables.empty() || tables.size() > kMostPins || !are_tables(tables, model)) return false;
+  std::uint64_t ranks = 0;
+  for (const std::uint32_t size : pins.sizes) {
+    if (size == 0) return false;
+    ranks += size;
+  }
+  return ranks <= model.world_size();
+}
+
+// The tables are equal, so they have as many choices as the first one.
+bool fits(const Branch& branch, const ChoiceModel& model) {
+  if (branch.tables.empty() || !are_tables(branch.tables, model)) return false;
+  if (branch.count == 0 || branch.count > branch.tables.size()) return false;
+  const std::uint32_t first = branch.tables.front();
+  const std::size_t choices = model.choices(first).size();
+  const std::uint32_t begin = model.first_choice(first);
+  return std::all_of(branch.tables.begin(), branch.tables.end(),
+                     [&](std::uint32_t t) { return model.choices(t).size() == choices; }) &&
+         std::all_of(branch.first_child.begin(), branch.first_child.end(), [&](const auto& choice) {
+           return choice.first >= begin && choice.first - begin < choices;
+         });
+}
+
+// All nodes in preorder, each once.
+bool is_whole(const TreePart& tree) {
+  if (tree.nodes.empty() || tree.nodes.size() != tree.tree_size) return false;
+  std::vector<std::uint8_t> is_seen(tree.tree_size, 0);
+  std::vector<BoundTree::NodeId> next{0};
+  for (const TreePart::Node& node : tree.nodes) {
+    if (next.empty() || node.id != next.back() || is_seen[node.id] != 0) return false;
+    next.pop_back();
+    is_seen[node.id] = 1;
+    if (node.first_child == BoundTree::kNone) continue;
+    if (node.first_child + std::size_t{1} >= tree.tree_size) return false;
+    next.push_back(node.first_child + 1);
+    next.push_back(node.first_child);
+  }
+  return next.empty();
+}
+
+bool fits(const MultiplierList& list, const RankClasses& classes) {
+  return std::all_of(list.begin(), list.end(),
+                     [&](const auto& own) { return own.size() == classes.size(); });
+}
+
+}  // namespace
+
+bool fits(const OpenProof& open, const ChoiceModel& model) {
+  if (open.pins.has_value() != (open.view == RankView::kPinned)) return false;
+  if (open.pins && !fits(*open.pins, model)) return false;
+  return is_whole(open.tree) &&
+         std::all_of(open.tree.nodes.begin(), open.tree.nodes.end(), [&](const auto& node) {
+           return node.first_child == BoundTree::kNone || fits(node.branch, model);
+         });
+}
+
+bool fits(const OpenProof& open, const RankClasses& classes) {
+  if (open.pins) {
+    for (const Pins::Step& step : open.pins->steps) {
+      if (!fits(step.fixing, classes)) return false;
+    }
+  }
+  return std::all_of(open.tree.nodes.begin(), open.tree.nodes.end(),
+                     [&](const auto& node) { return fits(node.fixing, classes); });
+}
+
+}  // namespace shardwright::embedding
