@@ -115,6 +115,9 @@ void add_node_search(std::vector<ProofParameter>& all) {
                          [](BoundParameters& root) -> Own& { return root.search; });
   group.add("early_root_steps", &Own::early_root_steps);
   group.add("root_steps", &Own::root_steps);
+  group.add("first_root_steps", &Own::first_root_steps);
+  group.add("root_optimism", &Own::root_optimism);
+  group.add("most_root_cells", &Own::most_root_cells);
   group.add("leaf_steps", &Own::leaf_steps);
   group.add("node_steps", &Own::node_steps);
   group.add("most_node_steps", &Own::most_node_steps);

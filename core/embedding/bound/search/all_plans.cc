@@ -137,11 +137,12 @@ void AllPlans::place_next() {
   const auto table = next_table(level());
   if (!table) return;
   ranks_.look(remaining_, *table, level().outlook);
-  for (const TableChoice& choice : tables_[*table].choices) {
-    if (is_over()) return;
-    placed_[*table].choice = &choice;
+  const std::vector<TableChoice>& choices = tables_[*table].choices;
+  for (std::size_t i = 0; i < choices.size() && !is_over(); ++i) {
+    placed_[*table].choice = &choices[i];
     placed_[*table].ranks.clear();
-    place_choice(*table, choice);
+    place_choice(*table, choices[i]);
+    if (is_over()) return note_progress(i, choices.size());
   }
 }
 
@@ -154,6 +155,7 @@ void AllPlans::place_choice(std::size_t table, const TableChoice& choice) {
     const bool is_new = size == ranks_.size() ||
                         (size == local ? twins.is_new_host(first / local) : twins.is_new(first));
     if (is_new && price_rest(step, level())) place_shards(step);
+    if (is_over()) return note_progress(first / size, ranks_.size() / size);
   }
 }
 
@@ -206,7 +208,13 @@ void AllPlans::place_shards(const Step& step) {
                             ? twins.is_new_host(first / step.width)
                             : twins.is_new(first);
     if (is_new && first >= least) place(step, i, left);
+    if (is_over()) return note_progress(i - begin, end - begin);
   }
+}
+
+// The search ended in the branch after the first `done` of all branches of a node.
+void AllPlans::note_progress(std::size_t done, std::size_t all) {
+  progress_ = (static_cast<double>(done) + progress_) / static_cast<double>(all);
 }
 
 // A block lies on one host, in rank order.

@@ -32,6 +32,9 @@ class AllPlans {
   // Ends with the first plan that counts, or if no work is left. A stop takes the rest of the work.
   void run() { place_tables(); }
   const std::optional<Plan>& found() const { return found_; }
+  // The part of the tree that was tried before the work ended, if all branches of a node are
+  // equally large: few are, so only its order of magnitude says something.
+  double progress() const { return progress_; }
 
  private:
   // Shards of one choice on their way to ranks from `first` to `end`, or blocks on their way to
@@ -60,6 +63,7 @@ class AllPlans {
 
   bool is_over() const { return found_.has_value() || work_ == 0; }
   void hear_stop();
+  void note_progress(std::size_t done, std::size_t all);
   void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
   Level& level() { return levels_[num_placed_]; }
 
@@ -95,6 +99,7 @@ class AllPlans {
   std::size_t num_placed_ = 0;
   bool prices_everywhere_ = true;
   std::optional<Plan> found_;
+  double progress_ = 0;
 };
 
 }  // namespace shardwright::embedding

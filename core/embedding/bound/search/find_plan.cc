@@ -72,7 +72,7 @@ FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGo
   plans.run();
   Answer answer = work == 0 ? Answer::kGivenUp : Answer::kNoneExists;
   if (plans.found()) answer = Answer::kFound;
-  return {answer, plans.found(), work_limit - work};
+  return {answer, plans.found(), work_limit - work, plans.progress()};
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ struct FoundPlan {
   Answer answer = Answer::kGivenUp;
   std::optional<Plan> plan;  // only with kFound; does not keep the options of the space alive
   std::uint64_t steps = 0;
+  double progress = 0;  // with kGivenUp, as AllPlans says
 };
 
 // Steps of a search for any plan that is to take less than a second.

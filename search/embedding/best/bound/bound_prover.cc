@@ -21,7 +21,8 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
     : parameters_(parameters),
       views_(model, parameters_),
       targets_(parameters_, RankClasses::can_separate_hosts(views_.model(), parameters_.classes)),
-      uniform_targets_(parameters_.uniform) {
+      uniform_targets_(parameters_.uniform),
+      root_search_(parameters_) {
   only_aggregate_ = views_.is_only_aggregate();
   may_be_apart_ =
       !only_aggregate_ && RankClasses::can_be_apart(views_.model(), parameters_.classes);
@@ -121,6 +122,8 @@ void BoundProver::step(Budget& budget) {
     pin_tables(budget);
   } else if (target_ == 0 && needs_light_tree()) {
     grow_light_tree(budget);
+  } else if (target_ == 0 && needs_root_search()) {
+    search_root(budget);
   } else if (target_ == 0 && needs_uniform_tree()) {
     grow_uniform_tree(budget);
   } else if (target_ == 0) {
@@ -228,7 +231,8 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   }
   const std::uint64_t before = budget.work_done();
   if (!own.has_ended()) own.step(budget);
-  uniform_targets_.note_own_work(budget.work_done() - before);
+  uniform_targets_.share().own += budget.work_done() - before;
+  root_search_.share().others += budget.work_done() - before;
   if (!own.has_ended()) return;
   if (own.is_proved()) {
     accept(own.target(), own.classes(), own.certificate_nodes());
@@ -237,6 +241,13 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
     suggest(own.stuck_choices(), own.target());
   }
   own.abandon();
+}
+
+void BoundProver::search_root(Budget& budget) {
+  const double goal = targets_.goal(rating_);
+  RootSearch::Answer answer = root_search_.run(joint(), goal, budget);
+  if (answer.found) found_ = std::move(answer.found);
+  if (!answer.proof.empty()) accept(goal, joint().rows().classes(), std::move(answer.proof));
 }
 
 void BoundProver::accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes) {
@@ -252,9 +263,10 @@ void BoundProver::accept(double bound, const RankClasses& classes, std::vector<B
 void BoundProver::choose_target() {
   const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(certificate_.bound, rating_);
-  uniform_targets_.set_others_ended(!target);
+  uniform_targets_.share().others_ended = !target;
+  root_search_.share().others_ended = !target && !has_uniform_target();
   if (!target) {
-    finished_ = !has_uniform_target();
+    finished_ = !has_uniform_target() && !has_root_search();
     return;
   }
   target_ = *target;
@@ -273,7 +285,8 @@ void BoundProver::choose_target() {
 void BoundProver::take_from(TreeLane& lane) {
   const std::uint64_t work = lane.hand_over(relaxation().tree());
   tree_work_ += work;
-  uniform_targets_.note_other_work(work);
+  uniform_targets_.share().others += work;
+  root_search_.share().others += work;
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
   if (const auto& choices = lane.stuck_choices()) suggest(*choices, target_);

@@ -11,6 +11,7 @@
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/open_proof.h"
+#include "search/embedding/best/bound/root_search.h"
 #include "search/embedding/best/bound/shared/rank_views.h"
 #include "search/embedding/best/bound/target_schedule.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
@@ -104,6 +105,14 @@ class BoundProver {
   bool needs_light_tree() const;
   bool has_uniform_target() const;
   bool needs_uniform_tree() const;
+  // Placement rules are left to trees.
+  bool has_root_search() const {
+    return !only_aggregate_ && !views_.has_own_model() &&
+           root_search_.has_next(targets_.goal(rating_));
+  }
+  bool needs_root_search() const {
+    return has_root_search() && root_search_.is_due(targets_.goal(rating_));
+  }
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);
   void step(Budget& budget);
@@ -111,6 +120,7 @@ class BoundProver {
   void grow_light_tree(Budget& budget);
   void plant_light_tree(Budget& budget);
   void grow_uniform_tree(Budget& budget);
+  void search_root(Budget& budget);
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
@@ -128,6 +138,7 @@ class BoundProver {
   BoundCertificate certificate_;
   TargetSchedule targets_;
   UniformTargets uniform_targets_;
+  RootSearch root_search_;
   std::vector<SuggestedChoices> suggestions_;
   std::optional<Plan> found_;
   bool only_aggregate_ = false;  // the master program would be too large

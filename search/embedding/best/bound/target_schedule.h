@@ -65,11 +65,10 @@ class TargetSchedule {
     if (is_early_) return parameters_.targets.early_tree_work;
     return ceiling_ == 0 ? tree_work_ : tree_work_ / parameters_.targets.lower_tree_part;
   }
-  // Steps to try all plans of the root node.
+  // Steps to try all plans of the root node. For the goal, RootSearch does that.
   std::uint64_t root_search_steps() const {
     if (is_early_) return parameters_.search.early_root_steps;
-    return parameters_.search.root_steps /
-           (ceiling_ == 0 ? 1 : parameters_.targets.lower_tree_part);
+    return ceiling_ == 0 ? 0 : parameters_.search.root_steps;
   }
   // Work for the relaxation of a node.
   std::uint64_t node_work() const {

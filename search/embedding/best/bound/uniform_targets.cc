@@ -11,10 +11,6 @@ bool UniformTargets::has_next(std::uint32_t effort, double bound, double goal,
          std::min(state_.ceiling, goal) - bound > least_step;
 }
 
-bool UniformTargets::is_due(std::uint32_t effort) const {
-  return state_.others_ended || state_.own_work + work_of(effort) <= state_.other_work;
-}
-
 std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
   std::uint64_t work = parameters_->work;
   for (std::uint32_t e = 1; e < effort && work < parameters_->most_work; ++e)

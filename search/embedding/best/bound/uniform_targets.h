@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "search/embedding/best/bound/work_share.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -24,9 +25,7 @@ class UniformTargets {
     // ... with nothing left to divide
     double stuck = std::numeric_limits<double>::infinity();
     std::uint32_t cut_short = 0;  // targets, with this effort
-    std::uint64_t own_work = 0;
-    std::uint64_t other_work = 0;
-    bool others_ended = false;
+    WorkShare share;
   };
   const State& state() const { return state_; }
   void go_on_from(const State& state) { state_ = state; }
@@ -34,13 +33,8 @@ class UniformTargets {
   // Returns true if a target is to be tried. `goal`: the target that would prove the rating
   // optimal. `least_step`: of bisection.
   bool has_next(std::uint32_t effort, double bound, double goal, double least_step) const;
-  // Returns false while that target would take these trees more work than all others had: one of
-  // those may prove the goal at once.
-  bool is_due(std::uint32_t effort) const;
-  void note_own_work(std::uint64_t work) { state_.own_work += work; }
-  void note_other_work(std::uint64_t work) { state_.other_work += work; }
-  // The others have nothing left to try, or do again.
-  void set_others_ended(bool ended) { state_.others_ended = ended; }
+  bool is_due(std::uint32_t effort) const { return state_.share.allows(work_of(effort)); }
+  WorkShare& share() { return state_.share; }
   // Precondition: has_next().
   double next(std::uint32_t effort, double bound, double goal);
   // Work for the target that was chosen last.

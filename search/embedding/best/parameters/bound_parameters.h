@@ -224,10 +224,10 @@ struct UniformTreeParameters {
 // other, which no mix of patterns does.
 // Thread safety: a value.
 struct NodeSearchParameters {
-  // Steps for the root of the early tree, for the root of the others, and for a node that nothing
+  // Steps for the root of the early tree, for those of lower targets, and for a node that nothing
   // divides.
   std::uint64_t early_root_steps = std::uint64_t{1} << 18;
-  std::uint64_t root_steps = std::uint64_t{1} << 22;
+  std::uint64_t root_steps = std::uint64_t{1} << 19;
   std::uint64_t leaf_steps = std::uint64_t{1} << 22;
   // Steps for other nodes: at first, at most, and when a lane no longer tries. Twice as many after
   // a success, half as many after a failure.
@@ -236,6 +236,13 @@ struct NodeSearchParameters {
   std::uint64_t least_node_steps = std::uint64_t{1} << 12;
   // Steps of a whole proof: its check repeats them.
   std::uint64_t proof_steps = std::uint64_t{1} << 24;
+  // All plans below the goal are tried with so many steps, then with twice as many, and at last
+  // with those of a proof, unless the search gets on more than so many times too slowly for that:
+  // one that seemed to take a billion steps took 5 million.
+  std::uint64_t first_root_steps = std::uint64_t{1} << 20;
+  double root_optimism = 256;
+  // Open choices, times ranks: the root of a larger problem is not searched again and again.
+  std::uint64_t most_root_cells = std::uint64_t{1} << 12;
   // A step of the search takes as long as so many of the proof: it looks at all prices.
   std::uint64_t step_work = 2;
   // Open choices, times ranks: larger nodes are not searched.

@@ -38,9 +38,9 @@ void put(MessageWriter& to, const UniformTargets::State& state) {
   to.put(state.ceiling);
   to.put(state.stuck);
   to.put(state.cut_short);
-  to.put(state.own_work);
-  to.put(state.other_work);
-  to.put_flag(state.others_ended);
+  to.put(state.share.own);
+  to.put(state.share.others);
+  to.put_flag(state.share.others_ended);
 }
 
 UniformTargets::State get_uniform(MessageReader& from) {
@@ -49,9 +49,9 @@ UniformTargets::State get_uniform(MessageReader& from) {
   state.ceiling = from.get<double>();
   state.stuck = from.get<double>();
   state.cut_short = from.get<std::uint32_t>();
-  state.own_work = from.get<std::uint64_t>();
-  state.other_work = from.get<std::uint64_t>();
-  state.others_ended = from.get_flag();
+  state.share.own = from.get<std::uint64_t>();
+  state.share.others = from.get<std::uint64_t>();
+  state.share.others_ended = from.get_flag();
   return state;
 }
 

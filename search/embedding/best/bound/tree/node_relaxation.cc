@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "core/embedding/bound/search/find_plan.h"
+#include "search/embedding/best/bound/relaxation/node_search.h"
 
 namespace shardwright::embedding {
 
@@ -69,39 +68,16 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
 // Returns nothing if the search is too large or gives up.
 std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps,
                                                         Budget& budget) const {
-  const ChoiceModel& model = rows_->model();
-  const SearchSpace& space = model.pool().space();
   const NodeSearchParameters& search = parameters_->search;
-  const auto num_open = static_cast<std::uint64_t>(std::count_if(
-      domain_->begin(), domain_->end(), [](ClassSet classes) { return classes != 0; }));
-  const std::uint64_t cells = num_open * model.world_size();
-  if (space.problem().rules().any() || cells > search.most_cells) return std::nullopt;
-  PlaceDomain domain;
-  domain.class_of_rank = rows_->classes().class_of_rank();
-  domain.classes.resize(space.size());
-  // Where ranks are alike, a domain says where shards are after ranks were exchanged.
-  const ClassSet everywhere = rows_->classes().are_alike() ? rows_->classes().everywhere() : 0;
-  for (std::size_t choice = 0; choice < domain_->size(); ++choice) {
-    if (const ClassSet own = (*domain_)[choice]; own != 0)
-      domain.classes[model.choices()[choice].option.index()] = own | everywhere;
-  }
-  std::vector<CapacityMultipliers> multipliers(rows_->classes().size());
-  if (!fixing_.empty()) multipliers = fixing_.back();
-  RankPriceSet prices = prices_by_rank(multipliers, domain.class_of_rank);
-  FoundPlan found =
-      find_plan_below({target_, nullptr, &domain}, space, model.available(), {std::move(prices)},
-                      most_steps, [&] { return budget.interrupted().has_value(); });
-  budget.spend(search.step_work * (cells + found.steps));
+  if (open_cells(*rows_, *domain_) > search.most_cells) return std::nullopt;
+  SearchedNode node = search_node(*rows_, target_, *domain_, fixing_, most_steps, search, budget);
+  if (node.kind == SearchedNode::Kind::kUnknown) return std::nullopt;
   NodeAnswer answer;
-  if (found.answer == FoundPlan::Answer::kFound) {
-    answer.found = std::move(found.plan);
-    return answer;
-  }
-  if (found.answer != FoundPlan::Answer::kNoneExists) return std::nullopt;
+  answer.found = std::move(node.found);
+  if (answer.found) return answer;
   answer.kind = NodeAnswer::Kind::kExcluded;
-  answer.proof.by_search = true;
-  answer.proof.multipliers = std::move(multipliers);
-  answer.search_steps = found.steps;
+  answer.proof = std::move(node.leaf);
+  answer.search_steps = node.steps;
   return answer;
 }
 

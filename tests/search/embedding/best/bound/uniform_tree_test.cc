@@ -96,14 +96,14 @@ TEST_CASE("uniform targets: they wait until all others had as much work, or have
   const UniformTreeParameters parameters;
   UniformTargets targets(parameters);
   CHECK_FALSE(targets.is_due(1));
-  targets.note_other_work(parameters.work);
+  targets.share().others += parameters.work;
   CHECK(targets.is_due(1));
   CHECK_FALSE(targets.is_due(2));
   CHECK(targets.next(1, 1.0, 2.0) == 1.5);
   CHECK(targets.work() == parameters.work);
-  targets.note_own_work(1);
+  targets.share().own += 1;
   CHECK_FALSE(targets.is_due(1));
-  targets.set_others_ended(true);
+  targets.share().others_ended = true;
   CHECK(targets.is_due(1));
 }
 
