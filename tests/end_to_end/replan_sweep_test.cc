@@ -338,7 +338,7 @@ TEST_CASE("sweep: a machine that there cannot be is a row") {
   CHECK(contains(run(line + "8,15").out, "not valid"));
   const CommandOutcome none = run(line + "15");
   CHECK(none.status == 2);
-  CHECK(contains(none.err, "/topology/local_world_size"));
+  CHECK(contains(none.err, "--ranks-per-host: must divide the number of ranks"));
 }
 
 TEST_CASE("sweep: exits 3 if no machine fits, and says why") {

@@ -193,7 +193,7 @@ class Following(unittest.TestCase):
 
     def test_a_time_limit_is_kept(self):
         start = time.perf_counter()
-        result = shardwright.plan(SAMPLE, time_limit=0.05)
+        result = shardwright.plan(SAMPLE, time_limit=0.5)
         self.assertLess(time.perf_counter() - start, 20)
         self.assertTrue(result.has_plan)
 

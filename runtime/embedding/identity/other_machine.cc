@@ -159,7 +159,8 @@ void add_hosts(const PlanDocument& document, const Problem& problem,
   const auto host =
       value_of(document.problem_parts, "topology", spec, sizes,
                [](ProblemSpec& own, std::int64_t size) { own.topology.local_world_size = size; });
-  if (!host || *host == expected) return;
+  // Hosts as the problem has them need no flag: --ranks alone may leave them.
+  if (!host || *host == expected || *host == local) return;
   add("hosts of " + std::to_string(*host) + " ranks", std::to_string(local),
       "--ranks-per-host " + std::to_string(*host));
 }

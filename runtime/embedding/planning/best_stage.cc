@@ -33,7 +33,7 @@ void search_within_part(Planning& planning, embedding::OptionPool& pool) {
   if (seconds) *seconds /= kParts;
   Budget part(work / kParts, seconds, options.stop);
   search_compat(planning, pool, part, work_of_proposals(planning.available()),
-                work / kPartsOfProposer);
+                std::max<std::uint64_t>(1, work / kPartsOfProposer));
   planning.budget.spend(part.work_done());
 }
 

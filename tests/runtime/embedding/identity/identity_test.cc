@@ -107,7 +107,7 @@ TEST_CASE("identity: the order of sets and groups does not matter") {
         hash(with(R"("keep_apart": [{"on": "host", "tables": ["b", "a"]},
                                     {"tables": ["a", "b"], "on": "rank"}],
                      "constraints": {"a": {"shard_ranks": {"0": [1], "1": [3, 1]}, "ranks": [1, 3],
-                        "sharding_types": ["table_wise", "row_wise", "row_wise"]}})")));
+                        "sharding_types": ["table_wise", "row_wise"]}})")));
   CHECK(hash(with(R"("calibration": {"kernels": {"fused": {"time": 2}, "fused_uvm": {"memory": 2},
                      "dense": {"comms": [{"dim": 4, "comms": 1.0}]}}})")) ==
         hash(with(R"("calibration": {"kernels": {"fused_uvm": {"memory": 2.0},
@@ -169,7 +169,7 @@ TEST_CASE(
       {"dense_params", with(R"("dense_params": 1)")},
       {"reserved_memory", with(R"("reserved_memory": {"hbm": 1})")},
       {"reserved_memory", with(R"("reserved_memory": {"ddr": 1})")},
-      {"memory_margin", with(R"("memory_margin": {"hbm": 1})")},
+      {"memory_margin", with(R"("memory_margin": {"hbm": 1024})")},
       {"memory_margin", with(R"("memory_margin": {"hbm": 0.1})")},
       {"memory_margin", with(R"("memory_margin": {"ddr": 0.1})")},
       {"calibration", with(R"("calibration": {"kernels": {"fused": {"time": 1.5}}})")},
