@@ -316,10 +316,13 @@ TEST_CASE("explain, verify: a forgotten flag is named") {
   CHECK(std::count(verified.out.begin(), verified.out.end(), '\n') == 2);
   for (const std::string& text : {explained.err, verified.out}) {
     CHECK(contains(text, "the plan was made for 4 ranks and 20GiB of HBM per rank"));
-    CHECK(contains(text, "the flags that the plan was made with: --ranks 4 --hbm 20GiB\n"));
+    CHECK(contains(text,
+                   "the flags that the plan was made with: --ranks 4 --hbm 20GiB "
+                   "--ranks-per-host 2\n"));
   }
   CHECK(contains(run("explain " + asked + " --ranks 4").err, "with: --hbm 20GiB\n"));
-  CHECK(contains(run("verify " + asked + " --hbm 20GiB").out, "with: --ranks 4\n"));
+  CHECK(contains(run("verify " + asked + " --hbm 20GiB").out,
+                 "with: --ranks 4 --ranks-per-host 2\n"));
 
   // Of sharding groups the file has the ranks of one, which --ranks would not set.
   const std::string grouped = run.path("grouped.json");

@@ -14,10 +14,10 @@ namespace shardwright::embedding {
 // Expected behaviour of a software-managed cache for one table.
 // Source: EmbeddingOffloadStats, torchrec/distributed/planner/shard_estimators.py.
 struct CacheStatistics {
-  double cacheability = 0;         // area under the miss-ratio curve; dimensionless
-  double expected_lookups = 0;     // unique rows per global batch
+  double cacheability = 0;              // area under the miss-ratio curve; dimensionless
+  double expected_lookups = 0;          // unique rows per global batch
   std::vector<double> mrc_hist_counts;  // hits by LRU stack distance; bins of equal numbers of rows
-  std::int64_t height = 0;         // rows of the table
+  std::int64_t height = 0;              // rows of the table
 };
 
 // Cache parameters of a table under a UVM-caching kernel. Source: CacheParams,
@@ -83,7 +83,7 @@ struct Table {
   Optimizer optimizer = Optimizer::kUnset;
   // Tables with the same dependency share a host (TorchRec: those of a tower); empty = none.
   std::string dependency;
-  bool use_virtual_table = false;               // zero-collision hashing
+  bool use_virtual_table = false;                 // zero-collision hashing
   std::optional<std::int64_t> total_num_buckets;  // rows are split at bucket boundaries
   std::optional<ParameterConstraints> constraints;
   TablePlacement placement;  // not in TorchRec; does not affect costs

@@ -159,10 +159,13 @@ void add_hosts(const PlanDocument& document, const Problem& problem,
   const auto host =
       value_of(document.problem_parts, "topology", spec, sizes,
                [](ProblemSpec& own, std::int64_t size) { own.topology.local_world_size = size; });
-  // Hosts as the problem has them need no flag: --ranks alone may leave them.
-  if (!host || *host == expected || *host == local) return;
-  add("hosts of " + std::to_string(*host) + " ranks", std::to_string(local),
-      "--ranks-per-host " + std::to_string(*host));
+  if (!host || *host == expected) return;
+  const std::string flag = "--ranks-per-host " + std::to_string(*host);
+  if (*host == local) {
+    add("", "", flag);  // equal now, but not with the other number of ranks
+  } else {
+    add("hosts of " + std::to_string(*host) + " ranks", std::to_string(local), flag);
+  }
 }
 
 }  // namespace
@@ -171,10 +174,12 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Pro
   const Topology& topology = problem.topology();
   if (std::optional<std::string> kind = other_kind(document, topology)) return kind;
   std::string made_for, instead, flags;
+  // Without `was`, the flag alone.
   const auto add = [&](const std::string& was, const std::string& is, const std::string& flag) {
+    flags += " " + flag;
+    if (was.empty()) return;
     made_for += (made_for.empty() ? "" : " and ") + was;
     instead += (instead.empty() ? "" : " and ") + is;
-    flags += " " + flag;
   };
   const std::int64_t ranks = topology.world_size();
   // With sharding groups the file has the ranks of one group, which --ranks does not set.

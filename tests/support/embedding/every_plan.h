@@ -17,8 +17,8 @@
 
 namespace shardwright::test_support {
 
-// Two or three small tables on up to four ranks, with memory that is often too small. Of three ranks
-// the last may be on no host.
+// Two or three small tables on up to four ranks, with memory that is often too small. Of three
+// ranks the last may be on no host.
 inline nlohmann::json random_small_problem(Random& random) {
   using nlohmann::json;
   const std::size_t ranks = 2 + random.below(3);

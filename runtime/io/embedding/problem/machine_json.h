@@ -13,7 +13,8 @@ namespace shardwright {
 Status read_reserved_memory(JsonValue value, embedding::MemoryLimits& limits);
 
 // Reads the value of `memory_margin`: one margin for both tiers, or an object with one per tier. A
-// number below 1 is a fraction, and one of at least 1024 is whole bytes. What is between is refused.
+// number below 1 is a fraction, and one of at least 1024 is whole bytes. What is between is
+// refused.
 Status read_memory_margin(JsonValue value, embedding::MemoryLimits& limits);
 
 // Reads the value of `calibration`.
