@@ -141,30 +141,9 @@ Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
   };
 }
 
-namespace {
-
-SavedPage page_of_kind(SavedAnswer::Page page) {
-  switch (page) {
-    case SavedAnswer::Page::kSweep:
-      return SavedPage::kSweep;
-    case SavedAnswer::Page::kMeshSweep:
-      return SavedPage::kMeshSweep;
-    case SavedAnswer::Page::kPlanDiff:
-      return SavedPage::kPlanDiff;
-    case SavedAnswer::Page::kProblemDiff:
-      return SavedPage::kProblemDiff;
-    case SavedAnswer::Page::kAny:
-      break;
-  }
-  return SavedPage::kAny;
-}
-
-}  // namespace
-
 Page page_of(std::shared_ptr<const SavedAnswer> saved, std::function<std::string()> text) {
   return [saved = std::move(saved), text = std::move(text)](const TextSink& sink) {
-    write_html_report(page_of_kind(saved->page), saved->title, saved->file, saved->json, text(),
-                      sink);
+    write_html_report(*saved, text(), sink);
     return Status();
   };
 }

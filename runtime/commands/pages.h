@@ -22,19 +22,9 @@
 #include "runtime/operators/sweep_aten.h"
 #include "runtime/program/transfer_tensors.h"
 #include "runtime/redistribution/plan_redistribution.h"
+#include "runtime/report/html/saved_answer.h"
 
 namespace shardwright::commands {
-
-// An answer as a command wrote it.
-struct SavedAnswer {
-  // kAny shows figures and lists; the others are the pages of the commands.
-  enum class Page : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff };
-
-  Page page = Page::kAny;
-  std::string title;  // "plan"
-  std::string file;
-  std::string json;
-};
 
 using Page = std::function<Status(const TextSink&)>;
 

@@ -7,23 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "core/operators/graph/op_graph.h"
+#include "core/text/extents.h"
+
 namespace shardwright::operators::autoshard {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
-
-// As PyTorch's operators do, from the last dimension on; nothing if two extents differ and none is
-// 1.
-std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
-  Shape result(std::max(a.size(), b.size()));
-  for (std::size_t i = 1; i <= result.size(); ++i) {
-    const std::int64_t x = i <= a.size() ? a[a.size() - i] : 1;
-    const std::int64_t y = i <= b.size() ? b[b.size() - i] : 1;
-    if (x != y && x != 1 && y != 1) return std::nullopt;
-    result[result.size() - i] = x == 1 ? y : x;
-  }
-  return result;
-}
+using Shape = Extents;
 
 std::optional<Shape> broadcast_all(const std::vector<Shape>& shapes) {
   std::optional<Shape> result = Shape();
@@ -93,13 +83,6 @@ std::string_view mistake(OpKind kind, const std::vector<Shape>& read, const Shap
   return "";
 }
 
-std::string text_of(const Shape& shape) {
-  std::string text;
-  for (const std::int64_t extent : shape)
-    text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
-}
-
 }  // namespace
 
 Status check_shapes(const Graph& graph) {
@@ -110,13 +93,13 @@ Status check_shapes(const Graph& graph) {
     for (const std::uint32_t arg : op.args) {
       read.push_back(graph.op(arg).shape);
       names += (names.empty() ? "" : " and ") + ("\"" + graph.op(arg).name + "\" of shape ") +
-               text_of(read.back());
+               extents_text(read.back());
     }
     const std::string_view why = mistake(op.kind, read, op.shape);
     if (why.empty()) continue;
     return invalid_input("/graph/" + std::to_string(i) + "/shape",
                          std::string(name_of(op.kind)) + " of " + names + " does not give " +
-                             text_of(op.shape) + ": " + std::string(why) +
+                             extents_text(op.shape) + ": " + std::string(why) +
                              "; correct one of the shapes");
   }
   return {};

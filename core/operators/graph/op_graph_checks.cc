@@ -67,9 +67,9 @@ Status check_pooling(const OpSubject& s) {
   const std::size_t dims = pooling_dims(s.node.kind);  // 0 = adaptive: any
   const std::size_t rank = s.in().size();
   if (dims == 0 ? rank < 3 || rank > 5 : rank != dims + 2)
-    return s.error("", "an input " + text_of(s.in()) + " has the wrong number of dimensions");
+    return s.error("", "an input " + extents_text(s.in()) + " has the wrong number of dimensions");
   if (s.out().size() != rank || s.out()[0] != s.in()[0] || s.out()[1] != s.in()[1])
-    return s.error("/shape", "must keep the batch and channels of " + text_of(s.in()));
+    return s.error("/shape", "must keep the batch and channels of " + extents_text(s.in()));
   if (!is_average_pooling(s.node.kind)) return {};
   // The cost depends on the window.
   const std::vector<std::int64_t>& window = s.node.attrs.kernel_size;
@@ -92,7 +92,7 @@ Status check_matmul(const OpSubject& s) {
   if (column) b.push_back(1);
   const auto batch = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
   if (a.back() != b[b.size() - 2] || !batch)
-    return s.error("", "cannot multiply " + text_of(s.in(0)) + " by " + text_of(s.in(1)));
+    return s.error("", "cannot multiply " + extents_text(s.in(0)) + " by " + extents_text(s.in(1)));
   // Both are priced as repeated to the whole batch.
   for (Extents matrix : {a, b}) {
     matrix.erase(matrix.begin(), matrix.end() - 2);
@@ -112,7 +112,7 @@ Status check_broadcast(const OpSubject& s) {
     const auto both = broadcast(expected, s.in(i));
     if (!both) {
       return s.error("/inputs/" + std::to_string(i),
-                     text_of(s.in(i)) + " does not broadcast with " + text_of(expected));
+                     extents_text(s.in(i)) + " does not broadcast with " + extents_text(expected));
     }
     expected = *both;
   }

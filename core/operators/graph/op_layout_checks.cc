@@ -39,7 +39,7 @@ Status check_reshape(const OpSubject& s) {
   for (const Extents& shape : s.node.shapes)
     count += elements(shape);
   if (count != elements(s.in()))
-    return s.error("/shape", "must have as many elements as " + text_of(s.in()));
+    return s.error("/shape", "must have as many elements as " + extents_text(s.in()));
   return {};
 }
 
@@ -75,7 +75,8 @@ Status check_getitem(const OpSubject& s) {
     return {};
   }
   if (index.size() > s.in().size())
-    return s.error("/attrs/index", "has more entries than " + text_of(s.in()) + " has dimensions");
+    return s.error("/attrs/index",
+                   "has more entries than " + extents_text(s.in()) + " has dimensions");
   const auto numbers = static_cast<std::size_t>(
       std::count_if(index.begin(), index.end(),
                     [](const IndexEntry& entry) { return entry.number.has_value(); }));

@@ -4,13 +4,6 @@
 
 namespace shardwright::operators::internal {
 
-std::string text_of(const Extents& shape) {
-  std::string joined = "[";
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    joined += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
-  return joined + "]";
-}
-
 Status check_dims(const OpSubject& s, std::size_t count) {
   const auto rank = static_cast<std::int64_t>(s.in().size());
   const std::vector<std::int64_t>& dims = s.node.attrs.dims;
@@ -20,8 +13,8 @@ Status check_dims(const OpSubject& s, std::size_t count) {
   }
   for (const std::int64_t dim : dims) {
     if (dim < -rank || dim >= rank) {
-      return s.error(
-          "/attrs", "dimension " + std::to_string(dim) + " is out of range for " + text_of(s.in()));
+      return s.error("/attrs", "dimension " + std::to_string(dim) + " is out of range for " +
+                                   extents_text(s.in()));
     }
   }
   return {};

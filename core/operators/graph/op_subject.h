@@ -7,11 +7,9 @@
 #include <string>
 
 #include "core/operators/graph/op_graph.h"
+#include "core/text/extents.h"
 
 namespace shardwright::operators::internal {
-
-// "[2, 3]".
-std::string text_of(const Extents& shape);
 
 // One node, the nodes before it, and the errors of its checks.
 struct OpSubject {
@@ -38,7 +36,8 @@ struct OpSubject {
     return result;
   }
   Error wrong_output(const Extents& expected) const {
-    return error("/shape", "the output must be " + text_of(expected) + ", is " + text_of(out()));
+    return error("/shape",
+                 "the output must be " + extents_text(expected) + ", is " + extents_text(out()));
   }
 };
 

@@ -16,7 +16,7 @@ Status check_norm(const OpSubject& s, std::span<const char* const> names, const 
     const OpParam* param = find_param(s.node, name);
     if (param == nullptr) return s.unsupported(std::string("needs the parameter ") + name);
     if (param->shape != own)
-      return s.error(std::string("/params/") + name, "must be " + text_of(own));
+      return s.error(std::string("/params/") + name, "must be " + extents_text(own));
   }
   return {};
 }
@@ -31,8 +31,8 @@ Status check_linear(const OpSubject& s) {
   if (s.node.call == OpCall::kModule && s.node.params.size() != 1)
     return s.error("/params", "must be `weight` alone");
   if (s.in().empty() || weight->size() != 2 || (*weight)[1] != s.in().back()) {
-    return s.error("", "an input " + text_of(s.in()) + " does not fit a weight " +
-                           text_of(*weight) + " of [outputs, inputs]");
+    return s.error("", "an input " + extents_text(s.in()) + " does not fit a weight " +
+                           extents_text(*weight) + " of [outputs, inputs]");
   }
   Extents expected = s.in();
   expected.back() = (*weight)[0];
@@ -47,14 +47,14 @@ Status check_convolution(const OpSubject& s) {
   if (groups < 1) return s.error("/attrs/groups", "must be at least 1");
   const std::size_t rank = convolution_dims(s.node.kind) + 2;
   if (s.in().size() != rank || weight->size() != rank || s.out().size() != rank) {
-    return s.error("", "input " + text_of(s.in()) + ", weight " + text_of(*weight) +
-                           " and output " + text_of(s.out()) + " must have " +
+    return s.error("", "input " + extents_text(s.in()) + ", weight " + extents_text(*weight) +
+                           " and output " + extents_text(s.out()) + " must have " +
                            std::to_string(rank) + " dimensions");
   }
   if (s.in()[1] % groups != 0 || (*weight)[1] != s.in()[1] / groups || s.out()[0] != s.in()[0] ||
       s.out()[1] != (*weight)[0]) {
-    return s.error("", "an input " + text_of(s.in()) + " and a weight " + text_of(*weight) +
-                           " do not make " + text_of(s.out()));
+    return s.error("", "an input " + extents_text(s.in()) + " and a weight " +
+                           extents_text(*weight) + " do not make " + extents_text(s.out()));
   }
   const OpParam* bias = find_param(s.node, "bias");
   const bool module = s.node.call == OpCall::kModule;
@@ -63,7 +63,7 @@ Status check_convolution(const OpSubject& s) {
     return s.error("/attrs/bias", has_bias ? "is false, but there is a bias" : "there is no bias");
   const Extents expected{(*weight)[0]};
   if (has_bias && (module ? bias->shape : s.in(2)) != expected)
-    return s.error("", "the bias must be " + text_of(expected));
+    return s.error("", "the bias must be " + extents_text(expected));
   if (module && (s.node.params[0].name != "weight" || s.node.params.size() != (has_bias ? 2U : 1U)))
     return s.error("/params", "must be `weight`, and `bias` if there is one");
   return {};

@@ -41,6 +41,13 @@ PortLoads port_loads(const TransferProblem& problem, const TransferPlan& plan) {
   return loads;
 }
 
+std::int64_t busiest_bytes(const PortLoads& loads) {
+  std::int64_t most = 0;
+  for (const RankLoad& rank : loads.ranks)
+    most = std::max({most, rank.sent, rank.received});
+  return most;
+}
+
 double bandwidth(const TransferProblem& problem, TransferPort::Kind kind) {
   if (!problem.hosts()) return 1;
   const bool within = kind == TransferPort::Kind::kSend || kind == TransferPort::Kind::kReceive;

@@ -35,6 +35,9 @@ std::size_t place_of(const TransferProblem& problem, Rank rank);
 // Preconditions: all ranks are the problem's, and `bytes` of every transfer are right.
 PortLoads port_loads(const TransferProblem& problem, const TransferPlan& plan);
 
+// The most bytes that a rank sends, or that it receives.
+std::int64_t busiest_bytes(const PortLoads& loads);
+
 // Bytes per ms with hosts. Without hosts every port counts 1, so that times are bytes.
 double bandwidth(const TransferProblem& problem, TransferPort::Kind kind);
 

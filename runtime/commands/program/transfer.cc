@@ -34,9 +34,7 @@ constexpr std::int64_t kPacketBytes = 4096;  // the largest that InfiniBand has
 std::vector<std::string> warnings_of(const TransferRequest& request, const TransferAnswer& answer) {
   std::vector<std::string> warnings;
   if (answer.plan.rounds > kManyRounds) {
-    std::int64_t most = 0;
-    for (const redistribution::RankLoad& rank : answer.loads.ranks)
-      most = std::max({most, rank.sent, rank.received});
+    const std::int64_t most = busiest_bytes(answer.loads);
     warnings.push_back("--memory: " + format_count(static_cast<std::uint64_t>(answer.plan.rounds)) +
                        " rounds, each with the latency of a message, which the times leave out; " +
                        size_of_at_least((most + kManyRounds - 1) / kManyRounds) +

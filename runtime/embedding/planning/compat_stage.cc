@@ -82,20 +82,16 @@ void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
   SearchGroup* const group = planning.options.mode == PlanMode::kCompat ? &planning.group : nullptr;
   EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
                          planning.options.trace, planning.parts(), work, group);
-  const auto explore_within = [&](Budget& own) {
-    return explore(search, planning.executor, own,
-                   [&](const EmbeddingSearch& at) { report_progress(planning, at, own); });
-  };
-  StopReason reason = StopReason::kWorkLimit;
+  StopReason reason;
   bool goes_on = true;
-  while (work_per_proposer && goes_on) {
-    Budget part = budget.with_work_left(*work_per_proposer);
-    reason = explore_within(part);
+  do {
+    Budget part = work_per_proposer ? budget.with_work_left(*work_per_proposer) : budget;
+    reason = explore(search, planning.executor, part,
+                     [&](const EmbeddingSearch& at) { report_progress(planning, at, part); });
     budget.spend(part.work_done() - budget.work_done());
-    goes_on = reason == StopReason::kWorkLimit && budget.work_left();
+    goes_on = work_per_proposer && reason == StopReason::kWorkLimit && budget.work_left();
     if (goes_on && search.has_plan()) goes_on = search.skip_to_next_proposer();
-  }
-  if (!work_per_proposer) reason = explore_within(budget);
+  } while (goes_on);
   if (search.stopped_by()) reason = *search.stopped_by();
   planning.result.stopped_by = reason;
   take_statistics(search, pool, planning.options.trace, planning.result);

@@ -90,6 +90,16 @@ Status read_value(JsonValue value, std::vector<T>& out) {
   return {};
 }
 
+// Reads a list that is left out where nothing is to be said. Errors: it is empty.
+template <class T>
+auto filled_list(std::vector<T>& out) {
+  return [&out](JsonValue value) -> Status {
+    if (value.is_array() && value.size() == 0)
+      return value.error("the list is empty; leave it out");
+    return read_value(value, out);
+  };
+}
+
 // Reads one object member by member. finish() returns the first error. A key that is neither read
 // nor ignored is an error.
 // Thread safety: one thread at a time.

@@ -40,17 +40,17 @@ void write_page(const PageParts& page, std::string_view text, const WriteData& w
   sink(page.after_data);
 }
 
-PageParts parts_of(SavedPage page) {
+PageParts parts_of(SavedAnswer::Page page) {
   switch (page) {
-    case SavedPage::kSweep:
+    case SavedAnswer::Page::kSweep:
       return sweep_page();
-    case SavedPage::kMeshSweep:
+    case SavedAnswer::Page::kMeshSweep:
       return aten_sweep_page();
-    case SavedPage::kPlanDiff:
+    case SavedAnswer::Page::kPlanDiff:
       return plan_change_page();
-    case SavedPage::kProblemDiff:
+    case SavedAnswer::Page::kProblemDiff:
       return problem_change_page();
-    case SavedPage::kAny:
+    case SavedAnswer::Page::kAny:
       break;
   }
   return answer_page();
@@ -58,10 +58,10 @@ PageParts parts_of(SavedPage page) {
 
 }  // namespace
 
-void write_html_report(SavedPage page, std::string_view title, std::string_view file,
-                       std::string_view answer, std::string_view text, const TextSink& sink) {
+void write_html_report(const SavedAnswer& saved, std::string_view text, const TextSink& sink) {
   write_page(
-      parts_of(page), text, [&] { write_saved_data(title, file, answer, sink); }, sink);
+      parts_of(saved.page), text,
+      [&] { write_saved_data(saved.title, saved.file, saved.json, sink); }, sink);
 }
 
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,

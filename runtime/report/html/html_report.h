@@ -2,7 +2,6 @@
 // print. Names are shown as text, whatever they contain.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -17,6 +16,7 @@
 #include "runtime/redistribution/plan_redistribution.h"
 #include "runtime/report/embedding/changes/plan_change.h"
 #include "runtime/report/embedding/plan/plan_report.h"
+#include "runtime/report/html/saved_answer.h"
 
 namespace shardwright {
 
@@ -58,12 +58,7 @@ void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions&
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenSweep& sweep, const TextSink& sink);
 
-// Which page shows a saved answer: one of those above, or figures and lists.
-enum class SavedPage : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff };
-
-// An answer that a command wrote as JSON. `title` says what it is, `file` where it was, and `text`
-// is what readers see without scripts. Precondition: `answer` is the JSON of such a page.
-void write_html_report(SavedPage page, std::string_view title, std::string_view file,
-                       std::string_view answer, std::string_view text, const TextSink& sink);
+// `text` is what readers see without scripts.
+void write_html_report(const SavedAnswer& saved, std::string_view text, const TextSink& sink);
 
 }  // namespace shardwright

@@ -1,6 +1,5 @@
 #include "search/redistribution/transfer/plan_transfer.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,14 +20,6 @@ Status check_limits(const TransferLimits& limits) {
   if (limits.memory_bytes >= limits.message_bytes) return {};
   return invalid_input("--memory", "a message of " + std::to_string(limits.message_bytes) +
                                        " bytes must fit; raise it, or lower --message-bytes");
-}
-
-// The most bytes that a rank sends, or that it receives.
-std::int64_t busiest_bytes(const TransferProblem& problem, const TransferPlan& plan) {
-  std::int64_t most = 0;
-  for (const RankLoad& rank : port_loads(problem, plan).ranks)
-    most = std::max({most, rank.sent, rank.received});
-  return most;
 }
 
 std::int64_t quotient_up(std::int64_t bytes, std::int64_t unit) {
@@ -62,7 +53,8 @@ Result<PlannedTransfer> plan_transfer(const TransferProblem& problem, const Tran
   plan.message_bytes = limits.message_bytes;
   plan.memory_bytes = limits.memory_bytes;
   plan.transfers = cut_pieces(problem, *demands, *choice);
-  SHARDWRIGHT_RETURN_IF_ERROR(check_rounds(busiest_bytes(problem, plan), limits.memory_bytes));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      check_rounds(busiest_bytes(port_loads(problem, plan)), limits.memory_bytes));
   const std::optional<std::int64_t> rounds =
       assign_rounds(problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
   if (!rounds) return stopped();

@@ -142,12 +142,8 @@ class Evaluator {
 
   // How much of moving a tensor the operator beside it hides.
   double hidden_us(const TakenTensor& taken, double moving) const {
-    const Hiding& hiding = overlap_.of(taken);
-    const std::uint32_t node =
-        hiding.by == Hiding::By::kProducer ? taken_value(graph_, taken).node : taken.consumer;
-    return hiding.by == Hiding::By::kNothing
-               ? 0
-               : hiding.hidden_us(moving, plan_.nodes[node].compute_us);
+    return overlap_.hidden_us(taken, moving,
+                              [&](std::uint32_t node) { return plan_.nodes[node].compute_us; });
   }
 
   void add_hidden(const char* list, std::size_t index, double us, double claimed) {

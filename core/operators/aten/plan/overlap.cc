@@ -1,7 +1,5 @@
 #include "core/operators/aten/plan/overlap.h"
 
-#include <cstddef>
-
 namespace shardwright::operators {
 namespace {
 
@@ -76,8 +74,7 @@ Overlap::Overlap(const AtenGraph& graph, const OverlapShares& shares) : shares_(
   const std::vector<char> is_of_parameters = of_parameters(graph);
   const ForGradients for_gradients(graph);
   std::vector<double> hidden_bytes(graph.size(), 0);  // by the node that hides them
-  std::vector<std::uint32_t> hiding_nodes;            // by taken tensor
-  std::vector<double> taken_bytes;
+  std::vector<double> taken_bytes;                    // by taken tensor
   const auto add = [&](std::size_t consumer, const TensorRef& ref) {
     Hiding hiding;
     std::uint32_t node = 0;
@@ -89,7 +86,7 @@ Overlap::Overlap(const AtenGraph& graph, const OverlapShares& shares) : shares_(
       node = ref.node;
     }
     hiding_.push_back(hiding);
-    hiding_nodes.push_back(node);
+    nodes_.push_back(node);
     taken_bytes.push_back(hiding.by == Hiding::By::kNothing ? 0 : bytes(graph.tensor(ref)));
     hidden_bytes[node] += taken_bytes.back();
   };
@@ -104,7 +101,7 @@ Overlap::Overlap(const AtenGraph& graph, const OverlapShares& shares) : shares_(
   }
   for (std::size_t t = 0; t < hiding_.size(); ++t) {
     if (taken_bytes[t] > 0)
-      hiding_[t].part = taken_bytes[t] / hidden_bytes[hiding_nodes[t]];
+      hiding_[t].part = taken_bytes[t] / hidden_bytes[nodes_[t]];
     else
       hiding_[t] = {};
   }

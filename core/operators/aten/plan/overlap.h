@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -48,14 +49,26 @@ class Overlap {
 
   const OverlapShares& shares() const { return shares_; }
   const Hiding& of(const TakenTensor& taken) const {
-    return shares_.any() ? hiding_[first_[taken.consumer] + taken.input] : nothing_;
+    return shares_.any() ? hiding_[place_of(taken)] : nothing_;
+  }
+  // What is hidden of a move that takes so long. `compute_us(node)`: the time of an operator.
+  template <class ComputeUs>
+  double hidden_us(const TakenTensor& taken, double move_us, const ComputeUs& compute_us) const {
+    const Hiding& hiding = of(taken);
+    if (hiding.by == Hiding::By::kNothing) return 0;
+    return hiding.hidden_us(move_us, compute_us(nodes_[place_of(taken)]));
   }
 
  private:
+  std::size_t place_of(const TakenTensor& taken) const {
+    return first_[taken.consumer] + taken.input;
+  }
+
   OverlapShares shares_;
   Hiding nothing_;
   std::vector<Hiding> hiding_;        // by consumer, then by input
-  std::vector<std::uint32_t> first_;  // by consumer, into hiding_
+  std::vector<std::uint32_t> nodes_;  // that hide, in the same order; 0 where nothing does
+  std::vector<std::uint32_t> first_;  // by consumer, into both
 };
 
 }  // namespace shardwright::operators

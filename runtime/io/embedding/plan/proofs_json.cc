@@ -1,7 +1,6 @@
 #include "runtime/io/embedding/plan/proofs_json.h"
 
 #include <optional>
-#include <string_view>
 
 #include "core/hash/sha256.h"
 #include "core/text/base64.h"
@@ -9,15 +8,6 @@
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {
-namespace {
-
-std::string digest_of(std::string_view bytes) {
-  Sha256 digest;
-  digest.update(bytes);
-  return digest.hex();
-}
-
-}  // namespace
 
 void write_proofs(const EmbeddingPlanResult& result, JsonWriter& json) {
   if (result.certificate) {
@@ -27,7 +17,7 @@ void write_proofs(const EmbeddingPlanResult& result, JsonWriter& json) {
   if (!result.open_proof) return;
   const std::string& bytes = *result.open_proof;
   json.new_line().key("open_proof").begin_object();
-  json.member("sha256", digest_of(bytes)).member("state", to_base64(bytes)).end_object();
+  json.member("sha256", sha256_hex(bytes)).member("state", to_base64(bytes)).end_object();
 }
 
 Result<std::string> read_open_proof(JsonValue value) {
@@ -36,7 +26,7 @@ Result<std::string> read_open_proof(JsonValue value) {
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(value).required("sha256", digest).required("state", text).finish());
   const std::optional<std::string> bytes = from_base64(text);
-  if (!bytes || digest_of(*bytes) != digest) {
+  if (!bytes || sha256_hex(*bytes) != digest) {
     return value.error(
         "the open proof was changed or damaged; without this member the search goes on from plan "
         "and bound");

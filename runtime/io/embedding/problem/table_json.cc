@@ -68,17 +68,7 @@ Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
   return {};
 }
 
-// Reads a list that is left out where nothing is to be said. Errors: it is empty.
-template <class T>
-auto filled_list(std::vector<T>& out) {
-  return [&out](JsonValue value) -> Status {
-    if (value.is_array() && value.size() == 0)
-      return value.error("the list is empty; leave it out");
-    return read_value(value, out);
-  };
-}
-
-// The same for a list of names, none of which may be there twice.
+// Reads a list of names that is not empty, none of which may be there twice.
 template <class T>
 auto distinct_list(std::vector<T>& out) {
   return [&out](JsonValue value) -> Status {

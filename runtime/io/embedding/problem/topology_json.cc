@@ -9,20 +9,12 @@ namespace {
 
 using embedding::TopologySpec;
 
-auto caps(std::vector<std::int64_t>& out) {
-  return [&out](JsonValue value) -> Status {
-    if (value.is_array() && value.size() == 0)
-      return value.error("the list is empty; leave it out");
-    return read_value(value, out);
-  };
-}
-
 Status read_custom(JsonValue value, TopologySpec& topology) {
   if (value.is_null()) return {};
   return ObjectReader(value)
-      .optional_with("hbm_cap", caps(topology.custom_hbm_cap_bytes))
-      .optional_with("ddr_cap", caps(topology.custom_ddr_cap_bytes))
-      .optional_with("ssd_cap", caps(topology.custom_ssd_cap_bytes))
+      .optional_with("hbm_cap", filled_list(topology.custom_hbm_cap_bytes))
+      .optional_with("ddr_cap", filled_list(topology.custom_ddr_cap_bytes))
+      .optional_with("ssd_cap", filled_list(topology.custom_ssd_cap_bytes))
       .finish();
 }
 

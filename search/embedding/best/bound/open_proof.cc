@@ -7,11 +7,6 @@
 namespace shardwright::embedding {
 namespace {
 
-bool are_tables(const std::vector<std::uint32_t>& tables, const ChoiceModel& model) {
-  return std::all_of(tables.begin(), tables.end(),
-                     [&](std::uint32_t table) { return table < model.num_tables(); });
-}
-
 // Every pinned table has a class of its own, and the ranks that are left are another one.
 bool fits(const Pins& pins, const ChoiceModel& model) {
   constexpr std::size_t kMostPins = 31;  // a ClassSet has a bit for each class
@@ -19,27 +14,16 @@ bool fits(const Pins& pins, const ChoiceModel& model) {
   for (const Pins::Step& step : pins.steps)
     tables.insert(tables.end(), step.tables.begin(), step.tables.end());
   if (tables != pins.tables || pins.sizes.size() != tables.size()) return false;
-  if (tables.empty() || tables.size() > kMostPins || !are_tables(tables, model)) return false;
+  if (tables.empty() || tables.size() > kMostPins) return false;
+  if (std::any_of(tables.begin(), tables.end(),
+                  [&](std::uint32_t table) { return table >= model.num_tables(); }))
+    return false;
   std::uint64_t ranks = 0;
   for (const std::uint32_t size : pins.sizes) {
     if (size == 0) return false;
     ranks += size;
   }
   return ranks <= model.world_size();
-}
-
-// The tables are equal, so they have as many choices as the first one.
-bool fits(const Branch& branch, const ChoiceModel& model) {
-  if (branch.tables.empty() || !are_tables(branch.tables, model)) return false;
-  if (branch.count == 0 || branch.count > branch.tables.size()) return false;
-  const std::uint32_t first = branch.tables.front();
-  const std::size_t choices = model.choices(first).size();
-  const std::uint32_t begin = model.first_choice(first);
-  return std::all_of(branch.tables.begin(), branch.tables.end(),
-                     [&](std::uint32_t t) { return model.choices(t).size() == choices; }) &&
-         std::all_of(branch.first_child.begin(), branch.first_child.end(), [&](const auto& choice) {
-           return choice.first >= begin && choice.first - begin < choices;
-         });
 }
 
 // All nodes in preorder, each once.

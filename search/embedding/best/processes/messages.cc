@@ -144,12 +144,6 @@ void put_rules(const ChoiceModel& model, MessageWriter& to) {
   }
 }
 
-std::string digest_of(std::string_view bytes) {
-  Sha256 digest;
-  digest.update(bytes);
-  return digest.hex();
-}
-
 }  // namespace
 
 std::string fingerprint_of(const ChoiceModel& model) {
@@ -174,7 +168,7 @@ std::string fingerprint_of(const ChoiceModel& model) {
     }
   }
   put_rules(model, all);
-  return digest_of(all.take());
+  return sha256_hex(all.take());
 }
 
 std::string fingerprint_of(const ChoiceModel& model, const BestSettings& settings,
@@ -184,7 +178,7 @@ std::string fingerprint_of(const ChoiceModel& model, const BestSettings& setting
   all.put(settings.lanes);
   all.put(work_limit.value_or(0));
   all.put_text(fingerprint_of(model));
-  return digest_of(all.take());
+  return sha256_hex(all.take());
 }
 
 std::string to_message(const Opening& opening) {

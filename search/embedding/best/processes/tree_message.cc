@@ -55,13 +55,6 @@ Branch get_branch(MessageReader& from) {
   return branch;
 }
 
-bool fits(const ChoiceModel& model, const Branch& branch) {
-  return std::all_of(branch.tables.begin(), branch.tables.end(),
-                     [&](std::uint32_t table) { return table < model.num_tables(); }) &&
-         std::all_of(branch.first_child.begin(), branch.first_child.end(),
-                     [&](const auto& choice) { return choice.first < model.choices().size(); });
-}
-
 void put(MessageWriter& to, const NodeLimits& limits) {
   to.put(limits.column_work);
   to.put(limits.root_search_steps);
@@ -219,7 +212,7 @@ std::optional<TreePart> get_part(MessageReader& from, const ChoiceModel& model) 
     node.branch = get_branch(from);
     node.fixing = get_list(from);
     node.divided = from.get<double>();
-    good &= fits(model, node.branch);
+    good &= fits(node.branch, model);
     return node;
   });
   return good ? std::optional(std::move(part)) : std::nullopt;
@@ -244,7 +237,8 @@ std::optional<LaneReport> get_lane_report(MessageReader& from, const ChoiceModel
   LaneReport report;
   report.answered = from.get_each<LaneReport::Answered>([&] { return get_answered(from); });
   for (const LaneReport::Answered& own : report.answered) {
-    if (!fits(model, own.answer.branch)) return std::nullopt;
+    const bool is_divided = own.answer.kind == NodeAnswer::Kind::kDivided;
+    if (is_divided && !fits(own.answer.branch, model)) return std::nullopt;
   }
   report.open = from.get_all<BoundTree::NodeId>();
   report.is_busy = from.get_flag();

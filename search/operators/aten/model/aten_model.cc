@@ -8,6 +8,7 @@
 #include "core/nearest_name.h"
 #include "core/operators/aten/memory/moving_bytes.h"
 #include "core/redistribution/placement/placement_notation.h"
+#include "core/text/extents.h"
 #include "search/operators/aten/model/shared_blocks.h"
 
 namespace shardwright::operators {
@@ -107,11 +108,9 @@ std::string allowed_text(const std::optional<PlacementColumn>& column, std::size
 Error impossible_placement(const std::string& where, const AtenConstraint& constraint,
                            const AtenTensor& tensor, const std::string& allowed,
                            std::size_t num_axes) {
-  std::string shape;
-  for (const std::int64_t extent : tensor.shape)
-    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
   return invalid_input(
-      where, "a tensor of shape [" + shape + "], with " + std::to_string(tensor.shape.size()) +
+      where, "a tensor of shape " + extents_text({tensor.shape.data(), tensor.shape.size()}) +
+                 ", with " + std::to_string(tensor.shape.size()) +
                  (tensor.shape.size() == 1 ? " dimension" : " dimensions") +
                  ", cannot be placed as " + placement_text(constraint.placement, num_axes) +
                  " on this mesh; allowed: " + allowed);
@@ -222,13 +221,7 @@ AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choic
     if (!source || !target || *source == *target) return 0.0;
     return transitions.microseconds(graph.tensor(ref), *source, *target);
   };
-  const auto hidden_us = [&](const TakenTensor& taken, double move_us) {
-    const Hiding& hiding = model.overlap.of(taken);
-    if (hiding.by == Hiding::By::kNothing) return 0.0;
-    const std::uint32_t node =
-        hiding.by == Hiding::By::kProducer ? taken_value(graph, taken).node : taken.consumer;
-    return hiding.hidden_us(move_us, plan.nodes[node].compute_us);
-  };
+  const auto compute_us = [&](std::uint32_t node) { return plan.nodes[node].compute_us; };
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     const StrategyClass& strategies = variables.strategies(n);
     const std::uint32_t s = choice[n];
@@ -239,8 +232,9 @@ AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choic
     for (std::uint32_t i = 0; i < graph[n].inputs.size(); ++i) {
       node.inputs.push_back(placement(strategies.inputs[i], s));
       node.redistribute_us.push_back(transition_us(graph[n].inputs[i], node.inputs[i]));
-      if (plan.overlap.any())
-        node.hidden_us.push_back(hidden_us({n, i}, node.redistribute_us.back()));
+      if (!plan.overlap.any()) continue;
+      node.hidden_us.push_back(
+          model.overlap.hidden_us({n, i}, node.redistribute_us.back(), compute_us));
     }
   }
   for (std::uint32_t o = 0; o < graph.outputs().size(); ++o) {
@@ -248,7 +242,8 @@ AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choic
     const redistribution::Placement target =
         variables.strategies(variable).inputs[0]->of(choice[variable]);
     const double move_us = transition_us(graph.outputs()[o].value, target);
-    plan.outputs.push_back({target, move_us, hidden_us({variable, 0}, move_us)});
+    plan.outputs.push_back(
+        {target, move_us, model.overlap.hidden_us({variable, 0}, move_us, compute_us)});
   }
   return plan;
 }
