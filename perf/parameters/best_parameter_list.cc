@@ -122,6 +122,7 @@ void add_restarts(std::vector<BestParameter>& all) {
   group.add("drawn_one_in", &Own::drawn_one_in);
   group.add("drawn_excess", &Own::drawn_excess);
   group.add("drawn_steps", &Own::drawn_steps);
+  group.add("considered_parts", &Own::considered_parts);
   group.add("first_target_tries", &Own::first_target_tries);
   group.add("target_tries", &Own::target_tries);
   group.add("least_target", &Own::least_target);

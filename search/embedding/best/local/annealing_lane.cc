@@ -140,6 +140,16 @@ bool AnnealingLane::begin_allocation(double bound, bool anew, double& target,
   return true;
 }
 
+// Where memory is scarce, a better allocation mixes a few choices that are a little dearer than the
+// cheapest ones; far dearer ones are seldom part of it, and most draws would be theirs.
+void AnnealingLane::consider_choices() {
+  if (!incumbent_.exists()) return annealer_.set_choices(std::numeric_limits<double>::max());
+  const auto& parts = parameters_.restarts.considered_parts;
+  const bool is_scarce = context_->prices_by_fill().size() > 1;
+  const double part = is_scarce ? parts[annealer_.random().below(parts.size())] : 1;
+  annealer_.set_choices(incumbent_.rating(), part);
+}
+
 // Returns false if the budget was interrupted before the round had an allocation.
 bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
   const double bound = std::max(lower_bound, context_->bound());
@@ -155,8 +165,7 @@ bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
     if (target > 0) state_.set_goal({target, target, weight, state_.goal().squared, weight});
     if (incumbent_.exists() && rounds_ % 2 != 0)
       even_out(rounds_ * parameters_.balance.work_per_round, budget);
-    annealer_.set_choices(incumbent_.exists() ? incumbent_.rating()
-                                              : std::numeric_limits<double>::max());
+    consider_choices();
   }
   const bool uneven = model.rules().any() || !model.time_scale().empty();
   cooling_.begin({rounds_, model.num_tables(), state_.goal().squared, uneven, typical_gain()},

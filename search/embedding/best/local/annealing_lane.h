@@ -50,6 +50,7 @@ class AnnealingLane {
  private:
   bool begin_round(double lower_bound, const Budget& budget);
   bool begin_allocation(double bound, bool anew, double& target, const Budget& budget);
+  void consider_choices();
   void choose_target(double lower_bound);
   double typical_gain() const;
   void even_out(std::uint64_t work, const Budget& budget);

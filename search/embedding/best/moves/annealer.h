@@ -25,8 +25,9 @@ class Annealer {
   Annealer(const Annealer&) = delete;
   Annealer& operator=(const Annealer&) = delete;
 
-  // Considers only choices that an allocation rated below `rating` may have. Cost: O(choices).
-  void set_choices(double rating) { choices_.set_rating(rating); }
+  // Considers only choices that an allocation rated below `rating` may have, and of these the ones
+  // that take no more than `part` of what it leaves. Cost: O(choices).
+  void set_choices(double rating, double part = 1) { choices_.set_rating(rating, part); }
   // Tries one move. Precondition: the allocation is complete.
   void step(double temperature);
 

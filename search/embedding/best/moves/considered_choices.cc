@@ -16,7 +16,7 @@ bool ConsideredChoices::may_be_below(std::uint32_t choice, double rating) const 
          context.fastest(state_->model().choices()[choice].max_load) < rating;
 }
 
-void ConsideredChoices::set_rating(double rating) {
+void ConsideredChoices::set_rating(double rating, double part) {
   const SearchContext& context = state_->context();
   const ChoiceModel& model = state_->model();
   least_priced_.clear();
@@ -30,7 +30,7 @@ void ConsideredChoices::set_rating(double rating) {
     least_priced_.push_back(least);
     slack -= least;
   }
-  slack += rating * kPriceRounding;
+  slack = part * slack + rating * kPriceRounding;
   considered_.clear();
   first_considered_.assign(1, 0);
   open_tables_.clear();

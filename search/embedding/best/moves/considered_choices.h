@@ -16,8 +16,10 @@ class ConsideredChoices {
   explicit ConsideredChoices(const AllocationState& state) : state_(&state) {}
 
   // Considers choices whose shards all rate below `rating` and that, at the context's prices, leave
-  // enough load and memory for the cheapest choices of the other tables. Cost: O(choices).
-  void set_rating(double rating);
+  // enough load and memory for the cheapest choices of the other tables. Of what these leave, a
+  // choice may take `part` more than the cheapest one of its table; with 1, none is left out that
+  // an allocation below the rating may have. Cost: O(choices).
+  void set_rating(double rating, double part = 1);
 
   // Tables with anything to decide: another choice, or ranks.
   std::span<const std::uint32_t> open_tables() const { return open_tables_; }

@@ -148,6 +148,9 @@ struct RestartParameters {
   std::uint32_t drawn_one_in = 4;
   double drawn_excess = 1;
   int drawn_steps = 10;  // of the bisection that finds their temperature
+  // Where memory is scarce, a round considers choices that are dearer than the cheapest of their
+  // table by up to one of these parts of what an allocation as good as the best one can spare.
+  std::array<double, 4> considered_parts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};
   // Targets tried by the first such round, which bisects, and by the later ones, which draw.
   int first_target_tries = 6;  // halved, doubled: 0
   int target_tries = 3;        // halved, doubled: 0

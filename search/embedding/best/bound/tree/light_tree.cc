@@ -15,10 +15,17 @@ LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& b
       kinds_(&kinds),
       aggregate_(&parameters.aggregate),
       branches_(&parameters.branching),
+      targets_(&parameters.targets),
       target_(target),
-      work_limit_(parameters.targets.light_work),
       tree_(rows, pins) {
   open_.push_back({0, tree_.domain(0, target, budget)});
+}
+
+bool LightTree::is_worth_more() const {
+  const double closed = tree_.closed_part(target_);
+  const double most = closed * targets_->most_light_extension;
+  return closed >= targets_->closed_part &&
+         static_cast<double>(work_) < most * static_cast<double>(targets_->light_work);
 }
 
 void LightTree::step(Budget& budget) {

@@ -25,8 +25,11 @@ class LightTree {
             Budget& budget);
 
   double target() const { return target_; }
-  // Nothing is left to do, or the limit of work is reached.
-  bool has_ended() const { return is_stuck_ || is_proved() || work_ >= work_limit_; }
+  // Nothing is left to do, or it has had its work. A tree of which a part is proved has more, as its
+  // last nodes often take little.
+  bool has_ended() const {
+    return is_stuck_ || is_proved() || (work_ >= targets_->light_work && !is_worth_more());
+  }
   bool is_proved() const { return !is_stuck_ && open_.empty(); }
   // Visits one node. Precondition: it has not ended.
   void step(Budget& budget);
@@ -42,6 +45,7 @@ class LightTree {
     Domain domain;
   };
 
+  bool is_worth_more() const;
   void visit(Open next, Budget& budget);
 
   const BoundRows* rows_;
@@ -49,8 +53,8 @@ class LightTree {
   const TableKinds* kinds_;
   const AggregateParameters* aggregate_;
   const BranchingParameters* branches_;
+  const BoundTargetParameters* targets_;
   double target_;
-  std::uint64_t work_limit_;
   std::uint64_t work_ = 0;
   BoundTree tree_;
   std::vector<Open> open_;  // the last is next
