@@ -50,8 +50,8 @@ void add_knapsack(std::vector<ProofParameter>& all) {
   group.add("good_enough", &Own::good_enough);
   group.add("max_easy_steps", &Own::max_easy_steps);
   group.add("max_comparisons", &Own::max_comparisons);
-  group.add("multiplier_precision", &Own::multiplier_precision);
-  group.add("most_tangents", &Own::most_tangents);
+  group.add("multiplier_bisections", &Own::multiplier_bisections);
+  group.add("hbm_sections", &Own::hbm_sections);
   group.add("pairs_per_step", &Own::pairs_per_step);
   group.add("other_relaxations", &Own::other_relaxations, Kind::kRatio);
 }
@@ -147,7 +147,7 @@ void add_bound_targets(std::vector<ProofParameter>& all) {
   group.add("max_tree_work", &Own::max_tree_work);
   group.add("closed_part", &Own::closed_part);
   group.add("most_extension", &Own::most_extension);
-  group.add("most_light_extension", &Own::most_light_extension);
+  group.add("light_extension", &Own::light_extension);
   group.add("lower_tree_part", &Own::lower_tree_part);
   group.add("tree_lanes", &Own::tree_lanes);
   group.add("alone_work", &Own::alone_work);

@@ -8,8 +8,8 @@
 namespace shardwright::embedding {
 
 LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-                     const TableKinds& kinds, double target, const BoundParameters& parameters,
-                     Budget& budget)
+                     const TableKinds& kinds, double target, std::uint64_t extra_work,
+                     const BoundParameters& parameters, Budget& budget)
     : rows_(&rows),
       branching_(&branching),
       kinds_(&kinds),
@@ -17,15 +17,14 @@ LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& b
       branches_(&parameters.branching),
       targets_(&parameters.targets),
       target_(target),
+      extra_work_(extra_work),
       tree_(rows, pins) {
   open_.push_back({0, tree_.domain(0, target, budget)});
 }
 
 bool LightTree::is_worth_more() const {
-  const double closed = tree_.closed_part(target_);
-  const double most = closed * targets_->most_light_extension;
-  return closed >= targets_->closed_part &&
-         static_cast<double>(work_) < most * static_cast<double>(targets_->light_work);
+  return work_ < targets_->light_work + extra_work_ &&
+         tree_.closed_part(target_) >= targets_->closed_part;
 }
 
 void LightTree::step(Budget& budget) {

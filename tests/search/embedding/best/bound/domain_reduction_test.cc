@@ -4,11 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/best/bound/tree/light_tree.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/space_builder.h"
 
@@ -58,6 +60,37 @@ TEST_CASE("domain reduction: what every rank holds leaves no room") {
   // A table of 50 bytes fits nowhere, and beside 25 bytes there is room for either 70 or 60.
   CHECK(domain == Domain{1, 1, 0, 1});
   CHECK(reduce(model, 2.4, domain).excluded);
+}
+
+TEST_CASE("light tree: one of which a part is proved has more work than was meant for it") {
+  SpaceBuilder builder(one_host_spec(22, 8, 130));
+  for (std::size_t table = 0; table < 6; ++table) {
+    const double ms = 1 + 0.1 * static_cast<double>(table);
+    builder.add(table, kRowWise, 8, ms, 40).add(table, kDataParallel, 8, ms + 5, 1);
+  }
+  for (std::size_t table = 6; table < 22; ++table)
+    builder.add(table, kTableWise, 1, 0.5, 1);
+  const Model model(builder.take());
+  const auto proves = [&](std::uint64_t work, std::uint64_t extra_work) {
+    BoundParameters parameters;
+    parameters.targets.light_work = work;
+    const Branching branching(model.rows, parameters.branching);
+    const TableKinds kinds(model.choices);
+    Budget budget;
+    LightTree tree(model.rows, nullptr, branching, kinds, 7.5 + 15 + 1, extra_work, parameters,
+                   budget);
+    const std::uint64_t before = budget.work_done();
+    while (!tree.has_ended())
+      tree.step(budget);
+    return std::pair(tree.is_proved(), budget.work_done() - before);
+  };
+  const auto [proved, all_work] = proves(1'000'000, 0);
+  REQUIRE(proved);
+  CHECK_FALSE(proves(all_work * 3 / 4, 0).first);
+  CHECK(proves(all_work * 3 / 4, all_work).first);
+  CHECK_FALSE(proves(all_work / 2, all_work / 4).first);
+  // With next to no work, no part is proved.
+  CHECK_FALSE(proves(1, all_work).first);
 }
 
 TEST_CASE("bound prover: tables that need every rank are proved without column generation") {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "search/embedding/best/incumbent/tie_breaking.h"
+#include "search/embedding/best/moves/considered_choices.h"
 #include "search/embedding/best/moves/pair_balancer.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/naive/naive_allocation.h"
@@ -38,6 +39,31 @@ RatedAllocation improved(const Model& model, std::uint64_t work = kWork, std::ui
 }
 
 }  // namespace
+
+TEST_CASE("considered choices: with a part of what is left, far dearer ones are not drawn") {
+  // 3 ms are left of 2 x 2.5. Choices of the first table are dearer by 0.4 and 1.2 ms.
+  SpaceBuilder builder(problem_spec(2, 2, 2));
+  builder.add(0, kTableWise, 1, 1, 30).add(0, kColumnWise, 1, 1.4, 20);
+  builder.add(0, kTableColumnWise, 1, 2.2, 10).add(1, kTableWise, 1, 1, 10);
+  const Model model(builder.take());
+  AllocationState state(model.context);
+  Allocation start(2);
+  start.choice = {0, model.choices.first_choice(1)};
+  start.ranks = {{0}, {1}};
+  state.assign(start);
+  ConsideredChoices considered(state);
+  const auto drawn = [&](double part) {
+    considered.set_rating(2.5, part);
+    RandomGenerator random(1);
+    std::vector<bool> any(3, false);
+    for (int i = 0; i < 100; ++i)
+      any[considered.draw(0, random)] = true;
+    return any;
+  };
+  CHECK(drawn(1) == std::vector<bool>{true, true, true});
+  CHECK(drawn(0.25) == std::vector<bool>{true, true, false});
+  CHECK(drawn(0.01) == std::vector<bool>{true, false, false});
+}
 
 TEST_CASE("improve: small models are solved to the optimum if they have a plan") {
   for (const std::uint64_t seed : seeds({7, 8})) {
