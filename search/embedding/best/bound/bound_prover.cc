@@ -201,7 +201,7 @@ void BoundProver::plant_light_tree(Budget& budget) {
     light_ceiling_ = target = targets_.goal(rating_);
   }
   std::uint64_t extra_work = 0;
-  if (rating_ < light_extended_rating_ * (1 - parameters_.rating_fall)) {
+  if (rating_ < light_extended_rating_) {
     light_extended_rating_ = rating_;
     extra_work = static_cast<std::uint64_t>(parameters_.targets.light_extension *
                                             static_cast<double>(parameters_.targets.light_work));
