@@ -43,9 +43,12 @@ struct SieveParameters {
   // Sweeps that close less than this part of the gap are followed by another look.
   double least_gain = 0.1;
   int most_looks = 4;
-  // The last problem, which proves the optimum, may keep so many choices per variable. More sweeps
-  // come first otherwise, in at most so many rounds.
+  // The problem that proves the optimum may keep so many choices per variable, and gets this work
+  // first. What needs more needs better bounds first, in at most so many rounds, and then gets more
+  // by a factor.
   double most_choices = 24;
+  std::uint64_t work_of_proof = 20'000'000;
+  std::uint64_t work_growth = 2;
   int most_rounds = 16;
   // After these rounds it may have matrices of so many entries, half a gigabyte. If it had more,
   // the best plan keeps its bound.
