@@ -69,10 +69,17 @@ class PlanSolver {
                                  build_model(graph_, request_, transitions_, executor_));
     std::optional<ContractedModel> contracted(std::in_place, model, executor_);
     std::optional<ChoiceSieve> sieve(std::in_place, contracted->model(), SieveParameters());
+    ProblemSolveOptions options = options_;
+    if (options_.on_progress) {
+      options.on_progress = [&](SolutionProgress progress) {
+        progress.choice = contracted->expand(std::move(progress.choice));
+        options_.on_progress(progress);
+      };
+    }
     const auto search = [&](SieveGoal goal) -> Result<SievedSolution> {
       SHARDWRIGHT_ASSIGN_OR_RETURN(
           SievedSolution found,
-          sieved_search(contracted->model(), *sieve, executor_, budget_, options_, goal));
+          sieved_search(contracted->model(), *sieve, executor_, budget_, options, goal));
       if (!found.choice.empty()) found.choice = contracted->expand(std::move(found.choice));
       return found;
     };
