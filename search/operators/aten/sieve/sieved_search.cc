@@ -38,14 +38,9 @@ class SievedSearch {
           proof_work_ *= parameters_.work_growth;
         }
       }
-      const double before = sieve_.messages().bound();
-      sieve_.messages().hurry(parameters_.hurried, parameters_.haste);
+      sieve_.messages().hurry(parameters_.more_hurried, parameters_.haste);
       sieve_.messages().sweep(parameters_.more_sweeps);
-      offer(sieve_.messages().decode());
-      const double gain = sieve_.messages().bound() - before;
-      const bool gains = gain > parameters_.least_gain * (best_.objective - before);
-      if (!has_choice() || (!gains && looks_ < parameters_.most_looks))
-        SHARDWRIGHT_RETURN_IF_ERROR(look_near());
+      SHARDWRIGHT_RETURN_IF_ERROR(look_near());
     }
     if (is_closed() || is_over()) return finished();
     const KeptChoices kept = has_choice() ? sieve_.at_most(best_.objective) : all_choices(model_);
@@ -57,7 +52,6 @@ class SievedSearch {
  private:
   // Solves the problem of the choices nearest to the bound, for a good plan early.
   Status look_near() {
-    ++looks_;
     offer(sieve_.messages().decode());
     if (is_closed()) return {};
     // What is solved to its end has better plans than more choices that are not.
@@ -159,7 +153,6 @@ class SievedSearch {
   ChoiceSieve& sieve_;
   std::uint64_t proof_work_ = parameters_.work_of_proof;  // of the next one
   double part_;  // of the bound; how near choices were at the last look
-  int looks_ = 0;
   double solved_bound_ = 0;
   double left_out_ = kForbidden;  // the least bound of choices that the last problem did not have
   SolveStatus last_status_ = SolveStatus::kUnknown;
