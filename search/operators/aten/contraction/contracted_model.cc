@@ -358,8 +358,10 @@ std::vector<std::uint32_t> ContractedModel::expand(std::vector<std::uint32_t> ch
                                                 : table.cost(choice[edge.first], s);
       }
     }
+    // Rules begin with replication. Of choices that cost the same, the last one shards most, so it
+    // holds and moves least, which searches within a memory limit begin from.
     choice[left->variable] =
-        static_cast<std::uint32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
+        static_cast<std::uint32_t>(sums.rend() - std::min_element(sums.rbegin(), sums.rend()) - 1);
   }
   return choice;
 }

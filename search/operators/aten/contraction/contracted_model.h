@@ -22,7 +22,8 @@ class ContractedModel {
   ContractedModel(const AtenModel& model, Executor& executor);
 
   const AtenModel& model() const { return contracted_; }
-  // The best choice by variable of the whole model that agrees with one of the contracted model.
+  // The best choice by variable of the whole model that agrees with one of the contracted model; of
+  // equal choices the last.
   std::vector<std::uint32_t> expand(std::vector<std::uint32_t> choice) const;
 
  private:
