@@ -43,9 +43,9 @@ std::uint32_t AtenBuilder::rule(const std::vector<Entry>& entries) {
     entry.divides = given.divides;
   }
   // Operators with equal rules share them, as in traced graphs: that makes blocks equal.
-  const auto at =
-      std::find_if(spec.rules.begin(), spec.rules.end(),
-                   [&](const AxisRule& known) { return known.entries == rule.entries; });
+  const auto at = std::find_if(spec.rules.begin(), spec.rules.end(), [&](const AxisRule& known) {
+    return known.entries == rule.entries;
+  });
   if (at != spec.rules.end()) return static_cast<std::uint32_t>(at - spec.rules.begin());
   spec.rules.push_back(std::move(rule));
   return static_cast<std::uint32_t>(spec.rules.size() - 1);

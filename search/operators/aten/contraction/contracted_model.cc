@@ -83,9 +83,8 @@ class Contraction {
       groups[blocks[v]].push_back(v);
     for (auto& [leader, group] : groups) {
       // What must choose alike cannot be left out one by one.
-      if (std::all_of(group.begin(), group.end(), [&](std::uint32_t v) {
-            return model_.leaders[v] == v && followers[v] == 1;
-          }))
+      if (std::all_of(group.begin(), group.end(),
+                      [&](std::uint32_t v) { return model_.leaders[v] == v && followers[v] == 1; }))
         groups_.push_back(std::move(group));
     }
   }
@@ -189,8 +188,8 @@ class Contraction {
         std::move(key),
         static_cast<std::uint32_t>(model_.transfers.transfers.size() + result_.made_.size()));
     if (is_new) {
-      to_make_.push_back({static_cast<std::uint32_t>(result_.made_.size()), v, costs_of_[v], first,
-                          second});
+      to_make_.push_back(
+          {static_cast<std::uint32_t>(result_.made_.size()), v, costs_of_[v], first, second});
       result_.made_.emplace_back();
     }
     add({first.neighbour, second.neighbour, at->second}, true);
@@ -207,8 +206,8 @@ class Contraction {
       std::vector<double> least(groups.first.size(), kForbidden);
       for (std::size_t g = 0; g < least.size(); ++g) {
         for (std::uint32_t s = 0; groups.first[g] != kNone && s < costs_[costs_of_[v]].size(); ++s)
-          least[g] = std::min(least[g], costs_[costs_of_[v]][s] +
-                                            cost_of(side, v, s, groups.first[g]));
+          least[g] =
+              std::min(least[g], costs_[costs_of_[v]][s] + cost_of(side, v, s, groups.first[g]));
       }
       std::vector<double> costs = costs_[costs_of_[side.neighbour]];
       for (std::size_t s = 0; s < costs.size(); ++s)

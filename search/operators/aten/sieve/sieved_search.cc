@@ -106,8 +106,7 @@ class SievedSearch {
     best_.kept = 0;
     for (const auto& own : kept)
       best_.kept += own.size();
-    if (!solved.choice.empty())
-      offer(chosen(kept, problem.lowered.operator_choice(solved.choice)));
+    if (!solved.choice.empty()) offer(chosen(kept, problem.lowered.operator_choice(solved.choice)));
     solved_bound_ = std::max(solved_bound_, std::min({solved.lower_bound, cutoff, left_out_}));
     if (options_.on_progress && has_choice())
       options_.on_progress({best_.choice, best_.objective, std::min(bound(), best_.objective)});
