@@ -14,19 +14,6 @@ using Edge = AtenTransfers::Edge;
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-// The edges from a variable to one neighbour, and the choices of the neighbour that agree about
-// all of them.
-struct Side {
-  std::uint32_t neighbour = 0;
-  std::vector<Edge> edges;
-};
-
-// Groups of choices.
-struct Groups {
-  std::vector<std::uint32_t> of;     // by choice
-  std::vector<std::uint32_t> first;  // by group: its first choice, or kNone
-};
-
 }  // namespace
 
 // Makes a contracted model.
@@ -63,6 +50,16 @@ class Contraction {
   struct Link {
     Edge edge;
     bool is_new = false;  // its transfer is not made yet
+  };
+  // The edges from a variable to one neighbour.
+  struct Side {
+    std::uint32_t neighbour = 0;
+    std::vector<Edge> edges;
+  };
+  // Groups of choices.
+  struct Groups {
+    std::vector<std::uint32_t> of;     // by choice
+    std::vector<std::uint32_t> first;  // by group: its first choice, or kNone
   };
   // A transfer that is to be made.
   struct Product {

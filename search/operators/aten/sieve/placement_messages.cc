@@ -249,10 +249,10 @@ double PlacementMessages::pass(bool forward, double haste) {
     const std::size_t begin = forward ? earlier : 0;
     const std::size_t end = forward ? links : earlier;
     const auto edges = [&](std::size_t first, std::size_t last) {
-      double sum = 0;
+      double number = 0;
       for (std::size_t l = first; l < last; ++l)
-        sum += links_[node][l].edges;
-      return std::max(sum, 1.0);
+        number += links_[node][l].edges;
+      return std::max(number, 1.0);
     };
     const double share = (1 - haste) / std::max(edges(0, earlier), edges(earlier, links)) +
                          haste / edges(begin, end);
