@@ -127,7 +127,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         return tuple(outputs)
 
     @staticmethod
-    @once_differentiable  # type: ignore[misc]
+    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
         saved = _saved(ctx)
         programs: Programs = ctx.call.programs
