@@ -3,26 +3,12 @@
 Importing it raises SkipTest where the package is missing.
 """
 
-import warnings
-
 import torch
-
-from shardwright.torch import trace
 from tracing import test_transformers
 
 NAMES = tuple(test_transformers.MODELS)
 # Their products of chosen experts exist in 32 bits only.
 IN_32_BITS = ("mixtral", "deepseek")
-
-
-def make_rules():
-    """Processes of a group inherit the rules of all models, which take most of the time to make."""
-    torch.set_num_threads(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in NAMES:
-            model, arguments = make(name)
-            trace(model, arguments)
 
 
 def make(name, seed=0):

@@ -42,10 +42,6 @@ def train_all():
     return {name: train(name) for name in hugging_face.NAMES}
 
 
-def setUpModule():
-    hugging_face.make_rules()
-
-
 class Transformers(unittest.TestCase):
     def test_a_step_of_training_is_the_same_under_random_and_best_plans(self):
         for answers in in_group(4, train_all):

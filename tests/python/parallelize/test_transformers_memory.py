@@ -56,10 +56,6 @@ def counted_all():
     return {name: counted(name) for name in hugging_face.NAMES}
 
 
-def setUpModule():
-    hugging_face.make_rules()
-
-
 class MemoryOfTransformers(unittest.TestCase):
     def test_counted_bytes_are_the_planned_ones(self):
         for answers in in_group(4, counted_all):
