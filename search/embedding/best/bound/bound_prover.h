@@ -103,6 +103,7 @@ class BoundProver {
   TreeView& relaxation() { return views_.view(own_view()); }
   bool needs_aggregate_bound() const;
   bool needs_light_tree() const;
+  double light_ceiling() const;
   bool has_uniform_target() const;
   bool needs_uniform_tree() const;
   // Placement rules are left to trees.
@@ -148,10 +149,11 @@ class BoundProver {
   double pin_rating_ = std::numeric_limits<double>::infinity();    // when pins were looked for
   double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
   std::optional<LightTree> light_tree_;                            // in progress
-  double light_ceiling_ = 0;                   // the lowest target at which such a tree failed
-  std::uint32_t light_trees_left_ = 0;         // for this rating
-  bool may_be_apart_ = false;                  // uniform choices
-  std::unique_ptr<UniformTree> uniform_tree_;  // null until it is needed
+  // The lowest target at which such a tree failed.
+  double light_ceiling_ = std::numeric_limits<double>::infinity();
+  std::uint32_t light_trees_left_ = 0;                            // for this rating
+  bool may_be_apart_ = false;                                     // uniform choices
+  std::unique_ptr<UniformTree> uniform_tree_;                     // null until it is needed
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted
   double target_ = 0;                                             // being proved; 0 = none
   std::uint64_t tree_work_ = 0;                                   // for this target
