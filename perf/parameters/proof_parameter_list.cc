@@ -119,6 +119,7 @@ void add_node_search(std::vector<ProofParameter>& all) {
   group.add("root_optimism", &Own::root_optimism);
   group.add("most_root_cells", &Own::most_root_cells);
   group.add("leaf_steps", &Own::leaf_steps);
+  group.add("least_leaf_steps", &Own::least_leaf_steps);
   group.add("node_steps", &Own::node_steps);
   group.add("most_node_steps", &Own::most_node_steps);
   group.add("least_node_steps", &Own::least_node_steps);

@@ -14,6 +14,17 @@ namespace {
 // round stays below a megabyte.
 constexpr std::size_t kMostStartBytes = 750'000;
 
+// What the lanes of a tree get of a share. While few of them have leaves, each gets less, until
+// they have only as much together as one that works alone: leaves are then dealt out again the
+// sooner.
+std::uint64_t share_of_tree(const TreeView& tree, std::uint64_t share, std::uint64_t most_alone) {
+  const std::uint64_t lanes = tree.lanes().size();
+  const auto busy = static_cast<std::uint64_t>(std::count_if(
+      tree.lanes().begin(), tree.lanes().end(), [](const auto& lane) { return !lane->is_idle(); }));
+  if (busy == 0) return share;
+  return std::min(share, std::max(most_alone * lanes / busy, share * busy / lanes));
+}
+
 bool is_short(const TreeStart& start, const ChoiceModel& model) {
   MessageWriter counter = MessageWriter::counter();
   put(counter, start, model);
@@ -111,13 +122,14 @@ ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t 
   if (!prover_) return next;
   prover_->begin_round(aim);
   if (prover_->finished()) return next;
-  next.share = share;
+  const std::uint64_t most_alone =
+      std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
   if (prover_->shared() == nullptr) {
     next.lanes = 1;
-    next.share =
-        std::min<std::uint64_t>({share, lanes_.alone_proof_share, lanes_.annealing_lanes + 1});
+    next.share = std::min(share, most_alone);
     return next;
   }
+  next.share = share_of_tree(*prover_->shared(), share, most_alone);
   next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());
   next.transfers = prover_->transfers();
   if (is_alone()) return next;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/operators/aten/contraction/contracted_model.h"
 #include "search/operators/aten/counted_moves.h"
 #include "search/operators/aten/lightest_plan.h"
 #include "search/operators/aten/model/aten_problem.h"
@@ -66,20 +67,35 @@ class PlanSolver {
   Result<AtenSolution> run() {
     SHARDWRIGHT_ASSIGN_OR_RETURN(AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
-    std::optional<ChoiceSieve> sieve(std::in_place, model, SieveParameters());
-    const SieveGoal goal = request_.memory_limit ? SieveGoal::kAnyPlan : SieveGoal::kOptimum;
-    SHARDWRIGHT_ASSIGN_OR_RETURN(SievedSolution cheapest,
-                                 sieved_search(model, *sieve, executor_, budget_, options_, goal));
+    std::optional<ContractedModel> contracted(std::in_place, model, executor_);
+    std::optional<ChoiceSieve> sieve(std::in_place, contracted->model(), SieveParameters());
+    ProblemSolveOptions options = options_;
+    if (options_.on_progress) {
+      options.on_progress = [&](SolutionProgress progress) {
+        progress.choice = contracted->expand(std::move(progress.choice));
+        options_.on_progress(progress);
+      };
+    }
+    const auto search = [&](SieveGoal goal) -> Result<SievedSolution> {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(
+          SievedSolution found,
+          sieved_search(contracted->model(), *sieve, executor_, budget_, options, goal));
+      if (!found.choice.empty()) found.choice = contracted->expand(std::move(found.choice));
+      return found;
+    };
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        SievedSolution cheapest,
+        search(request_.memory_limit ? SieveGoal::kAnyPlan : SieveGoal::kOptimum));
     SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
     if (!request_.memory_limit || !solution_.plan) return std::move(solution_);
     if (!exceeds()) {
-      SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest,
-                                   sieved_search(model, *sieve, executor_, budget_, options_));
+      SHARDWRIGHT_ASSIGN_OR_RETURN(cheapest, search(SieveGoal::kOptimum));
       SHARDWRIGHT_RETURN_IF_ERROR(take(model, cheapest));
       if (!exceeds()) return std::move(solution_);
     }
     solution_.without_limit_us = solution_.evaluation.total_us();
     sieve.reset();  // takes as much memory as the model
+    contracted.reset();
     return within_limit(std::move(model), cheapest);
   }
 

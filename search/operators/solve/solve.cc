@@ -104,7 +104,8 @@ class Solver {
       if (is_proved()) break;
     }
     prices_ = dual.prices();
-    report_prices(prices_);
+    // Prices that were found by tables may be better.
+    if (dual.bound() + reduction_.constant >= result_.lower_bound) report_prices(prices_);
     if (!is_large() && !is_proved()) search_near(dual);
     // The local search never leaves a choice that takes something forbidden.
     if (evaluate(core(), dual.choice()).total() < kForbidden) relaxed_ = dual.choice();

@@ -106,6 +106,53 @@ class Odds(nn.Module):
         return padded.std(0), torch.var_mean(joined, dim=(0, 2)), {"n": y.abs().amax(), "m": y.mean()}
 
 
+class Bags(nn.Module):
+    """Bags of embeddings, of equal and of other sizes, and messages between the rows of a graph."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        self.sums = nn.EmbeddingBag(20, width, mode="sum", padding_idx=3)
+        self.means = nn.EmbeddingBag(20, width, mode="mean")
+        self.largest = nn.EmbeddingBag(20, width, mode="max")
+        self.messages = nn.Linear(width, width)
+
+    def forward(self, ids, offsets, sources, targets):
+        x = self.sums(ids) + self.largest(ids) + self.means(ids.flatten(), offsets)
+        sent = self.messages(x)[sources]
+        counts = torch.zeros_like(x[:, 0]).index_add(0, targets, torch.ones_like(sent[:, 0]))
+        received = torch.zeros_like(x).index_add(0, targets, sent) / counts.clamp(min=1)[:, None]
+        return received + torch.index_select(x, 0, targets[:x.shape[0]])
+
+
+class Resampled(nn.Module):
+    """Operators that refuse an empty batch, which some ranks have."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 4, 3, padding=1, padding_mode="reflect")
+
+    def forward(self, image, grid):
+        x = self.first(image)
+        return F.grid_sample(x, grid, align_corners=False), F.adaptive_max_pool2d(x, 2)
+
+
+class Spectrum(nn.Module):
+    """Complex numbers, inverses, and checks of values that torch makes by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.mixed = nn.Linear(8, 8)
+        self.filter = nn.Parameter(torch.randn(5, 8, 2))
+
+    def forward(self, x):
+        y = self.mixed(x)
+        filtered = torch.fft.irfft(torch.fft.rfft(y, dim=1) * torch.view_as_complex(self.filter), n=8, dim=1)
+        inverse = torch.linalg.inv(y @ y.transpose(1, 2) + 4 * torch.eye(8, dtype=y.dtype))
+        drawn = torch.distributions.Normal(y, y.square() + 1)
+        distance = torch.distributions.kl_divergence(drawn, torch.distributions.Normal(0.0, 1.0))
+        return filtered, inverse, distance.mean(), F.pairwise_distance(y, x)
+
+
 def _floats(*shape):
     return torch.randn(*shape, dtype=D)
 
@@ -126,6 +173,9 @@ CASES = {
                    lambda n: (_floats(n, 3, 12, 12),)),
     "tables": (Tables, lambda n: (_ids(7, n, 3), _floats(n, 4))),
     "odds": (Odds, lambda n: (_floats(n, 6, 8),)),
+    "bags": (Bags, lambda n: (_ids(20, n, 3), torch.arange(0, 3 * n, 3), _ids(n, 4 * n), _ids(n, 4 * n))),
+    "resampled": (Resampled, lambda n: (_floats(n, 3, 8, 8), _floats(n, 4, 4, 2).tanh())),
+    "spectrum": (Spectrum, lambda n: (_floats(n, 8, 8),)),
     "recurrent": (lambda: nn.GRU(5, 6, batch_first=True), lambda n: (_floats(n, 4, 5),)),
 }
 

@@ -1,14 +1,18 @@
 """What `parallelize` plans trains as the model does, and is used as a model is."""
 
+import copy
 import os
+import pickle
+import re
 import tempfile
 import unittest
+import warnings
 
 import torch
 from torch.distributed.checkpoint.state_dict import (StateDictOptions, get_model_state_dict,
                                                      set_model_state_dict)
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 
 from dtensor.groups import in_group
 from shardwright.torch import ModelPlan, parallelize
@@ -110,6 +114,8 @@ def use():
     facts["a call that the model refuses"] = raises(TypeError, lambda: parallel(args[0]))
     facts |= plans_answer(parallel, model, mesh, args)
     facts |= inputs_and_outputs(model, mesh, args)
+    facts |= hooks_and_copies(mesh)
+    facts |= wrong_use(mesh)
     return facts
 
 
@@ -165,6 +171,93 @@ def inputs_and_outputs(model, mesh, args):
     return facts
 
 
+def hooks_and_copies(mesh):
+    """A model with hooks; and what people do to a parallel model."""
+    model, (x,) = make("mlp", 8)
+    model[0].register_forward_hook(lambda module, inputs, output: output * 3)
+    model[2].weight.register_hook(lambda gradient: gradient * 0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        parallel = parallelize(model, mesh, (x,), outputs="full")
+        parallel(x)
+        parallel.get_submodule("0").register_forward_pre_hook(lambda module, inputs: None)
+        parallel(x)
+    texts = [str(each.message) for each in caught if issubclass(each.category, UserWarning)]
+    few = x[:3]
+    facts = {
+        "hooks of modules are in every graph": not differences(
+            {"all": parallel(x), "few": parallel(few)}, {"all": model(x), "few": model(few)}, TOLERANCE),
+        "lost hooks of parameters are named": any(text.startswith("2.weight: ") for text in texts),
+        "new hooks of modules are named": any(text.startswith("0: hooks that were added") for text in texts)}
+    twin = copy.deepcopy(parallel)
+    with torch.no_grad():
+        for tensor in twin.parameters():
+            tensor.mul_(0.0)
+    facts["a copy has its own parameters"] = (not twin(x).any() and bool(parallel(x).any()))
+    weights = {name: torch.randn_like(tensor) for name, tensor in model.state_dict().items()}
+    parallel.load_state_dict(weights)
+    facts["whole weights are loaded"] = all(
+        torch.equal(tensor.full_tensor(), weights[name]) for name, tensor in parallel.state_dict().items())
+    parallel.get_parameter("0.weight").requires_grad_(False)
+    parallel(x).sum().backward()
+    frozen = parallel.get_parameter("0.weight").grad is None
+    parallel.get_parameter("0.weight").requires_grad_(True)
+    parallel(x).sum().backward()
+    facts["layers are frozen and unfrozen"] = frozen and parallel.get_parameter("0.weight").grad is not None
+    return facts
+
+
+class Halving(torch.nn.Linear):
+    """Changes a parameter in its forward."""
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.weight.mul_(0.5)
+        return super().forward(x)
+
+
+def wrong_use(mesh):
+    model, (x,) = make("mlp", 8)
+    parallel = parallelize(model, mesh, (x,))
+    no_groups = DeviceMesh("cpu", torch.arange(4), _init_backend=False, _rank=0)
+    weight = parallel.get_parameter("2.weight")
+
+    def changed_between():
+        loss = parallel(x).sum().full_tensor()
+        with torch.no_grad():
+            weight.mul_(2.0)
+        loss.backward()
+
+    def twice():
+        gradient, = torch.autograd.grad(parallel(x).square().sum().full_tensor(), [weight], create_graph=True)
+        torch.autograd.grad(gradient.full_tensor().sum(), [weight])
+
+    halving = Halving(8, 4).double()
+    return {
+        "no process groups": says("device_mesh: .*init_process_group", lambda: parallelize(model, no_groups, x)),
+        "parallel already": says("^model: ", lambda: parallelize(parallel, mesh, x)),
+        "parts of a batch": says("^input: .*DTensor", lambda: parallelize(model, mesh, x)(
+            x + torch.distributed.get_rank())),
+        "a DTensor of another mesh": says("^input: .*another mesh", lambda: parallel(
+            distribute_tensor(x, init_device_mesh("cpu", (4,)), [Shard(0)]))),
+        "pickled": says("state_dict", lambda: pickle.dumps(parallel)),
+        "parameters that changed before the backward": says("^2.weight.*changed in place", changed_between),
+        "gradients of gradients": raises(RuntimeError, twice),
+        "torch's placements": parallelize(model, mesh, x, placements={"parameters": {
+            "0.weight": [Shard(0), Replicate()]}}).get_parameter("0.weight").placements == (Shard(0), Replicate()),
+        "parameters changed in the forward": not differences(
+            step(parallelize(halving, mesh, x), (x,)), alone(halving, (x,)), TOLERANCE),
+    }
+
+
+def says(pattern, call):
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001 - its text is what is tested
+        return re.search(pattern, str(error)) is not None
+    return False
+
+
 def init(module):
     for number, tensor in enumerate(module.parameters()):
         tensor.fill_(number / 100)
@@ -209,7 +302,7 @@ class Planned(unittest.TestCase):
 
     def test_a_parallel_model_is_used_as_a_model(self):
         for facts in in_group(4, use):
-            self.assertGreater(len(facts), 15)
+            self.assertGreater(len(facts), 30)
             for fact, holds in facts.items():
                 with self.subTest(fact):
                     self.assertTrue(holds)

@@ -2,6 +2,7 @@
 
 import unittest
 
+import torch
 from torch.distributed.device_mesh import init_device_mesh
 
 from dtensor.groups import in_group
@@ -42,6 +43,14 @@ def train_all():
                 for seed, sentences in trained(plans, model, mesh, args, want).items():
                     found[name, batch, shape, seed] = sentences
     return found
+
+
+def setUpModule():
+    """Processes of a group inherit the rules that were made here, which takes most of the time."""
+    torch.set_num_threads(1)
+    for name in CASES:
+        for batch in BATCHES:
+            trace(*make(name, batch))
 
 
 class RandomPlans(unittest.TestCase):

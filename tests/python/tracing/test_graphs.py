@@ -2,6 +2,7 @@
 
 import gc
 import json
+import sys
 import tempfile
 import time
 import unittest
@@ -263,9 +264,40 @@ class Errors(unittest.TestCase):
             def forward(self, x):
                 return super().forward(x).detach().numpy().sum()  # values leave torch
 
-        for model in (Branch(), Rows(), Outside()):
-            self.refused(shardwright.UnsupportedError, r"^test_graphs.py:\d+: .*(value|numpy)", model,
+        for model, remedy in ((Branch(), "torch.where.*is_exporting"), (Rows(), "mask"), (Outside(), "before the call")):
+            self.refused(shardwright.UnsupportedError, r"^test_graphs.py:\d+: .*(value|numpy).*" + remedy, model,
                          torch.randn(4, 12))
+
+    def test_code_that_no_graph_has(self):
+        class Trains(Mlp):
+            def forward(self, x):
+                super().forward(x).sum().backward()
+                return x
+
+        class Elsewhere(Mlp):
+            def forward(self, x):
+                return super().forward(x) + torch.zeros(12, device="cuda")
+
+        x, table = torch.randn(4, 12), nn.Embedding(9, 4, sparse=True)
+        self.refused(shardwright.UnsupportedError, r"^test_graphs.py:\d+: .*backward\(\)", Trains(), x)
+        self.refused(shardwright.UnsupportedError, r"^test_graphs.py:\d+: .*device=x.device", Elsewhere(), x)
+        self.refused(shardwright.UnsupportedError, "^0: .*sparse=False", nn.Sequential(table), ids(4, below=9))
+        self.refused(shardwright.UnsupportedError, "^0: .*torch.jit",
+                     nn.Sequential(torch.jit.script(nn.Linear(12, 3))), x)
+        self.refused(shardwright.InvalidInputError, "^1: .*shapes.*call the model",
+                     nn.Sequential(nn.ReLU(), nn.LazyLinear(3)), x)
+        self.refused(shardwright.InvalidInputError, r"^models.py:\d+: .*float64 and torch.float32", Mlp(), x.double())
+
+    def test_a_scalar_is_no_operator_without_a_rule(self):
+        class Written(Mlp):
+            def forward(self, x):
+                places = torch.zeros(3, 3)
+                places[0, 0] = 2
+                return super().forward(x).sum() * places.sum()
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            trace(Written(), torch.randn(4, 12))
 
     def test_nothing_to_trace_or_to_train(self):
         self.refused(shardwright.InvalidInputError, "^model: neither", nn.Identity(), (3,))
@@ -275,8 +307,16 @@ class Errors(unittest.TestCase):
         trace(nn.Linear(3, 3), torch.ones(2, 3), train=False)
 
     def test_errors_of_the_model_itself(self):
+        class Wrong(Mlp):
+            def forward(self, x):
+                return super().forward(x).missing
+
         with self.assertLogs("torch._subclasses.fake_tensor", "ERROR"):
             self.refused(RuntimeError, "reduction dim", Mlp(), torch.randn(4, 13))
+        with self.assertRaises(AttributeError) as caught:
+            trace(Wrong(), torch.randn(4, 12))
+        if sys.version_info >= (3, 11):
+            self.assertRegex(caught.exception.__notes__[0], r"^test_graphs.py:\d+: .*is_exporting")
 
 
 if __name__ == "__main__":

@@ -144,6 +144,9 @@ class Positions(unittest.TestCase):
         yield aten.gather.default, (numbers(13, 6), -2, ids)
         yield aten.scatter_add.default, (numbers(4, 13), -1, column, numbers(4, 1))
         yield aten.scatter_add.default, (numbers(13, 6), 0, ids, numbers(4, 6))
+        yield aten.index_select.default, (numbers(4, 13), -1, ids.flatten())
+        yield aten.index_add.default, (numbers(4, 13), 1, ids.flatten(), numbers(4, 24))
+        yield aten.index_put.default, (numbers(4, 13), [None, ids.flatten()], numbers(4, 24), True)
 
     def test_every_dimension_can_be_cut(self):
         found = [[(entry.outputs, entry.inputs, entry.divides) for entry in rule_of(called(op, *args)[0]).entries]
@@ -159,6 +162,11 @@ class Positions(unittest.TestCase):
         self.assertIn((("P",), ("S0", "R"), None), found[6])
         self.assertIn((("S1",), ("S1", "R", "R"), None), found[7])
         self.assertIn((("S0",), ("S0", "R", "R"), None), found[8])
+        self.assertIn((("P",), ("S1", "R"), None), found[9])
+        self.assertIn((("S1",), ("R", "S0"), None), found[9])
+        self.assertIn((("S1",), ("S1", "R", "R"), None), found[10])
+        for entries in found[10:12]:
+            self.assertIn((("P",), ("P", "S0", "S1"), None), entries)
 
     def test_all_entries_on_meshes(self):
         tried = 0

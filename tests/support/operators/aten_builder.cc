@@ -1,5 +1,8 @@
 #include "tests/support/operators/aten_builder.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace shardwright::test_support {
 
 using namespace operators;
@@ -30,7 +33,7 @@ MaybeAxisPlacement AtenBuilder::word(const std::string& text) {
 }
 
 std::uint32_t AtenBuilder::rule(const std::vector<Entry>& entries) {
-  AxisRule& rule = spec.rules.emplace_back();
+  AxisRule rule;
   for (const Entry& given : entries) {
     AxisEntry& entry = rule.entries.emplace_back();
     for (const std::string& each : given.outputs)
@@ -39,6 +42,12 @@ std::uint32_t AtenBuilder::rule(const std::vector<Entry>& entries) {
       entry.inputs.push_back(word(each));
     entry.divides = given.divides;
   }
+  // Operators with equal rules share them, as in traced graphs: that makes blocks equal.
+  const auto at = std::find_if(spec.rules.begin(), spec.rules.end(), [&](const AxisRule& known) {
+    return known.entries == rule.entries;
+  });
+  if (at != spec.rules.end()) return static_cast<std::uint32_t>(at - spec.rules.begin());
+  spec.rules.push_back(std::move(rule));
   return static_cast<std::uint32_t>(spec.rules.size() - 1);
 }
 

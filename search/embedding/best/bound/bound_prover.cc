@@ -93,12 +93,13 @@ void BoundProver::end_round() {
   is_shared_ = target_ != 0;
 }
 
-// Small trees end sooner on one lane, which begins with the next target at once. And before the
-// first leaf is closed, the way down may end where nothing is left to divide: then all that other
-// lanes did would be lost.
+// Small trees end sooner on one lane, which begins with the next target at once. A larger one is
+// shared as soon as it has two leaves.
 bool BoundProver::should_share() {
-  return target_ != 0 && !finished_ && targets_.is_branching() &&
-         tree_work_ >= parameters_.targets.alone_work && relaxation().first_lane().has_closed_any();
+  if (target_ == 0 || finished_ || !targets_.is_branching()) return false;
+  TreeLane& lane = relaxation().first_lane();
+  return tree_work_ >= parameters_.targets.alone_work &&
+         lane.num_waiting() + (lane.relaxation().is_active() ? 1U : 0U) > 1;
 }
 
 // Stops where a tree is to be shared.
@@ -167,16 +168,22 @@ void BoundProver::pin_tables(Budget& budget) {
       (views_.pins() != nullptr && found.tables == views_.pins()->tables))
     return;
   views_.pin(std::move(found), only_aggregate_);
+  light_ceiling_ = std::numeric_limits<double>::infinity();
 }
 
 bool BoundProver::needs_light_tree() const {
   if (light_tree_ || rating_ < light_rating_) return true;
   const double least_step = parameters_.targets.root_step * rating_;
-  return light_trees_left_ > 0 && light_ceiling_ - certificate_.bound > least_step;
+  return light_trees_left_ > 0 && light_ceiling() - certificate_.bound > least_step;
 }
 
-// One tree for the goal of every better plan. If the rating fell much, others follow, by bisection
-// between the bound and the lowest target that failed.
+// No target above this is tried: one that is higher than another that failed fails, too.
+double BoundProver::light_ceiling() const {
+  return std::min(light_ceiling_, targets_.goal(rating_));
+}
+
+// One tree for the goal of every better plan, if it is below all targets that failed. If the rating
+// fell much, others follow, by bisection between the bound and the lowest of these.
 void BoundProver::grow_light_tree(Budget& budget) {
   if (light_tree_ && light_tree_->target() > rating_) light_tree_.reset();  // a better plan came
   if (!light_tree_) plant_light_tree(budget);
@@ -193,12 +200,13 @@ void BoundProver::grow_light_tree(Budget& budget) {
 }
 
 void BoundProver::plant_light_tree(Budget& budget) {
-  double target = (certificate_.bound + light_ceiling_) / 2;
+  double target = (certificate_.bound + light_ceiling()) / 2;
   if (rating_ < light_rating_) {
     if (rating_ < light_rating_ * (1 - parameters_.rating_fall))
       light_trees_left_ = parameters_.targets.light_trees;
     light_rating_ = rating_;
-    light_ceiling_ = target = targets_.goal(rating_);
+    target = targets_.goal(rating_);
+    if (target >= light_ceiling_) return;
   }
   std::uint64_t extra_work = 0;
   if (rating_ < light_extended_rating_) {
@@ -354,39 +362,6 @@ TreeStart BoundProver::start_of_tree() {
   start.first_lane = own.first_lane().report();
   start.known = own.first_lane().relaxation().columns().known();
   return start;
-}
-
-bool BoundProver::has_open_proof() {
-  return !finished_ && !only_aggregate_ && !targets_.is_early() && relaxation().tree().size() > 1;
-}
-
-OpenProof BoundProver::open_proof() {
-  OpenProof open;
-  open.ratings = {pin_rating_, light_rating_, tree_rating_};
-  open.light_ceiling = light_ceiling_;
-  open.light_trees_left = light_trees_left_;
-  open.schedule = targets_.state();
-  open.uniform = uniform_targets_.state();
-  open.view = own_view();
-  open.pins = relaxation().pins();
-  open.tree = relaxation().tree().all();
-  return open;
-}
-
-bool BoundProver::begin_from(OpenProof open) {
-  if (only_aggregate_ || !fits(open, model()) || !targets_.go_on_from(open.schedule)) return false;
-  if (targets_.separates_hosts() != (open.view == RankView::kSeparate)) return false;
-  if (open.pins) views_.pin(*open.pins, true);
-  TreeView& own = relaxation();
-  if (!fits(open, own.rows().classes())) return false;
-  pin_rating_ = open.ratings.pins;
-  light_rating_ = open.ratings.light_tree;
-  tree_rating_ = open.ratings.tree;
-  light_ceiling_ = open.light_ceiling;
-  light_trees_left_ = open.light_trees_left;
-  uniform_targets_.go_on_from(open.uniform);
-  own.tree().become(open.tree);
-  return true;
 }
 
 // A proof whose check would take too long is none.

@@ -103,6 +103,7 @@ class BoundProver {
   TreeView& relaxation() { return views_.view(own_view()); }
   bool needs_aggregate_bound() const;
   bool needs_light_tree() const;
+  double light_ceiling() const;
   bool has_uniform_target() const;
   bool needs_uniform_tree() const;
   // Placement rules are left to trees.
@@ -148,8 +149,9 @@ class BoundProver {
   double pin_rating_ = std::numeric_limits<double>::infinity();    // when pins were looked for
   double light_rating_ = std::numeric_limits<double>::infinity();  // of the last light tree
   std::optional<LightTree> light_tree_;                            // in progress
-  double light_ceiling_ = 0;            // the lowest target at which such a tree failed
-  std::uint32_t light_trees_left_ = 0;  // for this rating
+  // The lowest target at which such a tree failed.
+  double light_ceiling_ = std::numeric_limits<double>::infinity();
+  std::uint32_t light_trees_left_ = 0;                            // for this rating
   // Of the last light tree that might go on.
   double light_extended_rating_ = std::numeric_limits<double>::infinity();
   bool may_be_apart_ = false;                                     // uniform choices

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "search/embedding/best/bound/bound_prover.h"
+
 namespace shardwright::embedding {
 namespace {
 
@@ -67,6 +69,39 @@ bool fits(const OpenProof& open, const RankClasses& classes) {
   }
   return std::all_of(open.tree.nodes.begin(), open.tree.nodes.end(),
                      [&](const auto& node) { return fits(node.fixing, classes); });
+}
+
+bool BoundProver::has_open_proof() {
+  return !finished_ && !only_aggregate_ && !targets_.is_early() && relaxation().tree().size() > 1;
+}
+
+OpenProof BoundProver::open_proof() {
+  OpenProof open;
+  open.ratings = {pin_rating_, light_rating_, tree_rating_};
+  open.light_ceiling = light_ceiling_;
+  open.light_trees_left = light_trees_left_;
+  open.schedule = targets_.state();
+  open.uniform = uniform_targets_.state();
+  open.view = own_view();
+  open.pins = relaxation().pins();
+  open.tree = relaxation().tree().all();
+  return open;
+}
+
+bool BoundProver::begin_from(OpenProof open) {
+  if (only_aggregate_ || !fits(open, model()) || !targets_.go_on_from(open.schedule)) return false;
+  if (targets_.separates_hosts() != (open.view == RankView::kSeparate)) return false;
+  if (open.pins) views_.pin(*open.pins, true);
+  TreeView& own = relaxation();
+  if (!fits(open, own.rows().classes())) return false;
+  pin_rating_ = open.ratings.pins;
+  light_rating_ = open.ratings.light_tree;
+  tree_rating_ = open.ratings.tree;
+  light_ceiling_ = open.light_ceiling;
+  light_trees_left_ = open.light_trees_left;
+  uniform_targets_.go_on_from(open.uniform);
+  own.tree().become(open.tree);
+  return true;
 }
 
 }  // namespace shardwright::embedding

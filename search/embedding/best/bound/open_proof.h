@@ -24,7 +24,8 @@ struct OpenProof {
   };
 
   Ratings ratings;
-  double light_ceiling = 0;  // the lowest target at which a light tree failed
+  // The lowest target at which a light tree failed.
+  double light_ceiling = std::numeric_limits<double>::infinity();
   std::uint32_t light_trees_left = 0;
   TargetSchedule::State schedule;
   UniformTargets::State uniform;

@@ -15,7 +15,15 @@ constexpr std::uint64_t kDrawWork = 8;
 // takes as long as so many updates.
 constexpr std::size_t kMostNear = 6'144;
 constexpr std::uint64_t kFarWork = 50;
+// With more than this, no cache of the processor keeps them for all lanes.
+constexpr std::size_t kMostCached = 32'768;
+constexpr std::uint64_t kFarthestWork = 120;
 constexpr double kMiddle = 0.5;  // of a threshold's interval
+
+std::uint64_t far_work(std::size_t num_choices) {
+  if (num_choices > kMostCached) return kFarthestWork;
+  return num_choices > kMostNear ? kFarWork : 0;
+}
 
 }  // namespace
 
@@ -27,7 +35,7 @@ Annealer::Annealer(AllocationState& state, std::uint64_t key, const MoveParamete
       sampler_(state, placer_, random_, parameters),
       choices_(state),
       chain_(state, placer_, random_, sampler_, choices_, parameters),
-      far_work_(state.model().choices().size() > kMostNear ? kFarWork : 0) {
+      far_work_(far_work(state.model().choices().size())) {
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
     thresholds_[i] =
         -std::log((static_cast<double>(i) + kMiddle) / static_cast<double>(thresholds_.size()));

@@ -233,6 +233,9 @@ struct NodeSearchParameters {
   std::uint64_t early_root_steps = std::uint64_t{1} << 18;
   std::uint64_t root_steps = std::uint64_t{1} << 19;
   std::uint64_t leaf_steps = std::uint64_t{1} << 22;
+  // Half as many for a node that nothing divides after each failure, down to this, until the target
+  // rises: what is not found at one target seldom ends at the next lower one.
+  std::uint64_t least_leaf_steps = std::uint64_t{1} << 18;
   // Steps for other nodes: at first, at most, and when a lane no longer tries. Twice as many after
   // a success, half as many after a failure.
   std::uint64_t node_steps = std::uint64_t{1} << 15;

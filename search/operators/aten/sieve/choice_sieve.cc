@@ -97,7 +97,7 @@ double ChoiceSieve::per_variable(const KeptChoices& kept) const {
   std::size_t sum = 0;
   std::size_t variables = 0;
   for (std::uint32_t v = 0; v < kept.size(); ++v) {
-    if (leaders_[v] != v) continue;
+    if (leaders_[v] != v || model_->costs[v].size() < 2) continue;
     sum += kept[v].size();
     ++variables;
   }

@@ -17,11 +17,12 @@ struct SieveParameters {
   // Sweeps of messages before the first look, and before each further one. The bound is mostly
   // tight after a dozen; each costs a look at all tables.
   int first_sweeps = 14;
-  int more_sweeps = 3;
+  int more_sweeps = 2;
   // Hurried ones before the first sweeps for all blocks and before the further ones, and their
   // haste. They make up for the first and the last block, which differ from the others. More stop
   // short of the bound, fewer need many more sweeps.
   int hurried = 2;
+  int more_hurried = 4;
   double haste = 0.5;
   // Where blocks repeat: sweeps for one block, again while the bound rises by this part of it, in
   // at most so many rounds. Then sweeps for all blocks.
@@ -30,22 +31,23 @@ struct SieveParameters {
   int most_block_rounds = 4;
   int sweeps_from_blocks = 3;
   // A look takes the choices whose bound is within a part of the bound of all. The part is halved
-  // while it keeps more than `first_choices` per variable: such problems must be quick. The next
-  // look begins with a part that is larger by `part_growth`.
+  // while it keeps more than `first_choices` per variable: such problems must be quick, as there is
+  // one in every round. Twice as many mostly do not end within the work of a look. The next look
+  // begins with a part that is larger by `part_growth`.
   double first_part = 0.01;
-  double first_choices = 8;
+  double first_choices = 4;
   double part_growth = 4;
   // Half as many choices are looked at after a look that its work did not finish, unless they were
   // this few.
   double fewest_choices = 2;
   // Work of a look, in strategy evaluations. What needs more needs better bounds first.
   std::uint64_t work_of_look = 10'000'000;
-  // Sweeps that close less than this part of the gap are followed by another look.
-  double least_gain = 0.1;
-  int most_looks = 4;
-  // The last problem, which proves the optimum, may keep so many choices per variable. More sweeps
-  // come first otherwise, in at most so many rounds.
-  double most_choices = 24;
+  // The problem that proves the optimum may keep so many choices per variable, and gets this work
+  // first. What needs more needs better bounds first, in at most so many rounds, and then gets more
+  // by a factor.
+  double most_choices = 12;
+  std::uint64_t work_of_proof = 20'000'000;
+  std::uint64_t work_growth = 2;
   int most_rounds = 16;
   // After these rounds it may have matrices of so many entries, half a gigabyte. If it had more,
   // the best plan keeps its bound.

@@ -11,5 +11,7 @@ namespace shardwright::operators {
 // Does not allocate; O(rows x columns).
 void least_rows(const std::vector<float>& sent, const std::vector<std::uint32_t>& rows,
                 const float* costs, std::vector<float>& least);
+void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t>& rows,
+                const double* costs, std::vector<double>& least);
 
 }  // namespace shardwright::operators

@@ -33,6 +33,7 @@ float round_down(double cost) {
 
 // The costs of a transfer in single precision, from either end.
 struct PlacementMessages::Table {
+  Table() = default;
   explicit Table(const AtenTransfer& transfer) {
     for (const double cost : transfer.costs)
       forward.push_back(round_down(cost));
@@ -48,9 +49,12 @@ struct PlacementMessages::Table {
 
 PlacementMessages::PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders)
     : model_(&model) {
+  std::vector<char> is_used(model.transfers.transfers.size(), 0);
+  for (const AtenTransfers::Edge& edge : model.transfers.edges)
+    is_used[edge.transfer] = 1;
   auto tables = std::make_shared<std::vector<Table>>();
-  for (const AtenTransfer& transfer : model.transfers.transfers)
-    tables->emplace_back(transfer);
+  for (std::size_t t = 0; t < is_used.size(); ++t)
+    tables->push_back(is_used[t] != 0 ? Table(model.transfers.transfers[t]) : Table());
   tables_ = std::move(tables);
   make_nodes(leaders);
   make_links();
@@ -244,13 +248,16 @@ double PlacementMessages::pass(bool forward, double haste) {
       slack_[node][open_[node][s]] = gathered_[s];
     const std::size_t begin = forward ? earlier : 0;
     const std::size_t end = forward ? links : earlier;
-    const auto shares = [](std::size_t sides) {
-      return 1.0 / static_cast<double>(std::max<std::size_t>(1, sides));
+    const auto edges = [&](std::size_t first, std::size_t last) {
+      double number = 0;
+      for (std::size_t l = first; l < last; ++l)
+        number += links_[node][l].edges;
+      return std::max(number, 1.0);
     };
-    const double share =
-        (1 - haste) * shares(std::max(earlier, links - earlier)) + haste * shares(end - begin);
+    const double share = (1 - haste) / std::max(edges(0, earlier), edges(earlier, links)) +
+                         haste / edges(begin, end);
     for (std::size_t l = begin; l < end; ++l)
-      take(send(node, links_[node][l], share));
+      take(send(node, links_[node][l], share * links_[node][l].edges));
   }
   // A generous allowance for rounding, relative to the magnitude of what was added up.
   constexpr double kRounding = 1e-13;

@@ -19,7 +19,8 @@ LabelSearch::LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std
       memory_(&memory),
       max_labels_(max_labels),
       parameters_(parameters),
-      rows_(memory.times().size()),
+      rows_(memory.num_rows()),
+      times_(memory.times().size()),
       granted_(memory.granted(memory.prices())),
       costs_(memory.priced_costs(memory.prices())),
       tables_(tree),
@@ -180,11 +181,16 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
   });
   order_.clear();
   for (const std::uint32_t i : by_cost_) {
+    // Other limits than those of memory decide among labels that are equal otherwise.
     const auto lighter = [&](std::uint32_t j) {
-      return std::equal(bytes(j), bytes(j) + rows_, bytes(i), std::less_equal<>());
+      if (!std::equal(bytes(j), bytes(j) + times_, bytes(i), std::less_equal<>())) return false;
+      return times_ == rows_ || labels.list[j].cost < labels.list[i].cost ||
+             !std::equal(bytes(j), bytes(j) + times_, bytes(i)) ||
+             std::equal(bytes(j) + times_, bytes(j) + rows_, bytes(i) + times_,
+                        std::less_equal<>());
     };
     // With a single time point, the last kept is the lightest so far.
-    const auto first = rows_ == 1 && !order_.empty() ? order_.end() - 1 : order_.begin();
+    const auto first = times_ == 1 && !order_.empty() ? order_.end() - 1 : order_.begin();
     const auto beaten_by = std::find_if(first, order_.end(), lighter);
     combinations_ +=
         static_cast<std::uint64_t>(beaten_by - first) / parameters_.comparisons_per_combination;

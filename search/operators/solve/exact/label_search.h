@@ -44,6 +44,8 @@ class LabelSearch {
   // After kFound.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
   double cost() const { return cost_; }
+  // Looked at in all calls.
+  std::uint64_t combinations() const { return combinations_; }
 
  private:
   struct Label {
@@ -86,7 +88,8 @@ class LabelSearch {
   const MemoryPrices* memory_;
   std::size_t max_labels_;
   LabelParameters parameters_;
-  std::size_t rows_;                  // time points with prices
+  std::size_t rows_;                  // limits with prices
+  std::size_t times_;                 // of these, the first are of time points
   std::vector<std::int64_t> limits_;  // by row
   double granted_;                    // price times limit
   std::vector<double> costs_;         // priced

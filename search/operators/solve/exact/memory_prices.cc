@@ -14,13 +14,23 @@ MemoryPrices::MemoryPrices(const BucketTree& tree, ExactResult& best, std::span<
     : tree_(&tree), best_(&best), parameters_(parameters), tables_(tree) {
   for (std::uint32_t time = 0; time < known.size(); ++time) {
     if (known[time] == 0) continue;
-    add_time(time);
-    best_prices_.back() = known[time];
+    add(time, known[time]);
   }
 }
 
-std::int64_t MemoryPrices::bytes(std::size_t i, std::uint32_t node, std::uint32_t strategy) const {
-  return bytes_[i][tree_->first_cost(node) + strategy];
+void MemoryPrices::add(WeightLimit limit, double price) {
+  others_.push_back(std::move(limit));
+  best_prices_.push_back(price);
+}
+
+std::vector<double> MemoryPrices::mean() const {
+  std::vector<double> mean(tree_->num_costs(), 0);
+  for (const Line& line : lines_) {
+    if (line.weight == 0) continue;
+    for (std::uint32_t node = 0; node < line.choice.size(); ++node)
+      mean[tree_->first_cost(node) + line.choice[node]] += line.weight;
+  }
+  return mean;
 }
 
 std::vector<double> MemoryPrices::priced_costs(std::span<const double> prices) const {
@@ -31,19 +41,19 @@ std::vector<double> MemoryPrices::priced_costs(std::span<const double> prices) c
     const auto own = instance.costs(node);
     costs.insert(costs.end(), own.begin(), own.end());
   }
-  for (std::size_t i = 0; i < times_.size(); ++i) {
-    if (prices[i] == 0) continue;
-    for (std::size_t s = 0; s < costs.size(); ++s) {
-      costs[s] += prices[i] * static_cast<double>(bytes_[i][s]);
-    }
+  for (std::size_t row = 0; row < num_rows(); ++row) {
+    if (prices[row] == 0) continue;
+    const std::vector<std::int64_t>& own = weights(row);
+    for (std::size_t s = 0; s < costs.size(); ++s)
+      costs[s] += prices[row] * static_cast<double>(own[s]);
   }
   return costs;
 }
 
 double MemoryPrices::granted(std::span<const double> prices) const {
   double sum = 0;
-  for (std::size_t i = 0; i < times_.size(); ++i)
-    sum += prices[i] * static_cast<double>(limit(i));
+  for (std::size_t row = 0; row < num_rows(); ++row)
+    sum += prices[row] * static_cast<double>(limit(row));
   return sum;
 }
 
@@ -59,7 +69,7 @@ MemoryPrices::Line MemoryPrices::evaluate(std::span<const double> prices) {
   const std::vector<double> costs = priced_costs(prices);
   Line line;
   const double bound = tables_.minimize(costs, line.choice) - granted(prices);
-  if (bound > bound_ || best_prices_.size() < times_.size()) {
+  if (bound > bound_ || best_prices_.size() < num_rows()) {
     bound_ = std::max(bound_, bound);
     best_prices_.assign(prices.begin(), prices.end());
   }
@@ -105,14 +115,14 @@ bool MemoryPrices::take_in_worst(std::span<const double> excess) {
     if (excess[t] < kRounding || (worst && excess[t] <= excess[*worst])) continue;
     if (std::find(times_.begin(), times_.end(), t) == times_.end()) worst = t;
   }
-  if (worst) add_time(*worst);
+  if (worst) add(*worst, 0);
   return worst.has_value();
 }
 
-void MemoryPrices::add_time(std::uint32_t time) {
+void MemoryPrices::add(std::uint32_t time, double price) {
   const CostInstance& instance = tree_->instance();
+  best_prices_.insert(best_prices_.begin() + static_cast<std::ptrdiff_t>(times_.size()), price);
   times_.push_back(time);
-  best_prices_.push_back(0);
   std::vector<std::int64_t>& bytes = bytes_.emplace_back(tree_->num_costs(), 0);
   for (std::uint32_t node = 0; node < instance.num_nodes(); ++node) {
     for (const CostInstance::Usage& usage : instance.usages(node)) {
@@ -125,10 +135,10 @@ void MemoryPrices::add_time(std::uint32_t time) {
 
 std::vector<double> MemoryPrices::excess(std::span<const std::uint32_t> choice) const {
   std::vector<double> excess;
-  for (std::size_t i = 0; i < times_.size(); ++i) {
-    std::int64_t held = -limit(i);
+  for (std::size_t row = 0; row < num_rows(); ++row) {
+    std::int64_t held = -limit(row);
     for (std::uint32_t node = 0; node < choice.size(); ++node)
-      held += bytes(i, node, choice[node]);
+      held += bytes(row, node, choice[node]);
     excess.push_back(static_cast<double>(held));
   }
   return excess;
@@ -136,9 +146,8 @@ std::vector<double> MemoryPrices::excess(std::span<const std::uint32_t> choice) 
 
 void MemoryPrices::raise(Budget& budget) {
   while (!budget.interrupted()) {
-    const std::vector<Line> lines =
-        times_.size() == 1 ? raise_single(budget) : raise_several(budget);
-    if (bound_ >= best_->cost || !take_in_mean(lines)) return;
+    lines_ = num_rows() == 1 ? raise_single(budget) : raise_several(budget);
+    if (bound_ >= best_->cost || !take_in_mean(lines_)) return;
   }
 }
 
@@ -193,7 +202,7 @@ std::vector<MemoryPrices::Line> MemoryPrices::raise_several(Budget& budget) {
     budget.spend(tree_->num_costs());
     if (!(line.cost < kForbidden)) return {};
     offer(line.choice);
-    if (times_.empty()) {
+    if (num_rows() == 0) {
       line.weight = 1;
       lines.push_back(std::move(line));
       return lines;

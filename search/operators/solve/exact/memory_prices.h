@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,13 @@
 #include "search/operators/solve/parameters/exact_parameters.h"
 
 namespace shardwright::operators {
+
+// A limit on the sum of any other weights than bytes: by flat strategy (BucketTree::first_cost).
+// Thread safety: a value.
+struct WeightLimit {
+  std::shared_ptr<const std::vector<std::int64_t>> weights;
+  std::int64_t limit = 0;
+};
 
 // Maximises the least priced cost over the prices, which is the best lower bound that prices can
 // give. Choices that are cheapest at the best prices make a mean that keeps the limits of all time
@@ -23,6 +31,11 @@ class MemoryPrices {
   MemoryPrices(const BucketTree& tree, ExactResult& best, std::span<const double> known = {},
                const MemoryPriceParameters& parameters = {});
 
+  // Adds a time point that has none yet.
+  void add(std::uint32_t time, double price);
+  // Adds a limit that has a price, too, after those of the time points.
+  void add(WeightLimit limit, double price);
+
   // Improves the bound and the prices until they no longer move, the budget ends or optimality is
   // proved. Better choices within the limits are kept in `best`.
   void raise(Budget& budget);
@@ -30,11 +43,24 @@ class MemoryPrices {
   // is none.
   bool take_in(std::span<const std::uint32_t> choice);
 
-  // The time points with a price, and the prices that gave the bound, by index of times().
+  // The time points with a price. Rows are these, then the further limits.
   const std::vector<std::uint32_t>& times() const { return times_; }
+  std::size_t num_rows() const { return times_.size() + others_.size(); }
+  // By row, the prices that gave the bound.
   const std::vector<double>& prices() const { return best_prices_; }
-  std::int64_t limit(std::size_t i) const { return tree_->instance().limits()[times_[i]]; }
-  std::int64_t bytes(std::size_t i, std::uint32_t node, std::uint32_t strategy) const;
+  std::int64_t limit(std::size_t row) const {
+    return row < times_.size() ? tree_->instance().limits()[times_[row]]
+                               : others_[row - times_.size()].limit;
+  }
+  // By row, then flat strategy.
+  const std::vector<std::int64_t>& weights(std::size_t row) const {
+    return row < times_.size() ? bytes_[row] : *others_[row - times_.size()].weights;
+  }
+  // The mean of the choices that are cheapest at the prices: by flat strategy, how much of it.
+  std::vector<double> mean() const;
+  std::int64_t bytes(std::size_t row, std::uint32_t node, std::uint32_t strategy) const {
+    return weights(row)[tree_->first_cost(node) + strategy];
+  }
   std::vector<double> priced_costs(std::span<const double> prices) const;
   // The sum of price times limit, which the priced cost overstates.
   double granted(std::span<const double> prices) const;
@@ -46,7 +72,7 @@ class MemoryPrices {
   struct Line {
     std::vector<std::uint32_t> choice;
     double cost = 0;
-    std::vector<double> excess;  // by index of times_
+    std::vector<double> excess;  // by row
     double weight = 0;           // in the mean
 
     double at(std::span<const double> prices) const;
@@ -58,7 +84,6 @@ class MemoryPrices {
   std::vector<Line> raise_several(Budget& budget);
   bool take_in_mean(std::span<const Line> lines);
   bool take_in_worst(std::span<const double> excess);
-  void add_time(std::uint32_t time);
   std::vector<double> excess(std::span<const std::uint32_t> choice) const;
 
   const BucketTree* tree_;
@@ -66,7 +91,9 @@ class MemoryPrices {
   MemoryPriceParameters parameters_;
   BucketTables tables_;
   std::vector<std::uint32_t> times_;
-  std::vector<std::vector<std::int64_t>> bytes_;  // by index of times_, then node and strategy
+  std::vector<std::vector<std::int64_t>> bytes_;  // by index of times_, then flat strategy
+  std::vector<WeightLimit> others_;
+  std::vector<Line> lines_;  // of the last raise()
   std::vector<double> best_prices_;
   double bound_ = 0;
 };

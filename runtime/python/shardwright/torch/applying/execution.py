@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Sequence
 
 import torch
+from torch.autograd.function import once_differentiable
 from torch.distributed.tensor import DTensor
 
 from ... import errors
@@ -73,8 +74,11 @@ def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
     if tuple(tensor.shape) != layout.shape or tensor.dtype != layout.dtype:
         raise errors.InvalidInputError(
             f"has shape {tuple(tensor.shape)} and {tensor.dtype}; planned for {layout.shape} and "
-            f"{layout.dtype}", name)
+            f"{layout.dtype}. A parameter that changed needs a new parallelize", name)
     if isinstance(tensor, DTensor):
+        if tensor.device_mesh != layout.mesh:
+            raise errors.InvalidInputError(
+                "is a DTensor of another mesh; give one of the model's mesh, or the whole tensor", name)
         source, local = layout_of_dtensor(tensor), tensor.to_local()
     else:
         source, local = layout.replicated(), tensor.to(layout.mesh.device_type)
@@ -112,6 +116,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         ctx.set_materialize_grads(False)
         ctx.saved = {value: values[value] for value in programs.saved}
         ctx.versions = {value: tensor._version for value, tensor in ctx.saved.items()}
+        ctx.given = _given(call, ctx.saved)
         ctx.call = call
         ctx.positions = call._differentiable()
         ctx.kinds = [_kind(call.inputs[position]) for position in ctx.positions]
@@ -122,6 +127,7 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         return tuple(outputs)
 
     @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, *tangents: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
         saved = _saved(ctx)
         programs: Programs = ctx.call.programs
@@ -153,10 +159,21 @@ def _saved(ctx: Any) -> Values:
         raise RuntimeError("the backward pass ran already, and what it needs was freed; "
                            "retain_graph has no effect on a planned model")
     ctx.saved = None
-    for value, tensor in saved.items():
-        if tensor._version != ctx.versions[value]:
-            raise RuntimeError(f"{value[0]}, which the backward pass needs, was changed in place")
+    changed = [value[0] for value, tensor in saved.items() if tensor._version != ctx.versions[value]]
+    changed += [name for name, tensor, version in ctx.given if tensor._version != version]
+    if changed:
+        raise RuntimeError(f"{changed[0]}, which the backward pass needs, was changed in place after the forward "
+                           "pass; call backward() before, or the model again")
     return saved
+
+
+def _given(call: Call, saved: Values) -> list[tuple[str, torch.Tensor, int]]:
+    """Name, tensor and version of what the caller gave and the backward pass reads. A change of a DTensor
+    counts in it, and not in its local tensor.
+    """
+    storages = {tensor.untyped_storage()._cdata for tensor in saved.values()}
+    return [(each.target, tensor, tensor._version) for each, tensor in zip(call.given(), call.inputs)
+            if isinstance(tensor, DTensor) and tensor.to_local().untyped_storage()._cdata in storages]
 
 
 def _tangent(given: torch.Tensor | None, entering: Entering) -> torch.Tensor:

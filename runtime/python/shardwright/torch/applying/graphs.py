@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Sequence
 
 import torch
 import torch.utils._pytree as pytree
 from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
 
+from ... import errors
 from ..model_plan import ModelPlan, plan as plan_graph
 from ..tracing.document import TracedModel, trace
 from .building import Programs, build
 from .layouts import word_of_placement
-from .planning import plan_on_first_rank
+from .planning import from_all_ranks, plan_on_first_rank
 from .randomness import RandomState
 
-# The mode and, of each tensor argument, shape, dtype and whether it requires a gradient.
+# The mode, which parameters require gradients and, of each tensor argument, shape, dtype and whether it requires one.
 _Key = tuple[Any, ...]
 Placements = Mapping[str, Mapping[str, Sequence[str]]]
 
@@ -41,6 +44,7 @@ class Graphs:
     placements: Placements
     recomputed: tuple[str, ...]  # blocks whose forward is computed again in the backward
     known: dict[_Key, Planned] = field(default_factory=dict)
+    checked: set[int] = field(default_factory=set)  # ids of those in `known` whose first inputs were compared
 
     def add(self, train: bool, traced: TracedModel, plan: ModelPlan, args: Sequence[Any],
             kwargs: Mapping[str, Any]) -> Planned:
@@ -64,6 +68,22 @@ class Graphs:
             traced, tuple(self.mesh.shape), placements=placements, **self.options))
         return self.add(train, traced, plan, args, kwargs)
 
+    def check_first_inputs(self, planned: Planned, tensors: Sequence[torch.Tensor]) -> None:
+        """Compares the whole tensors that all ranks give, once for each graph. Raises InvalidInputError
+        on all ranks if these differ, as parts of a batch would, whose results would be wrong.
+        """
+        if id(planned) in self.checked:
+            return
+        names = planned.traced.joint.inputs.names
+        own = [None if isinstance(tensor, DTensor) or tensor.is_meta else _digest(tensor) for tensor in tensors]
+        every = from_all_ranks(self.mesh, own)
+        for position, name in enumerate(names):
+            if len({digests[position] for digests in every}) > 1:
+                raise errors.InvalidInputError(
+                    "ranks give different tensors; give the same whole one on every rank, or a DTensor of the "
+                    "parts (DTensor.from_local(part, mesh, placements))", name)
+        self.checked.add(id(planned))
+
     def _kept(self, traced: TracedModel) -> dict[str, dict[str, list[str]]]:
         """Where parameters and buffers are."""
         tensors = {**dict(self.model.named_parameters(remove_duplicate=False)),
@@ -71,14 +91,22 @@ class Graphs:
         kept: dict[str, dict[str, list[str]]] = {"parameters": {}, "buffers": {}}
         for each in traced.joint.placeholders:
             if each.role in ("parameter", "buffer"):
-                kept[each.role + "s"][each.target] = [
-                    word_of_placement(own) for own in tensors[each.target].placements]
+                tensor = tensors[each.target]
+                kept[each.role + "s"][each.target] = (
+                    [word_of_placement(own) for own in tensor.placements] if isinstance(tensor, DTensor)
+                    else ["R"] * self.mesh.ndim)
         return kept
 
     def _key(self, train: bool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Key:
         leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
         kind = self.mesh.device_type
         autocast = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-        return (self.model.training, train, autocast, spec, *(
+        trained = tuple(tensor.requires_grad for tensor in self.model.parameters())
+        return (self.model.training, train, trained, autocast, spec, *(
             (tuple(leaf.shape), leaf.dtype, leaf.requires_grad) if isinstance(leaf, torch.Tensor)
             else repr(leaf) for leaf in leaves))
+
+
+def _digest(tensor: torch.Tensor) -> bytes:
+    flat = tensor.detach().cpu().contiguous().view(-1).view(torch.uint8)
+    return hashlib.blake2b(flat.numpy().data, digest_size=16).digest()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import warnings
 from contextlib import contextmanager, nullcontext
-from typing import Any, Callable, Iterator
+from dataclasses import replace
+from typing import Any, Callable, Iterator, Mapping
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
@@ -14,7 +17,7 @@ from ..model_plan import ModelPlan
 from .description import describe, placements_by_name
 from .execution import Call
 from .graphs import Graphs, Planned
-from .parameters import materialize, tensor_places
+from .parameters import hooks_by_module, materialize, placed_like, tensor_places
 
 
 class ParallelModel(torch.nn.Module):  # type: ignore[misc]
@@ -37,6 +40,8 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         self.__dict__["_planned"] = planned
         self._full_outputs = outputs == "full"
         self._redistribution = redistribution
+        self._hooks = hooks_by_module(root)
+        self._warned_of_hooks = False
 
     @property
     def plan(self) -> ModelPlan:
@@ -71,6 +76,26 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         """Gives tensors on meta memory on the mesh's device, then calls `init` with this model."""
         materialize(self, init)
 
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """As any module's; whole tensors, which all ranks must have alike, are cut as the parameters are."""
+        return super().load_state_dict(placed_like(state_dict, self.state_dict()), strict, assign)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ParallelModel:
+        """Another model with parameters of its own and the same plans."""
+        graphs: Graphs = self._graphs
+        root = copy.deepcopy(graphs.model, memo)
+        made = ParallelModel(
+            replace(graphs, model=root, state=copy.copy(graphs.state), known=dict(graphs.known)),
+            self._planned, "full" if self._full_outputs else "sharded", self._redistribution)
+        made.training = self.training
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise errors.UnsupportedError(
+            "cannot be pickled, since it belongs to the processes of its mesh; save its state_dict(), and its plan "
+            "by save_plan()", "model")
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the model returns. Tensors in are DTensors, or plain and whole on every rank; tensors
         out are DTensors, or plain if they are scalars or `outputs` is "full".
@@ -80,12 +105,24 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
         """
         graphs = self._graphs
         graphs.model.training = self.training
+        self._warn_of_new_hooks()
         planned = graphs.find(torch.is_grad_enabled(), args, kwargs)
         joint = planned.traced.joint
-        call = Call(planned.programs, self._inputs(planned, joint.inputs.tensors_of(args, kwargs)),
-                    self._full_outputs, self._running)
+        tensors = joint.inputs.tensors_of(args, kwargs)
+        graphs.check_first_inputs(planned, tensors)
+        call = Call(planned.programs, self._inputs(planned, tensors), self._full_outputs, self._running)
         graphs.state.next_call()
         return joint.result.rebuild(call.run())
+
+    def _warn_of_new_hooks(self) -> None:
+        if self._warned_of_hooks:
+            return
+        for path, count in hooks_by_module(self).items():
+            if count > self._hooks.get(path, 0):
+                self._warned_of_hooks = True
+                warnings.warn(f"{path}: hooks that were added to it after parallelize do not run; register them on the "
+                              "model before, and they are planned with it", stacklevel=4)
+                return
 
     def _inputs(self, planned: Planned, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """The tensors that enter the graph, in the order of its placeholders."""

@@ -57,8 +57,19 @@ def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[
         node.target, arguments, [layout.piece for layout in inputs],
         [None if layout is None else layout.piece for layout in outputs])
     own = _Node(node.target, LocalCall(function, arguments, keywords), tuple(inputs), tuple(outputs))
+    if all(layout is None or 0 in layout.local_shape for layout in outputs):
+        return _nothing(own, device, isinstance(node.meta["val"], (tuple, list)))
     special = _SPECIAL.get(node.target)
     return own.call if special is None else special(own)
+
+
+def _nothing(node: _Node, device: torch.device, returns_several: bool) -> LocalCall:
+    """For a rank whose parts of the outputs are empty: several operators refuse empty tensors."""
+    def call(*_: Any, **__: Any) -> Any:
+        made = [None if layout is None else torch.empty(layout.local_shape, dtype=layout.dtype, device=device)
+                for layout in node.outputs]
+        return made if returns_several else made[0]
+    return changed(node.call, function=call)
 
 
 def _device_of(outputs: Sequence[Layout | None]) -> torch.device:

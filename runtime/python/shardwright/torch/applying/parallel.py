@@ -6,13 +6,15 @@ from typing import Any, Callable, Mapping, Sequence
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor.placement_types import Placement
 
 from ... import errors
 from ..model_plan import ModelPlan, plan as plan_graph
 from ..tracing.document import TracedModel, trace
 from .graphs import Graphs
+from .layouts import word_of_placement
 from .model import ParallelModel
-from .parameters import copy_modules, distribute, materialize
+from .parameters import copy_modules, distribute, materialize, warn_of_hooks
 from .planning import check_mesh, choice_of_first_rank, plan_on_first_rank, seed_of_first_rank
 from .randomness import RandomState
 from .recomputing import blocks_to_recompute, fastest_recomputation
@@ -23,7 +25,7 @@ OUTPUTS = ("sharded", "full")
 def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs: Any = (),
                 example_kwargs: Mapping[str, Any] | None = None, *, memory: int | str | None = None,
                 plan: ModelPlan | None = None,
-                placements: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+                placements: Mapping[str, Mapping[str, Sequence[str | Placement]]] | None = None,
                 train: bool = True, recompute: bool | str | Sequence[str] = (), outputs: str = "sharded",
                 init: Callable[[torch.nn.Module], Any] | None = None, redistribution: bool = True,
                 **options: Any) -> ParallelModel:
@@ -50,11 +52,14 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if outputs not in OUTPUTS:
         raise errors.InvalidInputError(f"must be one of {OUTPUTS}, not {outputs!r}", "outputs")
     check_mesh(device_mesh)
+    if isinstance(model, ParallelModel):
+        raise errors.InvalidInputError("is parallel already; give the model that it was made of", "model")
+    warn_of_hooks(model)
     args, kwargs = _arguments(example_inputs, example_kwargs or {})
     traced = trace(model, args, kwargs, train=train)
     backend = "gloo" if device_mesh.device_type == "cpu" else "nccl"
     options = {"backend": backend, **options, "memory": memory}
-    placements = placements or {}
+    placements = _in_words(placements or {})
 
     def planned_within(traced: TracedModel, memory: int | str | None) -> ModelPlan:
         return plan_graph(traced, tuple(device_mesh.shape), placements=placements,
@@ -80,6 +85,13 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     if init is not None:
         materialize(parallel, init)
     return parallel
+
+
+def _in_words(placements: Mapping[str, Mapping[str, Sequence[str | Placement]]]
+              ) -> dict[str, dict[str, list[str]]]:
+    """With words in place of torch's placements."""
+    return {role: {name: [word_of_placement(each) if isinstance(each, Placement) else each for each in own]
+                   for name, own in by_name.items()} for role, by_name in placements.items()}
 
 
 def _arguments(example_inputs: Any, example_kwargs: Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable, Iterator, Mapping
 
 import torch
@@ -11,16 +12,17 @@ from ... import errors
 from .layouts import Layout
 
 Tensors = dict[str, "torch.Tensor | None"]
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def copy_modules(model: torch.nn.Module) -> torch.nn.Module:
-    """A module tree of the same types, attributes and tensors, without hooks. Shared modules stay
-    shared. Changes of one tree's parameters and buffers do not change the other's.
+    """A module tree of the same types, attributes, hooks and tensors. Shared modules stay shared.
+    Changes of one tree's parameters, buffers and hooks do not change the other's.
     """
     copies: dict[int, torch.nn.Module] = {}
     for module in model.modules():
         copy = object.__new__(type(module))
-        copy.__dict__ = {key: type(value)() if key.endswith("_hooks") and isinstance(value, dict)
+        copy.__dict__ = {key: type(value)(value) if "_hooks" in key and isinstance(value, dict)
                          else value for key, value in module.__dict__.items()}
         for key in ("_parameters", "_buffers"):
             copy.__dict__[key] = dict(getattr(module, key))
@@ -31,6 +33,21 @@ def copy_modules(model: torch.nn.Module) -> torch.nn.Module:
             name: None if child is None else copies[id(child)]
             for name, child in module._modules.items()}
     return copies[id(model)]
+
+
+def warn_of_hooks(model: torch.nn.Module) -> None:
+    """Warns of hooks of the model's parameters. Those of its modules are traced with it."""
+    for name, tensor in model.named_parameters():
+        if any(getattr(tensor, kind, None) for kind in ("_backward_hooks", "_post_accumulate_grad_hooks")):
+            warnings.warn(f"{name}: its hooks do not run, since the parallel model has a parameter of its own for "
+                          "it; register them there", stacklevel=3)
+
+
+def hooks_by_module(model: torch.nn.Module) -> dict[str, int]:
+    """How many hooks each module inside the model has, by path, where it has any."""
+    found = {path: sum(len(getattr(module, kind)) for kind in _HOOKS)
+             for path, module in model.named_modules() if path}
+    return {path: count for path, count in found.items() if count}
 
 
 def tensor_places(model: torch.nn.Module) -> Iterator[tuple[str, Tensors, str]]:
@@ -79,6 +96,15 @@ def _placed(tensor: torch.Tensor, layout: Layout) -> DTensor:
     local = placed.to_local()
     is_shared = local.untyped_storage()._cdata == tensor.untyped_storage()._cdata
     return layout.wrap(local.clone()) if is_shared else placed
+
+
+def placed_like(given: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The given tensors of a state dict; whole ones cut like the DTensors of that name and shape."""
+    return {name: distribute_tensor(tensor.detach().to(like.device_mesh.device_type), like.device_mesh,
+                                    like.placements, src_data_rank=None)
+            if (isinstance(like := own.get(name), DTensor) and isinstance(tensor, torch.Tensor)
+                and not isinstance(tensor, DTensor) and tensor.shape == like.shape) else tensor
+            for name, tensor in given.items()}
 
 
 def materialize(model: torch.nn.Module, init: Callable[[torch.nn.Module], Any] | None) -> None:

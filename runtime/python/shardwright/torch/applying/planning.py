@@ -13,13 +13,25 @@ from ..model_plan import ModelPlan
 
 
 def check_mesh(mesh: DeviceMesh) -> None:
-    """Raises InvalidInputError if it is no mesh, or this rank is not part of it."""
+    """Raises InvalidInputError if it is no mesh, has no processes, or this rank is not part of it."""
     if not isinstance(mesh, DeviceMesh):
         raise errors.InvalidInputError(
             "must be torch's DeviceMesh, such as init_device_mesh(\"cuda\", (4, 2)), "
             f"not {type(mesh).__name__}", "device_mesh")
+    if not torch.distributed.is_initialized() or not _has_groups(mesh):
+        raise errors.InvalidInputError(
+            "has no process groups; call torch.distributed.init_process_group(), or start with torchrun, and "
+            "make the mesh by init_device_mesh", "device_mesh")
     if mesh.get_coordinate() is None:
         raise errors.InvalidInputError("this rank is not part of it", "device_mesh")
+
+
+def _has_groups(mesh: DeviceMesh) -> bool:
+    try:
+        mesh.get_all_groups()
+    except RuntimeError:
+        return False
+    return True
 
 
 def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
@@ -43,6 +55,17 @@ def from_first_rank(mesh: DeviceMesh, make: Callable[[], Any]) -> Any:
         kind, message = answer[1]
         raise kind(message)
     return answer[0]
+
+
+def from_all_ranks(mesh: DeviceMesh, own: Any) -> list[Any]:
+    """What each rank of the mesh has, on all of its ranks; which must all call this."""
+    found = [own]
+    for axis in range(mesh.ndim):
+        group = mesh.get_group(axis)
+        parts: list[Any] = [None] * group.size()
+        torch.distributed.all_gather_object(parts, found, group=group)
+        found = [each for part in parts for each in part]
+    return found
 
 
 def plan_on_first_rank(mesh: DeviceMesh, make: Callable[[], ModelPlan]) -> ModelPlan:

@@ -72,6 +72,31 @@ def _scatter_add(dim: int, piece: Piece) -> Function:
     return function
 
 
+def _index_select(dim: int, piece: Piece) -> Function:
+    start, length = piece.start[dim], piece.shape[dim]
+
+    def function(tensor: torch.Tensor, _: int, indices: torch.Tensor) -> torch.Tensor:
+        if length == 0:
+            return tensor.new_zeros((*tensor.shape[:dim], indices.shape[0], *tensor.shape[dim + 1:]))
+        local, inside = _own(indices, start, length)
+        outside = (~inside).view([-1, *[1] * (tensor.dim() - dim - 1)])
+        return _aten.index_select.default(tensor, dim, local).masked_fill(outside, 0)
+    return function
+
+
+def _index_add(dim: int, piece: Piece) -> Function:
+    start, length = piece.start[dim], piece.shape[dim]
+
+    def function(tensor: torch.Tensor, _: int, indices: torch.Tensor, source: torch.Tensor,
+                 **scale: Any) -> torch.Tensor:
+        if length == 0:
+            return tensor.clone()
+        local, inside = _own(indices, start, length)
+        outside = (~inside).view([-1, *[1] * (tensor.dim() - dim - 1)])
+        return _aten.index_add.default(tensor, dim, local, source.masked_fill(outside, 0), **scale)
+    return function
+
+
 @dataclass(frozen=True)
 class _Indexed:
     function: Callable[[int, Piece], Function]  # of the dimension, for a piece of the tensor that has it
@@ -83,6 +108,8 @@ _INDEXED = {
     _aten.embedding.default: _Indexed(_embedding),
     _aten.embedding_dense_backward.default: _Indexed(_embedding_backward, is_output=True),
     _aten.gather.default: _Indexed(_gather, 1), _aten.scatter_add.default: _Indexed(_scatter_add, 1),
+    _aten.index_select.default: _Indexed(_index_select, 1),
+    _aten.index_add.default: _Indexed(_index_add, 1),
 }
 
 

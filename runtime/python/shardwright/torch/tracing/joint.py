@@ -10,6 +10,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 import torch
 import torch.fx
+import torch.utils._pytree as pytree
 from torch._export.utils import _compiling_state_context
 from torch._functorch._aot_autograd import descriptors
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
@@ -19,9 +20,12 @@ from torch.nn.utils import stateless
 
 from ... import errors
 from . import origins, skeleton
-from .rewriting import (ShardableCrossEntropy, SplitExperts, decompositions, share, simplify,
-                        unflatten)
+from .rewriting import (ShardableCrossEntropy, ShardableEmbeddingBag, SplitExperts, decompositions,
+                        share, simplify, unflatten)
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
+
+_aten = torch.ops.aten
+_PRODUCTS = (_aten.mm.default, _aten.bmm.default, _aten.mv.default, _aten.dot.default, _aten.convolution.default)
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class _Flat(torch.nn.Module):  # type: ignore[misc]
         args, kwargs = self.layout.rebuild(tensors)
         same = {name: operator.attrgetter(first)(self.model) for name, first in self.tied.items()}
         with (stateless._reparametrize_module(self.model, same), origins.Lines(),
-              ShardableCrossEntropy(), SplitExperts()):
+              ShardableCrossEntropy(), ShardableEmbeddingBag(), SplitExperts()):
             result = self.model(*args, **kwargs)
         found, self.names, self.result = flatten_output(result)
         seen = {_storage(tensor) for tensor in (*tensors, *self.parameters(), *self.buffers())}
@@ -108,6 +112,18 @@ def _storage(tensor: torch.Tensor) -> int:
 
 
 @contextlib.contextmanager
+def _without_effect(operator: str) -> Iterator[None]:
+    """The operator returns nothing, and a graph then need not keep it, nor its order among others."""
+    registered = torch._library.simple_registry.singleton.find(operator).effect
+    before = registered.effect
+    registered.register(None)
+    try:
+        yield
+    finally:
+        registered.register(before)
+
+
+@contextlib.contextmanager
 def _tracing_modes() -> Iterator[None]:
     """Attention by matrix products, and no fused kernels of this machine's CPU.
 
@@ -115,19 +131,23 @@ def _tracing_modes() -> Iterator[None]:
     formula of flops. Its products and softmax can be sharded on batch and heads, and cost what they
     cost. The same holds for the fast path of nn.MultiheadAttention and for oneDNN's LSTM.
     torch.compiler.is_exporting() is true meanwhile, so that code which asks takes its way without
-    looking at values.
+    looking at values. Checks of values that torch itself makes (of arguments of distributions, of
+    inverses and factors of matrices) are left out.
     """
     fastpath = torch.backends.mha.get_fastpath_enabled()
     reduced = torch.backends.cuda.fp16_bf16_reduction_math_sdp_allowed()
+    validated = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)
     torch.backends.mha.set_fastpath_enabled(False)
     torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with (sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False),
-                  _compiling_state_context()):
+                  _compiling_state_context(), _without_effect("aten::_linalg_check_errors")):
                 yield
     finally:
+        torch.distributions.Distribution.set_default_validate_args(validated)
         torch.backends.mha.set_fastpath_enabled(fastpath)
         torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(reduced)
 
@@ -144,8 +164,9 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
     sharded on a CPU, where this runs, and would have no cost.
 
     Raises UnsupportedError with the model's line if its code needs values of tensors (`item()`,
-    shapes that depend on data), and InvalidInputError if there is no tensor to trace, or nothing
-    to train. Other exceptions of the model's code come as they are.
+    shapes that depend on data), calls `backward` or names devices, and InvalidInputError if there is
+    no tensor to trace, or nothing to train. Other exceptions of the model's code come as they are,
+    with a note.
     """
     fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
     copy = skeleton.without_weights(model, fake_mode)
@@ -166,6 +187,8 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
                                                   decompositions=decompositions())
     graph_module = joint.graph_module
     _call_flat(graph_module)
+    _check(graph_module.graph)
+    _without_tangents_of_mutations(graph_module.graph)
     simplify(graph_module)
     unflatten(graph_module)
     simplify(graph_module)
@@ -184,12 +207,44 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
          if node.op == "get_attr"})
 
 
+def _check(graph: torch.fx.Graph) -> None:
+    """Raises UnsupportedError for sparse tensors, and InvalidInputError for products of different types,
+    which tensors without values let pass.
+    """
+    for node in graph.nodes:
+        place = origins.line_of(node) or origins.module_of(node) or "model"
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
+                raise errors.UnsupportedError(f"{node.target} makes a sparse tensor, which cannot be sharded: use "
+                                              "dense ones (sparse=False)", place)
+        if node.target in _PRODUCTS:
+            kinds = [str(source.meta["val"].dtype) for source in node.all_input_nodes]
+            if len(set(kinds)) > 1:
+                raise errors.InvalidInputError(f"{node.target} of {' and '.join(kinds)}: give inputs of the "
+                                               "parameters' type (x.to(dtype)), or use torch.autocast", place)
+
+
 def _call_flat(graph_module: torch.fx.GraphModule) -> None:
     """The traced function takes (primals, tangents); the graph then takes its placeholders."""
     graph = graph_module.graph
     graph.set_codegen(torch.fx.graph.CodeGen())
     output = next(iter(reversed(graph.nodes)))
     output.args = (tuple(output.args[0]),)
+
+
+def _without_tangents_of_mutations(graph: torch.fx.Graph) -> None:
+    """Nothing follows the new value of a parameter that the model writes, so its gradient is 0."""
+    for node in list(graph.nodes):
+        desc = node.meta.get("desc")
+        if node.op == "placeholder" and isinstance(desc, descriptors.TangentAOTInput) and isinstance(
+                desc.output, descriptors.InputMutationAOTOutput):
+            value = node.meta["val"]
+            with graph.inserting_after(next(each for each in reversed(graph.nodes) if each.op == "placeholder")):
+                zeros = graph.call_function(_aten.full.default, (list(value.shape), 0),
+                                            {"dtype": value.dtype, "device": value.device, "pin_memory": False})
+            zeros.meta = {"val": value, "partitioner_tag": "is_backward"}
+            node.replace_all_uses_with(zeros)
+            graph.erase_node(node)
 
 
 def _described(graph_module: torch.fx.GraphModule, layout: InputLayout, names: Sequence[str]

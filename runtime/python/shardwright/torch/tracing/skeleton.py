@@ -27,10 +27,14 @@ def without_weights(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Mo
     """Copies the modules; parameters and buffers become fakes, and ties between them stay.
 
     Tensors that are plain attributes stay themselves on a CPU, since code may read their values,
-    and become fakes elsewhere. Raises UnsupportedError if a module cannot be copied.
+    and become fakes elsewhere. Raises UnsupportedError if a module cannot be copied, and
+    InvalidInputError for a parameter that has no shape yet.
     """
     memo: dict[int, Any] = {}
-    for module in model.modules():
+    for path, module in model.named_modules():
+        if any(torch.nn.parameter.is_lazy(tensor) for tensor in
+               [*module._parameters.values(), *module._buffers.values()]):
+            raise errors.InvalidInputError("has parameters without shapes; call the model once before", path or "model")
         for parameter in module._parameters.values():
             if parameter is not None and id(parameter) not in memo:
                 memo[id(parameter)] = torch.nn.Parameter(fake(parameter, mode),

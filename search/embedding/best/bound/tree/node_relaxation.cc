@@ -9,6 +9,7 @@ namespace shardwright::embedding {
 
 void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work,
                            std::optional<std::uint64_t> search_steps) {
+  if (target > target_) leaf_steps_ = parameters_->search.leaf_steps;
   target_ = target;
   work_ = work;
   search_steps_ = search_steps;
@@ -81,7 +82,14 @@ std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps
   return answer;
 }
 
-NodeAnswer NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) const {
+// Nothing divides the node. Such a search fails at every lower target for the same reason, mostly.
+std::optional<NodeAnswer> NodeRelaxation::try_leaf(Budget& budget) {
+  std::optional<NodeAnswer> tried = try_all_plans(leaf_steps_, budget);
+  if (!tried) leaf_steps_ = std::max(leaf_steps_ / 2, parameters_->search.least_leaf_steps);
+  return tried;
+}
+
+NodeAnswer NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) {
   NodeAnswer answer;
   answer.plan = std::move(found.plan);
   answer.was_cut_short = found.kind == RelaxationAnswer::Kind::kUnknown;
@@ -95,7 +103,7 @@ NodeAnswer NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) const 
       branching_->choose(*domain_, columns_.groups(), answer.plan, target_);
   if (!branch) {
     std::optional<NodeAnswer> tried;
-    if (search_steps_) tried = try_all_plans(parameters_->search.leaf_steps, budget);
+    if (search_steps_) tried = try_leaf(budget);
     return tried ? *std::move(tried) : answer;
   }
   answer.kind = NodeAnswer::Kind::kDivided;

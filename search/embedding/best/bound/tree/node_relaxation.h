@@ -62,7 +62,8 @@ class NodeRelaxation {
 
  private:
   std::optional<NodeAnswer> reduce(Budget& budget);
-  NodeAnswer answer(RelaxationAnswer found, Budget& budget) const;
+  NodeAnswer answer(RelaxationAnswer found, Budget& budget);
+  std::optional<NodeAnswer> try_leaf(Budget& budget);
   std::optional<NodeAnswer> try_all_plans(std::uint64_t most_steps, Budget& budget) const;
   NodeAnswer end(NodeAnswer answer);
 
@@ -73,6 +74,7 @@ class NodeRelaxation {
   double target_ = 0;
   std::uint64_t work_ = 0;
   std::optional<std::uint64_t> search_steps_;
+  std::uint64_t leaf_steps_ = 0;  // for the next node that nothing divides
   bool was_searched_ = false;
   std::optional<Domain> domain_;  // of the node
   MultiplierList fixing_;         // that reduced it

@@ -18,7 +18,6 @@ void TreeLane::begin(double target, const NodeLimits& limits) {
   open_.clear();
   is_stuck_ = false;
   was_cut_short_ = false;
-  has_closed_any_ = false;
 }
 
 void TreeLane::assign(const std::vector<NodeId>& leaves) {
@@ -88,7 +87,6 @@ void TreeLane::take(NodeAnswer answer) {
       open_.push_back({is_first ? first : first + 1, std::move(domain)});
     }
   }
-  has_closed_any_ |= !is_divided;
   answer.plan = {};  // nobody needs it any more
   answered_.push_back({current_, std::move(answer)});
 }

@@ -73,8 +73,6 @@ class TreeLane {
   // Has no leaf.
   bool is_idle() const { return !is_busy() && open_.empty(); }
   bool may_divide() const { return limits_.may_divide; }
-  // It closed a leaf for the target, so it has reached the bottom of the tree.
-  bool has_closed_any() const { return has_closed_any_; }
   // A node that is not excluded cannot be divided: the target must be given up.
   bool is_stuck() const { return is_stuck_; }
   bool was_cut_short() const { return was_cut_short_; }
@@ -135,7 +133,6 @@ class TreeLane {
   std::vector<Answered> answered_;
   bool is_stuck_ = false;
   bool was_cut_short_ = false;
-  bool has_closed_any_ = false;
   bool stands_for_busy_ = false;
   std::optional<std::vector<std::uint32_t>> stuck_choices_;
   std::optional<Plan> found_;

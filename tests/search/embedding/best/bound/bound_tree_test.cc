@@ -132,4 +132,40 @@ TEST_CASE("bound prover: lanes share a tree, and the order in which they run cha
   CHECK(wrong.value_or("") == "");
 }
 
+TEST_CASE("bound prover: a tree is shared as soon as it has two leaves") {
+  const Model model(tables_of_six_kinds());
+  BoundParameters parameters;
+  parameters.targets.alone_work = 0;
+  BoundProver prover(model.choices, parameters);
+  for (int round = 0; round < 400 && !prover.is_shared(); ++round) {
+    Budget budget;
+    prover.begin_round(kRatingOfSixKinds);
+    prover.run_lane(0, 20'000, budget);
+    prover.end_round();
+  }
+  REQUIRE(prover.is_shared());
+  const BoundTree& tree = prover.shared()->tree();
+  CHECK(tree.size() > 1);
+  CHECK(tree.closed_part(kRatingOfSixKinds / 2) == 0);
+}
+
+// Without column generation.
+TEST_CASE("bound prover: a light tree is not grown above a target that failed") {
+  const Model model(tables_of_six_kinds());
+  BoundParameters parameters;
+  parameters.max_master_rows = 0;
+  BoundProver prover(model.choices, parameters);
+  REQUIRE(prover.is_only_aggregate());
+  const auto work_at = [&](double rating) {
+    Budget budget;
+    prover.run(100'000'000, rating, budget);
+    return budget.work_done();
+  };
+  const double rating = kRatingOfSixKinds * 1.01;
+  CHECK(work_at(rating) > 0);
+  REQUIRE(prover.bound() < kRatingOfSixKinds);
+  // The trees for lower targets failed, too.
+  CHECK(work_at(rating * (1 - parameters.rating_fall / 2)) == 0);
+}
+
 }  // namespace shardwright::bound_tree_test

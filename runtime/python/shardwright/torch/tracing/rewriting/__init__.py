@@ -2,11 +2,12 @@
 
 from .cross_entropy import ShardableCrossEntropy
 from .decompositions import decompositions
+from .embedding_bag import ShardableEmbeddingBag
 from .recompute import is_in, recompute
 from .sharing import share
 from .simplify import simplify
 from .split_experts import SplitExperts
 from .unflatten import unflatten
 
-__all__ = ["ShardableCrossEntropy", "SplitExperts", "decompositions", "is_in", "recompute", "share", "simplify",
-           "unflatten"]
+__all__ = ["ShardableCrossEntropy", "ShardableEmbeddingBag", "SplitExperts", "decompositions", "is_in",
+           "recompute", "share", "simplify", "unflatten"]

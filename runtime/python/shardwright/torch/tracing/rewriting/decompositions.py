@@ -112,7 +112,7 @@ _TORCHS = (
     _aten.binary_cross_entropy, _aten.binary_cross_entropy_backward,
     _aten.binary_cross_entropy_with_logits, _aten.soft_margin_loss, _aten.glu, _aten.glu_backward,
     _aten.log_sigmoid_forward, _aten.log_sigmoid_backward, _aten.native_batch_norm_backward,
-    _aten.native_group_norm, _aten.native_group_norm_backward,
+    _aten.native_group_norm, _aten.native_group_norm_backward, _aten.norm,
 )
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Sequence
 
 REPLICATE, PARTIAL, ABSENT = "R", "P", "-"
-PARTIALS = ("P", "Pavg", "Pmax", "Pmin")
+EXTREMES = ("Pmax", "Pmin")
+PARTIALS = ("P", "Pavg", *EXTREMES)
 
 
 def shard(dim: int) -> str:

@@ -8,7 +8,7 @@ from typing import Iterable
 import torch
 
 from ..calls import Call
-from .entries import ABSENT, Entry, Rule, dim_of, replicated
+from .entries import ABSENT, EXTREMES, Entry, Rule, dim_of, replicated
 from .own import linear_guesses, own_entries, shard_guesses
 from .registry import torch_entries
 from .validation import validated
@@ -48,10 +48,14 @@ def _made(call: Call) -> Rule:
 
 
 def _discovered(call: Call, basis: Entry) -> Rule:
-    """For an operator without a rule: what holds whenever it is run. Replicated if nothing does."""
+    """For an operator without a rule: what holds whenever it is run. Replicated if nothing does, which
+    needs no warning where there is nothing to cut.
+    """
     guesses = _possible(call, [*shard_guesses(call), *linear_guesses(call)], (basis,))
     found = validated(call, guesses, trusted=False)
-    return Rule((basis, *found), "own" if found else "fallback")
+    is_small = all(extent < 2 for meta in (*call.outputs, *call.inputs) if meta is not None
+                   for extent in meta.shape)
+    return Rule((basis, *found), "own" if found or is_small else "fallback")
 
 
 def _possible(call: Call, entries: Iterable[Entry], known: Iterable[Entry]) -> list[Entry]:
@@ -66,7 +70,9 @@ def _possible(call: Call, entries: Iterable[Entry], known: Iterable[Entry]) -> l
 
 
 def _is_possible(call: Call, entry: Entry) -> bool:
-    """Returns false if an entry shards what cannot be cut, or has parts of truth values."""
+    """Returns false if an entry shards what cannot be cut, has parts of truth values, or has extremes
+    of complex numbers, which have no order.
+    """
     for meta, word in zip([*call.outputs, *call.inputs], entry.placements):
         if meta is None or word == ABSENT:
             continue
@@ -74,5 +80,7 @@ def _is_possible(call: Call, entry: Entry) -> bool:
         if dim is not None and (dim >= len(meta.shape) or dim < 0 or meta.shape[dim] < 2):
             return False
         if word[0] == "P" and meta.dtype is torch.bool:
+            return False
+        if word in EXTREMES and meta.dtype.is_complex:
             return False
     return True

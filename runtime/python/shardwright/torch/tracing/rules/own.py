@@ -87,7 +87,7 @@ def _stack(call: Call) -> list[Entry]:
 
 
 def _factory(call: Call) -> list[Entry]:
-    """A new tensor whose elements are equal or arbitrary: each rank makes its piece.
+    """A new tensor whose elements are equal, arbitrary or random: each rank makes its piece.
 
     A tensor that lends its dtype, or its shape as well, may be whole or cut like the new one.
     """
@@ -104,13 +104,16 @@ def _factory(call: Call) -> list[Entry]:
 # With a size among their arguments.
 _SIZED = (_aten.new_zeros.default, _aten.new_ones.default, _aten.new_full.default,
           _aten.new_empty.default, _aten.new_empty_strided.default)
+# Random numbers in the shape of their argument, whose values do not count.
+_DRAWN = (_aten.uniform.default, _aten.exponential.default, _aten.bernoulli.p, _aten.geometric.default,
+          _aten.log_normal.default, _aten.cauchy.default, _aten.normal_functional.default)
 _OWN: dict[object, Callable[[Call], "list[Entry] | None"]] = {
     _aten.matmul.default: _matmul, _aten.tensordot.default: _tensordot,
     _aten.convolution.default: _convolution,
     _aten.convolution_backward.default: _convolution_backward, _aten.stack.default: _stack,
     **POSITIONS, _aten._grouped_mm.default: experts.grouped_mm,
     **{op: _factory for op in (
-        *_SIZED, _aten.zeros.default, _aten.ones.default, _aten.full.default, _aten.empty.memory_format,
+        *_SIZED, *_DRAWN, _aten.zeros.default, _aten.ones.default, _aten.full.default, _aten.empty.memory_format,
         _aten.empty_like.default)},
 }
 

@@ -26,7 +26,8 @@ _UNSPECIFIED = (_aten.empty.memory_format, _aten.empty_like.default, _aten.new_e
 # Position of the input among the tensors; the weight follows.
 _CONVOLUTIONS = {_aten.convolution.default: 0, _aten.convolution_backward.default: 1}
 # Operators whose indices count in a dimension of tensor argument 0, and the argument that names it.
-_COUNT_IN = {_aten.gather.default: 1, _aten.scatter_add.default: 1}
+_COUNT_IN = {_aten.gather.default: 1, _aten.scatter_add.default: 1, _aten.index_select.default: 1,
+             _aten.index_add.default: 1}
 
 
 @dataclass(frozen=True)
