@@ -208,18 +208,12 @@ void BoundProver::plant_light_tree(Budget& budget) {
     target = targets_.goal(rating_);
     if (target >= light_ceiling_) return;
   }
-  std::uint64_t extra_work = 0;
-  if (rating_ < light_extended_rating_) {
-    light_extended_rating_ = rating_;
-    extra_work = static_cast<std::uint64_t>(parameters_.targets.light_extension *
-                                            static_cast<double>(parameters_.targets.light_work));
-  }
   light_trees_left_ -= std::min(light_trees_left_, 1U);
   if (certificate_.bound >= target) return;
   TreeView& own = joint();
   const TableKinds& kinds = own.first_lane().relaxation().columns().kinds();
-  light_tree_.emplace(own.rows(), own.pinned(), own.branching(), kinds, target, extra_work,
-                      parameters_, budget);
+  light_tree_.emplace(own.rows(), own.pinned(), own.branching(), kinds, target, parameters_,
+                      budget);
 }
 
 bool BoundProver::has_uniform_target() const {

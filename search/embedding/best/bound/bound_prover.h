@@ -152,8 +152,6 @@ class BoundProver {
   // The lowest target at which such a tree failed.
   double light_ceiling_ = std::numeric_limits<double>::infinity();
   std::uint32_t light_trees_left_ = 0;                            // for this rating
-  // Of the last light tree that might go on.
-  double light_extended_rating_ = std::numeric_limits<double>::infinity();
   bool may_be_apart_ = false;                                     // uniform choices
   std::unique_ptr<UniformTree> uniform_tree_;                     // null until it is needed
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees were planted

@@ -8,8 +8,8 @@
 namespace shardwright::embedding {
 
 LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-                     const TableKinds& kinds, double target, std::uint64_t extra_work,
-                     const BoundParameters& parameters, Budget& budget)
+                     const TableKinds& kinds, double target, const BoundParameters& parameters,
+                     Budget& budget)
     : rows_(&rows),
       branching_(&branching),
       kinds_(&kinds),
@@ -17,13 +17,13 @@ LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& b
       branches_(&parameters.branching),
       targets_(&parameters.targets),
       target_(target),
-      extra_work_(extra_work),
       tree_(rows, pins) {
   open_.push_back({0, tree_.domain(0, target, budget)});
 }
 
 bool LightTree::is_worth_more() const {
-  return work_ < targets_->light_work + extra_work_ &&
+  const auto light_work = static_cast<double>(targets_->light_work);
+  return static_cast<double>(work_) < (1 + targets_->light_extension) * light_work &&
          tree_.closed_part(target_) >= targets_->closed_part;
 }
 

@@ -21,12 +21,12 @@ namespace shardwright::embedding {
 class LightTree {
  public:
   LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-            const TableKinds& kinds, double target, std::uint64_t extra_work,
-            const BoundParameters& parameters, Budget& budget);
+            const TableKinds& kinds, double target, const BoundParameters& parameters,
+            Budget& budget);
 
   double target() const { return target_; }
   // Nothing is left to do, or it has had its work. A tree of which a part is proved has
-  // `extra_work` more, as its last nodes often take little.
+  // more, as its last nodes often take little.
   bool has_ended() const {
     return is_stuck_ || is_proved() || (work_ >= targets_->light_work && !is_worth_more());
   }
@@ -55,7 +55,6 @@ class LightTree {
   const BranchingParameters* branches_;
   const BoundTargetParameters* targets_;
   double target_;
-  std::uint64_t extra_work_;
   std::uint64_t work_ = 0;
   BoundTree tree_;
   std::vector<Open> open_;  // the last is next

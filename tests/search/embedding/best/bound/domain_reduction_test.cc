@@ -71,14 +71,14 @@ TEST_CASE("light tree: one of which a part is proved has more work than was mean
   for (std::size_t table = 6; table < 22; ++table)
     builder.add(table, kTableWise, 1, 0.5, 1);
   const Model model(builder.take());
-  const auto proves = [&](std::uint64_t work, std::uint64_t extra_work) {
+  const auto proves = [&](std::uint64_t work, double extension) {
     BoundParameters parameters;
     parameters.targets.light_work = work;
+    parameters.targets.light_extension = extension;
     const Branching branching(model.rows, parameters.branching);
     const TableKinds kinds(model.choices);
     Budget budget;
-    LightTree tree(model.rows, nullptr, branching, kinds, 7.5 + 15 + 1, extra_work, parameters,
-                   budget);
+    LightTree tree(model.rows, nullptr, branching, kinds, 7.5 + 15 + 1, parameters, budget);
     const std::uint64_t before = budget.work_done();
     while (!tree.has_ended())
       tree.step(budget);
@@ -87,10 +87,10 @@ TEST_CASE("light tree: one of which a part is proved has more work than was mean
   const auto [proved, all_work] = proves(1'000'000, 0);
   REQUIRE(proved);
   CHECK_FALSE(proves(all_work * 3 / 4, 0).first);
-  CHECK(proves(all_work * 3 / 4, all_work).first);
-  CHECK_FALSE(proves(all_work / 2, all_work / 4).first);
+  CHECK(proves(all_work * 3 / 4, 1).first);
+  CHECK_FALSE(proves(all_work / 2, 0.5).first);
   // With next to no work, no part is proved.
-  CHECK_FALSE(proves(1, all_work).first);
+  CHECK_FALSE(proves(1, static_cast<double>(all_work)).first);
 }
 
 TEST_CASE("bound prover: tables that need every rank are proved without column generation") {
