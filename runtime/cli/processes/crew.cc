@@ -23,6 +23,7 @@ namespace {
 
 // For the first process to write its answer and to end all.
 constexpr std::chrono::seconds kLastAnswerTakes{60};
+constexpr std::chrono::seconds kErrorTakes{5};  // to be said by another process
 
 std::string own_place() {
   std::array<char, HOST_NAME_MAX + 1> host{};
@@ -122,11 +123,16 @@ Status Crew::greet() {
     const std::string version = from.get_text();
     places_.push_back(from.get_text());
     if (version == library_version() && from.is_complete()) continue;
-    return Error{ErrorCode::kUnsupported,
-                 "process " + std::to_string(process) + " (" + places_.back() + ") is of version " +
-                     version + ", and process " + std::to_string(link_->process()) + " of " +
-                     std::string(library_version()),
-                 ""};
+    Error error{ErrorCode::kUnsupported,
+                "process " + std::to_string(process) + " (" + places_.back() + ") is of version " +
+                    version + ", and process " + std::to_string(link_->process()) + " of " +
+                    std::string(library_version()),
+                ""};
+    // The launcher ends all as soon as one of them fails: the first one says why before.
+    const bool speaks = link_->process() == 0;
+    link_.reset();
+    if (!speaks) std::this_thread::sleep_for(kErrorTakes);
+    return error;
   }
   return {};
 }
