@@ -189,8 +189,8 @@ struct BoundTargetParameters {
   double closed_part = 0.25;
   double most_extension = 16;
   // A tree without column generation goes on with this part of its work if `closed_part` of it
-  // is proved. Case 43, of 500 tables in full memory, takes 4 million steps: it was
-  // cut short with two nodes left, at a gap of 4.4 %.
+  // is proved. Case 43, of 500 tables in full memory, takes 4 million steps: it was cut short with
+  // two nodes left, at a gap of 4.4 %.
   double light_extension = 0.5;
   // A target below the goal gets only a part of it. Its tree may be small; what is done for one
   // that is not is of little use for the goal.

@@ -44,8 +44,6 @@ class LabelSearch {
   // After kFound.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
   double cost() const { return cost_; }
-  // Looked at in all calls.
-  std::uint64_t combinations() const { return combinations_; }
 
  private:
   struct Label {

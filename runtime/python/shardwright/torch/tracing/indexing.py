@@ -72,6 +72,11 @@ def _scatter_add(dim: int, piece: Piece) -> Function:
     return function
 
 
+def _outside(inside: torch.Tensor, dims: int, dim: int) -> torch.Tensor:
+    """For a tensor of so many dimensions, in one of which a list of indices counts."""
+    return (~inside).view([-1, *[1] * (dims - dim - 1)])
+
+
 def _index_select(dim: int, piece: Piece) -> Function:
     start, length = piece.start[dim], piece.shape[dim]
 
@@ -79,8 +84,7 @@ def _index_select(dim: int, piece: Piece) -> Function:
         if length == 0:
             return tensor.new_zeros((*tensor.shape[:dim], indices.shape[0], *tensor.shape[dim + 1:]))
         local, inside = _own(indices, start, length)
-        outside = (~inside).view([-1, *[1] * (tensor.dim() - dim - 1)])
-        return _aten.index_select.default(tensor, dim, local).masked_fill(outside, 0)
+        return _aten.index_select.default(tensor, dim, local).masked_fill(_outside(inside, tensor.dim(), dim), 0)
     return function
 
 
@@ -92,8 +96,8 @@ def _index_add(dim: int, piece: Piece) -> Function:
         if length == 0:
             return tensor.clone()
         local, inside = _own(indices, start, length)
-        outside = (~inside).view([-1, *[1] * (tensor.dim() - dim - 1)])
-        return _aten.index_add.default(tensor, dim, local, source.masked_fill(outside, 0), **scale)
+        own = source.masked_fill(_outside(inside, tensor.dim(), dim), 0)
+        return _aten.index_add.default(tensor, dim, local, own, **scale)
     return function
 
 

@@ -25,8 +25,8 @@ class LightTree {
             Budget& budget);
 
   double target() const { return target_; }
-  // Nothing is left to do, or it has had its work. A tree of which a part is proved has
-  // more, as its last nodes often take little.
+  // Nothing is left to do, or it has had its work. A tree of which a part is proved has more, as
+  // its last nodes often take little.
   bool has_ended() const {
     return is_stuck_ || is_proved() || (work_ >= targets_->light_work && !is_worth_more());
   }

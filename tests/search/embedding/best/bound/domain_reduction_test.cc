@@ -31,6 +31,22 @@ DomainReduction reduce(const Model& model, double target, Domain& domain) {
   return reduce_domain(model.rows, target, domain, {}, budget);
 }
 
+// Six tables of 40 bytes on every one of eight ranks; memory has room for three of them, and the
+// others take 5 ms more. The linear program mixes them: 15 ms more for three, whichever these are.
+std::shared_ptr<const SearchSpace> tables_on_every_rank() {
+  SpaceBuilder builder(one_host_spec(22, 8, 130));
+  for (std::size_t table = 0; table < 6; ++table) {
+    const double ms = 1 + 0.1 * static_cast<double>(table);
+    builder.add(table, kRowWise, 8, ms, 40).add(table, kDataParallel, 8, ms + 5, 1);
+  }
+  for (std::size_t table = 6; table < 22; ++table)
+    builder.add(table, kTableWise, 1, 0.5, 1);
+  return builder.take();
+}
+
+// The least rating of these.
+constexpr double kLeast = 7.5 + 15 + 1;
+
 }  // namespace
 
 TEST_CASE("domain reduction: an option that is too dear for all ranks together goes") {
@@ -63,14 +79,7 @@ TEST_CASE("domain reduction: what every rank holds leaves no room") {
 }
 
 TEST_CASE("light tree: one of which a part is proved has more work than was meant for it") {
-  SpaceBuilder builder(one_host_spec(22, 8, 130));
-  for (std::size_t table = 0; table < 6; ++table) {
-    const double ms = 1 + 0.1 * static_cast<double>(table);
-    builder.add(table, kRowWise, 8, ms, 40).add(table, kDataParallel, 8, ms + 5, 1);
-  }
-  for (std::size_t table = 6; table < 22; ++table)
-    builder.add(table, kTableWise, 1, 0.5, 1);
-  const Model model(builder.take());
+  const Model model(tables_on_every_rank());
   const auto proves = [&](std::uint64_t work, double extension) {
     BoundParameters parameters;
     parameters.targets.light_work = work;
@@ -78,8 +87,7 @@ TEST_CASE("light tree: one of which a part is proved has more work than was mean
     const Branching branching(model.rows, parameters.branching);
     const TableKinds kinds(model.choices);
     Budget budget;
-    LightTree tree(model.rows, nullptr, branching, kinds, (7.5 + 15 + 1) * (1 - 5e-5), parameters,
-                   budget);
+    LightTree tree(model.rows, nullptr, branching, kinds, kLeast * (1 - 5e-5), parameters, budget);
     const std::uint64_t before = budget.work_done();
     while (!tree.has_ended())
       tree.step(budget);
@@ -95,21 +103,11 @@ TEST_CASE("light tree: one of which a part is proved has more work than was mean
 }
 
 TEST_CASE("bound prover: tables that need every rank are proved without column generation") {
-  // Six tables of 40 bytes on every one of eight ranks; memory has room for three of them, and the
-  // others take 5 ms more. The linear program mixes them: 15 ms more for three, whichever these
-  // are.
-  SpaceBuilder builder(one_host_spec(22, 8, 130));
-  for (std::size_t table = 0; table < 6; ++table) {
-    const double ms = 1 + 0.1 * static_cast<double>(table);
-    builder.add(table, kRowWise, 8, ms, 40).add(table, kDataParallel, 8, ms + 5, 1);
-  }
-  for (std::size_t table = 6; table < 22; ++table)
-    builder.add(table, kTableWise, 1, 0.5, 1);
-  const Model model(builder.take());
+  const Model model(tables_on_every_rank());
   BoundProver prover(model.choices);
   Budget budget;
-  prover.run(1'000'000, 7.5 + 15 + 1, budget);
-  CHECK(prover.proves(7.5 + 15 + 1));
+  prover.run(1'000'000, kLeast, budget);
+  CHECK(prover.proves(kLeast));
   CHECK(budget.work_done() < 500'000);
   for (const BoundNode& node : prover.certificate().nodes)
     CHECK(node.shard_duals.empty());

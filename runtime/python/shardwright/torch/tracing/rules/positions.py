@@ -6,7 +6,7 @@ from typing import Callable
 
 import torch
 
-from ..calls import Call
+from ..calls import Call, Meta
 from .entries import PARTIAL, REPLICATE, Entry, shard
 
 _aten = torch.ops.aten
@@ -62,6 +62,12 @@ def _index_select(call: Call) -> list[Entry]:
               if dim != own)]
 
 
+def _elsewhere(tensor: Meta, own: int) -> list[Entry]:
+    """Tensor and what is added to it are cut in another dimension than the one that a list of indices counts in."""
+    return [Entry((shard(dim),), (shard(dim), REPLICATE, shard(dim)))
+            for dim in range(len(tensor.shape)) if dim != own]
+
+
 def _index_add(call: Call) -> list[Entry]:
     """Tensor, a list of indices in one dimension, and source: as above."""
     tensor, indices, _ = call.inputs
@@ -69,9 +75,7 @@ def _index_add(call: Call) -> list[Entry]:
         return []
     own = call.args[1] % len(tensor.shape)
     return [Entry((shard(own),), (shard(own), REPLICATE, REPLICATE)),
-            Entry((PARTIAL,), (PARTIAL, shard(0), shard(own))),
-            *(Entry((shard(dim),), (shard(dim), REPLICATE, shard(dim)))
-              for dim in range(len(tensor.shape)) if dim != own)]
+            Entry((PARTIAL,), (PARTIAL, shard(0), shard(own))), *_elsewhere(tensor, own)]
 
 
 def _index_put(call: Call) -> list[Entry] | None:
@@ -84,9 +88,7 @@ def _index_put(call: Call) -> list[Entry] | None:
     own = len(call.args[1]) - 1
     if len(indices.shape) != 1 or indices.dtype is torch.bool or len(values.shape) != len(tensor.shape):
         return None
-    return [Entry((PARTIAL,), (PARTIAL, shard(0), shard(own))),
-            *(Entry((shard(dim),), (shard(dim), REPLICATE, shard(dim)))
-              for dim in range(len(tensor.shape)) if dim != own)]
+    return [Entry((PARTIAL,), (PARTIAL, shard(0), shard(own))), *_elsewhere(tensor, own)]
 
 
 POSITIONS: dict[object, Callable[[Call], "list[Entry] | None"]] = {
