@@ -27,7 +27,7 @@ bool is_document(std::string_view key) {
 Result<std::int64_t> read_bytes_of(JsonValue value, std::int64_t least) {
   if (!value.is_string()) return read_count(value, least, embedding::kMaxRankBytes);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view text, value.string());
-  const Result<std::int64_t> size = parse_bytes(text);
+  Result<std::int64_t> size = parse_bytes(text);
   if (!size.ok()) return value.error(size.error().message);
   return size;
 }

@@ -1,10 +1,10 @@
 #include "runtime/cli/processes/crew.h"
 
-#include <limits.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <climits>
 #include <cstdio>
 #include <map>
 #include <thread>

@@ -12,7 +12,7 @@ Result<Answer> answer(const EnumerateRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load(request.problem, watch));
   const auto enumerated = enumerate_embedding(loaded.problem);
   if (!enumerated.ok()) return request.problem.problem.locate(enumerated.error());
-  const std::shared_ptr<const embedding::SearchSpace> space = *enumerated;
+  const std::shared_ptr<const embedding::SearchSpace>& space = *enumerated;
   watch.log.info("enumerated " + std::to_string(space->size()) + " sharding options");
   Answer answer;
   const ShardForm form = request.runs ? ShardForm::kRuns : ShardForm::kExpanded;

@@ -20,6 +20,7 @@ std::vector<ReportedBox> boxes_of(const RedistributionCase& request, const Place
     if (num_elements(box) > 0) holders[box].push_back(rank);
   }
   std::vector<ReportedBox> boxes;
+  boxes.reserve(holders.size());
   for (auto& [box, ranks_of_box] : holders)
     boxes.push_back({box, std::move(ranks_of_box)});
   return boxes;

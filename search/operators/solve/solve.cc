@@ -125,6 +125,7 @@ class Solver {
     const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count);
     std::nth_element(sorted.begin(), last, sorted.end());
     std::vector<char> kept;
+    kept.reserve(bounds.size());
     for (const double bound : bounds)
       kept.push_back(bound <= *last ? 1 : 0);
     const Reduction near = reduce(core(), *budget_, kept, parameters_->reduce);

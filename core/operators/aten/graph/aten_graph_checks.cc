@@ -10,7 +10,6 @@
 namespace shardwright::operators {
 namespace {
 
-using redistribution::AxisPlacement;
 
 std::string at(const std::string& list, std::size_t index) {
   return list + "/" + std::to_string(index);

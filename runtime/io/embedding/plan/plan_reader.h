@@ -8,6 +8,6 @@
 namespace shardwright {
 
 // As read_plan() of a text. Errors: kInvalidInput; `where` is a JSON pointer in the whole text.
-Result<PlanDocument> read_plan(JsonValue file);
+Result<PlanDocument> read_plan(JsonValue root);
 
 }  // namespace shardwright

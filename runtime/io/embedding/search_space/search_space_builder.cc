@@ -19,7 +19,6 @@ using embedding::ShardExtent;
 using embedding::ShardingOption;
 using embedding::ShardingType;
 using embedding::ShardRuns;
-using embedding::Storage;
 using embedding::Table;
 using embedding::TableId;
 using embedding::to_name;

@@ -15,7 +15,6 @@ namespace {
 
 using namespace operators;
 using redistribution::AxisLink;
-using redistribution::Collective;
 using redistribution::MeasuredRow;
 using redistribution::MeasuredTable;
 

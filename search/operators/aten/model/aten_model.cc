@@ -72,6 +72,7 @@ Error unknown_target(const std::string& where, const AtenConstraint& constraint,
   const std::string kind(word_of(constraint.of));
   if (named.empty()) return invalid_input(where, "the graph has no " + kind + "s");
   std::vector<std::string_view> known;
+  known.reserve(named.size());
   for (const Named& each : named)
     known.push_back(each.target);
   return invalid_input(where, "unknown " + kind + " " + quoted(constraint.target) +

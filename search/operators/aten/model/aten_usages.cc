@@ -90,6 +90,7 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
   std::vector<HeldTensor> held = held_tensors(graph, optimizer_states);
   std::erase_if(held, [&](const HeldTensor& tensor) { return !variable_of(variables, tensor); });
   std::vector<TimeInterval> intervals;
+  intervals.reserve(held.size());
   for (const HeldTensor& tensor : held)
     intervals.push_back({tensor.live.begin, tensor.live.end});
   const CompressedIntervals compressed = compress(intervals);

@@ -90,6 +90,7 @@ class Combinations {
 
   void keep(const std::vector<Placement>& placements) {
     std::vector<std::uint64_t> codes;
+    codes.reserve(placements.size());
     for (const Placement& placement : placements)
       codes.push_back(placement.code());
     if (!seen_.emplace(std::move(codes), found_.size()).second) return;

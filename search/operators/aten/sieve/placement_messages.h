@@ -90,7 +90,7 @@ class PlacementMessages {
   void start_from(const PlacementMessages& other);
   void make_nodes(std::span<const std::uint32_t> leaders);
   void make_links();
-  void add_links(std::uint32_t first, std::uint32_t second, std::uint32_t transfer,
+  void add_links(std::uint32_t first, std::uint32_t second, std::uint32_t number,
                  const EdgePlace& place);
   void open_allowed();
   std::vector<char> open_groups(std::uint32_t node, const std::uint32_t* group_of,

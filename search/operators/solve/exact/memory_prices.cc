@@ -212,6 +212,7 @@ std::vector<MemoryPrices::Line> MemoryPrices::raise_several(Budget& budget) {
     if (at == lines.size()) lines.emplace_back();
     lines[at] = std::move(line);
     std::vector<double> values;
+    values.reserve(lines.size());
     for (const Line& each : lines)
       values.push_back(each.at(bundle.prices()));
     const double blind = bound_ + std::max(std::abs(bound_) * parameters_.blind_target, 1.0);

@@ -113,7 +113,7 @@ class PatternSpace {
   };
   // One of the two placements.
   struct End {
-    End(const Placement& placement, std::size_t num_axes);
+    End(const Placement& end, std::size_t num_axes);
     // The axes, of those that are as in this placement, whose outer axes are, too.
     AxisSet aligned(AxisSet equal) const;
 
