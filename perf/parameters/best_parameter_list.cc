@@ -35,7 +35,6 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("calm_work", &Own::calm_work);
   group.add("stuck_work", &Own::stuck_work);
   group.add("suggestion_tries", &Own::suggestion_tries);
-  group.add("proof_step_work", &Own::proof_step_work);
   group.add("progress", &Own::progress);
   group.add("search_proof_gap", &Own::search_proof_gap);
   group.add("search_check_steps", &Own::search_check_steps);
@@ -122,6 +121,7 @@ void add_restarts(std::vector<BestParameter>& all) {
   group.add("drawn_one_in", &Own::drawn_one_in);
   group.add("drawn_excess", &Own::drawn_excess);
   group.add("drawn_steps", &Own::drawn_steps);
+  group.add("reach_spread", &Own::reach_spread);
   group.add("considered_parts", &Own::considered_parts);
   group.add("first_target_tries", &Own::first_target_tries);
   group.add("target_tries", &Own::target_tries);

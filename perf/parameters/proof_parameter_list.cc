@@ -53,6 +53,7 @@ void add_knapsack(std::vector<ProofParameter>& all) {
   group.add("multiplier_bisections", &Own::multiplier_bisections);
   group.add("hbm_sections", &Own::hbm_sections);
   group.add("pairs_per_step", &Own::pairs_per_step);
+  group.add("label_work", &Own::label_work);
   group.add("other_relaxations", &Own::other_relaxations, Kind::kRatio);
 }
 

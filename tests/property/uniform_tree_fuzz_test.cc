@@ -56,6 +56,9 @@ void tamper(Random& random, BoundCertificate& certificate) {
     if (random.below(3) == 0)
       split.tier = random.below(2) == 0 ? MemoryTier::kHbm : MemoryTier::kDdr;
     split.at *= 0.25 * static_cast<double>(random.below(9));
+  } else if (!node.whole_multipliers.empty() && random.below(3) == 0) {
+    node.whole_multipliers[random.below(node.whole_multipliers.size())].load *=
+        0.25 * static_cast<double>(random.below(9));
   } else if (node.is_leaf && random.below(2) == 0) {
     node.is_leaf = false;
     node.uniform_split = UniformSplit{0, std::nullopt, certificate.bound / 2};

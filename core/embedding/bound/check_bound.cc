@@ -93,8 +93,8 @@ class TreeChecker {
   // An inner node on the way from the root to the current node.
   struct Branch {
     const BoundNode* node;
-    std::size_t above;    // mark of the options above it
-    std::size_t reduced;  // mark after the node dropped its own
+    std::size_t above;            // mark of the options above it
+    std::size_t reduced;          // mark after the node dropped its own
     std::vector<UniformUse> use;  // by class
     bool is_in_second_child = false;
   };
@@ -252,6 +252,9 @@ class TreeChecker {
     if (!are_valid(leaf.multipliers, options_.classes().size())) {
       return fail("a leaf lacks valid multipliers for every rank class");
     }
+    if (!leaf.whole_multipliers.empty() &&
+        !are_valid(leaf.whole_multipliers, classes_.uniform_use().size()))
+      return fail("a leaf has prices of whole ranks that are not those of its rank classes");
     std::optional<std::string> wrong;
     if (leaf.by_search) {
       wrong = check_search_leaf(options_, leaf, target_, work_left_, is_stopped_);

@@ -10,6 +10,7 @@
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/options/bound_options.h"
+#include "core/embedding/bound/pricing/rank_capacity.h"
 #include "core/embedding/bound/pricing/rank_pricing.h"
 #include "core/numeric/directed_rounding.h"
 
@@ -33,11 +34,7 @@ class PatternLeaf {
       }
       duals_[{shard.option, shard.run}] = shard.value;
     }
-    double capacity = 0;
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      capacity = add_up(capacity, multiply_up(classes_.num_ranks(c), leaf_.max_pattern_values[c]));
-    }
-    if (!(value_of_tables() > capacity)) {
+    if (!(value_of_tables() > value_of_ranks())) {
       return "the dual values of a leaf do not exclude a plan below the bound";
     }
     for (std::uint32_t c = 0; c < classes_.size(); ++c) {
@@ -50,6 +47,21 @@ class PatternLeaf {
   double dual(OptionId option, std::uint32_t run) const {
     const auto found = duals_.find({option, run});
     return found == duals_.end() ? 0.0 : found->second;
+  }
+
+  // What all ranks can be worth, rounded up.
+  double value_of_ranks() const {
+    double sum = 0;
+    for (std::size_t c = 0; c < classes_.size(); ++c)
+      sum = add_up(sum, multiply_up(classes_.num_ranks(c), leaf_.max_pattern_values[c]));
+    for (std::size_t c = 0; c < leaf_.whole_multipliers.size(); ++c)
+      sum = add_up(sum, multiply_up(classes_.num_ranks(c), whole_rank(c).cost()));
+    return sum;
+  }
+
+  RankCapacity whole_rank(std::size_t rank_class) const {
+    return {classes_.whole_limit(rank_class), classes_.whole_room(rank_class),
+            leaf_.whole_multipliers[rank_class]};
   }
 
   // Every table with its option of least value, rounded down.
@@ -108,8 +120,17 @@ class PatternLeaf {
     return std::string(kProofTooLong);
   }
 
-  ShardSet shard(const ShardCost& cost, double value) const {
-    return {value, load_of(cost, classes_.perf_model()), cost.storage};
+  ShardSet use_of(const ShardCost& cost) const {
+    return {0, load_of(cost, classes_.perf_model()), cost.storage};
+  }
+
+  // A shard of a dual value in a pattern on a rank of the class, rounded up.
+  ShardSet worth(double value, ShardSet use, std::uint32_t rank_class) const {
+    use.value = value;
+    if (!leaf_.whole_multipliers.empty())
+      use.value = whole_rank(classes_.whole_class(rank_class)).reduced_value(use);
+    use.value = std::max(0.0, use.value);
+    return use;
   }
 
   // Adds the shards of the option that one rank can hold. Returns false if there are too many
@@ -123,15 +144,15 @@ class PatternLeaf {
     std::vector<std::uint32_t> counts;
     for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
       if (option.layout->extents[run].count == 0) continue;
-      runs.push_back(shard(option.costs[run], dual(id, run)));
+      runs.push_back(worth(dual(id, run), use_of(option.costs[run]), rank_class));
       counts.push_back(option.layout->extents[run].count);
     }
     if (!fills_hosts(option, options_.topology())) return pricing.add(runs, counts);
     ShardSet least = runs.front();
     for (const ShardSet& run : runs)
       least = componentwise_min(least, run);
-    least.value = dual(id, 0);
-    return pricing.add({least}, {option.num_shards() / options_.topology().local_world_size()});
+    return pricing.add({worth(dual(id, 0), least, rank_class)},
+                       {option.num_shards() / options_.topology().local_world_size()});
   }
 
   // One shard per rank; ranks of a class may hold shards of different runs. Returns false if ranks
@@ -141,10 +162,10 @@ class PatternLeaf {
     std::optional<ShardSet> least;
     for (const ClassShards& shards : options_.shards_by_class(id)) {
       if (shards.rank_class != rank_class) continue;
-      const ShardSet one = shard(option.costs[shards.run], dual(id, rank_class));
+      const ShardSet one = use_of(option.costs[shards.run]);
       least = least ? componentwise_min(*least, one) : one;
     }
-    return least && pricing.add({*least}, {1});
+    return least && pricing.add({worth(dual(id, rank_class), *least, rank_class)}, {1});
   }
 
   const OpenOptions& options_;

@@ -182,7 +182,7 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
     if (lane < first_lane_) {
       Budget own = budget;
       proof_.run_lane(lane, round_work_, own);
-      lane_work_[lane] = parameters_.lanes.proof_step_work * (own.work_done() - budget.work_done());
+      lane_work_[lane] = own.work_done() - budget.work_done();
     } else if (lane < last) {
       run_lane(annealing_lane(static_cast<std::uint32_t>(lane - first_lane_)), budget,
                lane_work_[lane]);

@@ -93,7 +93,7 @@ std::vector<std::uint64_t> ProofPart::count(const std::vector<std::uint64_t>& la
 
 void ProofPart::run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget) {
   if (lane >= order_.lanes) return;
-  const std::uint64_t work = order_.share * round_work / (order_.lanes * lanes_.proof_step_work);
+  const std::uint64_t work = order_.share * round_work / order_.lanes;
   if (prover_) {
     prover_->run_lane(lane, work, budget);
   } else {

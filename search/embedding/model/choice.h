@@ -15,6 +15,7 @@ enum class Reach : std::uint8_t {
   kWholeHosts,  // blocks of local_world_size shards, each in rank order on any host
   kAllRanks,    // shard i on rank i
 };
+inline constexpr std::size_t kReaches = 4;
 
 // `count` consecutive shards of equal cost. `load` is what the rating counts: milliseconds, or
 // bytes of HBM for the storage model.

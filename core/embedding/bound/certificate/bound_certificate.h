@@ -67,7 +67,9 @@ struct OptionDomain {
 // - Pattern bound: every shard has a dual value. All tables, each with its option of least value,
 //   are worth more than the patterns on all ranks can be: a pattern on a rank of class c has at
 //   most the value max_pattern_values[c]. Here the multipliers only speed up the check of these
-//   maxima.
+//   maxima. Where uniform options are apart, whole ranks may have a price, too: in a pattern a
+//   shard is worth its dual value less what it takes of a whole rank, and all ranks can be worth
+//   their patterns and themselves.
 // - Search (`by_search`): all plans of the node were tried, and the check tries them again. The
 //   multipliers are prices that shorten that. Only without placement rules: equal tables are
 //   exchanged, which a rule may forbid.
@@ -82,7 +84,9 @@ struct BoundNode {
   std::vector<CapacityMultipliers> multipliers;  // by rank class
   std::vector<ShardDual> shard_duals;            // absent shards have the value 0
   std::vector<double> max_pattern_values;        // by rank class
-  bool by_search = false;                        // of a leaf
+  // Of whole ranks, by rank class without those of uniform options; absent if they have no price.
+  std::vector<CapacityMultipliers> whole_multipliers;
+  bool by_search = false;  // of a leaf
 };
 
 // States that every plan rates at least `bound`. `nodes` is a branch-and-bound tree in preorder
@@ -107,7 +111,8 @@ struct BoundCertificate {
   // ranks of a class differs by rounding only, and they count as their smallest shard there. Every
   // class c of n then stands for two: c is what is left of its ranks for all other options, c + n
   // what uniform options may use of them. At first both are whole ranks; splits at the nodes take
-  // from one what they leave to the other. Every class lies on one host.
+  // from one what they leave to the other. Together they never use more than whole ranks. Every
+  // class lies on one host.
   bool uniform_apart = false;
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }

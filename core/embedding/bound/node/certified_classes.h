@@ -41,6 +41,11 @@ class CertifiedClasses {
   std::uint32_t of_others() const;
   // The class of what uniform options use of this one; the class itself if they are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const;
+  // The class whose ranks this one is a part of, without those of uniform options, and all of such
+  // a rank. Precondition: they are apart.
+  std::size_t whole_class(std::size_t rank_class) const { return rank_class % uniform_use_.size(); }
+  const Storage& whole_room(std::size_t rank_class) const { return whole_room_[rank_class]; }
+  double whole_limit(std::size_t rank_class) const { return whole_limit_[rank_class]; }
   // By class, without those of uniform options. Empty if they are not apart.
   const std::vector<UniformUse>& uniform_use() const { return uniform_use_; }
   // Precondition: as many as there are.

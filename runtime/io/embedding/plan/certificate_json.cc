@@ -84,6 +84,10 @@ void write_node(const BoundNode& node, JsonWriter& json) {
     for (const double value : node.max_pattern_values)
       json.value(value);
     json.end_array();
+    if (!node.whole_multipliers.empty()) {
+      json.key("whole_prices");
+      write_multipliers(node.whole_multipliers, json);
+    }
   }
   json.end_object();
 }
@@ -216,6 +220,8 @@ Result<BoundNode> read_node(JsonValue value) {
           .optional_with("fixing", [&](JsonValue v) { return read_fixing(v, node); })
           .optional_with("shard_duals", [&](JsonValue v) { return read_shard_duals(v, node); })
           .optional("max_pattern_values", node.max_pattern_values)
+          .optional_with("whole_prices",
+                         [&](JsonValue v) { return read_multipliers(v, node.whole_multipliers); })
           // Names in plan files of earlier versions.
           .optional_with("worths", [&](JsonValue v) { return read_shard_duals(v, node); })
           .optional("most_worth", node.max_pattern_values)

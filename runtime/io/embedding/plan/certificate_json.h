@@ -13,7 +13,8 @@ namespace shardwright {
 // [[option, classes],
 // ...]}, its first child's options. A leaf is {"prices": [[load, hbm, ddr], ...]}, the multipliers
 // of every class; a pattern leaf also has {"shard_duals": [[option, run, value], ...],
-// "max_pattern_values": [...]}, and one by search has {"by_search": true}. Options are indices into
+// "max_pattern_values": [...]} and may have "whole_prices", like "prices"; one by search has
+// {"by_search": true}. Options are indices into
 // the search space, tables into the problem. "worths" and "most_worth", the names of the last two
 // in earlier versions, are still read.
 void write_certificate(const embedding::BoundCertificate& certificate, JsonWriter& json);

@@ -191,11 +191,17 @@ std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& bu
   const SearchContext& context = state_->context();
   PricedChoices priced(context, &budget);
   priced.admit_below(incumbent_->rating() * (1 + kRounding));
-  const double part = annealer_->random().fraction();
-  const double excess =
-      restarts.drawn_excess * part * part * (incumbent_->rating() - bound) * context.speed();
+  RandomGenerator& random = annealer_->random();
+  const double above = std::max(0.0, incumbent_->rating() - bound);
+  ReachFactors factors{};
+  for (double& factor : factors) {
+    const double exponent = restarts.reach_spread * above / incumbent_->rating();
+    factor = std::exp(exponent * (2 * random.fraction() - 1));
+  }
+  const double part = random.fraction();
+  const double excess = restarts.drawn_excess * part * part * above * context.speed();
   annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
-  return priced.draw(context.prices(), excess, restarts.drawn_steps, annealer_->random());
+  return priced.draw(context.prices(), factors, excess, restarts.drawn_steps, random);
 }
 
 double Restarts::construct_below(double bound, const Budget& budget) {

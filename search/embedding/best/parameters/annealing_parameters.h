@@ -148,6 +148,10 @@ struct RestartParameters {
   std::uint32_t drawn_one_in = 4;
   double drawn_excess = 1;
   int drawn_steps = 10;  // of the bisection that finds their temperature
+  // For each draw, the loads of choices on single ranks, on hosts and on all ranks count by factors
+  // of their own, drawn up to e^x above or below 1, where x is this part of the distance to the
+  // bound: how much of the load lies on single ranks is then decided for all tables at once.
+  double reach_spread = 5;
   // Where memory is scarce, a round considers choices that are dearer than the cheapest of their
   // table by up to one of these parts of what an allocation as good as the best one can spare.
   std::array<double, 4> considered_parts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};

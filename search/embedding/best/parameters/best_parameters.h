@@ -48,8 +48,6 @@ struct LaneParameters {
   std::size_t most_kept_bytes = 8'000'000;
   // If the bound has not risen for so much work either, the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;
-  // A step of the proof takes as long as so many steps of the other lanes.
-  std::uint64_t proof_step_work = 2;
   // Rounds of lanes that start from choices that the proof suggests.
   std::uint32_t suggestion_tries = 3;
   // Plans get better if over the last 1 / recent_parts of all work the rating fell by this part of

@@ -55,15 +55,22 @@ std::vector<std::uint32_t> PricedChoices::cheapest(const MemoryPrices& prices) c
 }
 
 // By choice: how much dearer it is than the cheapest of its table; infinite if not admitted.
-std::vector<double> PricedChoices::excess_of_choices(const MemoryPrices& prices) const {
+std::vector<double> PricedChoices::excess_of_choices(const MemoryPrices& prices,
+                                                     const ReachFactors& factors) const {
   std::vector<double> excess(model_.choices().size(), kInfinity);
   for (std::size_t table = 0; table < model_.num_tables(); ++table) {
-    double least = 0;
-    cheapest_of(table, prices, least);
-    std::uint32_t index = model_.first_choice(table);
-    for (const Choice& choice : model_.choices(table)) {
-      if (admitted_[index] != 0) excess[index] = cost_of(choice, prices) - least;
-      ++index;
+    const std::uint32_t first = model_.first_choice(table);
+    const std::uint32_t end = first + static_cast<std::uint32_t>(model_.choices(table).size());
+    double least = kInfinity;
+    for (std::uint32_t i = first; i < end; ++i) {
+      if (admitted_[i] == 0) continue;
+      const Choice& choice = model_.choices()[i];
+      const double load = choice.load * factors[static_cast<std::size_t>(choice.reach)];
+      excess[i] = add_priced(load, prices, choice.bytes);
+      least = std::min(least, excess[i]);
+    }
+    for (std::uint32_t i = first; i < end; ++i) {
+      if (admitted_[i] != 0) excess[i] -= least;
     }
   }
   return excess;
@@ -86,9 +93,10 @@ double PricedChoices::expected_excess(const std::vector<double>& excess, double 
   return sum;
 }
 
-std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices, double excess, int steps,
-                                               RandomGenerator& random) const {
-  const std::vector<double> above = excess_of_choices(prices);
+std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices,
+                                               const ReachFactors& factors, double excess,
+                                               int steps, RandomGenerator& random) const {
+  const std::vector<double> above = excess_of_choices(prices, factors);
   double high = std::max(excess, kTinyLoad);
   double low = 0;
   for (int i = 0; i < steps && !is_stopped(); ++i) {

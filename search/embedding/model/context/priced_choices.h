@@ -1,6 +1,7 @@
 // What the cheapest choices of all tables cost, as a function of the prices of memory.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -16,6 +17,9 @@ class SearchContext;
 
 // What a byte is worth, in load: the dual values of the memory constraints.
 using MemoryPrices = PerTier<double>;
+
+// By Reach.
+using ReachFactors = std::array<double, kReaches>;
 
 // The Lagrangian relaxation of the memory constraints, over the choices that are admitted.
 // Thread safety: one thread at a time. Refers to the context, which may be under construction: the
@@ -41,10 +45,11 @@ class PricedChoices {
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
   // A random choice of every table. One that is dearer than the cheapest by a temperature is e
   // times less likely. The temperature is such that all tables together are expected to be dearer
-  // by `excess`, up to the precision of `steps` bisections, but at most `excess`. Precondition as
-  // above. Time: O(choices) per step of `steps`.
-  std::vector<std::uint32_t> draw(const MemoryPrices& prices, double excess, int steps,
-                                  RandomGenerator& random) const;
+  // by `excess`, up to the precision of `steps` bisections, but at most `excess`. The load of a
+  // choice counts `factors` times, by its reach. Precondition as above. Time: O(choices) per step
+  // of `steps`.
+  std::vector<std::uint32_t> draw(const MemoryPrices& prices, const ReachFactors& factors,
+                                  double excess, int steps, RandomGenerator& random) const;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -58,7 +63,8 @@ class PricedChoices {
     return add_priced(choice.load, prices, choice.bytes);
   }
   std::uint32_t cheapest_of(std::size_t table, const MemoryPrices& prices, double& cost) const;
-  std::vector<double> excess_of_choices(const MemoryPrices& prices) const;
+  std::vector<double> excess_of_choices(const MemoryPrices& prices,
+                                        const ReachFactors& factors) const;
   double expected_excess(const std::vector<double>& excess, double temperature) const;
   At at(const MemoryPrices& prices, double fill) const;
   void fit(int steps, double guess, double fill, MemoryTier tier, MemoryPrices& prices) const;

@@ -126,7 +126,7 @@ Verdict full_verdict(const Model& model, const Allocation& found) {
   start.first_lane = busy_lane(model, found);
   start.known.patterns.question = 12;
   start.known.patterns.patterns.push_back({{1, {{2, 3}, {4, 5}}, 0.5}, 11});
-  start.known.center = {{1, 2}, {3}};
+  start.known.center = {{1, 2}, {3}, {}};
   start.known.was_easy = {1, 0};
   return verdict;
 }

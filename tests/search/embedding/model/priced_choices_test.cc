@@ -23,12 +23,14 @@ using embedding::ChoiceModel;
 using embedding::MemoryPrices;
 using embedding::OptionPool;
 using embedding::PricedChoices;
+using embedding::ReachFactors;
 using embedding::SearchContext;
 using enum embedding::ShardingType;
 
 constexpr std::size_t kTables = 40;
 constexpr int kDraws = 400;
 constexpr int kSteps = 30;
+constexpr ReachFactors kAlike{1, 1, 1, 1};
 
 // Every table has choices of load 1, 2 and 4, which need less memory the dearer they are.
 struct Priced {
@@ -63,7 +65,7 @@ TEST_CASE("priced choices: drawn ones are dearer by what was asked for, on avera
   for (const double excess : {0.5, 3.0, 10.0}) {
     double sum = 0;
     for (int i = 0; i < kDraws; ++i) {
-      const std::vector<std::uint32_t> drawn = of.priced.draw({}, excess, kSteps, random);
+      const std::vector<std::uint32_t> drawn = of.priced.draw({}, kAlike, excess, kSteps, random);
       REQUIRE(drawn.size() == kTables);
       for (std::size_t table = 0; table < kTables; ++table)
         REQUIRE(of.model.table_of(drawn[table]) == table);
@@ -78,12 +80,26 @@ TEST_CASE("priced choices: drawn ones are dearer by what was asked for, on avera
 TEST_CASE("priced choices: only admitted ones are drawn, and the cheapest without any excess") {
   Priced of;
   RandomGenerator random(3);
-  CHECK(of.priced.draw({}, 0, kSteps, random) == of.priced.cheapest({}));
+  CHECK(of.priced.draw({}, kAlike, 0, kSteps, random) == of.priced.cheapest({}));
   const std::uint32_t out = of.priced.cheapest({}).front();
   of.priced.admit(
       [&](const embedding::Choice& choice) { return &choice != &of.model.choices()[out]; });
   for (int i = 0; i < kDraws; ++i)
-    CHECK(of.priced.draw({}, 10, kSteps, random).front() != out);
+    CHECK(of.priced.draw({}, kAlike, 10, kSteps, random).front() != out);
+}
+
+TEST_CASE("priced choices: loads count by a factor of their reach") {
+  const Priced of;
+  using embedding::Reach;
+  RandomGenerator random(3);
+  const auto reach = [&](const ReachFactors& factors) {
+    const std::uint32_t cheapest = of.priced.draw({}, factors, 0, kSteps, random).front();
+    return of.model.choices()[cheapest].reach;
+  };
+  CHECK(reach(kAlike) == Reach::kDevice);
+  ReachFactors factors = kAlike;
+  factors[static_cast<std::size_t>(Reach::kDevice)] = 5;
+  CHECK(reach(factors) == Reach::kAllRanks);
 }
 
 }  // namespace shardwright::priced_choices_test

@@ -66,6 +66,10 @@ class RankClasses {
   bool uniform_apart() const { return num_apart_ > 0; }
   // Classes without those of what uniform choices use.
   std::size_t num_apart() const { return num_apart_; }
+  // The class whose ranks this one is a part of, without those of uniform choices, and all of such
+  // a rank, whatever uniform choices use. Precondition: they are apart.
+  std::uint32_t whole_class(std::uint32_t rank_class) const { return rank_class % num_apart_; }
+  const RankClass& whole(std::uint32_t rank_class) const { return whole_[rank_class]; }
   // The class of what uniform choices use of this one; the class itself if they are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const { return rank_class + num_apart_; }
   // Returns true for the classes of what uniform choices use.

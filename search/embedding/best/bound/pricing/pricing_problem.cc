@@ -21,7 +21,7 @@ PricingAnswer PricingProblem::solve(const PricingQuery& query, Budget& budget) {
   answer.max_value = (found == Found::kBest ? search_.proved_value() : search_.relaxed_value()) *
                      (1 + kPricingTolerance);
   answer.pattern = best_pattern();
-  budget.spend(multiplier_steps + search_.steps() - steps_before);
+  budget.spend(multiplier_steps + parameters_.label_work * (search_.steps() - steps_before));
   return answer;
 }
 

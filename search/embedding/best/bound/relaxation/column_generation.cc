@@ -110,13 +110,15 @@ bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
   if (center_.empty()) return false;
   DualPoint point = center_.point();
   point_.shards = point.shards;
-  const double tables = value_of_tables();
+  point_.whole = point.whole;
+  const double tables = value_of_tables() * (1 - 2 * parameters_.columns.margin);
+  const double left = tables - value_of_whole_ranks();
+  if (left <= 0) return false;
   double ranks = 0;
   for (std::uint32_t c = 0; c < point.ranks.size(); ++c)
     ranks += rows_->classes()[c].size * point.ranks[c];
-  const double scale = tables / ranks * (1 - 2 * parameters_.columns.margin);
   for (double& value : point.ranks)
-    value *= scale;
+    value *= left / ranks;
   price(std::move(point), false, budget);
   return proves_infeasible();
 }
@@ -154,9 +156,11 @@ bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
   for (std::uint32_t c = 0; c < pricing_.size(); ++c) {
     const double least = point_.ranks[c];
     const PricingQuery query{
-        point_.shards, question_.target, question_.domain, question_.groups, least, exact};
+        duals_in(c), question_.target, question_.domain, question_.groups, least, exact};
     answers_[c] = rows_->classes().is_for_uniform(c) ? pricing_[c].relax(query, budget)
                                                      : pricing_[c].solve(query, budget);
+    // Differences of dual values and prices are rounded, also where they are nothing.
+    answers_[c].max_value += kPricingTolerance * value_of_whole_rank(c);
     most.push_back(answers_[c].max_value);
     if (answers_[c].value <= least * (1 + own.min_relative_gain) + own.min_gain) continue;
     pool_.add(answers_[c].pattern, master_->add(answers_[c].pattern));
@@ -172,10 +176,40 @@ bool ColumnGeneration::proves_infeasible() const {
 
 // What all ranks can hold at most.
 double ColumnGeneration::value_of_ranks() const {
-  double sum = 0;
+  double sum = value_of_whole_ranks();
   for (std::uint32_t c = 0; c < answers_.size(); ++c)
     sum += rows_->classes()[c].size * answers_[c].max_value;
   return sum;
+}
+
+double ColumnGeneration::value_of_whole_ranks() const {
+  double sum = 0;
+  for (std::uint32_t c = 0; c < point_.whole.size(); ++c)
+    sum += rows_->classes()[c].size * value_of_whole_rank(c);
+  return sum;
+}
+
+// All of a rank of the class. 0 if whole ranks have no price.
+double ColumnGeneration::value_of_whole_rank(std::uint32_t rank_class) const {
+  if (point_.whole.empty()) return 0;
+  const std::uint32_t own = rows_->classes().whole_class(rank_class);
+  const RankClass& whole = rows_->classes().whole(own);
+  const CapacityMultipliers& prices = point_.whole[own];
+  return add_priced(prices.load * question_.target / whole.time_scale, prices,
+                    as_doubles(whole.room));
+}
+
+// What a shard is worth on a rank of the class, beyond what it takes of a whole rank.
+std::span<const double> ColumnGeneration::duals_in(std::uint32_t rank_class) {
+  if (point_.whole.empty()) return point_.shards;
+  const CapacityMultipliers& prices = point_.whole[rows_->classes().whole_class(rank_class)];
+  duals_ = point_.shards;
+  for (std::size_t r = 0; r < duals_.size(); ++r) {
+    const BoundRow& row = rows_->rows()[r];
+    if (duals_[r] > 0)
+      duals_[r] = std::max(0.0, duals_[r] - add_priced(prices.load * row.load, prices, row.bytes));
+  }
+  return duals_;
 }
 
 // Every table with its choice of least value.
@@ -217,6 +251,7 @@ BoundNode ColumnGeneration::make_leaf() const {
     leaf.multipliers.push_back(answer.multipliers);
     leaf.max_pattern_values.push_back(answer.max_value);
   }
+  leaf.whole_multipliers = point_.whole;
   return leaf;
 }
 

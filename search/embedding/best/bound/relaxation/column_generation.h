@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
@@ -84,6 +85,9 @@ class ColumnGeneration {
   bool price(DualPoint point, bool exact, Budget& budget);
   double value_of_tables() const;
   double value_of_ranks() const;
+  double value_of_whole_ranks() const;
+  double value_of_whole_rank(std::uint32_t rank_class) const;
+  std::span<const double> duals_in(std::uint32_t rank_class);
   bool proves_infeasible() const;
   BoundNode make_leaf() const;
   RelaxationAnswer end(RelaxationAnswer answer);
@@ -99,6 +103,7 @@ class ColumnGeneration {
   bool is_new_ = false;                 // nothing was tried for the question yet
   DualPoint point_;                     // that was priced last
   std::vector<PricingAnswer> answers_;  // to it, by rank class
+  std::vector<double> duals_;           // scratch
 };
 
 }  // namespace shardwright::embedding

@@ -4,6 +4,20 @@
 #include <utility>
 
 namespace shardwright::embedding {
+namespace {
+
+// Calls `change` with every value of `own` and the value of `other` in its place.
+template <class Change>
+void change_each(std::vector<CapacityMultipliers>& own,
+                 const std::vector<CapacityMultipliers>& other, const Change& change) {
+  for (std::size_t c = 0; c < own.size(); ++c) {
+    change(own[c].load, other[c].load);
+    for (const MemoryTier tier : kMemoryTiers)
+      change(own[c][tier], other[c][tier]);
+  }
+}
+
+}  // namespace
 
 void DualCenter::offer(const DualPoint& point, double tables, double ranks,
                        std::vector<double> most) {
@@ -11,10 +25,12 @@ void DualCenter::offer(const DualPoint& point, double tables, double ranks,
   ratio_ = tables / ranks;
   point_.shards = point.shards;
   point_.ranks = std::move(most);
+  point_.whole = point.whole;
   for (std::vector<double>* values : {&point_.shards, &point_.ranks}) {
     for (double& value : *values)
       value /= ranks;
   }
+  change_each(point_.whole, point.whole, [&](double& value, double) { value /= ranks; });
 }
 
 DualPoint DualCenter::mix(const DualPoint& other, double share) const {
@@ -23,6 +39,8 @@ DualPoint DualCenter::mix(const DualPoint& other, double share) const {
     mixed.shards[i] += share * (point_.shards[i] - mixed.shards[i]);
   for (std::size_t i = 0; i < mixed.ranks.size(); ++i)
     mixed.ranks[i] += share * (point_.ranks[i] - mixed.ranks[i]);
+  change_each(mixed.whole, point_.whole,
+              [&](double& value, double center) { value += share * (center - value); });
   return mixed;
 }
 

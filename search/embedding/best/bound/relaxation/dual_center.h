@@ -5,15 +5,18 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedding/bound/pricing/capacity_multipliers.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
 
 namespace shardwright::embedding {
 
 // Dual values: of one shard, by row (of the first tables of groups only), and of a rank, by class.
+// Where uniform choices are apart, also what a whole rank is worth, by class without theirs.
 struct DualPoint {
   std::vector<double> shards;
   std::vector<double> ranks;
+  std::vector<CapacityMultipliers> whole;
 };
 
 // The point at which the tables were worth most, compared with what all ranks can hold. The dual

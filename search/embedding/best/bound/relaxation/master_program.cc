@@ -6,6 +6,13 @@
 #include <span>
 
 namespace shardwright::embedding {
+namespace {
+
+double room_of(const RankClass& own, MemoryTier tier) {
+  return std::max(1.0, static_cast<double>(own.room[tier].value()));
+}
+
+}  // namespace
 
 MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain& domain,
                              const std::vector<EqualTables>& groups,
@@ -22,6 +29,7 @@ MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain&
     for (std::size_t i = 0; i < rows.model().tiers().size(); ++i)
       program_.add_row(-LinearProgram::kInfinity, rows.classes()[c].size);
   }
+  add_whole_rows();
   shard_row_.assign(rows.rows().size(), kNone);
   for (const EqualTables& group : groups) {
     for (const std::uint32_t choice : possible_choices(group)) {
@@ -36,6 +44,42 @@ MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain&
   }
   add_choice_columns();
   add_excess_column();
+}
+
+// A row of load and one of every tier, for whole ranks of a class.
+void MasterProgram::add_whole_rows() {
+  for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
+    first_whole_row_.push_back(program_.num_rows());
+    for (std::size_t i = 0; i < 1 + rows_.model().tiers().size(); ++i)
+      program_.add_row(-LinearProgram::kInfinity, rows_.classes()[c].size);
+  }
+}
+
+// What is in a part of the ranks of a class takes its part of whole ranks.
+void MasterProgram::add_use_of_whole(double load, const PerTier<double>& bytes,
+                                     std::uint32_t rank_class) {
+  if (first_whole_row_.empty()) return;
+  const std::uint32_t own = rows_.classes().whole_class(rank_class);
+  const RankClass& whole = rows_.classes().whole(own);
+  std::size_t row = first_whole_row_[own];
+  if (load > 0) entries_.push_back({row, load * whole.time_scale / target_});
+  for (const MemoryTier tier : rows_.model().tiers()) {
+    ++row;
+    if (bytes[tier] > 0) entries_.push_back({row, bytes[tier] / room_of(whole, tier)});
+  }
+}
+
+// Per unit of load and per byte of a whole rank.
+CapacityMultipliers MasterProgram::whole_duals(std::uint32_t rank_class) const {
+  const std::uint32_t own = rows_.classes().whole_class(rank_class);
+  const RankClass& whole = rows_.classes().whole(own);
+  const auto dual = [&](std::size_t row) { return std::max(0.0, -program_.dual(row)); };
+  std::size_t row = first_whole_row_[own];
+  CapacityMultipliers duals;
+  duals.load = dual(row) * whole.time_scale / target_;
+  for (const MemoryTier tier : rows_.model().tiers())
+    duals[tier] = dual(++row) / room_of(whole, tier);
+  return duals;
 }
 
 // Calls `visit` with every tier and its row.
@@ -59,6 +103,10 @@ void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
     const auto room = static_cast<double>(rows_.classes()[rank_class].room[tier].value());
     if (row.bytes[tier] > 0) entries_.push_back({tier_row, row.need * row.bytes[tier] / room});
   });
+  PerTier<double> bytes = row.bytes;
+  for (const MemoryTier tier : kMemoryTiers)
+    bytes[tier] *= row.need;
+  add_use_of_whole(row.need * row.load, bytes, rank_class);
 }
 
 double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class) const {
@@ -69,7 +117,8 @@ double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class) con
     if (row.bytes[tier] > 0)
       dual += row.bytes[tier] / room * std::max(0.0, -program_.dual(tier_row));
   });
-  return dual;
+  const CapacityMultipliers whole = whole_duals(rank_class);
+  return dual + add_priced(whole.load * row.load, whole, row.bytes);
 }
 
 // Shards of a choice that fills hosts may be in any of its classes.
@@ -129,16 +178,23 @@ void MasterProgram::add_excess_column() {
     const double size = rows_.classes()[c].size;
     entries_.push_back({class_row_[c], -size});
     each_tier_row(c, [&](MemoryTier, std::size_t row) { entries_.push_back({row, -size}); });
+    if (c >= first_whole_row_.size()) continue;
+    for (std::size_t i = 0; i < 1 + rows_.model().tiers().size(); ++i)
+      entries_.push_back({first_whole_row_[c] + i, -size});
   }
   program_.add_column(1, 0, LinearProgram::kInfinity, entries_);
 }
 
 std::size_t MasterProgram::add(const RankPattern& pattern) {
   entries_.clear();
+  PerTier<double> bytes;
   for (const auto& [row, count] : pattern.shards) {
     if (shard_row_[row] != kNone) entries_.push_back({shard_row_[row], static_cast<double>(count)});
+    for (const MemoryTier tier : kMemoryTiers)
+      bytes[tier] += count * rows_.rows()[row].bytes[tier];
   }
   entries_.push_back({class_row_[pattern.rank_class], 1});
+  add_use_of_whole(pattern.load, bytes, pattern.rank_class);
   patterns_.emplace_back(pattern, program_.add_column(0, 0, LinearProgram::kInfinity, entries_));
   return patterns_.back().second;
 }
@@ -165,6 +221,8 @@ DualPoint MasterProgram::dual_values() const {
     each_tier_row(c,
                   [&](MemoryTier, std::size_t row) { rank += std::max(0.0, -program_.dual(row)); });
   }
+  for (std::uint32_t c = 0; c < first_whole_row_.size(); ++c)
+    point.whole.push_back(whole_duals(c));
   return point;
 }
 

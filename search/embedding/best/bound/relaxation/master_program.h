@@ -20,7 +20,7 @@ namespace shardwright::embedding {
 // feasible when the excess is 0. Columns are the patterns known so far; a pattern improves the
 // program if its value exceeds the dual value of its rank class. Classes for uniform choices have
 // no patterns: there are many small shards, which fill a rank well in any mix. Their load and
-// memory are rows.
+// memory are rows. So are those of whole ranks, in which patterns and uniform choices take part.
 // Thread safety: one thread at a time. Refers to its arguments.
 class MasterProgram {
  public:
@@ -62,6 +62,9 @@ class MasterProgram {
   double value_of(std::uint32_t choice) const;
   template <class Visit>
   void each_tier_row(std::uint32_t rank_class, const Visit& visit) const;
+  void add_whole_rows();
+  void add_use_of_whole(double load, const PerTier<double>& bytes, std::uint32_t rank_class);
+  CapacityMultipliers whole_duals(std::uint32_t rank_class) const;
   void add_excess_column();
   void deal_out(const EqualTables& group, FractionalPlan& plan) const;
 
@@ -74,6 +77,7 @@ class MasterProgram {
   std::vector<std::size_t> group_row_;                         // by group
   std::vector<std::size_t> class_row_;                         // by rank class
   std::vector<std::size_t> first_tier_row_;                    // by rank class for uniform choices
+  std::vector<std::size_t> first_whole_row_;                   // ... of the others
   std::vector<std::size_t> shard_row_;                         // by row of the model
   std::vector<std::size_t> choice_column_;                     // by choice
   std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns

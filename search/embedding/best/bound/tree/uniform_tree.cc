@@ -11,7 +11,6 @@ namespace shardwright::embedding {
 UniformTree::UniformTree(const ChoiceModel& model, const BoundParameters& parameters)
     : parameters_(&parameters),
       rows_(model, RankClasses::apart(model, parameters.classes)),
-      whole_(rows_.classes().all().begin(), rows_.classes().all().end()),
       branching_(rows_, parameters.branching),
       relaxation_(rows_, branching_, parameters) {}
 
@@ -112,7 +111,7 @@ UniformTree::Interval UniformTree::interval_of(std::uint32_t rank_class,
                                                std::optional<MemoryTier> tier,
                                                const FractionalPlan& plan) const {
   const UniformUse& own = current_.use[rank_class];
-  const RankClass& whole = whole_[rank_class];
+  const RankClass& whole = rows_.classes().whole(rank_class);
   const double all =
       tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
   const double least = tier ? own.least_bytes[*tier] : own.least_load;

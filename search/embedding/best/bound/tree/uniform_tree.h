@@ -80,7 +80,6 @@ class UniformTree {
 
   const BoundParameters* parameters_;
   BoundRows rows_;
-  std::vector<RankClass> whole_;  // classes
   Branching branching_;
   NodeRelaxation relaxation_;
   double target_ = 0;

@@ -24,7 +24,7 @@ constexpr std::string_view kCertificate =
     {"fixing": [[[0.5, 0, 0], [0, 1e-9, 0]], [[1, 0, 0], [0, 0, 0]]], "cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
     {"prices": [[1, 0, 0]], "shard_duals": [[4, 2, 0.7], [4294967290, 0, -1]],
-     "max_pattern_values": [1, 2.5]},
+     "max_pattern_values": [1, 2.5], "whole_prices": [[0.25, 0, 3e-9]]},
     {"cut": [7, 9], "count": 2, "parts": [[3, 1]]},
     {"by_search": true, "prices": [[1, 0, 0]]},
     {"fixing": [[[1, 0, 0], [0, 0, 0]]], "pin": [8, 2]},
@@ -101,6 +101,9 @@ TEST_CASE("certificate json: every member is read") {
   CHECK(packed.shard_duals[0].value == 0.7);
   CHECK(packed.shard_duals[1].option == OptionId(4'294'967'290U));
   CHECK(packed.max_pattern_values == std::vector<double>{1, 2.5});
+  REQUIRE(packed.whole_multipliers.size() == 1);
+  CHECK(packed.whole_multipliers[0].load == 0.25);
+  CHECK(packed.whole_multipliers[0].ddr == 3e-9);
   const BoundNode& of_equal = certificate->nodes[3];
   CHECK(of_equal.tables == std::vector{TableId(7), TableId(9)});
   CHECK(of_equal.count == 2);
