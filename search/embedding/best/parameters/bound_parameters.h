@@ -78,8 +78,7 @@ struct KnapsackParameters {
   // Joining the two halves counts one step for this many pairs of labels: comparing a pair is so
   // much cheaper than making a label.
   std::uint64_t pairs_per_step = 8;  // halved: work +2.8 %; doubled: work -1.6 %
-  // A label takes as long as so many other steps. Programs take less than is counted for them:
-  // counting all steps of the proof twice, as was done, gave 397 tables half of their time.
+  // A label takes as long as so many other steps.
   std::uint64_t label_work = 2;
   // Factors on the best multipliers of load and HBM, for more relaxations. A label that has used
   // much load and little memory, or little load and much memory, is bounded better at other
