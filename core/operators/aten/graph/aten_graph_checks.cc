@@ -10,7 +10,6 @@
 namespace shardwright::operators {
 namespace {
 
-
 std::string at(const std::string& list, std::size_t index) {
   return list + "/" + std::to_string(index);
 }

@@ -14,9 +14,9 @@ namespace shardwright {
 // ...]}, its first child's options. A leaf is {"prices": [[load, hbm, ddr], ...]}, the multipliers
 // of every class; a pattern leaf also has {"shard_duals": [[option, run, value], ...],
 // "max_pattern_values": [...]} and may have "whole_prices", like "prices"; one by search has
-// {"by_search": true}. Options are indices into
-// the search space, tables into the problem. "worths" and "most_worth", the names of the last two
-// in earlier versions, are still read.
+// {"by_search": true}. Options are indices into the search space, tables into the problem. "worths"
+// and "most_worth", the names of "shard_duals" and "max_pattern_values" in earlier versions, are
+// still read.
 void write_certificate(const embedding::BoundCertificate& certificate, JsonWriter& json);
 
 // Reads the form only; check_bound() checks the proof. Errors: kInvalidInput with a JSON pointer.

@@ -193,11 +193,10 @@ std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& bu
   priced.admit_below(incumbent_->rating() * (1 + kRounding));
   RandomGenerator& random = annealer_->random();
   const double above = std::max(0.0, incumbent_->rating() - bound);
+  const double spread = restarts.reach_spread * above / incumbent_->rating();
   ReachFactors factors{};
-  for (double& factor : factors) {
-    const double exponent = restarts.reach_spread * above / incumbent_->rating();
-    factor = std::exp(exponent * (2 * random.fraction() - 1));
-  }
+  for (double& factor : factors)
+    factor = std::exp(spread * (2 * random.fraction() - 1));
   const double part = random.fraction();
   const double excess = restarts.drawn_excess * part * part * above * context.speed();
   annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());

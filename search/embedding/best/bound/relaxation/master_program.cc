@@ -71,10 +71,9 @@ void MasterProgram::add_use_of_whole(double load, const PerTier<double>& bytes,
 
 // Per unit of load and per byte of a whole rank.
 CapacityMultipliers MasterProgram::whole_duals(std::uint32_t rank_class) const {
-  const std::uint32_t own = rows_.classes().whole_class(rank_class);
-  const RankClass& whole = rows_.classes().whole(own);
+  const RankClass& whole = rows_.classes().whole(rank_class);
   const auto dual = [&](std::size_t row) { return std::max(0.0, -program_.dual(row)); };
-  std::size_t row = first_whole_row_[own];
+  std::size_t row = first_whole_row_[rank_class];
   CapacityMultipliers duals;
   duals.load = dual(row) * whole.time_scale / target_;
   for (const MemoryTier tier : rows_.model().tiers())
@@ -100,7 +99,7 @@ void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
   const double limit = rows_.classes().load_limit(rank_class, target_);
   entries_.push_back({class_row_[rank_class], row.need * row.load / limit});
   each_tier_row(rank_class, [&](MemoryTier tier, std::size_t tier_row) {
-    const auto room = static_cast<double>(rows_.classes()[rank_class].room[tier].value());
+    const double room = room_of(rows_.classes()[rank_class], tier);
     if (row.bytes[tier] > 0) entries_.push_back({tier_row, row.need * row.bytes[tier] / room});
   });
   PerTier<double> bytes = row.bytes;
@@ -109,15 +108,15 @@ void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
   add_use_of_whole(row.need * row.load, bytes, rank_class);
 }
 
-double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class) const {
+double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class,
+                              const CapacityMultipliers& whole) const {
   const double limit = rows_.classes().load_limit(rank_class, target_);
   double dual = row.load / limit * std::max(0.0, -program_.dual(class_row_[rank_class]));
   each_tier_row(rank_class, [&](MemoryTier tier, std::size_t tier_row) {
-    const auto room = static_cast<double>(rows_.classes()[rank_class].room[tier].value());
+    const double room = room_of(rows_.classes()[rank_class], tier);
     if (row.bytes[tier] > 0)
       dual += row.bytes[tier] / room * std::max(0.0, -program_.dual(tier_row));
   });
-  const CapacityMultipliers whole = whole_duals(rank_class);
   return dual + add_priced(whole.load * row.load, whole, row.bytes);
 }
 
@@ -215,14 +214,14 @@ DualPoint MasterProgram::dual_values() const {
   DualPoint point;
   for (const std::size_t row : shard_row_)
     point.shards.push_back(row == kNone ? 0 : std::max(0.0, program_.dual(row)));
+  for (std::uint32_t c = 0; c < first_whole_row_.size(); ++c)
+    point.whole.push_back(whole_duals(c));
   set_uniform_duals(point);
   for (std::uint32_t c = 0; c < class_row_.size(); ++c) {
     double& rank = point.ranks.emplace_back(std::max(0.0, -program_.dual(class_row_[c])));
     each_tier_row(c,
                   [&](MemoryTier, std::size_t row) { rank += std::max(0.0, -program_.dual(row)); });
   }
-  for (std::uint32_t c = 0; c < first_whole_row_.size(); ++c)
-    point.whole.push_back(whole_duals(c));
   return point;
 }
 
@@ -236,7 +235,8 @@ void MasterProgram::set_uniform_duals(DualPoint& point) const {
         double least = std::numeric_limits<double>::infinity();
         for (std::uint32_t c = 0; c < rows_.classes().size(); ++c) {
           const bool here = row.in_class ? c == row.run : (domain_[choice] >> c & 1) != 0;
-          if (here && fits(row, c)) least = std::min(least, dual_of(row, c));
+          if (!here || !fits(row, c)) continue;
+          least = std::min(least, dual_of(row, c, point.whole[rows_.classes().whole_class(c)]));
         }
         point.shards[r] = std::isfinite(least) ? least : 0;
       }

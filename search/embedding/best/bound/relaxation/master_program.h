@@ -58,7 +58,8 @@ class MasterProgram {
   void add_use(const BoundRow& row, std::uint32_t rank_class);
   bool fits(const BoundRow& row, std::uint32_t rank_class) const;
   // Of a shard in a class for uniform choices.
-  double dual_of(const BoundRow& row, std::uint32_t rank_class) const;
+  double dual_of(const BoundRow& row, std::uint32_t rank_class,
+                 const CapacityMultipliers& whole) const;
   double value_of(std::uint32_t choice) const;
   template <class Visit>
   void each_tier_row(std::uint32_t rank_class, const Visit& visit) const;

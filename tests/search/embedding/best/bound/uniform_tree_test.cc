@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/options/bound_options.h"
@@ -39,13 +40,25 @@ bool proves(UniformTree& tree, double target) {
   return tree.is_proved();
 }
 
-BoundCertificate certificate_of(const UniformTree& tree, double target) {
+// Of two_hosts(), without nodes.
+BoundCertificate apart_certificate(double bound) {
   BoundCertificate certificate;
-  certificate.bound = target * (1 - kBoundRounding);
-  certificate.class_of_rank = tree.classes().class_of_rank();
+  certificate.bound = bound;
+  certificate.class_of_rank = {0, 0, 1, 1};
   certificate.uniform_apart = true;
+  return certificate;
+}
+
+BoundCertificate certificate_of(const UniformTree& tree, double target) {
+  BoundCertificate certificate = apart_certificate(target * (1 - kBoundRounding));
+  certificate.class_of_rank = tree.classes().class_of_rank();
   certificate.nodes = tree.certificate_nodes();
   return certificate;
+}
+
+// What the check says; empty if the certificate holds.
+std::string error_of(const BoundModel& model, const BoundCertificate& certificate) {
+  return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
 }
 
 }  // namespace
@@ -84,13 +97,10 @@ TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
   CHECK_FALSE(proves(tree, 9.0001));
   REQUIRE(proves(tree, 8.9999));
   const BoundCertificate certificate = certificate_of(tree, 8.9999);
-  const auto check = [&](const BoundCertificate& own) {
-    return check_bound(*model.space, model.space->problem().topology(), own).value_or("");
-  };
-  CHECK(check(certificate) == "");
+  CHECK(error_of(model, certificate) == "");
   BoundCertificate higher = certificate;
   higher.bound = 9.001;
-  CHECK(check(higher) != "");
+  CHECK(error_of(model, higher) != "");
 }
 
 TEST_CASE("uniform targets: they wait until all others had as much work, or have ended") {
@@ -110,19 +120,14 @@ TEST_CASE("uniform targets: they wait until all others had as much work, or have
 
 TEST_CASE("uniform tree: the check refuses splits that mean nothing") {
   const BoundModel model = two_hosts();
-  BoundCertificate certificate;
-  certificate.bound = 1;
-  certificate.uniform_apart = true;
-  certificate.class_of_rank = {0, 0, 1, 1};
+  BoundCertificate certificate = apart_certificate(1);
   BoundNode split;
   split.is_leaf = false;
   split.uniform_split = UniformSplit{0, std::nullopt, 1};
   BoundNode leaf;
   leaf.multipliers = {{0.25, 0, 0}, {0.25, 0, 0}, {0.25, 0, 0}, {0.25, 0, 0}};
   certificate.nodes = {split, leaf, leaf};
-  const auto error = [&] {
-    return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
-  };
+  const auto error = [&] { return error_of(model, certificate); };
   CHECK(error() == "");
   certificate.nodes[0].uniform_split->rank_class = 2;
   CHECK(error() == "a node splits a rank class that has no part for uniform options");
@@ -144,10 +149,7 @@ TEST_CASE("uniform tree: the check refuses splits that mean nothing") {
 TEST_CASE("uniform tree: both parts of whole ranks together take no more than those") {
   // 30 ms on four ranks: 7.5 ms each. Without splits, either part could fill all ranks.
   const BoundModel model = two_hosts();
-  BoundCertificate certificate;
-  certificate.bound = 7.4;
-  certificate.uniform_apart = true;
-  certificate.class_of_rank = {0, 0, 1, 1};
+  BoundCertificate certificate = apart_certificate(7.4);
   BoundNode& leaf = certificate.nodes.emplace_back();
   leaf.multipliers.resize(4);
   leaf.max_pattern_values.assign(4, 1e-9);
@@ -156,9 +158,7 @@ TEST_CASE("uniform tree: both parts of whole ranks together take no more than th
     const ShardCost& cost = model.space->option(OptionId(option)).costs[0];
     leaf.shard_duals.push_back({OptionId(option), 0, load_of(cost, PerfModel::kPerf)});
   }
-  const auto error = [&] {
-    return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
-  };
+  const auto error = [&] { return error_of(model, certificate); };
   CHECK(error() == "");
   certificate.bound = 7.6;
   CHECK(error() == "the dual values of a leaf do not exclude a plan below the bound");
@@ -180,8 +180,7 @@ TEST_CASE("uniform tree: whole ranks have a price where no interval is divided")
   REQUIRE(proves(tree, 7.4));
   const BoundCertificate certificate = certificate_of(tree, 7.4);
   REQUIRE(certificate.nodes.size() == 1);
-  CHECK(check_bound(*model.space, model.space->problem().topology(), certificate).value_or("") ==
-        "");
+  CHECK(error_of(model, certificate) == "");
 }
 
 }  // namespace shardwright::uniform_tree_test
