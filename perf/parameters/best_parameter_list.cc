@@ -121,6 +121,8 @@ void add_restarts(std::vector<BestParameter>& all) {
   group.add("drawn_one_in", &Own::drawn_one_in);
   group.add("drawn_excess", &Own::drawn_excess);
   group.add("drawn_steps", &Own::drawn_steps);
+  group.add("annealed_least", &Own::annealed_least, Kind::kRatio);
+  group.add("annealed_one_in", &Own::annealed_one_in);
   group.add("reach_spread", &Own::reach_spread);
   group.add("considered_parts", &Own::considered_parts);
   group.add("first_target_tries", &Own::first_target_tries);
@@ -129,6 +131,21 @@ void add_restarts(std::vector<BestParameter>& all) {
   group.add("target_price_spread", &Own::target_price_spread);
   group.add("target_weight", &Own::target_weight);
   group.add("work_per_choice", &Own::work_per_choice);
+}
+
+void add_choices(std::vector<BestParameter>& all) {
+  using Own = embedding::ChoiceAnnealingParameters;
+  const Group<Own> group(all, "choices",
+                         [](BestParameters& best) -> Own& { return best.annealing.choices; });
+  group.add("moves_per_table", &Own::moves_per_table);
+  group.add("least_moves_per_table", &Own::least_moves_per_table);
+  group.add("most_work", &Own::most_work);
+  group.add("hottest", &Own::hottest);
+  group.add("coldest", &Own::coldest);
+  group.add("memory_weight", &Own::memory_weight);
+  group.add("pair_part", &Own::pair_part);
+  group.add("moved_part", &Own::moved_part);
+  group.add("best_part", &Own::best_part);
 }
 
 void add_balance(std::vector<BestParameter>& all) {
@@ -179,6 +196,7 @@ std::vector<BestParameter> best_parameters() {
   add_cooling(all);
   add_targets(all);
   add_restarts(all);
+  add_choices(all);
   add_balance(all);
   add_construct(all);
   add_neighbourhoods(all);

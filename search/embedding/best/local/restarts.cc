@@ -157,6 +157,12 @@ double Restarts::aim_anew(double bound) {
   return std::min(target + 2 * above, incumbent_->rating());
 }
 
+// Returns true if rounds that begin anew, so much above the bound, begin with annealed choices.
+bool Restarts::anneals_choices(double above) const {
+  const RestartParameters& restarts = parameters_->restarts;
+  return choice_annealer_.is_useful() && above > restarts.annealed_least && above <= restarts.far;
+}
+
 double Restarts::above_bound(double bound) const {
   return incumbent_->rating() / std::max({bound, unlikely_, kTinyRating});
 }
@@ -168,7 +174,8 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   const double above = above_bound(bound);
   if (round == 0) return above > restarts.far && lane % 2 != 0;
   if (above <= restarts.nearest) return false;
-  const std::uint32_t one_in = above > restarts.far    ? restarts.far_one_in
+  const std::uint32_t one_in = anneals_choices(above)  ? restarts.annealed_one_in
+                               : above > restarts.far  ? restarts.far_one_in
                                : above > restarts.near ? restarts.near_one_in
                                                        : restarts.drawn_one_in;
   return annealer_->random().below(one_in) == 0;
@@ -203,13 +210,32 @@ std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& bu
   return priced.draw(context.prices(), factors, excess, restarts.drawn_steps, random);
 }
 
+// Choices of the best plan, or drawn ones, after they were annealed.
+double Restarts::place_annealed(double bound, const Budget& budget) {
+  RandomGenerator& random = annealer_->random();
+  const double rating = incumbent_->rating();
+  const double target = bound + random.fraction() * (rating - bound);
+  const bool keeps_best = random.fraction() < parameters_->choices.best_part;
+  const std::vector<std::uint32_t> start =
+      keeps_best ? incumbent_->best()->allocation.choice : draw_choices(bound, budget);
+  ConsideredChoices considered(*state_);
+  considered.set_rating(rating * (1 + kRounding));
+  const std::uint64_t before = choice_annealer_.work();
+  StopCheck stopped(budget);
+  state_->assign(choice_annealer_.improve(start, considered, rating, target, random, stopped));
+  annealer_->placer().spend(choice_annealer_.work() - before);
+  return target;
+}
+
 double Restarts::construct_below(double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
   RandomGenerator& random = annealer_->random();
   StopCheck stopped(budget);
   if (has_suggestion()) return place(std::exchange(suggested_, {}), suggested_target_, stopped);
-  if (above_bound(bound) <= restarts.near) {
+  const double above = above_bound(bound);
+  if (anneals_choices(above)) return place_annealed(bound, budget);
+  if (above <= restarts.near) {
     std::vector<std::uint32_t> drawn = draw_choices(bound, budget);
     const double target = bound + random.fraction() * (incumbent_->rating() - bound);
     return place(std::move(drawn), target, stopped);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/budget.h"
+#include "search/embedding/best/choices/choice_annealer.h"
 #include "search/embedding/best/incumbent/incumbent.h"
 #include "search/embedding/best/local/construct.h"
 #include "search/embedding/best/moves/annealer.h"
@@ -15,13 +16,18 @@
 namespace shardwright::embedding {
 
 // Four ways to a new allocation: the first one of the lane, new choices if memory is scarce,
-// choices for a target far below the best rating, and near the bound choices drawn at random.
+// choices for a target far below the best rating, and near the bound choices drawn at random, which
+// are annealed alone first where there are not too many.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {
  public:
   Restarts(AllocationState& state, Annealer& annealer, const Incumbent& incumbent,
            const AnnealingParameters& parameters)
-      : state_(&state), annealer_(&annealer), incumbent_(&incumbent), parameters_(&parameters) {}
+      : state_(&state),
+        annealer_(&annealer),
+        incumbent_(&incumbent),
+        parameters_(&parameters),
+        choice_annealer_(state.context(), parameters) {}
 
   // Constructs several allocations, at different limits of shard size and prices of memory, and
   // leaves the best in the state: the one with the least energy on its worst rank. Returns false if
@@ -63,12 +69,15 @@ class Restarts {
   // The best rating as a multiple of the bound, or of a rating that no choices were found for.
   double above_bound(double bound) const;
   std::vector<std::uint32_t> draw_choices(double bound, const Budget& budget);
+  bool anneals_choices(double above) const;
+  double place_annealed(double bound, const Budget& budget);
   double place(std::vector<std::uint32_t> choices, double target, StopCheck& stopped);
 
   AllocationState* state_;
   Annealer* annealer_;
   const Incumbent* incumbent_;
   const AnnealingParameters* parameters_;
+  ChoiceAnnealer choice_annealer_;
   double unlikely_ = 0;  // a rating that no choices were found for
   std::vector<std::uint32_t> suggested_;
   double suggested_target_ = 0;

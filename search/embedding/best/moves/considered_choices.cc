@@ -51,13 +51,13 @@ void ConsideredChoices::set_rating(double rating, double part) {
   }
 }
 
-std::uint32_t ConsideredChoices::draw(std::size_t table, RandomGenerator& random) const {
+std::uint32_t ConsideredChoices::draw(std::size_t table, std::uint32_t current,
+                                      RandomGenerator& random) const {
   const std::uint32_t begin = first_considered_[table];
-  const std::uint32_t count = first_considered_[table + 1] - begin;
-  if (count == 0) return state_->choice(table);
-  const std::uint32_t choice = considered_[begin + random.below(count)];
-  if (choice != state_->choice(table) || count == 1) return choice;
-  return considered_[begin + random.below(count)];
+  if (count(table) == 0) return current;
+  const std::uint32_t choice = considered_[begin + random.below(count(table))];
+  if (choice != current || count(table) == 1) return choice;
+  return considered_[begin + random.below(count(table))];
 }
 
 }  // namespace shardwright::embedding

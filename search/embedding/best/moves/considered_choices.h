@@ -23,9 +23,16 @@ class ConsideredChoices {
 
   // Tables with anything to decide: another choice, or ranks.
   std::span<const std::uint32_t> open_tables() const { return open_tables_; }
-  // Draws a choice for the table, and a second time if it is the current one. Returns the current
-  // one if no other is considered.
-  std::uint32_t draw(std::size_t table, RandomGenerator& random) const;
+  // Choices of the table that are considered.
+  std::uint32_t count(std::size_t table) const {
+    return first_considered_[table + 1] - first_considered_[table];
+  }
+  // Draws a choice for the table, and a second time if it is the current one, of the allocation
+  // unless told otherwise. Returns the current one if no other is considered.
+  std::uint32_t draw(std::size_t table, RandomGenerator& random) const {
+    return draw(table, state_->choice(table), random);
+  }
+  std::uint32_t draw(std::size_t table, std::uint32_t current, RandomGenerator& random) const;
 
  private:
   bool may_be_below(std::uint32_t choice, double rating) const;

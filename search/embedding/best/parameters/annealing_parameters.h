@@ -146,6 +146,11 @@ struct RestartParameters {
   // decide where the best plan is close.
   double nearest = 1.0001;
   std::uint32_t drawn_one_in = 4;
+  // Between `annealed_least` and `far` bounds, one round in this many starts with choices that were
+  // annealed alone, where these are useful. Nearer to the bound, choices are seldom at fault:
+  // without this limit, 177 tables on one host take 127 instead of 31 million steps to be even.
+  double annealed_least = 1.005;
+  std::uint32_t annealed_one_in = 2;
   double drawn_excess = 1;
   int drawn_steps = 10;  // of the bisection that finds their temperature
   // For each draw, the loads of choices on single ranks, on hosts and on all ranks count by factors
@@ -180,6 +185,24 @@ struct BalanceParameters {
   std::uint32_t vain_tries_per_rank = 4;  // halved 0, doubled -0.017 %
 };
 
+// Annealing of choices alone, where a round begins with choices drawn at random.
+// Thread safety: a value.
+struct ChoiceAnnealingParameters {
+  // Moves per table that has anything to decide, unless placing all tables so often would take more
+  // than the most work; none if the moves would be fewer than the least.
+  double moves_per_table = 200;
+  double least_moves_per_table = 50;
+  std::uint64_t most_work = 16'000'000;
+  // Temperatures at the beginning and at the end, in units of the energy of ranks that are all at
+  // the best rating.
+  double hottest = 3;
+  double coldest = 3e-3;
+  double memory_weight = 10;  // of memory that is exceeded, in the energy
+  double pair_part = 0.5;     // of the moves: two tables instead of one
+  double moved_part = 0.3;    // of the moves of a table on hosts: to other hosts
+  double best_part = 0.6;     // of the starts: from the best plan's choices instead of drawn ones
+};
+
 // All that an AnnealingLane is told.
 // Thread safety: a value.
 struct AnnealingParameters {
@@ -187,6 +210,7 @@ struct AnnealingParameters {
   CoolingParameters cooling;
   TargetParameters targets;
   RestartParameters restarts;
+  ChoiceAnnealingParameters choices;
   BalanceParameters balance;
   ConstructParameters construct;
 };

@@ -101,10 +101,10 @@ TEST_CASE("open proof: another run takes less work, and what it proves holds") {
 TEST_CASE("open proof: leaves beyond the most bytes are open again") {
   const HalfDone half;
   const auto closed = [](const OpenProof& open) {
-    std::size_t closed = 0;
+    std::size_t count = 0;
     for (const TreePart::Node& node : open.tree.nodes)
-      closed += node.first_child == BoundTree::kNone && node.proved > 0 ? 1 : 0;
-    return closed;
+      count += node.first_child == BoundTree::kNone && node.proved > 0 ? 1 : 0;
+    return count;
   };
   const auto read = half.read(half.message());
   const auto first = half.read(half.message(0));

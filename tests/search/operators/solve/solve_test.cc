@@ -194,7 +194,7 @@ TEST_CASE("exact search: equal layers under tight limits, where prices do not de
         KnownSolution start;
         if (known) start = {optimum->choice, optimum->cost, {}};
         // By lists alone, and divided by counts with few labels, or none at first.
-        for (const std::size_t labels : {0, 1, 50}) {
+        for (const std::size_t labels : {0U, 1U, 50U}) {
           CAPTURE(labels);
           ExactParameters parameters;
           parameters.counts.most_parts = labels > 0 ? 100'000 : 0;

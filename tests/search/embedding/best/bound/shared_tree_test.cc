@@ -56,7 +56,7 @@ Run run_dealt(BoundProver& prover, std::vector<std::unique_ptr<TreeFollower>>& f
   while (!prover.finished()) {
     prover.begin_round(kRatingOfSixKinds);
     const std::optional<TreeStart> start = prover.take_start();
-    run.starts += start ? 1 : 0;
+    run.starts += start ? 1U : 0U;
     for (const auto& follower : followers) {
       if (start) follower->begin(*start);
       if (prover.shared() == nullptr) follower->end();
