@@ -26,7 +26,7 @@ bool ListPlacer::OnHosts::operator<(const OnHosts& other) const {
 
 ListPlacer::ListPlacer(const SearchContext& context, const ConstructParameters& parameters)
     : context_(&context),
-      parameters_(&parameters),
+      parameters_(parameters),
       ranks_(context.model().world_size()),
       local_(context.model().local_world_size()),
       hosts_(context.model().num_hosts()),
@@ -95,7 +95,7 @@ void ListPlacer::weigh() {
   load_weight_ = 1 / square(std::max(load / context_->speed(), kTinyLoad));
   for (const MemoryTier tier : tiers_) {
     const double fill = bytes[tier] / std::max(context_->total_bytes()[tier], 1.0);
-    weights_[tier] = fill > parameters_->scarce_fill ? fill : 0;
+    weights_[tier] = fill > parameters_.scarce_fill ? fill : 0;
     mean_bytes_[tier] = std::max(bytes[tier] / ranks_, 1.0);
   }
 }

@@ -33,7 +33,7 @@ struct ListGoal {
 // memory if it is scarce, most even. Knows no placement rules. A change of one table costs no more
 // than its own shards; placing costs a few reads per shard and rank.
 // Source: Graham 1969, "Bounds on multiprocessing timing anomalies".
-// Thread safety: one thread at a time. Refers to the context and the parameters.
+// Thread safety: one thread at a time. Refers to the context.
 class ListPlacer {
  public:
   ListPlacer(const SearchContext& context, const ConstructParameters& parameters);
@@ -104,7 +104,7 @@ class ListPlacer {
   bool place_all(double most, const Note& note);
 
   const SearchContext* context_;
-  const ConstructParameters* parameters_;
+  ConstructParameters parameters_;
   std::uint32_t ranks_;
   std::uint32_t local_;
   std::uint32_t hosts_;
