@@ -71,7 +71,9 @@ void ListPlacer::begin(std::span<const std::uint32_t> choices, const ListGoal& g
   for (const std::uint32_t choice : choices)
     placed_.push_back(
         {choice, std::vector<std::uint32_t>(num_blocks(choice), PlacedChoice::kAnyHost)});
-  weigh();
+  weights_ = even_weights(*context_, choices, parameters_);
+  const double mean = std::max(weights_.mean_load, kTinyLoad);
+  load_weight_ = 1 / square(mean);
   shards_.clear();
   on_hosts_.clear();
   base_load_.assign(ranks_, 0);
@@ -79,25 +81,6 @@ void ListPlacer::begin(std::span<const std::uint32_t> choices, const ListGoal& g
     base_held_[tier].assign(ranks_, 0);
   for (std::uint32_t table = 0; table < placed_.size(); ++table)
     list(table);
-}
-
-// Memory counts if these choices fill much of it.
-void ListPlacer::weigh() {
-  double load = 0;
-  PerTier<double> bytes;
-  for (const PlacedChoice& own : placed_) {
-    const Choice& choice = context_->model().choices()[own.choice];
-    load += choice.load;
-    for (const MemoryTier tier : tiers_)
-      bytes[tier] += choice.bytes[tier];
-  }
-  mean_load_ = std::max(load / ranks_, kTinyLoad);
-  load_weight_ = 1 / square(std::max(load / context_->speed(), kTinyLoad));
-  for (const MemoryTier tier : tiers_) {
-    const double fill = bytes[tier] / std::max(context_->total_bytes()[tier], 1.0);
-    weights_[tier] = fill > parameters_.scarce_fill ? fill : 0;
-    mean_bytes_[tier] = std::max(bytes[tier] / ranks_, 1.0);
-  }
 }
 
 void ListPlacer::exchange(std::uint32_t table, PlacedChoice& other) {
@@ -112,9 +95,11 @@ void ListPlacer::exchange(std::uint32_t table, PlacedChoice& other) {
 ListPlacer::Shards ListPlacer::shards_of(std::uint32_t table, const ChoiceRun& run,
                                          std::uint32_t first) const {
   Shards shards{0, table, first, run.count, run.load, as_doubles(run.storage)};
-  shards.size = run.load / mean_load_;
-  for (const MemoryTier tier : tiers_)
-    shards.size = std::max(shards.size, weights_[tier] * shards.bytes[tier] / mean_bytes_[tier]);
+  shards.size = run.load / std::max(weights_.mean_load, kTinyLoad);
+  for (const MemoryTier tier : tiers_) {
+    const double mean = std::max(weights_.total_bytes[tier] / ranks_, 1.0);
+    shards.size = std::max(shards.size, weights_.bytes[tier] * shards.bytes[tier] / mean);
+  }
   return shards;
 }
 
@@ -213,7 +198,7 @@ double ListPlacer::rise(Rank rank, double load, const PerTier<double>& bytes) co
   for (const MemoryTier tier : tiers_) {
     const double held = held_[tier][rank];
     const double capacity = std::max(capacity_[tier][rank], 1.0);
-    sum += weights_[tier] * bytes[tier] * (2 * held + bytes[tier]) / square(capacity);
+    sum += weights_.bytes[tier] * bytes[tier] * (2 * held + bytes[tier]) / square(capacity);
     const double excess = held + bytes[tier] - capacity_[tier][rank];
     if (excess > 0) sum += kFullRank * goal_.memory_weight * excess / mean_capacity_[tier];
   }

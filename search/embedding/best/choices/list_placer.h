@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "search/embedding/best/choices/even_weights.h"
 #include "search/embedding/best/parameters/construct_parameters.h"
 #include "search/embedding/model/allocation.h"
 #include "search/embedding/model/context/search_context.h"
@@ -78,7 +79,6 @@ class ListPlacer {
   };
 
   void read_capacities();
-  void weigh();
   Shards shards_of(std::uint32_t table, const ChoiceRun& run, std::uint32_t first) const;
   void list(std::uint32_t table);
   void unlist(std::uint32_t table);
@@ -115,10 +115,8 @@ class ListPlacer {
 
   ListGoal goal_;
   double inverse_target_ = 1;
-  double mean_load_ = 1;
-  PerTier<double> mean_bytes_;
-  double load_weight_ = 1;   // of the square of a load
-  PerTier<double> weights_;  // of the square of a rank's fill; 0 where memory is not scarce
+  EvenWeights weights_;
+  double load_weight_ = 1;  // of the square of a load
 
   std::vector<PlacedChoice> placed_;  // by table
   std::vector<OnHosts> on_hosts_;     // in the order of placement

@@ -34,45 +34,16 @@ std::uint32_t choose(const SearchContext& context, std::size_t table, double sha
   return first + best;
 }
 
-// Totals over the chosen options, and the size of shards relative to them.
-class Totals {
- public:
-  Totals(const SearchContext& context, const std::vector<std::uint32_t>& choices,
-         const ConstructParameters& parameters)
-      : ranks_(context.model().world_size()) {
-    double load = 0;
-    for (const std::uint32_t choice : choices) {
-      const Choice& chosen = context.model().choices()[choice];
-      load += chosen.load;
-      for (const MemoryTier tier : kMemoryTiers)
-        bytes_[tier] += chosen.bytes[tier];
-    }
-    weights_.mean_load = std::max(load / context.speed(), kTinyMean);
-    for (const MemoryTier tier : kMemoryTiers) {
-      const double fill = bytes_[tier] / std::max(context.total_bytes()[tier], 1.0);
-      weights_.bytes[tier] = fill > parameters.scarce_fill ? fill : 0;
-    }
+// The choice's largest shard, by load or memory, as a part of an even share.
+double size_of(const Choice& choice, const EvenWeights& weights, double ranks) {
+  const double shards = choice.num_shards;
+  double size = choice.max_load / weights.mean_load;
+  for (const MemoryTier tier : kMemoryTiers) {
+    size = std::max(size, weights.bytes[tier] * choice.bytes[tier] / shards /
+                              std::max(weights.total_bytes[tier], 1.0) * ranks);
   }
-
-  const EvenWeights& weights() const { return weights_; }
-  // The choice's largest shard, by load or memory, as a part of an even share.
-  double size(const Choice& choice) const {
-    const double shards = choice.num_shards;
-    double size = choice.max_load / weights_.mean_load;
-    for (const MemoryTier tier : kMemoryTiers) {
-      size = std::max(size, weights_.bytes[tier] * choice.bytes[tier] / shards /
-                                std::max(bytes_[tier], 1.0) * ranks_);
-    }
-    return size;
-  }
-
- private:
-  static constexpr double kTinyMean = 1e-300;  // keeps quotients finite
-
-  double ranks_;
-  PerTier<double> bytes_;
-  EvenWeights weights_;
-};
+  return size;
+}
 
 // Places each unit of bonded tables where it costs least. Returns false if it was stopped.
 bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
@@ -94,7 +65,7 @@ bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
 
 // All tables, in the order in which they are placed.
 std::vector<std::uint32_t> placement_order(const ChoiceModel& model, const Allocation& made,
-                                           const Totals& totals) {
+                                           const EvenWeights& weights) {
   struct Key {
     Reach reach;
     std::uint32_t table;
@@ -104,7 +75,8 @@ std::vector<std::uint32_t> placement_order(const ChoiceModel& model, const Alloc
   keys.reserve(model.num_tables());
   for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
     const Choice& choice = model.choices()[made.choice[table]];
-    const double size = choice.reach == Reach::kDevice ? totals.size(choice) : choice.load;
+    const double size =
+        choice.reach == Reach::kDevice ? size_of(choice, weights, model.world_size()) : choice.load;
     keys.push_back({choice.reach, table, size});
   }
   std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
@@ -141,8 +113,8 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
   Allocation made;
   made.choice = std::move(choices);
   made.ranks.resize(model.num_tables());
-  const Totals totals(context, made.choice, parameters);
-  const std::vector<std::uint32_t> order = placement_order(model, made, totals);
+  const EvenWeights weights = even_weights(context, made.choice, parameters);
+  const std::vector<std::uint32_t> order = placement_order(model, made, weights);
   const auto single = std::find_if(order.begin(), order.end(), [&](std::uint32_t table) {
     return model.choices()[made.choice[table]].reach == Reach::kDevice;
   });
@@ -167,7 +139,7 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
     placer.place(made.choice[table], model.world_size(), made.ranks[table], placer.all_ranks());
     state.keep();
   }
-  EvenPlacer even(state, totals.weights(), parameters);
+  EvenPlacer even(state, weights, parameters);
   for (const std::uint32_t table : std::span(single, order.end())) {
     if (!is_alone(table)) continue;
     if (stopped(placer.work() + even.work())) return std::nullopt;

@@ -5,17 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "search/embedding/best/choices/even_weights.h"
 #include "search/embedding/best/parameters/construct_parameters.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
-
-// Weights of memory. The square of the bytes on a rank, relative to its capacity, is added to the
-// energy with this weight. A weight of zero leaves that memory out.
-struct EvenWeights {
-  double mean_load = 0;
-  PerTier<double> bytes = {};
-};
 
 // Each shard goes to the rank whose squares and energy rise least. A block of ranks is skipped if
 // its least load and bytes already cost more than a rank found before, so most shards read a few

@@ -16,8 +16,8 @@
 namespace shardwright::embedding {
 
 // Four ways to a new allocation: the first one of the lane, new choices if memory is scarce,
-// choices for a target far below the best rating, and near the bound choices drawn at random, which
-// are annealed alone first where there are not too many.
+// choices for a target far below the best rating, and nearer to the bound choices drawn at random.
+// Where there are not too many, these or the best plan's are annealed alone first.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {
  public:
@@ -53,8 +53,8 @@ class Restarts {
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
   // Leaves an allocation for such a target in the state and returns the target: the suggested one,
   // the least one with choices the first time, later a random one. Near the bound the choices are
-  // drawn at random. If none of the targets tried has choices, or if the budget is interrupted, it
-  // changes nothing and returns 0.
+  // drawn at random or annealed. If none of the targets tried has choices, or if the budget is
+  // interrupted, it changes nothing and returns 0.
   double construct_below(double bound, const Budget& budget);
 
  private:

@@ -185,7 +185,7 @@ struct BalanceParameters {
   std::uint32_t vain_tries_per_rank = 4;  // halved 0, doubled -0.017 %
 };
 
-// Annealing of choices alone, where a round begins with choices drawn at random.
+// Annealing of choices alone, before a round begins with them.
 // Thread safety: a value.
 struct ChoiceAnnealingParameters {
   // Moves per table that has anything to decide, unless placing all tables so often would take more
