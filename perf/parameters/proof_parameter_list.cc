@@ -117,7 +117,8 @@ void add_node_search(std::vector<ProofParameter>& all) {
   group.add("early_root_steps", &Own::early_root_steps);
   group.add("root_steps", &Own::root_steps);
   group.add("first_root_steps", &Own::first_root_steps);
-  group.add("root_optimism", &Own::root_optimism);
+  group.add("root_steps_growth", &Own::root_steps_growth);
+  group.add("root_target_step", &Own::root_target_step);
   group.add("most_root_cells", &Own::most_root_cells);
   group.add("leaf_steps", &Own::leaf_steps);
   group.add("least_leaf_steps", &Own::least_leaf_steps);

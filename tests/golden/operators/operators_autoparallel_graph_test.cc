@@ -264,8 +264,10 @@ TEST_CASE("autoparallel graphs: moving tensors costs what AutoParallel says, edg
     std::set<NodePair> edges;
     int num_banned = 0;
     for (const auto& [edge, entries] : both.their_edges()) {
-      CAPTURE(both.graph()[edge.first].name);
-      CAPTURE(both.graph()[edge.second].name);
+      const std::string& source = both.graph()[edge.first].name;
+      const std::string& reader = both.graph()[edge.second].name;
+      CAPTURE(source);
+      CAPTURE(reader);
       edges.insert(edge);
       const bool is_move = moves.contains(edge);
       CHECK(is_move != pairs.contains(edge));
@@ -312,7 +314,8 @@ TEST_CASE("autoparallel graphs: as many strategies on three axes") {
 TEST_CASE("autoparallel graphs: the optimum is that of AutoParallel's problem") {
   constexpr std::pair<const char*, double> kOptima[] = {
       {"m8", 4957.936254751}, {"m4x2", 2349.337473645}, {"t2x2x2", 1045.038083095}};
-  for (const auto& [name, optimum_us] : kOptima) {
+  for (const auto& [case_name, optimum_us] : kOptima) {
+    const char* const name = case_name;
     CAPTURE(name);
     const Both both(name);
     const auto result = plan_aten(both.graph(), both.options());

@@ -1,13 +1,16 @@
 // The search over all plans agrees with one that leaves nothing out.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/search/find_plan.h"
 #include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
@@ -24,6 +27,8 @@ using namespace shardwright::embedding;
 using test_support::Random;
 using Answer = FoundPlan::Answer;
 using nlohmann::json;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -57,6 +62,51 @@ TEST_CASE("find plan: says the same as trying every rank for every shard") {
   }
   CHECK(found > 30);
   CHECK(none > 30);
+}
+
+TEST_CASE("find plan: with an improvement it ends with the best of all plans") {
+  int compared = 0;
+  for (const std::uint64_t seed : test_support::seeds({3, 29})) {
+    Random random(seed);
+    for (int i = 0; i < 300; ++i) {
+      CAPTURE(seed);
+      CAPTURE(i);
+      const json text = test_support::random_small_problem(random);
+      const auto spec = read_problem(text.dump());
+      REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
+      const auto made = Problem::make(*spec);
+      if (!made.ok()) continue;  // rules that contradict each other at once
+      const auto problem = std::make_shared<const Problem>(*made);
+      const auto space = enumerate_embedding(problem);
+      const auto reservation = reserve_embedding(*problem);
+      if (!space.ok() || !reservation.ok() || test_support::number_of_plans(**space) > 10'000)
+        continue;
+      const auto rate = [&](const Plan& plan) {
+        return evaluate(*problem, reservation->topology, plan);
+      };
+      double least = kInfinity;
+      test_support::EveryPlan(*space, [&](const Plan& plan) {
+        const Evaluation own = rate(plan);
+        if (own.valid()) least = std::min(least, own.rating);
+        return false;
+      }).run();
+      constexpr double kPart = 1e-6;
+      const PlanGoal goal{*unreachable_rating(**space), nullptr, nullptr, kPart};
+      const FoundPlan found =
+          find_plan_below(goal, **space, reservation->topology, {}, kAnyPlanSteps);
+      CHECK((found.answer == Answer::kNoneExists));
+      CHECK_MESSAGE(found.plan.has_value() == (least < kInfinity), text.dump());
+      if (!found.plan) continue;
+      CHECK(rate(*found.plan).rating <= least * (1 + 2 * kPart));
+      CHECK(found.below <= least * (1 + kPart));
+      CHECK(found.below == doctest::Approx(rate(*found.plan).rating * (1 - kPart)).epsilon(1e-12));
+      const PlanGoal again{found.below, nullptr, nullptr, 0};
+      CHECK((find_plan_below(again, **space, reservation->topology, {}, kAnyPlanSteps).answer ==
+             Answer::kNoneExists));
+      ++compared;
+    }
+  }
+  CHECK(compared > 30);
 }
 
 // 64 equal shards on two ranks: 2^64 placements, 65 of which differ.

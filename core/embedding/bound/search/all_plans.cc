@@ -33,6 +33,7 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const Pl
       available_(available),
       any_valid_(!goal.below),
       target_(goal.below.value_or(1)),  // all loads are 0 without a target
+      improvement_(any_valid_ ? 0 : goal.improvement),
       work_(work),
       is_stopped_(is_stopped),
       ask_at_(work),
@@ -46,7 +47,31 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const Pl
       remaining_(tables_.size()) {
   for (std::size_t table = 0; table < tables_.size(); ++table)
     remaining_.insert(table);
+  if (!any_valid_) sort_choices();
   sort_tables(space);
+}
+
+// By what they cost alone, at the first prices.
+void AllPlans::sort_choices() {
+  const auto cost = [&](const TableChoice& choice) {
+    double sum = 0;
+    for (const EqualShards& shards : choice.shards) {
+      double least = kInfinity;
+      for (std::size_t place = 0; place < shards.ranks.size(); ++place)
+        least = std::min(least, prices_.cost(0, shards, place));
+      sum += shards.count * least;
+    }
+    return sum;
+  };
+  for (ChoicesOfTable& own : tables_) {
+    std::vector<std::pair<double, TableChoice>> priced;
+    for (TableChoice& choice : own.choices)
+      priced.emplace_back(cost(choice), std::move(choice));
+    std::stable_sort(priced.begin(), priced.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::transform(priced.begin(), priced.end(), own.choices.begin(),
+                   [](auto& own_choice) { return std::move(own_choice.second); });
+  }
 }
 
 // Tables with rules come first, then the largest, so that dead ends come early.
@@ -60,7 +85,7 @@ void AllPlans::sort_tables(const SearchSpace& space) {
                    [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
 }
 
-// All tables are placed.
+// All tables are placed. What was tried holds for lower targets, too.
 void AllPlans::accept() {
   std::vector<const ShardingOption*> options;
   std::vector<Rank> ranks;
@@ -71,6 +96,9 @@ void AllPlans::accept() {
   spend(ranks.size());
   Plan plan = Plan::make(nullptr, options, ranks);
   if (!any_valid_ || evaluate(space_.problem(), available_, plan).valid()) found_ = std::move(plan);
+  if (improvement_ == 0) return;
+  target_ = std::min(target_, (ranks_.max_load() + ranks_.charged()) * (1 - improvement_));
+  prices_.lower_target(target_);
 }
 
 // Returns nothing if the remaining tables have no place below the target.

@@ -21,7 +21,8 @@ namespace shardwright::embedding {
 // ranks, cost more than what the ranks that can take a shard have left is worth. That holds for any
 // prices that are not negative; good ones end branches early. If looking at all remaining tables
 // for every table that is placed would take too long, prices count at the root only, and tables
-// with rules are placed first, then the largest. A state that was tried is not tried again.
+// with rules are placed first, then the largest. A state that was tried is not tried again. Choices
+// that cost less at the first prices are tried first.
 // Thread safety: one thread at a time. Refers to its arguments.
 class AllPlans {
  public:
@@ -29,9 +30,13 @@ class AllPlans {
            std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
            std::uint64_t& work, const std::function<bool()>& is_stopped);
 
-  // Ends with the first plan that counts, or if no work is left. A stop takes the rest of the work.
+  // Ends with the first plan that counts, unless better ones are asked for, or if no work is left.
+  // A stop takes the rest of the work.
   void run() { place_tables(); }
+  // The last one.
   const std::optional<Plan>& found() const { return found_; }
+  // In the end; 0 without one.
+  double target() const { return any_valid_ ? 0 : target_; }
   // The part of the tree that was tried before the work ended, if all branches of a node are
   // equally large: few are, so only its order of magnitude says something.
   double progress() const { return progress_; }
@@ -61,12 +66,13 @@ class AllPlans {
     std::vector<Rank> ranks;
   };
 
-  bool is_over() const { return found_.has_value() || work_ == 0; }
+  bool is_over() const { return (found_ && improvement_ == 0) || work_ == 0; }
   void hear_stop();
   void note_progress(std::size_t done, std::size_t all);
   void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
   Level& level() { return levels_[num_placed_]; }
 
+  void sort_choices();
   void sort_tables(const SearchSpace& space);
   void accept();
   std::optional<std::size_t> next_table(Level& level);
@@ -84,6 +90,7 @@ class AllPlans {
   const Topology& available_;
   bool any_valid_;  // without a target
   double target_;
+  double improvement_;
   std::uint64_t& work_;
   const std::function<bool()>& is_stopped_;  // empty if nothing stops it
   std::uint64_t ask_at_;                     // when so much work is left

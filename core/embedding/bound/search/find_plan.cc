@@ -65,14 +65,15 @@ FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGo
   if (!is_small(space, available)) {
     const bool excluded =
         goal.below && is_too_dear(space, available, goal, std::move(prices), work, is_stopped);
-    return {excluded ? Answer::kNoneExists : Answer::kTooLarge, std::nullopt, work_limit - work};
+    return {excluded ? Answer::kNoneExists : Answer::kTooLarge, std::nullopt,
+            goal.below.value_or(0), work_limit - work};
   }
   AllPlans plans(space, available, goal, all_choices(space, available, goal), std::move(prices),
                  work, is_stopped);
   plans.run();
   Answer answer = work == 0 ? Answer::kGivenUp : Answer::kNoneExists;
-  if (plans.found()) answer = Answer::kFound;
-  return {answer, plans.found(), work_limit - work, plans.progress()};
+  if (plans.found() && (work == 0 || goal.improvement == 0)) answer = Answer::kFound;
+  return {answer, plans.found(), plans.target(), work_limit - work, plans.progress()};
 }
 
 }  // namespace

@@ -22,7 +22,11 @@ struct FoundPlan {
     kGivenUp,   // the work limit was reached, or is_stopped() said so
   };
   Answer answer = Answer::kGivenUp;
-  std::optional<Plan> plan;  // only with kFound; does not keep the options of the space alive
+  // Only with kFound, but for a goal with an improvement; does not keep the options of the space
+  // alive.
+  std::optional<Plan> plan;
+  // The target in the end; 0 without one. An improvement lowers it with every plan.
+  double below = 0;
   std::uint64_t steps = 0;
   double progress = 0;  // with kGivenUp, as AllPlans says
 };
@@ -40,6 +44,9 @@ FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
 // found obeys all rules and fits the memory, but evaluate() is not asked. `prices` shorten the
 // search. Loads of ranks are sums in floating point, so the target must lie above a claimed bound
 // by kRatingSlack. Precondition: `goal` has a target.
+//
+// With an improvement the search is branch and bound. kNoneExists then says that no plan rates less
+// than `below`, the answer's, and the plan found last is there with any answer.
 //
 // Both: a plan that evaluate() accepts exists only if one is found. Time: exponential in the worst
 // case; at most `work_limit` steps, each of which looks at a rank. They give up at once if there

@@ -31,6 +31,8 @@ class ShardPrices {
               bool has_charges, std::uint64_t& work);
 
   std::size_t size() const { return prices_.size(); }
+  // What ranks were worth before is still no less than what they are worth now.
+  void lower_target(double target) { target_ = target; }
   // Leaves no set of prices.
   void drop() { prices_.clear(); }
 

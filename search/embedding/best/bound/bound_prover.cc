@@ -254,10 +254,11 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
 void BoundProver::search_root(Budget& budget) {
   const double goal = targets_.goal(rating_);
   const std::uint64_t before = budget.work_done();
-  RootSearch::Answer answer = root_search_.run(joint(), goal, budget);
+  RootSearch::Answer answer = root_search_.run(joint(), certificate_.bound, goal, budget);
   uniform_targets_.share().others += budget.work_done() - before;
   if (answer.found) found_ = std::move(answer.found);
-  if (!answer.proof.empty()) accept(goal, joint().rows().classes(), std::move(answer.proof));
+  if (!answer.proof.empty())
+    accept(answer.proved, joint().rows().classes(), std::move(answer.proof));
 }
 
 void BoundProver::accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes) {

@@ -109,10 +109,11 @@ class BoundProver {
   // Placement rules are left to trees.
   bool has_root_search() const {
     return !only_aggregate_ && !views_.has_own_model() &&
-           root_search_.has_next(targets_.goal(rating_));
+           certificate_.bound < targets_.goal(rating_) &&
+           root_search_.has_next(certificate_.bound, targets_.goal(rating_));
   }
   bool needs_root_search() const {
-    return has_root_search() && root_search_.is_due(targets_.goal(rating_));
+    return has_root_search() && root_search_.is_due(certificate_.bound, targets_.goal(rating_));
   }
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);

@@ -8,58 +8,66 @@
 
 namespace shardwright::embedding {
 
-RootSearch::Answer RootSearch::run(const TreeView& view, double goal, Budget& budget) {
+RootSearch::Answer RootSearch::run(const TreeView& view, double bound, double goal,
+                                   Budget& budget) {
   const std::uint64_t before = budget.work_done();
+  const double target = next_target(bound, goal);
   const BoundRows& rows = view.rows();
   BoundTree tree(rows, view.pinned());
-  Domain domain = tree.domain(0, goal, budget);
-  DomainReduction reduced = reduce_domain(rows, goal, domain, parameters_->aggregate, budget);
-  Answer answer;
+  Domain domain = tree.domain(0, target, budget);
+  DomainReduction reduced = reduce_domain(rows, target, domain, parameters_->aggregate, budget);
   SearchedNode node;
   if (reduced.excluded) {
     node.kind = SearchedNode::Kind::kExcluded;
     node.leaf.multipliers = std::move(reduced.multipliers);
-  } else if (open_cells(rows, domain) > parameters_->search.most_root_cells) {
-    ended_ = goal * (1 - parameters_->rating_fall);
-  } else {
-    node = search_node(rows, goal, domain, reduced.fixing, next_steps(goal), parameters_->search,
-                       budget);
-    if (node.kind == SearchedNode::Kind::kUnknown) note_failure(goal, {node.steps, node.progress});
+    node.below = target;
+  } else if (open_cells(rows, domain) <= parameters_->search.most_root_cells) {
+    const double improvement = parameters_->targets.goal_in_gap * parameters_->optimality_gap;
+    node = search_node(rows, target, domain, reduced.fixing, steps_, improvement,
+                       parameters_->search, budget);
   }
   share_.own += budget.work_done() - before;
-  if (node.kind == SearchedNode::Kind::kUnknown) return answer;
-  ended_ = goal;
+  Answer answer;
   answer.found = std::move(node.found);
-  if (answer.found) return answer;
+  if (node.kind != SearchedNode::Kind::kExcluded) {
+    if (!budget.interrupted()) fail(target, bound, goal);
+    return answer;
+  }
   node.leaf.fixing = std::move(reduced.fixing);
-  tree.close(0, goal, std::move(node.leaf), node.steps);
-  answer.proof = tree.certificate_nodes(goal);
+  tree.close(0, target, std::move(node.leaf), node.steps);
+  answer.proved = node.below;
+  answer.proof = tree.certificate_nodes(target);
   return answer;
 }
 
-std::uint64_t RootSearch::next_steps(double goal) const {
-  const NodeSearchParameters& search = parameters_->search;
-  if (goal != goal_) return std::min(search.first_root_steps, search.proof_steps);
-  const std::uint64_t second = 2 * search.first_root_steps;
-  return last_.steps < second ? std::min(second, search.proof_steps) : search.proof_steps;
+// No target from here on is tried, unless it is the goal.
+double RootSearch::ceiling(double bound, double goal) const {
+  return failed_ > bound ? std::min(failed_, goal) : goal;
 }
 
-void RootSearch::note_failure(double goal, const Try& own) {
-  const bool is_first = goal != goal_;
-  const bool was_last = own.steps >= parameters_->search.proof_steps;
-  if (was_last || (!is_first && !may_end(own))) ended_ = goal;
-  goal_ = goal;
-  last_ = own;
+bool RootSearch::are_near(double bound, double ceiling, double goal) const {
+  return ceiling - bound < parameters_->search.root_target_step * goal;
 }
 
-// Branches differ much in size, and the first ones are often the largest: the search may seem to
-// need many times the steps that it has.
-bool RootSearch::may_end(const Try& own) const {
+bool RootSearch::has_next(double bound, double goal) const {
+  if (!has_most_steps()) return true;
+  if (are_near(bound, goal, goal)) return goal < goal_failed_;
+  return !are_near(bound, ceiling(bound, goal), goal);
+}
+
+double RootSearch::next_target(double bound, double goal) const {
+  if (are_near(bound, goal, goal) || (!has_most_steps() && goal < goal_failed_)) return goal;
+  return (bound + ceiling(bound, goal)) / 2;
+}
+
+void RootSearch::fail(double target, double bound, double goal) {
+  failed_ = std::min(failed_, target);
+  if (target == goal) goal_failed_ = goal;
   const NodeSearchParameters& search = parameters_->search;
-  const double gain = own.progress - last_.progress;
-  const auto steps = static_cast<double>(own.steps - last_.steps);
-  return (1 - own.progress) * steps <=
-         gain * search.root_optimism * static_cast<double>(search.proof_steps);
+  if (has_most_steps() || (target == goal && !are_near(bound, goal, goal))) return;
+  steps_ = std::min(steps_ * search.root_steps_growth, search.proof_steps);
+  goal_failed_ = std::numeric_limits<double>::infinity();
+  failed_ = std::numeric_limits<double>::infinity();
 }
 
 }  // namespace shardwright::embedding

@@ -1,4 +1,4 @@
-// All plans below the goal, tried at the root of the proof.
+// All plans below a target, tried at the root of the proof.
 #pragma once
 
 #include <cstdint>
@@ -18,43 +18,46 @@ namespace shardwright::embedding {
 
 // The domain is reduced first; then core's search tries what is left. It ends soon where few plans
 // are nearly as good, which no relaxation sees, and a tree would repeat it in each of its nodes.
-// Two short tries show how fast it gets on. If it may end, the third has all steps of a proof;
-// otherwise this goal is given up. Thread safety: one thread at a time. Refers to its argument.
+// The lower the target, the fewer steps it takes. The goal, which would prove the rating optimal,
+// comes first, and then bisection between the bound and the goal until a target fails; then
+// everything again with several times the steps. With the most steps there is only bisection, below
+// the lowest target that failed. Where the bound is near the goal, only the goal is tried. A plan
+// that is found on the way lowers the target of its search.
+// Thread safety: one thread at a time. Refers to its argument.
 class RootSearch {
  public:
-  explicit RootSearch(const BoundParameters& parameters) : parameters_(&parameters) {}
+  explicit RootSearch(const BoundParameters& parameters)
+      : parameters_(&parameters), steps_(parameters.search.first_root_steps) {}
 
-  // Returns true if the goal is to be tried, or tried again with more steps.
-  bool has_next(double goal) const { return goal < ended_; }
-  // What the last try takes beyond a short one counts before the next goal.
-  bool is_due(double goal) const {
-    return has_next(goal) &&
-           share_.allows(parameters_->search.step_work * parameters_->search.first_root_steps);
+  // Returns true if some target is to be tried, or tried again with more steps. Precondition here
+  // and below: the bound is below the goal.
+  bool has_next(double bound, double goal) const;
+  bool is_due(double bound, double goal) const {
+    return has_next(bound, goal) && share_.allows(parameters_->search.step_work * steps_);
   }
   WorkShare& share() { return share_; }
 
   struct Answer {
-    std::optional<Plan> found;     // below the goal
-    std::vector<BoundNode> proof;  // the certificate's nodes, if there is no such plan
+    std::optional<Plan> found;     // below the target
+    double proved = 0;             // a target, not above the one that was tried; 0 if none
+    std::vector<BoundNode> proof;  // the certificate's nodes for it
   };
-  // Neither a plan nor a proof if the search gave up. Precondition: has_next().
-  Answer run(const TreeView& view, double goal, Budget& budget);
+  // One try. Precondition: has_next().
+  Answer run(const TreeView& view, double bound, double goal, Budget& budget);
 
  private:
-  struct Try {
-    std::uint64_t steps = 0;
-    double progress = 0;
-  };
-
-  std::uint64_t next_steps(double goal) const;
-  void note_failure(double goal, const Try& own);
-  bool may_end(const Try& own) const;
+  bool has_most_steps() const { return steps_ >= parameters_->search.proof_steps; }
+  double ceiling(double bound, double goal) const;
+  bool are_near(double bound, double ceiling, double goal) const;
+  double next_target(double bound, double goal) const;
+  void fail(double target, double bound, double goal);
 
   const BoundParameters* parameters_;
   WorkShare share_;
-  double ended_ = std::numeric_limits<double>::infinity();  // only lower goals are to be tried
-  double goal_ = 0;                                         // of the last try
-  Try last_;
+  std::uint64_t steps_;  // for a target
+  // The lowest goal that was tried in vain, and the lowest target, with these steps.
+  double goal_failed_ = std::numeric_limits<double>::infinity();
+  double failed_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace shardwright::embedding

@@ -245,13 +245,15 @@ struct NodeSearchParameters {
   std::uint64_t least_node_steps = std::uint64_t{1} << 12;
   // Steps of a whole proof: its check repeats them.
   std::uint64_t proof_steps = std::uint64_t{1} << 24;
-  // All plans below the goal are tried with so many steps, then with twice as many, and at last
-  // with those of a proof, unless the search gets on more than so many times too slowly for that:
-  // one that seemed to take a billion steps took 5 million.
-  std::uint64_t first_root_steps = std::uint64_t{1} << 20;
-  double root_optimism = 256;
+  // All plans below a target are tried at the root with so many steps at first, up to those of a
+  // proof, and the growth when it failed.
+  std::uint64_t first_root_steps = std::uint64_t{1} << 18;
+  std::uint64_t root_steps_growth = 4;
+  // Targets of bisection are no closer to each other than this part of the goal: a bound that is as
+  // near is raised by trees.
+  double root_target_step = 3e-3;
   // Open choices, times ranks: the root of a larger problem is not searched again and again.
-  std::uint64_t most_root_cells = std::uint64_t{1} << 12;
+  std::uint64_t most_root_cells = std::uint64_t{1} << 13;
   // A step of the search takes as long as so many of the proof: it looks at all prices.
   std::uint64_t step_work = 2;
   // Open choices, times ranks: larger nodes are not searched.

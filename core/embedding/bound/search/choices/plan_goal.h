@@ -22,6 +22,9 @@ struct PlanGoal {
   const HeldPlan* held = nullptr;
   // If given, only plans within it count. Borrowed.
   const PlaceDomain* within = nullptr;
+  // If not 0, the search goes on after each plan that it finds, for one that rates less by this
+  // part. Only with `below`.
+  double improvement = 0;
 };
 
 }  // namespace shardwright::embedding

@@ -33,7 +33,7 @@ std::uint64_t open_cells(const BoundRows& rows, const Domain& domain) {
 }
 
 SearchedNode search_node(const BoundRows& rows, double target, const Domain& domain,
-                         const MultiplierList& fixing, std::uint64_t most_steps,
+                         const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
                          const NodeSearchParameters& parameters, Budget& budget) {
   const ChoiceModel& model = rows.model();
   const SearchSpace& space = model.pool().space();
@@ -44,17 +44,15 @@ SearchedNode search_node(const BoundRows& rows, double target, const Domain& dom
   node.leaf.multipliers.resize(rows.classes().size());
   if (!fixing.empty()) node.leaf.multipliers = fixing.back();
   RankPriceSet prices = prices_by_rank(node.leaf.multipliers, places.class_of_rank);
-  FoundPlan tried =
-      find_plan_below({target, nullptr, &places}, space, model.available(), {std::move(prices)},
-                      most_steps, [&] { return budget.interrupted().has_value(); });
+  FoundPlan tried = find_plan_below({target, nullptr, &places, improvement}, space,
+                                    model.available(), {std::move(prices)}, most_steps,
+                                    [&] { return budget.interrupted().has_value(); });
   budget.spend(parameters.step_work * (open_cells(rows, domain) + tried.steps));
   node.steps = tried.steps;
-  node.progress = tried.progress;
+  node.below = tried.below;
   if (tried.answer == FoundPlan::Answer::kNoneExists) node.kind = SearchedNode::Kind::kExcluded;
-  if (tried.answer == FoundPlan::Answer::kFound) {
-    node.kind = SearchedNode::Kind::kFound;
-    node.found = std::move(tried.plan);
-  }
+  if (tried.answer == FoundPlan::Answer::kFound) node.kind = SearchedNode::Kind::kFound;
+  node.found = std::move(tried.plan);
   return node;
 }
 

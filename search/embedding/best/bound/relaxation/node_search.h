@@ -16,24 +16,25 @@ namespace shardwright::embedding {
 // What core's search said of a node.
 struct SearchedNode {
   enum class Kind : std::uint8_t {
-    kExcluded,  // no plan of the node rates below the target; `leaf` shows it
+    kExcluded,  // no plan of the node rates below `below`; `leaf` shows it
     kFound,     // `found` does
     kUnknown,
   };
   Kind kind = Kind::kUnknown;
-  std::optional<Plan> found;
-  BoundNode leaf;  // of a certificate, without its `fixing`
+  std::optional<Plan> found;  // the last one; with any kind if better ones were looked for
+  double below = 0;           // the target, or less if better plans were looked for
+  BoundNode leaf;             // of a certificate, without its `fixing`
   std::uint64_t steps = 0;
-  double progress = 0;  // of a search that gave up: FoundPlan::progress
 };
 
 // Open choices, times ranks.
 std::uint64_t open_cells(const BoundRows& rows, const Domain& domain);
 
-// Takes at most so many steps. The last of `fixing` are the prices that shorten the search. Says
-// nothing where there are placement rules.
+// Takes at most so many steps. The last of `fixing` are the prices that shorten the search. With an
+// `improvement` it looks for better plans, by this part, after one that it found. Says nothing
+// where there are placement rules.
 SearchedNode search_node(const BoundRows& rows, double target, const Domain& domain,
-                         const MultiplierList& fixing, std::uint64_t most_steps,
+                         const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
                          const NodeSearchParameters& parameters, Budget& budget);
 
 }  // namespace shardwright::embedding

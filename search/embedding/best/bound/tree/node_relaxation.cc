@@ -71,7 +71,8 @@ std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps
                                                         Budget& budget) const {
   const NodeSearchParameters& search = parameters_->search;
   if (open_cells(*rows_, *domain_) > search.most_cells) return std::nullopt;
-  SearchedNode node = search_node(*rows_, target_, *domain_, fixing_, most_steps, search, budget);
+  SearchedNode node =
+      search_node(*rows_, target_, *domain_, fixing_, most_steps, 0, search, budget);
   if (node.kind == SearchedNode::Kind::kUnknown) return std::nullopt;
   NodeAnswer answer;
   answer.found = std::move(node.found);

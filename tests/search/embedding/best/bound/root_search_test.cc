@@ -1,9 +1,12 @@
-// All plans below the goal, tried at the root of the proof.
+// All plans below a target, tried at the root of the proof.
 #include "search/embedding/best/bound/root_search.h"
+
+#include <string>
 
 #include <doctest/doctest.h>
 
 #include "core/embedding/bound/check_bound.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/space_builder.h"
@@ -26,13 +29,19 @@ BoundModel five_on_four() {
   return BoundModel(builder.take());
 }
 
-// Runs until it gives up, or has an answer.
-RootSearch::Answer answer_of(RootSearch& search, const TreeView& view, double goal) {
-  Budget budget;
-  RootSearch::Answer answer;
-  while (search.has_next(goal) && !answer.found && answer.proof.empty())
-    answer = search.run(view, goal, budget);
-  return answer;
+// A certificate of what the answer proves.
+BoundCertificate certificate_of(const RootSearch::Answer& answer, const TreeView& view) {
+  BoundCertificate certificate;
+  certificate.bound = answer.proved * (1 - kBoundRounding);
+  certificate.class_of_rank = view.rows().classes().class_of_rank();
+  certificate.nodes = answer.proof;
+  return certificate;
+}
+
+// What the check says of it; nothing if it accepts it.
+std::string wrong_with(const BoundModel& model, const BoundCertificate& certificate) {
+  const Topology& topology = model.space->problem().topology();
+  return check_bound(*model.space, topology, certificate).value_or("");
 }
 
 }  // namespace
@@ -42,58 +51,79 @@ TEST_CASE("root search: waits until the others had as much work, or have ended")
   parameters.search.first_root_steps = 100;
   parameters.search.step_work = 2;
   RootSearch search(parameters);
-  CHECK(search.has_next(10));
+  CHECK(search.has_next(9, 10));
   search.share().others += 199;
-  CHECK_FALSE(search.is_due(10));
+  CHECK_FALSE(search.is_due(9, 10));
   search.share().others += 1;
-  CHECK(search.is_due(10));
+  CHECK(search.is_due(9, 10));
   search.share().own += 1;
-  CHECK_FALSE(search.is_due(10));
+  CHECK_FALSE(search.is_due(9, 10));
   search.share().others_ended = true;
-  CHECK(search.is_due(10));
+  CHECK(search.is_due(9, 10));
 }
 
-TEST_CASE("root search: finds a plan below the goal, or proves that there is none") {
+TEST_CASE("root search: finds the best plan below the goal, and proves that none is better") {
   const BoundModel model = five_on_four();
   const BoundParameters parameters;
   const TreeView view(BoundRows(model.choices, false, parameters.classes), std::nullopt,
                       parameters);
   RootSearch search(parameters);
-  const RootSearch::Answer above = answer_of(search, view, 14.001);
-  REQUIRE(above.found.has_value());
-  CHECK(above.proof.empty());
-  const RootSearch::Answer below = answer_of(search, view, 13.999);
-  CHECK_FALSE(below.found.has_value());
-  REQUIRE(below.proof.size() == 1);
-  CHECK(below.proof.front().by_search);
-  BoundCertificate certificate;
-  certificate.bound = 13.999 * (1 - kBoundRounding);
-  certificate.class_of_rank = view.rows().classes().class_of_rank();
-  certificate.nodes = below.proof;
-  const Topology& topology = model.space->problem().topology();
-  CHECK(check_bound(*model.space, topology, certificate).value_or("") == "");
+  Budget budget;
+  // On one rank they take 35 ms; the best plans have two on one rank.
+  const RootSearch::Answer answer = search.run(view, 8, 30, budget);
+  REQUIRE(answer.found.has_value());
+  const Plan plan = *answer.found;
+  const Evaluation rated =
+      evaluate(model.space->problem(), model.space->problem().topology(), plan);
+  CHECK(rated.rating == 14);
+  CHECK(answer.proved < 14);
+  CHECK(answer.proved > 14 * (1 - parameters.optimality_gap));
+  REQUIRE(answer.proof.size() == 1);
+  CHECK(answer.proof.front().by_search);
+  BoundCertificate certificate = certificate_of(answer, view);
+  CHECK(wrong_with(model, certificate) == "");
   certificate.bound = 14.001;
-  CHECK(check_bound(*model.space, topology, certificate).value_or("") != "");
+  CHECK(wrong_with(model, certificate) != "");
 }
 
-TEST_CASE("root search: has more steps each time, and ends for a goal that took all") {
+TEST_CASE("root search: proves a goal below which there is no plan") {
   const BoundModel model = five_on_four();
-  BoundParameters parameters;
-  parameters.search.first_root_steps = 1;
-  parameters.search.proof_steps = 3;
-  parameters.search.root_optimism = 1e300;
+  const BoundParameters parameters;
   const TreeView view(BoundRows(model.choices, false, parameters.classes), std::nullopt,
                       parameters);
   RootSearch search(parameters);
   Budget budget;
-  int tries = 0;
-  for (; search.has_next(13.999) && tries < 4; ++tries)
-    CHECK(search.run(view, 13.999, budget).proof.empty());
-  CHECK(tries == 2);  // nothing was gained by the second one
-  CHECK(search.has_next(13.9));
+  const RootSearch::Answer answer = search.run(view, 8.75, 13.999, budget);
+  CHECK_FALSE(answer.found.has_value());
+  CHECK(answer.proved == 13.999);
+  CHECK(wrong_with(model, certificate_of(answer, view)) == "");
 }
 
-TEST_CASE("root search: leaves large problems to trees until the goal has fallen") {
+TEST_CASE("root search: the goal, the middle, and again with more steps") {
+  const BoundModel model = five_on_four();
+  BoundParameters parameters;
+  parameters.search.first_root_steps = 1;
+  parameters.search.root_steps_growth = 2;
+  parameters.search.proof_steps = 2;
+  const TreeView view(BoundRows(model.choices, false, parameters.classes), std::nullopt,
+                      parameters);
+  RootSearch search(parameters);
+  Budget budget;
+  const double goal = 13.999;
+  int tries = 0;
+  for (; search.has_next(10, goal) && tries < 20; ++tries)
+    CHECK(search.run(view, 10, goal, budget).proof.empty());
+  // Two with a step; with two steps the middle below each that failed, until 0.3 % are left.
+  CHECK(tries == 2 + 7);
+  // A bound above what failed leaves the upper half, and one near the goal the goal alone.
+  CHECK(search.has_next(13, goal));
+  CHECK(search.has_next(13.98, goal));
+  search.run(view, 13.98, goal, budget);
+  CHECK_FALSE(search.has_next(13.98, goal));
+  CHECK(search.has_next(13.98, 13.99));
+}
+
+TEST_CASE("root search: leaves large problems to trees") {
   const BoundModel model = five_on_four();
   BoundParameters parameters;
   parameters.search.most_root_cells = 19;
@@ -101,9 +131,11 @@ TEST_CASE("root search: leaves large problems to trees until the goal has fallen
                       parameters);
   RootSearch search(parameters);
   Budget budget;
-  CHECK_FALSE(search.run(view, 14.001, budget).found.has_value());
-  CHECK_FALSE(search.has_next(14));
-  CHECK(search.has_next(13.9));
+  int tries = 0;
+  for (; search.has_next(10, 14.001) && tries < 50; ++tries)
+    CHECK_FALSE(search.run(view, 10, 14.001, budget).found.has_value());
+  CHECK(tries < 50);
+  CHECK(budget.work_done() < parameters.search.first_root_steps);
 }
 
 }  // namespace shardwright::root_search_test
