@@ -70,6 +70,7 @@ void OpBuilder::cast_into(const LocalTensor& tensor, VarId into, DataType from, 
 
 std::vector<LocalTensor> OpBuilder::split(const LocalTensor& tensor, std::size_t dim,
                                           std::int64_t count, const std::string& key) {
+  if (count > kMaxPieces) throw TooManyPieces{site_->tensor, dim, count};
   Shape shape = tensor.shape;
   shape[dim] /= count;
   const DataType type = type_of(tensor);
@@ -98,7 +99,7 @@ LocalTensor OpBuilder::join(const std::vector<LocalTensor>& tensors, std::size_t
 }
 
 // Uses an assign for the whole tensor, a split if equal pieces suffice, and otherwise a slice, as
-// Paddle's Resharder does.
+// Paddle's Resharder does. More than kMaxPieces pieces are sliced, too.
 LocalTensor OpBuilder::cut_box(const LocalTensor& tensor, const Part& part,
                                const std::string& name) {
   const Shape shape = shape_of(part);
@@ -110,7 +111,7 @@ LocalTensor OpBuilder::cut_box(const LocalTensor& tensor, const Part& part,
   if (smaller.empty()) return unary("assign", tensor, name, shape, type, {});
   const std::size_t dim = smaller.front();
   if (smaller.size() == 1 && shape[dim] > 0 && tensor.shape[dim] % shape[dim] == 0 &&
-      part[dim].begin % shape[dim] == 0) {
+      part[dim].begin % shape[dim] == 0 && tensor.shape[dim] / shape[dim] <= kMaxPieces) {
     const auto pieces = split(tensor, dim, tensor.shape[dim] / shape[dim], "split@RESHARD.tmp");
     return pieces[static_cast<std::size_t>(part[dim].begin / shape[dim])];
   }
