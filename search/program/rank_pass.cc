@@ -1,7 +1,6 @@
 #include "search/program/rank_pass.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "search/program/prune.h"
@@ -10,16 +9,6 @@ namespace shardwright::program {
 namespace {
 
 Error stopped(const char* why) { return Error{ErrorCode::kStopped, why, ""}; }
-
-Error refused(const TooManyPieces& split, Rank rank) {
-  return Error{ErrorCode::kUnsupported,
-               "rank " + std::to_string(rank) + " would split dimension " +
-                   std::to_string(split.dim) + " into " + std::to_string(split.count) +
-                   " pieces, over the " + std::to_string(kMaxPieces) +
-                   " that one split may have; use meshes of at most " + std::to_string(kMaxPieces) +
-                   " ranks",
-               "/vars/" + std::to_string(split.tensor.value())};
-}
 
 class RankPass {
  public:
@@ -103,7 +92,6 @@ class RankPass {
     const Variable& tensor = program_.var(var);
     EmitSite site;
     site.anchor = anchor;
-    site.tensor = var;
     site.source = source;
     site.base_name = tensor.name;
     site.type = tensor.type;
@@ -189,8 +177,6 @@ Result<RankProgram> reshard_rank(const Program& program, const Requests& request
     return RankPass(program, requests, schedule, options, rank).run();
   } catch (const EditLimitReached&) {
     return stopped("the batch reached its limit of edits");
-  } catch (const TooManyPieces& split) {
-    return refused(split, rank);
   }
 }
 

@@ -9,8 +9,7 @@ namespace shardwright::program {
 
 // Inserts operators before consumers and renames inputs, as the schedule says. With
 // ReshardOptions::whole it also moves outputs and removes what belongs to other ranks.
-// Errors: kUnsupported, with the variable, if a collective would split it into more than kMaxPieces
-// pieces; kStopped. May throw std::bad_alloc. `program` never changes.
+// Errors: kStopped. May throw std::bad_alloc. `program` never changes.
 // Thread safety: may be called for several ranks at once.
 Result<RankProgram> reshard_rank(const Program& program, const Requests& requests,
                                  const Schedule& schedule, const ReshardOptions& options,

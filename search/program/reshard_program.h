@@ -51,8 +51,9 @@ struct ReshardResult {
 // One pass over the program finds the requests and numbers the process groups. Plans are
 // independent of each other, and so are ranks, so both run on the executor. The edits of a rank are
 // one batch on `program`, which does not change. The result does not depend on the executor.
-// Errors: those of find_requests(); kUnsupported if compat mode has no plan, or as plan_best() and
-// reshard_rank(); kStopped if the edit limit was reached or a stop was requested.
+// Errors: those of find_requests(); kUnsupported if compat mode has no plan, or
+// as plan_best(); kStopped if the edit
+// limit was reached or a stop was requested.
 // Cost: O(program) for all ranks together, and O(requests + inserted operators) for each rank. With
 // `whole`, each rank also reads the whole program.
 Result<ReshardResult> reshard_program(const Program& program, const ReshardOptions& options,

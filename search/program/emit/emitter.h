@@ -29,7 +29,7 @@ class Emitter {
         compat_(compat) {}
 
   // Returns the variable that holds the result. Empty if there is no result, as for a rank that
-  // only sends. Throws TooManyPieces.
+  // only sends.
   std::optional<VarId> emit(const EmitSite& site, const std::vector<Step>& steps);
 
   // The last operator that the previous emit() inserted, or its anchor if it inserted none.

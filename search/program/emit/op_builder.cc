@@ -70,7 +70,6 @@ void OpBuilder::cast_into(const LocalTensor& tensor, VarId into, DataType from, 
 
 std::vector<LocalTensor> OpBuilder::split(const LocalTensor& tensor, std::size_t dim,
                                           std::int64_t count, const std::string& key) {
-  if (count > kMaxPieces) throw TooManyPieces{site_->tensor, dim, count};
   Shape shape = tensor.shape;
   shape[dim] /= count;
   const DataType type = type_of(tensor);

@@ -16,21 +16,12 @@ namespace shardwright::program {
 
 // Every piece of a split is a variable of the program, about 0.4 kB. Even shares make no more
 // pieces than a mesh has ranks. Uneven shares may overlap in one row, and then every row would be a
-// piece.
+// piece: a part that would be one of more pieces than this is sliced.
 inline constexpr std::int64_t kMaxPieces = std::int64_t{1} << 16;
-
-// Thrown instead of inserting a split into more than kMaxPieces pieces. Only collectives among more
-// than kMaxPieces ranks need one, since cut_box() then slices.
-struct TooManyPieces {
-  VarId tensor;  // EmitSite::tensor
-  std::size_t dim = 0;
-  std::int64_t count = 0;
-};
 
 // Where operators are inserted, and the tensor that they start from.
 struct EmitSite {
   OpId anchor;                   // operators go before it, or after it if `into` is valid
-  VarId tensor;                  // the variable of the program that is resharded
   VarId source;                  // what this rank holds; invalid if it holds nothing
   VarId into;                    // the variable for the result; invalid for a new one
   std::uint64_t source_key = 0;  // the key of caches: equal for equal contents
@@ -78,7 +69,6 @@ class OpBuilder {
                     const Shape& shape, DataType type, Attributes attributes);
   LocalTensor cast(const LocalTensor& tensor, DataType from, DataType to);
   void cast_into(const LocalTensor& tensor, VarId into, DataType from, DataType to);
-  // Throws TooManyPieces.
   std::vector<LocalTensor> split(const LocalTensor& tensor, std::size_t dim, std::int64_t count,
                                  const std::string& key);
   LocalTensor join(const std::vector<LocalTensor>& tensors, std::size_t dim);

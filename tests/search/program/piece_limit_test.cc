@@ -2,13 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "search/program/emit/op_builder.h"
-#include "search/program/rank_pass.h"
 #include "search/program/reshard_program.h"
 #include "tests/support/program/inserted_operator.h"
 #include "tests/support/program/program_execution.h"
@@ -116,38 +114,6 @@ TEST_CASE("piece limit: a row that would be one of more pieces is sliced") {
 
 TEST_CASE("piece limit: no number of rows is too large") {
   check_slices_row(reshard(program_of(kHugeRows)).ranks[2].program);
-}
-
-// Such plans take hours, so the group of a small one is replaced.
-TEST_CASE("piece limit: a collective that splits among more ranks is refused") {
-  ProgramSpec spec;
-  spec.meshes = {ProcessMesh::make({2}, {0, 1}).value()};
-  spec.vars = {rows_of("x", 4, MeshId(0))};
-  spec.vars[0].shape = {4, 4};
-  Operation reads;
-  reads.type = "reads";
-  reads.mesh = MeshId(0);
-  reads.inputs = {{VarId(0), 0, {-1, 0}}};
-  spec.ops.emplace_back(BlockId(0), std::move(reads));
-  const Program program = Program::make(std::move(spec)).value();
-  const Requests requests = find_requests(program, std::nullopt, false).value();
-  const ReshardOptions options;
-  PlanStore store(program, options.cluster, PlanMode::kBest, {});
-  InlineExecutor executor;
-  const Schedule small = Schedule::make(program, requests, store, executor).value();
-  ReshardPlan& plan = store.entry(small.decisions().front().entry->key).plan;
-  REQUIRE(plan.at(0).front().kind == StepKind::kAllToAll);
-  std::vector<Rank>& group = plan.at(0).front().group;
-  group.resize(static_cast<std::size_t>(kMaxPieces) + 1);
-  std::iota(group.begin(), group.end(), Rank{0});
-  const Schedule large = Schedule::make(program, requests, store, executor).value();
-  const auto refused = reshard_rank(program, requests, large, options, 0);
-  REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().code == ErrorCode::kUnsupported);
-  CHECK(refused.error().to_string() ==
-        "/vars/0: rank 0 would split dimension 1 into 65537 pieces, over the 65536 that one split "
-        "may have; use meshes of at most 65536 ranks");
-  CHECK(reshard_rank(program, requests, large, options, 1).ok());
 }
 
 }  // namespace shardwright::piece_limit_test
