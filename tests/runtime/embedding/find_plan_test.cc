@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
@@ -30,82 +32,79 @@ using nlohmann::json;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-}  // namespace
+struct SmallProblem {
+  std::shared_ptr<const Problem> problem;
+  std::shared_ptr<const SearchSpace> space;
+  Topology available;
 
-TEST_CASE("find plan: says the same as trying every rank for every shard") {
-  int found = 0;
-  int none = 0;
-  for (const std::uint64_t seed : test_support::seeds({5, 17})) {
+  Evaluation rate(const Plan& plan) const { return evaluate(*problem, available, plan); }
+};
+
+// Draws so many problems per seed and visits those with at most `most_plans`.
+void each_small_problem(std::initializer_list<std::uint64_t> seeds, int count, double most_plans,
+                        const std::function<void(const SmallProblem&)>& visit) {
+  for (const std::uint64_t seed : test_support::seeds(seeds)) {
     Random random(seed);
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < count; ++i) {
+      const std::string text = test_support::random_small_problem(random).dump();
       CAPTURE(seed);
-      CAPTURE(i);
-      const json text = test_support::random_small_problem(random);
-      const auto spec = read_problem(text.dump());
+      CAPTURE(text);
+      const auto spec = read_problem(text);
       REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
       const auto made = Problem::make(*spec);
       if (!made.ok()) continue;  // rules that contradict each other at once
       const auto problem = std::make_shared<const Problem>(*made);
       const auto space = enumerate_embedding(problem);
       const auto reservation = reserve_embedding(*problem);
-      if (!space.ok() || !reservation.ok() || test_support::number_of_plans(**space) > 30'000)
+      if (!space.ok() || !reservation.ok() || test_support::number_of_plans(**space) > most_plans)
         continue;
-      const FoundPlan result = find_any_plan(**space, reservation->topology);
-      const bool exists = test_support::EveryPlan(*space, [&](const Plan& plan) {
-                            return evaluate(*problem, reservation->topology, plan).valid();
-                          }).run();
-      CHECK_MESSAGE((result.answer == (exists ? Answer::kFound : Answer::kNoneExists)),
-                    text.dump());
-      if (result.plan) CHECK(evaluate(*problem, reservation->topology, *result.plan).valid());
-      ++(exists ? found : none);
+      visit({problem, *space, reservation->topology});
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("find plan: says the same as trying every rank for every shard") {
+  int found = 0;
+  int none = 0;
+  each_small_problem({5, 17}, 400, 30'000, [&](const SmallProblem& small) {
+    const FoundPlan result = find_any_plan(*small.space, small.available);
+    const bool exists = test_support::EveryPlan(small.space, [&](const Plan& plan) {
+                          return small.rate(plan).valid();
+                        }).run();
+    CHECK((result.answer == (exists ? Answer::kFound : Answer::kNoneExists)));
+    if (result.plan) CHECK(small.rate(*result.plan).valid());
+    ++(exists ? found : none);
+  });
   CHECK(found > 30);
   CHECK(none > 30);
 }
 
 TEST_CASE("find plan: with an improvement it ends with the best of all plans") {
   int compared = 0;
-  for (const std::uint64_t seed : test_support::seeds({3, 29})) {
-    Random random(seed);
-    for (int i = 0; i < 300; ++i) {
-      CAPTURE(seed);
-      CAPTURE(i);
-      const json text = test_support::random_small_problem(random);
-      const auto spec = read_problem(text.dump());
-      REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
-      const auto made = Problem::make(*spec);
-      if (!made.ok()) continue;  // rules that contradict each other at once
-      const auto problem = std::make_shared<const Problem>(*made);
-      const auto space = enumerate_embedding(problem);
-      const auto reservation = reserve_embedding(*problem);
-      if (!space.ok() || !reservation.ok() || test_support::number_of_plans(**space) > 10'000)
-        continue;
-      const auto rate = [&](const Plan& plan) {
-        return evaluate(*problem, reservation->topology, plan);
-      };
-      double least = kInfinity;
-      test_support::EveryPlan(*space, [&](const Plan& plan) {
-        const Evaluation own = rate(plan);
-        if (own.valid()) least = std::min(least, own.rating);
-        return false;
-      }).run();
-      constexpr double kPart = 1e-6;
-      const PlanGoal goal{*unreachable_rating(**space), nullptr, nullptr, kPart};
-      const FoundPlan found =
-          find_plan_below(goal, **space, reservation->topology, {}, kAnyPlanSteps);
-      CHECK((found.answer == Answer::kNoneExists));
-      CHECK_MESSAGE(found.plan.has_value() == (least < kInfinity), text.dump());
-      if (!found.plan) continue;
-      CHECK(rate(*found.plan).rating <= least * (1 + 2 * kPart));
-      CHECK(found.below <= least * (1 + kPart));
-      CHECK(found.below == doctest::Approx(rate(*found.plan).rating * (1 - kPart)).epsilon(1e-12));
-      const PlanGoal again{found.below, nullptr, nullptr, 0};
-      CHECK((find_plan_below(again, **space, reservation->topology, {}, kAnyPlanSteps).answer ==
-             Answer::kNoneExists));
-      ++compared;
-    }
-  }
+  each_small_problem({3, 29}, 300, 10'000, [&](const SmallProblem& small) {
+    double least = kInfinity;
+    test_support::EveryPlan(small.space, [&](const Plan& plan) {
+      const Evaluation own = small.rate(plan);
+      if (own.valid()) least = std::min(least, own.rating);
+      return false;
+    }).run();
+    constexpr double kPart = 1e-6;
+    const PlanGoal goal{*unreachable_rating(*small.space), nullptr, nullptr, kPart};
+    const FoundPlan found = find_plan_below(goal, *small.space, small.available, {}, kAnyPlanSteps);
+    CHECK((found.answer == Answer::kNoneExists));
+    CHECK(found.plan.has_value() == (least < kInfinity));
+    if (!found.plan) return;
+    const double rating = small.rate(*found.plan).rating;
+    CHECK(rating <= least * (1 + 2 * kPart));
+    CHECK(found.below <= least * (1 + kPart));
+    CHECK(found.below == doctest::Approx(rating * (1 - kPart)).epsilon(1e-12));
+    const PlanGoal again{found.below, nullptr, nullptr, 0};
+    CHECK((find_plan_below(again, *small.space, small.available, {}, kAnyPlanSteps).answer ==
+           Answer::kNoneExists));
+    ++compared;
+  });
   CHECK(compared > 30);
 }
 

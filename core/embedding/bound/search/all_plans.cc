@@ -170,7 +170,6 @@ void AllPlans::place_next() {
     placed_[*table].choice = &choices[i];
     placed_[*table].ranks.clear();
     place_choice(*table, choices[i]);
-    if (is_over()) return note_progress(i, choices.size());
   }
 }
 
@@ -183,7 +182,6 @@ void AllPlans::place_choice(std::size_t table, const TableChoice& choice) {
     const bool is_new = size == ranks_.size() ||
                         (size == local ? twins.is_new_host(first / local) : twins.is_new(first));
     if (is_new && price_rest(step, level())) place_shards(step);
-    if (is_over()) return note_progress(first / size, ranks_.size() / size);
   }
 }
 
@@ -236,13 +234,7 @@ void AllPlans::place_shards(const Step& step) {
                             ? twins.is_new_host(first / step.width)
                             : twins.is_new(first);
     if (is_new && first >= least) place(step, i, left);
-    if (is_over()) return note_progress(i - begin, end - begin);
   }
-}
-
-// The search ended in the branch after the first `done` of all branches of a node.
-void AllPlans::note_progress(std::size_t done, std::size_t all) {
-  progress_ = (static_cast<double>(done) + progress_) / static_cast<double>(all);
 }
 
 // A block lies on one host, in rank order.

@@ -37,9 +37,6 @@ class AllPlans {
   const std::optional<Plan>& found() const { return found_; }
   // In the end; 0 without one.
   double target() const { return any_valid_ ? 0 : target_; }
-  // The part of the tree that was tried before the work ended, if all branches of a node are
-  // equally large: few are, so only its order of magnitude says something.
-  double progress() const { return progress_; }
 
  private:
   // Shards of one choice on their way to ranks from `first` to `end`, or blocks on their way to
@@ -68,7 +65,6 @@ class AllPlans {
 
   bool is_over() const { return (found_ && improvement_ == 0) || work_ == 0; }
   void hear_stop();
-  void note_progress(std::size_t done, std::size_t all);
   void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
   Level& level() { return levels_[num_placed_]; }
 
@@ -106,7 +102,6 @@ class AllPlans {
   std::size_t num_placed_ = 0;
   bool prices_everywhere_ = true;
   std::optional<Plan> found_;
-  double progress_ = 0;
 };
 
 }  // namespace shardwright::embedding

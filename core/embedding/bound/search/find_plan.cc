@@ -73,7 +73,7 @@ FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGo
   plans.run();
   Answer answer = work == 0 ? Answer::kGivenUp : Answer::kNoneExists;
   if (plans.found() && (work == 0 || goal.improvement == 0)) answer = Answer::kFound;
-  return {answer, plans.found(), plans.target(), work_limit - work, plans.progress()};
+  return {answer, plans.found(), plans.target(), work_limit - work};
 }
 
 }  // namespace

@@ -28,7 +28,6 @@ struct FoundPlan {
   // The target in the end; 0 without one. An improvement lowers it with every plan.
   double below = 0;
   std::uint64_t steps = 0;
-  double progress = 0;  // with kGivenUp, as AllPlans says
 };
 
 // Steps of a search for any plan that is to take less than a second.

@@ -29,20 +29,33 @@ BoundModel five_on_four() {
   return BoundModel(builder.take());
 }
 
-// A certificate of what the answer proves.
-BoundCertificate certificate_of(const RootSearch::Answer& answer, const TreeView& view) {
-  BoundCertificate certificate;
-  certificate.bound = answer.proved * (1 - kBoundRounding);
-  certificate.class_of_rank = view.rows().classes().class_of_rank();
-  certificate.nodes = answer.proof;
-  return certificate;
-}
+// The root of their proof, and the search there.
+struct Root {
+  explicit Root(BoundParameters given = {}) : parameters(given) {}
 
-// What the check says of it; nothing if it accepts it.
-std::string wrong_with(const BoundModel& model, const BoundCertificate& certificate) {
-  const Topology& topology = model.space->problem().topology();
-  return check_bound(*model.space, topology, certificate).value_or("");
-}
+  RootSearch::Answer run(double bound, double goal) {
+    return search.run(view, bound, goal, budget);
+  }
+  // A certificate of what the answer proves.
+  BoundCertificate certificate_of(const RootSearch::Answer& answer) const {
+    BoundCertificate certificate;
+    certificate.bound = answer.proved * (1 - kBoundRounding);
+    certificate.class_of_rank = view.rows().classes().class_of_rank();
+    certificate.nodes = answer.proof;
+    return certificate;
+  }
+  // What the check says of it; nothing if it accepts it.
+  std::string wrong_with(const BoundCertificate& certificate) const {
+    return check_bound(*model.space, topology(), certificate).value_or("");
+  }
+  const Topology& topology() const { return model.space->problem().topology(); }
+
+  BoundParameters parameters;
+  BoundModel model = five_on_four();
+  TreeView view{BoundRows(model.choices, false, parameters.classes), std::nullopt, parameters};
+  RootSearch search{parameters};
+  Budget budget;
+};
 
 }  // namespace
 
@@ -63,79 +76,59 @@ TEST_CASE("root search: waits until the others had as much work, or have ended")
 }
 
 TEST_CASE("root search: finds the best plan below the goal, and proves that none is better") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters;
-  const TreeView view(BoundRows(model.choices, false, parameters.classes), std::nullopt,
-                      parameters);
-  RootSearch search(parameters);
-  Budget budget;
+  Root root;
   // On one rank they take 35 ms; the best plans have two on one rank.
-  const RootSearch::Answer answer = search.run(view, 8, 30, budget);
+  const RootSearch::Answer answer = root.run(8, 30);
   REQUIRE(answer.found.has_value());
-  const Plan plan = *answer.found;
-  const Evaluation rated =
-      evaluate(model.space->problem(), model.space->problem().topology(), plan);
-  CHECK(rated.rating == 14);
+  const Problem& problem = root.model.space->problem();
+  CHECK(evaluate(problem, root.topology(), *answer.found).rating == 14);
   CHECK(answer.proved < 14);
-  CHECK(answer.proved > 14 * (1 - parameters.optimality_gap));
+  CHECK(answer.proved > 14 * (1 - root.parameters.optimality_gap));
   REQUIRE(answer.proof.size() == 1);
   CHECK(answer.proof.front().by_search);
-  BoundCertificate certificate = certificate_of(answer, view);
-  CHECK(wrong_with(model, certificate) == "");
+  BoundCertificate certificate = root.certificate_of(answer);
+  CHECK(root.wrong_with(certificate) == "");
   certificate.bound = 14.001;
-  CHECK(wrong_with(model, certificate) != "");
+  CHECK(root.wrong_with(certificate) != "");
 }
 
 TEST_CASE("root search: proves a goal below which there is no plan") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters;
-  const TreeView view(BoundRows(model.choices, false, parameters.classes), std::nullopt,
-                      parameters);
-  RootSearch search(parameters);
-  Budget budget;
-  const RootSearch::Answer answer = search.run(view, 8.75, 13.999, budget);
+  Root root;
+  const RootSearch::Answer answer = root.run(8.75, 13.999);
   CHECK_FALSE(answer.found.has_value());
   CHECK(answer.proved == 13.999);
-  CHECK(wrong_with(model, certificate_of(answer, view)) == "");
+  CHECK(root.wrong_with(root.certificate_of(answer)) == "");
 }
 
 TEST_CASE("root search: the goal, the middle, and again with more steps") {
-  const BoundModel model = five_on_four();
   BoundParameters parameters;
   parameters.search.first_root_steps = 1;
   parameters.search.root_steps_growth = 2;
   parameters.search.proof_steps = 2;
-  const TreeView view(BoundRows(model.choices, false, parameters.classes), std::nullopt,
-                      parameters);
-  RootSearch search(parameters);
-  Budget budget;
+  Root root(parameters);
   const double goal = 13.999;
   int tries = 0;
-  for (; search.has_next(10, goal) && tries < 20; ++tries)
-    CHECK(search.run(view, 10, goal, budget).proof.empty());
+  for (; root.search.has_next(10, goal) && tries < 20; ++tries)
+    CHECK(root.run(10, goal).proof.empty());
   // Two with a step; with two steps the middle below each that failed, until 0.3 % are left.
   CHECK(tries == 2 + 7);
   // A bound above what failed leaves the upper half, and one near the goal the goal alone.
-  CHECK(search.has_next(13, goal));
-  CHECK(search.has_next(13.98, goal));
-  search.run(view, 13.98, goal, budget);
-  CHECK_FALSE(search.has_next(13.98, goal));
-  CHECK(search.has_next(13.98, 13.99));
+  CHECK(root.search.has_next(13, goal));
+  CHECK(root.search.has_next(13.98, goal));
+  root.run(13.98, goal);
+  CHECK_FALSE(root.search.has_next(13.98, goal));
+  CHECK(root.search.has_next(13.98, 13.99));
 }
 
 TEST_CASE("root search: leaves large problems to trees") {
-  const BoundModel model = five_on_four();
   BoundParameters parameters;
   parameters.search.most_root_cells = 19;
-  const TreeView view(BoundRows(model.choices, false, parameters.classes), std::nullopt,
-                      parameters);
-  RootSearch search(parameters);
-  Budget budget;
+  Root root(parameters);
   int tries = 0;
-  for (; search.has_next(10, 14.001) && tries < 50; ++tries)
-    CHECK_FALSE(search.run(view, 10, 14.001, budget).found.has_value());
+  for (; root.search.has_next(10, 14.001) && tries < 50; ++tries)
+    CHECK_FALSE(root.run(10, 14.001).found.has_value());
   CHECK(tries < 50);
-  CHECK(budget.work_done() < parameters.search.first_root_steps);
+  CHECK(root.budget.work_done() < parameters.search.first_root_steps);
 }
 
 }  // namespace shardwright::root_search_test
