@@ -71,6 +71,33 @@ std::size_t LinearProgram::add_column(double cost, double lower, double upper,
   return solver_->num_columns++;
 }
 
+void LinearProgram::set_row_bounds(std::size_t row, double lower, double upper) {
+  solver_->model.setRowBounds(static_cast<int>(row), lower <= -kInfinity ? -COIN_DBL_MAX : lower,
+                              upper >= kInfinity ? COIN_DBL_MAX : upper);
+}
+
+void LinearProgram::set_column_bounds(std::size_t column, double lower, double upper) {
+  solver_->model.setColumnBounds(static_cast<int>(column),
+                                 lower <= -kInfinity ? -COIN_DBL_MAX : lower,
+                                 upper >= kInfinity ? COIN_DBL_MAX : upper);
+}
+
+LinearProgram::Basis LinearProgram::basis() const {
+  const ClpSimplex& model = solver_->model;
+  const unsigned char* status = model.statusArray();
+  return {status, status + model.numberColumns() + model.numberRows()};
+}
+
+void LinearProgram::set_basis(const Basis& basis) {
+  std::copy(basis.begin(), basis.end(), solver_->model.statusArray());
+}
+
+bool LinearProgram::solve_again() {
+  solver_->model.dual();
+  iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
+  return solver_->model.status() == 0;
+}
+
 bool LinearProgram::solve() {
   // The simplex method takes a few iterations per row; this ends it if it cycles.
   constexpr std::size_t kIterationsPerRow = 200;
@@ -96,6 +123,9 @@ bool LinearProgram::is_basic(std::size_t column) const {
   const auto index = static_cast<int>(column);
   return index < solver_->model.numberColumns() &&
          solver_->model.getColumnStatus(index) == ClpSimplex::basic;
+}
+double LinearProgram::reduced_cost(std::size_t column) const {
+  return solver_->model.dualColumnSolution()[column];
 }
 double LinearProgram::dual(std::size_t row) const { return solver_->model.dualRowSolution()[row]; }
 

@@ -37,11 +37,23 @@ class LinearProgram {
   // numerically, or it took 10,000 iterations and 200 per row.
   bool solve();
 
+  // Bounds of a row or column that is there. solve_again() starts from the last solution.
+  void set_row_bounds(std::size_t row, double lower, double upper);
+  void set_column_bounds(std::size_t column, double lower, double upper);
+  // The same as solve() after bounds changed, by the dual simplex method.
+  bool solve_again();
+
+  // Where a solution starts from: the status of every column and row.
+  using Basis = std::vector<unsigned char>;
+  Basis basis() const;
+  void set_basis(const Basis& basis);
+
   // Values of the last solution. A column that was added after it has the value 0.
   double objective() const;
   double value(std::size_t column) const;
   // The dual value of a row: the change of the objective per unit of its active bound.
   double dual(std::size_t row) const;
+  double reduced_cost(std::size_t column) const;
   // A column that was added after the last solution is not basic.
   bool is_basic(std::size_t column) const;
   std::size_t num_rows() const;

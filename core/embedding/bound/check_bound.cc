@@ -10,6 +10,7 @@
 #include "core/embedding/bound/node/drop_options.h"
 #include "core/embedding/bound/node/open_options.h"
 #include "core/embedding/bound/node/pin_tables.h"
+#include "core/embedding/bound/node/rank_branches.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/embedding/bound/search/find_plan.h"
 #include "core/embedding/caches/check_load_factors.h"
@@ -76,6 +77,7 @@ class TreeChecker {
               double target, std::uint64_t work_limit, const std::function<bool()>& is_stopped)
       : classes_(classes),
         options_(std::move(options)),
+        rank_branches_(classes),
         target_(target),
         nodes_(nodes),
         work_left_(work_limit),
@@ -96,6 +98,7 @@ class TreeChecker {
     std::size_t above;            // mark of the options above it
     std::size_t reduced;          // mark after the node dropped its own
     std::vector<UniformUse> use;  // by class
+    std::size_t rank_branches;    // above it
     bool is_in_second_child = false;
   };
 
@@ -126,12 +129,14 @@ class TreeChecker {
       for (; !path.empty() && path.back().is_in_second_child; path.pop_back()) {
         options_.restore(path.back().above);
         classes_.set_uniform_use(path.back().use);
+        rank_branches_.leave(path.back().rank_branches);
       }
       if (path.empty()) return true;
       Branch& branch = path.back();
       branch.is_in_second_child = true;
       options_.restore(branch.reduced);
       classes_.set_uniform_use(branch.use);
+      rank_branches_.leave(branch.rank_branches);
       if (!restrict_to_child(branch, false)) return false;
     }
     return false;
@@ -152,7 +157,9 @@ class TreeChecker {
         return true;
       }
       if (!(node.uniform_split ? can_split(node) : has_equal_tables(node))) return false;
-      path.push_back({&node, above, options_.mark(), classes_.uniform_use()});
+      if (node.rank_branch && !can_divide_by_rank(node)) return false;
+      path.push_back(
+          {&node, above, options_.mark(), classes_.uniform_use(), rank_branches_.size()});
       if (!restrict_to_child(path.back(), true)) return false;
       if (path.size() == kMaxDepth || options_.num_kept() > kMostKept)
         return fail("the tree is too deep");
@@ -182,7 +189,7 @@ class TreeChecker {
 
   bool can_split(const BoundNode& node) {
     const UniformSplit& split = *node.uniform_split;
-    if (!node.tables.empty() || !node.first_child.empty())
+    if (!node.tables.empty() || !node.first_child.empty() || node.rank_branch)
       return fail("a node divides tables and what uniform options use");
     if (split.rank_class >= classes_.uniform_use().size())
       return fail("a node splits a rank class that has no part for uniform options");
@@ -214,8 +221,15 @@ class TreeChecker {
     return true;
   }
 
+  bool can_divide_by_rank(const BoundNode& node) {
+    if (node.tables.size() != 1 || !node.first_child.empty())
+      return fail("a node divides by ranks and by options");
+    std::optional<std::string> wrong = rank_branches_.refuse(*node.rank_branch);
+    return wrong ? fail(std::move(*wrong)) : true;
+  }
+
   // What the child keeps of an option of the first table.
-  std::uint32_t kept_classes(const BoundNode& node, const OptionDomain& domain, bool is_first) {
+  std::uint32_t kept_classes(const BoundNode& node, const OpenOption& domain, bool is_first) {
     std::uint32_t kept = 0;
     for (const OptionDomain& child : node.first_child)
       kept |= child.option == domain.option ? child.classes & domain.classes : 0;
@@ -230,17 +244,23 @@ class TreeChecker {
       split_class(*node.uniform_split, is_first);
       return true;
     }
+    if (node.rank_branch) {
+      rank_branches_.enter(*node.rank_branch, is_first);
+      keep_on_rank(options_, node.tables.front().index(), *node.rank_branch, is_first);
+      return true;
+    }
     std::vector<std::uint32_t> kept;
-    for (const OptionDomain& domain : options_.of_table(node.tables.front().index()))
+    for (const OpenOption& domain : options_.of_table(node.tables.front().index()))
       kept.push_back(kept_classes(node, domain, is_first));
     if (!error_.empty()) return false;
     const std::size_t begin = is_first ? 0 : node.count - 1;
     const std::size_t end = is_first ? node.count : node.tables.size();
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t table = node.tables[i].index();
-      std::vector<OptionDomain> open;
+      std::vector<OpenOption> open;
       for (std::size_t n = 0; n < kept.size(); ++n) {
-        if (kept[n] != 0) open.push_back({options_.of_table(table)[n].option, kept[n]});
+        const OpenOption& own = options_.of_table(table)[n];
+        if (kept[n] != 0) open.push_back({own.option, kept[n], own.held});
       }
       options_.set(table, std::move(open));
     }
@@ -255,6 +275,8 @@ class TreeChecker {
     if (!leaf.whole_multipliers.empty() &&
         !are_valid(leaf.whole_multipliers, classes_.uniform_use().size()))
       return fail("a leaf has prices of whole ranks that are not those of its rank classes");
+    if (classes_.ranks_apart() && (leaf.by_search || !leaf.shard_duals.empty()))
+      return fail("a leaf is no Lagrangian bound although ranks are apart");
     std::optional<std::string> wrong;
     if (leaf.by_search) {
       wrong = check_search_leaf(options_, leaf, target_, work_left_, is_stopped_);
@@ -267,6 +289,7 @@ class TreeChecker {
 
   CertifiedClasses& classes_;
   OpenOptions options_;
+  RankBranches rank_branches_;
   double target_;
   const std::vector<BoundNode>& nodes_;
   std::uint64_t work_left_;

@@ -68,9 +68,9 @@ class PatternLeaf {
   double value_of_tables() const {
     double sum = 0;
     for (std::size_t table = 0; table < options_.num_tables(); ++table) {
-      const std::vector<OptionDomain>& open = options_.of_table(table);
+      const std::vector<OpenOption>& open = options_.of_table(table);
       double least = open.empty() ? 0 : std::numeric_limits<double>::infinity();
-      for (const OptionDomain& domain : open)
+      for (const OpenOption& domain : open)
         least = std::min(least, value_of_option(domain.option));
       sum = add_down(sum, least);
     }
@@ -102,7 +102,7 @@ class PatternLeaf {
                         leaf_.multipliers[rank_class]);
     for (std::size_t table = 0; table < options_.num_tables(); ++table) {
       pricing.begin_table();
-      for (const OptionDomain& domain : options_.of_table(table)) {
+      for (const OpenOption& domain : options_.of_table(table)) {
         if ((domain.classes >> rank_class & 1) == 0) continue;
         if (!add_shards(pricing, domain.option, rank_class)) {
           return "a rank can hold shards of one option in too many combinations";

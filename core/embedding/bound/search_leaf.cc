@@ -17,7 +17,7 @@ PlaceDomain domain_of(const OpenOptions& options) {
   PlaceDomain domain;
   domain.classes.resize(options.space().size());
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
-    for (const OptionDomain& open : options.of_table(table))
+    for (const OpenOption& open : options.of_table(table))
       domain.classes[open.option.index()] = open.classes | everywhere;
   }
   for (Rank rank = 0; rank < options.topology().world_size(); ++rank)

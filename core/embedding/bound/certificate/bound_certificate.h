@@ -32,6 +32,13 @@ struct OptionDomain {
   std::uint32_t classes = 0;
 };
 
+// Where a table has a shard: in the first child on `rank_class`, in the second one on no class of
+// `orbit`, which holds `rank_class`.
+struct RankBranch {
+  std::uint32_t rank_class = 0;
+  std::uint32_t orbit = 0;  // classes as bits
+};
+
 // A branch-and-bound node: the options that every table may still use, and where.
 //
 // Before anything else, a node drops options that no plan below the bound has, for all nodes below
@@ -41,7 +48,8 @@ struct OptionDomain {
 //   the plan. What does not fit beside the cheapest of these shards of the other tables goes.
 // - Reduced costs, at each of `fixing` in turn: all tables, each with its cheapest option, leave
 //   some of what all ranks have. An option that is dearer than the cheapest one of its table by
-//   more than that goes.
+//   more than that goes. Where ranks are apart, so do single ranks of an option, where a shard would be
+//   too dear.
 //
 // An inner node branches on how many of `tables` use what `first_child` lists, in terms of the
 // options of the first table. The tables are equal: their open options have the same shards, costs
@@ -60,6 +68,11 @@ struct OptionDomain {
 //
 // A node with a `uniform_split` has two children, too: in the first one uniform options use at most
 // that much of every rank of the class, in the second one at least that much.
+//
+// A node with a `rank_branch`, on one table, has two children, too. Only where ranks are apart. All
+// classes of the orbit can be exchanged: they have the same room and load limit, the rank branches
+// above name all or none of them, and hosts of theirs are exchanged as a whole. So if a plan has a
+// shard of the table on any of them, another one of the same rating has it on `rank_class`.
 //
 // A leaf proves that its node contains no plan below the bound, in one of three ways:
 // - Lagrangian bound (`shard_duals` is empty): at the multipliers of the rank classes, all tables,
@@ -81,6 +94,7 @@ struct BoundNode {
   std::uint32_t count = 1;
   std::vector<OptionDomain> first_child;
   std::optional<UniformSplit> uniform_split;     // instead of tables
+  std::optional<RankBranch> rank_branch;         // instead of first_child
   std::vector<CapacityMultipliers> multipliers;  // by rank class
   std::vector<ShardDual> shard_duals;            // absent shards have the value 0
   std::vector<double> max_pattern_values;        // by rank class
@@ -114,6 +128,12 @@ struct BoundCertificate {
   // from one what they leave to the other. Together they never use more than whole ranks. Every
   // class lies on one host.
   bool uniform_apart = false;
+  // Every class is one rank, and every rank is on a host. Of an option with a shard on every rank
+  // the smallest one counts on all of them, and of one that fills hosts the smallest one on all ranks
+  // of its hosts; if no shard is the smallest in load and memory, they count as shards that may be
+  // anywhere. A plan may then exchange two equal ranks of a host, or two hosts of equal ranks. Every
+  // leaf is a Lagrangian bound.
+  bool ranks_apart = false;
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }
 };

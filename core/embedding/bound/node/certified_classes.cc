@@ -51,6 +51,13 @@ std::optional<CertifiedClasses> CertifiedClasses::make(const ProblemSpec& spec,
   if (certificate.ranks_are_alike) classes.level();
   if (certificate.uniform_apart && available.has_uneven_hosts()) return std::nullopt;
   if (certificate.uniform_apart && !classes.set_apart()) return std::nullopt;
+  if (certificate.ranks_apart) {
+    const bool is_apart = !certificate.ranks_are_alike && !certificate.uniform_apart &&
+                          classes.size() == available.num_hosted_ranks() &&
+                          classes.size() == class_of_rank.size();
+    if (!is_apart) return std::nullopt;
+    classes.ranks_apart_ = true;
+  }
   return classes;
 }
 

@@ -21,7 +21,8 @@ class CertifiedClasses {
  public:
   // `target`: the rating that no plan may reach. Empty if the certificate's `class_of_rank` does
   // not name a class for every rank, or names more classes than an OptionDomain has bits for; if
-  // uniform options are apart, also if a class is on several hosts or ranks are alike.
+  // uniform options are apart, also if a class is on several hosts or ranks are alike; if ranks are
+  // apart, also if a class has several ranks or one on no host.
   static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
                                               const BoundCertificate& certificate, double target);
 
@@ -34,6 +35,7 @@ class CertifiedClasses {
   // All classes as bits.
   std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
   bool are_alike() const { return are_alike_; }
+  bool ranks_apart() const { return ranks_apart_; }
   bool uniform_apart() const { return !uniform_use_.empty(); }
   // Where shards of uniform options may be, and those of all others; all classes if they are not
   // apart.
@@ -66,6 +68,7 @@ class CertifiedClasses {
 
   PerfModel perf_model_ = PerfModel::kPerf;
   bool are_alike_ = false;
+  bool ranks_apart_ = false;
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<std::uint32_t> num_ranks_;
   std::vector<Storage> room_;

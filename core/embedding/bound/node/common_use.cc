@@ -50,11 +50,12 @@ bool fits(const CertifiedClasses& classes, std::size_t rank_class, const RankUse
 
 CommonUse::CommonUse(const OpenOptions& options) : all_(options.classes().size()) {
   for (std::size_t table = 0; table < options.num_tables(); ++table)
-    of_table_.push_back(use_of_table(options, table));
+    of_table_.push_back(options.classes().ranks_apart() ? use_of_placed(options, table)
+                                                        : use_of_table(options, table));
   for (std::size_t c = 0; c < options.pinned().size(); ++c) {
     std::vector<RankUse>& own = of_table_[options.pinned()[c]];
     own.assign(all_.size(), RankUse());
-    own[c] = use_of_pinned(options, options.pinned()[c]);
+    own[c] = smallest_of(options, options.pinned()[c]);
   }
   for (const std::vector<RankUse>& own : of_table_) {
     for (std::size_t c = 0; c < own.size(); ++c)
@@ -73,9 +74,9 @@ std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::si
   for (std::size_t c = 0; c < least.size(); ++c) {
     if ((options.classes().of_uniform() >> c & 1) != 0) least[c] = kLargest;
   }
-  const std::vector<OptionDomain>& open = options.of_table(table);
+  const std::vector<OpenOption>& open = options.of_table(table);
   if (open.empty()) return {};
-  for (const OptionDomain& domain : open) {
+  for (const OpenOption& domain : open) {
     const ShardingOption& option = options.space().option(domain.option);
     const std::span<const ClassShards> by_class = options.shards_by_class(domain.option);
     if (by_class.empty()) return {};
@@ -87,10 +88,25 @@ std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::si
   return least;
 }
 
+// By rank; empty if there is none that all open options hold.
+std::vector<RankUse> CommonUse::use_of_placed(const OpenOptions& options,
+                                              std::size_t table) const {
+  std::uint32_t held = options.classes().all();
+  for (const OpenOption& own : options.of_table(table))
+    held &= options.shards_by_class(own.option).empty() ? own.held : held;
+  if (options.of_table(table).empty() || held == 0) return {};
+  const RankUse least = smallest_of(options, table);
+  std::vector<RankUse> use(all_.size());
+  for (std::size_t c = 0; c < use.size(); ++c) {
+    if ((held >> c & 1) != 0) use[c] = least;
+  }
+  return use;
+}
+
 // The smallest shard of any open option; nothing if no option is open.
-RankUse CommonUse::use_of_pinned(const OpenOptions& options, std::size_t table) const {
+RankUse CommonUse::smallest_of(const OpenOptions& options, std::size_t table) const {
   RankUse least = kLargest;
-  for (const OptionDomain& domain : options.of_table(table)) {
+  for (const OpenOption& domain : options.of_table(table)) {
     const ShardingOption& option = options.space().option(domain.option);
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
       if (option.layout->extents[run].count > 0)

@@ -26,7 +26,8 @@ RankUse without(const RankUse& all, const RankUse& own);
 bool fits(const CertifiedClasses& classes, std::size_t rank_class, const RankUse& use);
 
 // A table all of whose open options have a shard on every rank takes at least the cheapest of these
-// shards on every rank. A pinned table does so on the ranks of its class.
+// shards on every rank. A pinned table does so on the ranks of its class. Where ranks are apart, a
+// table all of whose open options hold a rank takes at least the cheapest shard there.
 // Thread safety: immutable.
 class CommonUse {
  public:
@@ -39,7 +40,8 @@ class CommonUse {
 
  private:
   std::vector<RankUse> use_of_table(const OpenOptions& options, std::size_t table) const;
-  RankUse use_of_pinned(const OpenOptions& options, std::size_t table) const;
+  std::vector<RankUse> use_of_placed(const OpenOptions& options, std::size_t table) const;
+  RankUse smallest_of(const OpenOptions& options, std::size_t table) const;
 
   std::vector<RankUse> all_;                    // by class
   std::vector<std::vector<RankUse>> of_table_;  // by class; empty if it takes nothing everywhere

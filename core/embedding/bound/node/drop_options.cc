@@ -21,12 +21,12 @@ class CommonUseDrop {
   bool drop() {
     bool any = false;
     for (std::size_t table = 0; table < options_.num_tables(); ++table) {
-      std::vector<OptionDomain> kept;
+      std::vector<OpenOption> kept;
       bool differs = false;
-      for (const OptionDomain& domain : options_.of_table(table)) {
+      for (const OpenOption& domain : options_.of_table(table)) {
         const std::uint32_t left = classes_left(table, domain);
         differs |= left != domain.classes;
-        if (left != 0) kept.push_back({domain.option, left});
+        if (left != 0) kept.push_back({domain.option, left, domain.held});
       }
       if (differs) options_.set(table, std::move(kept));
       any |= differs;
@@ -45,13 +45,14 @@ class CommonUseDrop {
 
   // The classes of the domain that the option may still be in. An option of several shards may be
   // in all of its classes, or nowhere.
-  std::uint32_t classes_left(std::size_t table, const OptionDomain& domain) const {
+  std::uint32_t classes_left(std::size_t table, const OpenOption& domain) const {
     const ShardingOption& option = options_.space().option(domain.option);
     const std::span<const ClassShards> by_class = options_.shards_by_class(domain.option);
     for (const ClassShards& shards : by_class) {
       if (!fits_beside(table, domain.option, shards.run, shards.rank_class)) return 0;
     }
     if (!by_class.empty()) return domain.classes;
+    if (classes_.ranks_apart()) return ranks_left(table, domain);
     const bool in_one_place = option.num_shards() == 1 && is_free(option, options_.topology());
     const std::optional<std::uint32_t> counted = options_.counted_run(domain.option);
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
@@ -66,10 +67,41 @@ class CommonUseDrop {
     return domain.classes;
   }
 
+  // The ranks that have room for some shard; none if a rank that the option holds has not, or no
+  // host has for one that fills hosts.
+  std::uint32_t ranks_left(std::size_t table, const OpenOption& domain) const {
+    const ShardingOption& option = options_.space().option(domain.option);
+    const std::optional<std::uint32_t> counted = options_.counted_run(domain.option);
+    std::uint32_t left = 0;
+    for (std::size_t run = 0; run < option.costs.size(); ++run) {
+      if (option.layout->extents[run].count == 0 || (counted && *counted != run)) continue;
+      for (std::size_t c = 0; c < classes_.size(); ++c) {
+        if ((domain.classes >> c & 1) != 0 && fits_beside(table, domain.option, run, c))
+          left |= std::uint32_t{1} << c;
+      }
+    }
+    for (const std::uint32_t host : classes_.classes_of_host()) {
+      if (counted && (host & ~left) != 0) left &= ~host;
+    }
+    return (domain.held & ~left) == 0 ? left : 0;
+  }
+
   OpenOptions& options_;
   const CertifiedClasses& classes_;
   CommonUse common_;
 };
+
+// The ranks where a shard of the option may be, at these multipliers.
+std::uint32_t affordable_ranks(const LagrangianSum& sum, std::size_t table,
+                               const OpenOption& domain) {
+  std::uint32_t left = domain.classes;
+  for (std::uint32_t bit = 1; bit != 0 && bit <= domain.classes; bit <<= 1) {
+    const bool is_open = (domain.classes & ~domain.held & bit) != 0;
+    if (is_open && sum.excludes(table, {domain.option, domain.classes, domain.held | bit}))
+      left &= ~bit;
+  }
+  return left;
+}
 
 }  // namespace
 
@@ -84,13 +116,23 @@ std::uint64_t drop_by_common_use(OpenOptions& options) {
 void drop_by_reduced_costs(OpenOptions& options,
                            const std::vector<CapacityMultipliers>& multipliers) {
   const LagrangianSum sum(options, multipliers);
-  std::vector<std::pair<std::size_t, std::vector<OptionDomain>>> changed;
+  std::vector<std::pair<std::size_t, std::vector<OpenOption>>> changed;
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
-    std::vector<OptionDomain> kept;
-    for (const OptionDomain& domain : options.of_table(table)) {
-      if (!sum.excludes(table, domain)) kept.push_back(domain);
+    std::vector<OpenOption> kept;
+    bool differs = false;
+    for (OpenOption own : options.of_table(table)) {
+      const std::uint32_t before = own.classes;
+      const bool has_ranks =
+          options.classes().ranks_apart() && options.shards_by_class(own.option).empty();
+      if (sum.excludes(table, own)) {
+        own.classes = 0;
+      } else if (has_ranks) {
+        own.classes = affordable_ranks(sum, table, own);
+      }
+      differs |= own.classes != before;
+      if (own.classes != 0) kept.push_back(own);
     }
-    if (kept.size() < options.of_table(table).size()) changed.emplace_back(table, std::move(kept));
+    if (differs) changed.emplace_back(table, std::move(kept));
   }
   for (auto& [table, kept] : changed)
     options.set(table, std::move(kept));

@@ -13,7 +13,8 @@ namespace shardwright::embedding {
 // many it took. O(open options x classes) for each.
 std::uint64_t drop_by_common_use(OpenOptions& options);
 
-// Drops what is too dear at these multipliers, which are by rank class. O(open options x classes).
+// Drops what is too dear at these multipliers, which are by rank class; where ranks are apart, also
+// ranks where a shard of an option would be. O(open options x classes).
 void drop_by_reduced_costs(OpenOptions& options,
                            const std::vector<CapacityMultipliers>& multipliers);
 

@@ -3,24 +3,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/embedding/bound/options/bound_options.h"
+#include "core/embedding/bound/node/placed_cost.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
 namespace {
 
-// What a shard takes at the multipliers of a class, rounded down.
-double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, PerfModel model) {
-  double sum = multiply_down(multipliers.load, load_of(cost, model));
-  for (const MemoryTier tier : kMemoryTiers) {
-    const double bytes = rounded_down(cost.storage[tier].value());
-    sum = add_down(sum, multiply_down(multipliers[tier], bytes));
-  }
-  return sum;
-}
-
 // All shards of an option, each on the cheapest class that its domain allows, rounded down.
-double all_shards_of(const OpenOptions& options, const OptionDomain& domain,
+double all_shards_of(const OpenOptions& options, const OpenOption& domain,
                      const std::vector<CapacityMultipliers>& multipliers) {
   const CertifiedClasses& classes = options.classes();
   const ShardingOption& option = options.space().option(domain.option);
@@ -64,9 +54,9 @@ LagrangianSum::LagrangianSum(const OpenOptions& options,
                              const std::vector<CapacityMultipliers>& multipliers)
     : options_(options), multipliers_(multipliers) {
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
-    const std::vector<OptionDomain>& open = options.of_table(table);
+    const std::vector<OpenOption>& open = options.of_table(table);
     double least = open.empty() ? 0 : std::numeric_limits<double>::infinity();
-    for (const OptionDomain& domain : open)
+    for (const OpenOption& domain : open)
       least = std::min(least, cost_of(domain));
     least_.push_back(least);
     needed_ = add_down(needed_, least);
@@ -78,11 +68,12 @@ LagrangianSum::LagrangianSum(const OpenOptions& options,
   }
 }
 
-double LagrangianSum::cost_of(const OptionDomain& domain) const {
-  return all_shards_of(options_, domain, multipliers_);
+double LagrangianSum::cost_of(const OpenOption& domain) const {
+  return options_.classes().ranks_apart() ? placed_cost(options_, domain, multipliers_)
+                                          : all_shards_of(options_, domain, multipliers_);
 }
 
-bool LagrangianSum::excludes(std::size_t table, const OptionDomain& domain) const {
+bool LagrangianSum::excludes(std::size_t table, const OpenOption& domain) const {
   return add_down(add_down(needed_, -least_[table]), cost_of(domain)) > capacity_;
 }
 

@@ -19,10 +19,10 @@ class LagrangianSum {
   // Returns true if all tables, each with its cheapest open option, need more than all ranks have.
   bool excludes_all() const { return needed_ > capacity_; }
   // Returns true if they do when this table takes this option.
-  bool excludes(std::size_t table, const OptionDomain& domain) const;
+  bool excludes(std::size_t table, const OpenOption& domain) const;
 
  private:
-  double cost_of(const OptionDomain& domain) const;
+  double cost_of(const OpenOption& domain) const;
 
   const OpenOptions& options_;
   const std::vector<CapacityMultipliers>& multipliers_;

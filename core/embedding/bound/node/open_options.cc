@@ -16,7 +16,7 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
   has_options_.assign(space.problem().tables().size(), false);
   open_.resize(has_options_.size());
   shards_by_class_.resize(space.size());
-  counted_run_.resize(classes.uniform_apart() ? space.size() : 0);
+  counted_run_.resize(classes.uniform_apart() || classes.ranks_apart() ? space.size() : 0);
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (i % kOptionsPerLook == 0 && is_stopped && is_stopped()) return;
     const ShardingOption& option = space.option(OptionId(i));
@@ -24,15 +24,17 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
     shards_by_class_[i] = count_shards_by_class(option);
     const bool is_uniform = is_on_all_ranks(option, available) || fills_hosts(option, available);
     if (classes.uniform_apart() && is_uniform) set_apart(OptionId(i));
+    if (classes.ranks_apart() && fills_hosts(option, available))
+      counted_run_[i] = smallest_run(option);
     if (!may_have_place(space.problem().rules(), available, option)) continue;
     open_[option.table.index()].push_back(
         {OptionId(i), is_uniform ? classes.of_uniform() : classes.of_others()});
   }
   for (std::size_t table = 0; table < open_.size(); ++table) {
     if (table % kTablesPerLook == 0 && is_stopped && is_stopped()) return;
-    std::vector<OptionDomain>& options = open_[table];
-    std::vector<OptionDomain> kept;
-    for (const OptionDomain& domain : options) {
+    std::vector<OpenOption>& options = open_[table];
+    std::vector<OpenOption> kept;
+    for (const OpenOption& domain : options) {
       if (is_possible(domain.option) && !is_replaced(domain.option, options)) {
         kept.push_back(domain);
         can_be_apart_ &= !classes_.uniform_apart() || has_smallest_shards(domain.option);
@@ -43,15 +45,15 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
   complete_ = true;
 }
 
-void OpenOptions::set(std::size_t table, std::vector<OptionDomain> options) {
+void OpenOptions::set(std::size_t table, std::vector<OpenOption> options) {
   num_kept_ += open_[table].size();
   replaced_.push_back({table, std::exchange(open_[table], std::move(options))});
 }
 
 void OpenOptions::pin(std::size_t table) {
   const std::uint32_t own = std::uint32_t{1} << pinned_.size();
-  std::vector<OptionDomain> options = open_[table];
-  for (OptionDomain& domain : options)
+  std::vector<OpenOption> options = open_[table];
+  for (OpenOption& domain : options)
     domain.classes &= own;
   set(table, std::move(options));
   pinned_.push_back(table);
@@ -74,8 +76,9 @@ bool OpenOptions::any_table_is_closed() const {
 bool OpenOptions::are_equal(std::size_t table, std::size_t other) const {
   return has_options_[table] == has_options_[other] &&
          std::equal(open_[table].begin(), open_[table].end(), open_[other].begin(),
-                    open_[other].end(), [&](const OptionDomain& a, const OptionDomain& b) {
-                      return a.classes == b.classes && are_alike(a.option, b.option);
+                    open_[other].end(), [&](const OpenOption& a, const OpenOption& b) {
+                      return a.classes == b.classes && a.held == b.held &&
+                             are_alike(a.option, b.option);
                     });
 }
 
@@ -102,7 +105,7 @@ bool OpenOptions::are_alike(OptionId id, OptionId other) const {
 std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption& option) const {
   std::vector<ClassShards> shards;
   if (!is_on_all_ranks(option, available_)) return shards;
-  if (classes_.are_alike()) return count_smallest_shards(option);
+  if (classes_.are_alike() || classes_.ranks_apart()) return count_smallest_shards(option);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> count;
   std::uint32_t rank = 0;
   for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
@@ -199,17 +202,17 @@ bool OpenOptions::is_possible(OptionId id) const {
 }
 
 // Of two options that replace each other, the first stays.
-bool OpenOptions::is_replaced(OptionId id, const std::vector<OptionDomain>& options) const {
+bool OpenOptions::is_replaced(OptionId id, const std::vector<OpenOption>& options) const {
   const ShardingOption& own = space_.option(id);
   const PerfModel model = classes_.perf_model();
-  return std::any_of(options.begin(), options.end(), [&](const OptionDomain& domain) {
+  return std::any_of(options.begin(), options.end(), [&](const OpenOption& domain) {
     const OptionId other = domain.option;
     if (other == id || !replaces(space_.option(other), own, available_, model)) return false;
     return other < id || !replaces(own, space_.option(other), available_, model);
   });
 }
 
-bool OpenOptions::lies_on_one_side(const OptionDomain& domain, std::uint32_t inside) const {
+bool OpenOptions::lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const {
   const ShardingOption& option = space_.option(domain.option);
   if (is_on_all_ranks(option, available_)) return false;
   if (is_free(option, available_)) return option.num_shards() == 1;

@@ -20,6 +20,14 @@ struct ClassShards {
   std::uint32_t count = 0;
 };
 
+// An open option and the rank classes where its shards may be. Where ranks are apart, it also has a
+// shard on every class of `held`.
+struct OpenOption {
+  OptionId option;
+  std::uint32_t classes = 0;  // as bits
+  std::uint32_t held = 0;     // part of `classes`
+};
+
 // At first the options of the root: those that could be part of a plan below the target and that no
 // other option of their table replaces. Replacing keeps a plan below the target, though the plan
 // may then break a rule. Options without any place under the rules are therefore dropped first, and
@@ -45,9 +53,9 @@ class OpenOptions {
   void pin(std::size_t table);
 
   std::size_t num_tables() const { return open_.size(); }
-  const std::vector<OptionDomain>& of_table(std::size_t table) const { return open_[table]; }
+  const std::vector<OpenOption>& of_table(std::size_t table) const { return open_[table]; }
   // Keeps what the table had for restore().
-  void set(std::size_t table, std::vector<OptionDomain> options);
+  void set(std::size_t table, std::vector<OpenOption> options);
   // The changes so far. restore() takes back those after a mark.
   std::size_t mark() const { return replaced_.size(); }
   void restore(std::size_t mark);
@@ -62,21 +70,21 @@ class OpenOptions {
 
   // Returns true if all shards of the option lie either in the classes `inside` or in the other
   // classes of its domain, whatever the plan.
-  bool lies_on_one_side(const OptionDomain& domain, std::uint32_t inside) const;
-  // For an option with a shard on every rank: its shards by class and run. If ranks are alike, all
-  // of them count as its smallest one; if uniform options are apart, those of a class count as the
+  bool lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const;
+  // For an option with a shard on every rank: its shards by class and run. If ranks are alike or
+  // apart, all of them count as its smallest one; if uniform options are apart, those of a class count as the
   // smallest one there. Empty for all others.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
-  // The run that all shards of an option count as, if it fills hosts and uniform options are apart;
-  // empty for all others.
+  // The run that all shards of an option count as, if it fills hosts and uniform options or ranks
+  // are apart; empty for all others.
   std::optional<std::uint32_t> counted_run(OptionId option) const;
 
  private:
   struct Replaced {
     std::size_t table;
-    std::vector<OptionDomain> options;
+    std::vector<OpenOption> options;
   };
 
   std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
@@ -87,7 +95,7 @@ class OpenOptions {
   std::optional<std::uint32_t> smallest_run(const ShardingOption& option) const;
   bool are_alike(OptionId id, OptionId other) const;
   bool is_possible(OptionId id) const;
-  bool is_replaced(OptionId id, const std::vector<OptionDomain>& options) const;
+  bool is_replaced(OptionId id, const std::vector<OpenOption>& options) const;
 
   const SearchSpace& space_;
   const Topology& available_;
@@ -95,9 +103,9 @@ class OpenOptions {
   bool complete_ = false;
   bool can_be_apart_ = true;
   std::vector<bool> has_options_;                          // by table, in the space
-  std::vector<std::vector<OptionDomain>> open_;            // by table
+  std::vector<std::vector<OpenOption>> open_;            // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
-  std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if not apart
+  std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if nothing is apart
   std::vector<std::size_t> pinned_;                        // tables
   std::vector<Replaced> replaced_;                         // in the order of the changes
   std::size_t num_kept_ = 0;                               // options in `replaced_`

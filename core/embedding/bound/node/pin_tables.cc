@@ -30,7 +30,7 @@ class TablePins {
     // Before anything is pinned, every class may still be exchanged with every other one.
     const std::uint32_t unpinned =
         options_.classes().all() & ~((std::uint32_t{1} << next_class_) - 1);
-    for (const OptionDomain& domain : options_.of_table(table)) {
+    for (const OpenOption& domain : options_.of_table(table)) {
       if ((domain.classes & unpinned) != unpinned || !has_as_many_shards(domain.option))
         return "a node pins a table that need not have its shards on all ranks of the class";
       const std::vector<RankUse> shards = shards_of(domain.option);
@@ -64,7 +64,7 @@ class TablePins {
   }
 
   void add_shards(std::size_t table) {
-    for (const OptionDomain& domain : options_.of_table(table)) {
+    for (const OpenOption& domain : options_.of_table(table)) {
       const std::vector<RankUse> own = shards_of(domain.option);
       shards_.insert(shards_.end(), own.begin(), own.end());
     }

@@ -22,7 +22,8 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
       views_(model, parameters_),
       targets_(parameters_, RankClasses::can_separate_hosts(views_.model(), parameters_.classes)),
       uniform_targets_(parameters_.uniform),
-      root_search_(parameters_) {
+      root_search_(parameters_),
+      rank_proof_(views_.model(), parameters_) {
   only_aggregate_ = views_.is_only_aggregate();
   may_be_apart_ =
       !only_aggregate_ && RankClasses::can_be_apart(views_.model(), parameters_.classes);
@@ -123,6 +124,8 @@ void BoundProver::step(Budget& budget) {
     pin_tables(budget);
   } else if (target_ == 0 && needs_light_tree()) {
     grow_light_tree(budget);
+  } else if (target_ == 0 && has_rank_proof() && rank_proof_.is_due(targets_.goal(rating_))) {
+    grow_rank_tree(budget);
   } else if (target_ == 0 && needs_root_search()) {
     search_root(budget);
   } else if (target_ == 0 && needs_uniform_tree()) {
@@ -240,7 +243,7 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   const std::uint64_t before = budget.work_done();
   if (!own.has_ended()) own.step(budget);
   uniform_targets_.share().own += budget.work_done() - before;
-  root_search_.share().others += budget.work_done() - before;
+  count_work(&uniform_targets_.share(), budget.work_done() - before);
   if (!own.has_ended()) return;
   if (own.is_proved()) {
     accept(own.target(), own.classes(), own.certificate_nodes());
@@ -255,10 +258,30 @@ void BoundProver::search_root(Budget& budget) {
   const double goal = targets_.goal(rating_);
   const std::uint64_t before = budget.work_done();
   RootSearch::Answer answer = root_search_.run(joint(), certificate_.bound, goal, budget);
-  uniform_targets_.share().others += budget.work_done() - before;
+  count_work(&root_search_.share(), budget.work_done() - before);
   if (answer.found) found_ = std::move(answer.found);
   if (!answer.proof.empty())
     accept(answer.proved, joint().rows().classes(), std::move(answer.proof));
+}
+
+void BoundProver::grow_rank_tree(Budget& budget) {
+  const std::uint64_t before = budget.work_done();
+  RankProof::Answer answer =
+      rank_proof_.run(views_.view(RankView::kJoint).rows(), certificate_.bound,
+                      targets_.goal(rating_), budget);
+  count_work(&rank_proof_.share(), budget.work_done() - before);
+  if (answer.found) found_ = std::move(answer.found);
+  if (!answer.proof || answer.proof->bound <= certificate_.bound) return;
+  answer.proof->load_factors = std::move(certificate_.load_factors);
+  certificate_ = *std::move(answer.proof);
+}
+
+// Of one method: the others may then do as much.
+void BoundProver::count_work(WorkShare* own, std::uint64_t work) {
+  for (WorkShare* share :
+       {&uniform_targets_.share(), &root_search_.share(), &rank_proof_.share()}) {
+    if (share != own) share->others += work;
+  }
 }
 
 void BoundProver::accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes) {
@@ -268,6 +291,7 @@ void BoundProver::accept(double bound, const RankClasses& classes, std::vector<B
   certificate_.class_of_rank = classes.class_of_rank();
   certificate_.ranks_are_alike = classes.are_alike();
   certificate_.uniform_apart = classes.uniform_apart();
+  certificate_.ranks_apart = false;
   certificate_.nodes = std::move(nodes);
 }
 
@@ -276,8 +300,9 @@ void BoundProver::choose_target() {
   const std::optional<double> target = targets_.next(certificate_.bound, rating_);
   uniform_targets_.share().others_ended = !target;
   root_search_.share().others_ended = !target && !has_uniform_target();
+  rank_proof_.share().others_ended = !target && !has_uniform_target();
   if (!target) {
-    finished_ = !has_uniform_target() && !has_root_search();
+    finished_ = !has_uniform_target() && !has_root_search() && !has_rank_proof();
     return;
   }
   target_ = *target;
@@ -296,8 +321,7 @@ void BoundProver::choose_target() {
 void BoundProver::take_from(TreeLane& lane) {
   const std::uint64_t work = lane.hand_over(relaxation().tree());
   tree_work_ += work;
-  uniform_targets_.share().others += work;
-  root_search_.share().others += work;
+  count_work(nullptr, work);
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
   if (const auto& choices = lane.stuck_choices()) suggest(*choices, target_);

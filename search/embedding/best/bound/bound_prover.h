@@ -11,6 +11,7 @@
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/open_proof.h"
+#include "search/embedding/best/bound/ranks/rank_proof.h"
 #include "search/embedding/best/bound/root_search.h"
 #include "search/embedding/best/bound/shared/rank_views.h"
 #include "search/embedding/best/bound/target_schedule.h"
@@ -115,6 +116,10 @@ class BoundProver {
   bool needs_root_search() const {
     return has_root_search() && root_search_.is_due(certificate_.bound, targets_.goal(rating_));
   }
+  bool has_rank_proof() const {
+    return !only_aggregate_ && certificate_.bound < targets_.goal(rating_) &&
+           rank_proof_.has_next(targets_.goal(rating_));
+  }
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);
   void step(Budget& budget);
@@ -123,6 +128,8 @@ class BoundProver {
   void plant_light_tree(Budget& budget);
   void grow_uniform_tree(Budget& budget);
   void search_root(Budget& budget);
+  void grow_rank_tree(Budget& budget);
+  void count_work(WorkShare* own, std::uint64_t work);
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
@@ -141,6 +148,7 @@ class BoundProver {
   TargetSchedule targets_;
   UniformTargets uniform_targets_;
   RootSearch root_search_;
+  RankProof rank_proof_;
   std::vector<SuggestedChoices> suggestions_;
   std::optional<Plan> found_;
   bool only_aggregate_ = false;  // the master program would be too large

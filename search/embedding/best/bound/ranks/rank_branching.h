@@ -1,0 +1,65 @@
+// Which division of a node raises the bound most, from the linear program and from experience.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/best/bound/ranks/rank_domain.h"
+#include "search/embedding/best/bound/ranks/rank_model.h"
+#include "search/embedding/best/bound/ranks/rank_program.h"
+
+namespace shardwright::embedding {
+
+// A division that the solution of the linear program has in neither child.
+struct RankCandidate {
+  RankDivision division;
+  double first = 0;     // how much of the table is in the first child
+  double estimate = 0;  // the larger the better
+};
+
+// Pseudocosts: by how much the children of a division raised the bound, per part of a table that had
+// to move. Divisions of a table that were not tried yet count as the mean of all.
+// Source: Achterberg, Koch, Martin, "Branching rules revisited" (2005).
+// Thread safety: one thread at a time. Refers to its arguments.
+class RankBranching {
+ public:
+  RankBranching(const RankModel& model, const RankProgram& program)
+      : model_(model), program_(program) {}
+
+  // For the last solution of the program, the most promising first. `named` as for rank_orbits().
+  std::vector<RankCandidate> candidates(const RankDomain& domain,
+                                        const std::vector<ClassSet>& named) const;
+
+  // What the children gain, as an estimate: first child, second child.
+  std::array<double, 2> gains(const RankCandidate& candidate) const;
+  void learn(const RankCandidate& candidate, bool is_first, double gain);
+
+  static double score(const std::array<double, 2>& gains);
+
+ private:
+  struct Experience {
+    std::array<double, 2> gain{};
+    std::array<std::uint32_t, 2> tries{};
+  };
+  // Of a table: by rank, or by the number of choices in the first child.
+  using Kind = std::pair<std::uint32_t, std::size_t>;
+
+  static Kind kind_of(const RankDivision& division) {
+    return {division.table, division.first_child.size()};
+  }
+  void add_by_rank(std::uint32_t table, const std::vector<double>& on, const RankDomain& domain,
+                   const std::vector<ClassSet>& orbits, std::vector<RankCandidate>& found) const;
+  void add_by_choice(std::uint32_t table, bool by_memory, const std::vector<double>& shares,
+                     const RankDomain& domain, std::vector<RankCandidate>& found) const;
+  double size_of(std::uint32_t choice, bool by_memory) const;
+
+  const RankModel& model_;
+  const RankProgram& program_;
+  std::map<Kind, Experience> experience_;
+  Experience all_;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,114 @@
+#include "search/embedding/best/bound/ranks/rank_model.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace shardwright::embedding {
+namespace {
+
+Spread spread_of(const ChoiceModel& model, const Choice& choice) {
+  switch (choice.reach) {
+    case Reach::kAllRanks:
+      return Spread::kAllRanks;
+    case Reach::kWholeHosts:
+      return Spread::kWholeHosts;
+    case Reach::kHost:
+      return model.is_one_host() || choice.num_shards == 1 ? Spread::kFree : Spread::kOneHost;
+    case Reach::kDevice:
+      break;
+  }
+  return Spread::kFree;
+}
+
+// The shard that no other one undercuts in load or memory.
+std::optional<ChoiceRun> smallest(std::span<const ChoiceRun> runs) {
+  const auto own = std::find_if(runs.begin(), runs.end(), [&](const ChoiceRun& a) {
+    return a.count > 0 && std::all_of(runs.begin(), runs.end(), [&](const ChoiceRun& b) {
+             return b.count == 0 || (a.load <= b.load && a.storage.fits_in(b.storage));
+           });
+  });
+  return own == runs.end() ? std::nullopt : std::optional(*own);
+}
+
+RankShards least_shard(std::span<const ChoiceRun> runs) {
+  RankShards least;
+  for (const ChoiceRun& run : runs) {
+    if (run.count == 0) continue;
+    const PerTier<double> bytes = as_doubles(run.storage);
+    least.load = least.count == 0 ? run.load : std::min(least.load, run.load);
+    for (const MemoryTier tier : kMemoryTiers)
+      least.bytes[tier] = least.count == 0 ? bytes[tier] : std::min(least.bytes[tier], bytes[tier]);
+    least.count = 1;
+  }
+  return least;
+}
+
+}  // namespace
+
+bool RankModel::is_possible(const ChoiceModel& model) {
+  return model.world_size() <= kMostRanks && model.num_hosts() > 0 && !model.has_uneven_hosts() &&
+         std::all_of(model.choices().begin(), model.choices().end(), [&](const Choice& choice) {
+           return !is_uniform(choice) || smallest(model.runs(choice));
+         });
+}
+
+RankModel::RankModel(const ChoiceModel& model, double target)
+    : model_(&model), target_(target) {
+  const std::uint32_t local = model.local_world_size();
+  hosts_.assign(model.num_hosts(), 0);
+  for (std::uint32_t rank = 0; rank < model.world_size(); ++rank)
+    hosts_[rank / local] |= ClassSet{1} << rank;
+  for (std::uint32_t rank = 0; rank < model.world_size(); ++rank) {
+    ranks_.push_back({model.time_scale(static_cast<Rank>(rank)), as_doubles(model.room()[rank]),
+                      hosts_[rank / local]});
+  }
+  for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
+    first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
+    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i)
+      add(model.first_choice(table) + i, table);
+  }
+  first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
+}
+
+void RankModel::add(std::uint32_t index, std::uint32_t table) {
+  const Choice& choice = model_->choices()[index];
+  const std::span<const ChoiceRun> runs = model_->runs(choice);
+  RankChoice own;
+  own.choice = index;
+  own.table = table;
+  own.spread = spread_of(*model_, choice);
+  own.num_parts = choice.num_shards;
+  own.first_shards = static_cast<std::uint32_t>(shards_.size());
+  own.load = choice.load;
+  own.least = least_shard(runs);
+  const std::optional<ChoiceRun> one = is_uniform(choice) ? smallest(runs) : std::nullopt;
+  if (one) {
+    own.num_parts /= own.spread == Spread::kAllRanks ? model_->world_size()
+                                                     : model_->local_world_size();
+    RankShards& shards = shards_.emplace_back(shards_of(*one));
+    shards.count = own.num_parts;
+  }
+  for (const ChoiceRun& run : runs) {
+    if (!one && run.count > 0) shards_.push_back(shards_of(run));
+  }
+  own.num_runs = static_cast<std::uint32_t>(shards_.size()) - own.first_shards;
+  choices_.push_back(own);
+}
+
+RankShards RankModel::shards_of(const ChoiceRun& run) const {
+  RankShards shards{run.count, run.load, as_doubles(run.storage), 0};
+  for (std::uint32_t rank = 0; rank < num_ranks(); ++rank) {
+    if (run.load < load_limit(rank, target_) && run.storage.fits_in(model_->room()[rank]))
+      shards.ranks |= ClassSet{1} << rank;
+  }
+  return shards;
+}
+
+ClassSet RankModel::whole_hosts(ClassSet ranks) const {
+  ClassSet all = 0;
+  for (const ClassSet host : hosts_)
+    all |= (host & ranks) != 0 ? host : 0;
+  return all;
+}
+
+}  // namespace shardwright::embedding

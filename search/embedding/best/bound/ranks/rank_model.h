@@ -1,0 +1,97 @@
+// The choices of a proof in which every rank counts by itself.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+// A ClassSet has a bit for each.
+inline constexpr std::uint32_t kMostRanks = 31;
+
+inline bool has_rank(ClassSet ranks, std::size_t rank) { return (ranks >> rank & 1) != 0; }
+
+// Where the shards of a choice may be.
+enum class Spread : std::uint8_t {
+  kAllRanks,    // one on every rank
+  kWholeHosts,  // in blocks, each with one on every rank of a host
+  kOneHost,     // on any ranks of one host
+  kFree,        // on any ranks
+};
+
+// `count` equal shards, or blocks of shards if the choice fills hosts.
+struct RankShards {
+  std::uint32_t count = 0;
+  double load = 0;  // of one shard
+  PerTier<double> bytes = {};
+  ClassSet ranks = 0;  // an otherwise empty rank of these has room for it
+};
+
+struct RankChoice {
+  std::uint32_t choice = 0;  // of the choice model
+  std::uint32_t table = 0;
+  Spread spread = Spread::kFree;
+  std::uint32_t num_parts = 0;  // shards, or blocks
+  std::uint32_t first_shards = 0;
+  std::uint32_t num_runs = 0;
+  double load = 0;  // of all shards
+  RankShards least;  // the least load and memory of one shard
+};
+
+struct RankOfModel {
+  double time_scale = 1;
+  PerTier<double> room = {};  // bytes
+  ClassSet host = 0;          // the ranks of its host
+};
+
+// What a certificate with ranks apart counts (core/embedding/bound): all shards of a choice with one
+// on every rank are as small as its smallest one, and so are those of one that fills hosts.
+// Thread safety: immutable.
+class RankModel {
+ public:
+  // Ranks are few enough, each is on a host, and choices that use them alike have a smallest shard.
+  static bool is_possible(const ChoiceModel& model);
+
+  // For plans below the target. Keeps a reference to the model. Precondition: is_possible().
+  RankModel(const ChoiceModel& model, double target);
+
+  const ChoiceModel& model() const { return *model_; }
+  double target() const { return target_; }
+  std::uint32_t num_ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
+  const RankOfModel& rank(std::size_t rank) const { return ranks_[rank]; }
+  std::span<const ClassSet> hosts() const { return hosts_; }
+  std::span<const MemoryTier> tiers() const { return model_->tiers(); }
+  ClassSet everywhere() const { return (ClassSet{1} << num_ranks()) - 1; }
+  // The ranks of all hosts with any of these.
+  ClassSet whole_hosts(ClassSet ranks) const;
+  // What a rank may have of load in a plan below the target.
+  double load_limit(std::size_t rank, double target) const {
+    return target / ranks_[rank].time_scale;
+  }
+
+  std::size_t num_tables() const { return first_choice_.size() - 1; }
+  std::span<const RankChoice> choices() const { return choices_; }
+  std::uint32_t first_choice(std::size_t table) const { return first_choice_[table]; }
+  std::uint32_t end_choice(std::size_t table) const { return first_choice_[table + 1]; }
+  std::span<const RankShards> shards(const RankChoice& choice) const {
+    return std::span(shards_).subspan(choice.first_shards, choice.num_runs);
+  }
+
+ private:
+  void add(std::uint32_t choice, std::uint32_t table);
+  RankShards shards_of(const ChoiceRun& run) const;
+
+  const ChoiceModel* model_;
+  double target_;
+  std::vector<RankOfModel> ranks_;
+  std::vector<ClassSet> hosts_;
+  std::vector<RankChoice> choices_;  // table after table
+  std::vector<std::uint32_t> first_choice_;
+  std::vector<RankShards> shards_;
+};
+
+}  // namespace shardwright::embedding
