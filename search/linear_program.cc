@@ -124,9 +124,6 @@ bool LinearProgram::is_basic(std::size_t column) const {
   return index < solver_->model.numberColumns() &&
          solver_->model.getColumnStatus(index) == ClpSimplex::basic;
 }
-double LinearProgram::reduced_cost(std::size_t column) const {
-  return solver_->model.dualColumnSolution()[column];
-}
 double LinearProgram::dual(std::size_t row) const { return solver_->model.dualRowSolution()[row]; }
 
 }  // namespace shardwright

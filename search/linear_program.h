@@ -53,7 +53,6 @@ class LinearProgram {
   double value(std::size_t column) const;
   // The dual value of a row: the change of the objective per unit of its active bound.
   double dual(std::size_t row) const;
-  double reduced_cost(std::size_t column) const;
   // A column that was added after the last solution is not basic.
   bool is_basic(std::size_t column) const;
   std::size_t num_rows() const;

@@ -46,4 +46,30 @@ TEST_CASE("linear program: an infeasible program has no solution") {
   CHECK_FALSE(program.solve());
 }
 
+TEST_CASE("linear program: bounds change, and a solution starts from the last one or a kept one") {
+  // 6 of a resource of two kinds, the first of which is cheaper and may be had up to 4.
+  LinearProgram program;
+  const std::size_t row = program.add_row(6, LinearProgram::kInfinity);
+  const std::array<Entry, 1> one{Entry{row, 1}};
+  const std::size_t cheap = program.add_column(1, 0, 4, one);
+  const std::size_t dear = program.add_column(3, 0, LinearProgram::kInfinity, one);
+  REQUIRE(program.solve());
+  CHECK(program.objective() == doctest::Approx(10));
+  const LinearProgram::Basis basis = program.basis();
+
+  program.set_column_bounds(cheap, 0, 0);
+  REQUIRE(program.solve_again());
+  CHECK(program.objective() == doctest::Approx(18));
+  CHECK(program.value(dear) == doctest::Approx(6));
+  program.set_column_bounds(dear, 0, 5);
+  CHECK_FALSE(program.solve_again());
+
+  program.set_column_bounds(cheap, 0, 4);
+  program.set_row_bounds(row, 5, LinearProgram::kInfinity);
+  program.set_basis(basis);
+  REQUIRE(program.solve_again());
+  CHECK(program.objective() == doctest::Approx(7));
+  CHECK(program.value(cheap) == doctest::Approx(4));
+}
+
 }  // namespace shardwright::linear_program_test

@@ -52,7 +52,7 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
       proof_(model, prove, parameters, budget, group),
       round_work_(parameters_.lanes.first_round_work) {
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
-  first_lane_ = proves_ ? parameters_.bound.targets.tree_lanes : 0;
+  first_lane_ = proof_.num_lanes();
   lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
 }
 

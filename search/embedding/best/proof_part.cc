@@ -39,7 +39,7 @@ ProofPart::ProofPart(const ChoiceModel& model, bool prove, const BestParameters&
       bound_(parameters.bound),
       model_(&model),
       group_(group),
-      first_lane_(prove ? parameters.bound.targets.tree_lanes : 0),
+      first_lane_(prove ? parameters.bound.targets.tree_lanes + 1 : 0),
       done_(1) {
   if (prove && own_process() == 0 && !budget.interrupted())
     prover_ = std::make_unique<BoundProver>(model, bound_);
@@ -73,7 +73,7 @@ TreeView* ProofPart::shared_tree() const {
 
 std::uint32_t ProofPart::process_of(std::size_t lane) const {
   if (lane >= first_lane_) return dealing_.process_of(lane);
-  return order_.is_dealt() ? order_.processes[lane] : 0;
+  return order_.is_dealt() && !is_rank_lane(lane) ? order_.processes[lane] : 0;
 }
 
 std::uint32_t ProofPart::tree_processes() const {
@@ -92,6 +92,10 @@ std::vector<std::uint64_t> ProofPart::count(const std::vector<std::uint64_t>& la
 }
 
 void ProofPart::run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget) {
+  if (is_rank_lane(lane)) {
+    if (prover_ && rank_share_ > 0) prover_->run_rank_lane(rank_share_ * round_work, budget);
+    return;
+  }
   if (lane >= order_.lanes) return;
   const std::uint64_t work = order_.share * round_work / order_.lanes;
   if (prover_) {
@@ -119,11 +123,16 @@ void ProofPart::take_in(RoundReport& round) {
 // Only one lane works until the tree is shared, with no more work than all others.
 ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t round_work) {
   ProofOrder next;
+  rank_share_ = 0;
   if (!prover_) return next;
   prover_->begin_round(aim);
   if (prover_->finished()) return next;
   const std::uint64_t most_alone =
       std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
+  if (prover_->has_rank_lane()) {
+    rank_share_ = std::min(share, most_alone);
+    if (!prover_->is_rank_lane_ahead()) rank_share_ /= lanes_.behind_part;
+  }
   if (prover_->shared() == nullptr) {
     next.lanes = 1;
     next.share = std::min(share, most_alone);

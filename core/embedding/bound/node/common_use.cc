@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/embedding/bound/node/rank_branches.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/numeric/directed_rounding.h"
 
@@ -93,7 +94,7 @@ std::vector<RankUse> CommonUse::use_of_placed(const OpenOptions& options,
                                               std::size_t table) const {
   std::uint32_t held = options.classes().all();
   for (const OpenOption& own : options.of_table(table))
-    held &= options.shards_by_class(own.option).empty() ? own.held : held;
+    held &= certain_ranks(options, own);
   if (options.of_table(table).empty() || held == 0) return {};
   const RankUse least = smallest_of(options, table);
   std::vector<RankUse> use(all_.size());

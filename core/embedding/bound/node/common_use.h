@@ -27,7 +27,7 @@ bool fits(const CertifiedClasses& classes, std::size_t rank_class, const RankUse
 
 // A table all of whose open options have a shard on every rank takes at least the cheapest of these
 // shards on every rank. A pinned table does so on the ranks of its class. Where ranks are apart, a
-// table all of whose open options hold a rank takes at least the cheapest shard there.
+// table all of whose open options have a shard on a rank takes at least the cheapest one there.
 // Thread safety: immutable.
 class CommonUse {
  public:

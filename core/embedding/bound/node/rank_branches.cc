@@ -45,6 +45,16 @@ bool avoid(const OpenOptions& options, std::uint32_t ranks, OpenOption& own) {
 
 }  // namespace
 
+std::uint32_t certain_ranks(const OpenOptions& options, const OpenOption& own) {
+  const ShardingOption& option = options.space().option(own.option);
+  if (is_on_all_ranks(option, options.topology())) return options.classes().all();
+  if (!fills_hosts(option, options.topology()))
+    return std::popcount(own.classes) == 1 ? own.classes : own.held;
+  const std::span<const std::uint32_t> hosts = options.classes().classes_of_host();
+  const bool has_one = std::find(hosts.begin(), hosts.end(), own.classes) != hosts.end();
+  return has_one ? own.classes : whole_hosts(options.classes(), own.held);
+}
+
 void keep_on_rank(OpenOptions& options, std::size_t table, const RankBranch& branch,
                   bool is_first) {
   std::vector<OpenOption> kept;

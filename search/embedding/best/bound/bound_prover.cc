@@ -43,9 +43,10 @@ void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
   for (std::uint64_t before = budget.work_done(); before < end && !budget.interrupted();) {
     begin_round(rating);
-    if (finished_) return;
+    if (finished()) return;
     for (std::size_t lane = 0; lane < (is_shared_ ? num_lanes() : 1); ++lane)
       run_lane(lane, is_shared_ ? kRoundWork : end - before, budget);
+    if (has_rank_lane()) run_rank_lane(budget.work_done() - before, budget);
     end_round();
     if (budget.work_done() == before && !is_shared_) return;
     before = budget.work_done();
@@ -59,6 +60,7 @@ void BoundProver::begin_round(double rating) {
   }
   rating_ = rating;
   if (proves(rating_)) finished_ = true;
+  rank_proof_.begin_round(certificate_.bound, targets_.goal(rating_));
   // A better plan may have been found since the target was chosen.
   if (is_shared_ && (finished_ || target_ > rating_)) give_up_target();
   is_shared_ &= target_ != 0;
@@ -77,6 +79,7 @@ void BoundProver::run_lane(std::size_t lane, std::uint64_t work, Budget& budget)
 }
 
 void BoundProver::end_round() {
+  take_from_ranks();
   if (!is_shared_) {
     if (should_share()) share_tree();
     return;
@@ -124,8 +127,6 @@ void BoundProver::step(Budget& budget) {
     pin_tables(budget);
   } else if (target_ == 0 && needs_light_tree()) {
     grow_light_tree(budget);
-  } else if (target_ == 0 && has_rank_proof() && rank_proof_.is_due(targets_.goal(rating_))) {
-    grow_rank_tree(budget);
   } else if (target_ == 0 && needs_root_search()) {
     search_root(budget);
   } else if (target_ == 0 && needs_uniform_tree()) {
@@ -243,7 +244,7 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   const std::uint64_t before = budget.work_done();
   if (!own.has_ended()) own.step(budget);
   uniform_targets_.share().own += budget.work_done() - before;
-  count_work(&uniform_targets_.share(), budget.work_done() - before);
+  root_search_.share().others += budget.work_done() - before;
   if (!own.has_ended()) return;
   if (own.is_proved()) {
     accept(own.target(), own.classes(), own.certificate_nodes());
@@ -258,30 +259,22 @@ void BoundProver::search_root(Budget& budget) {
   const double goal = targets_.goal(rating_);
   const std::uint64_t before = budget.work_done();
   RootSearch::Answer answer = root_search_.run(joint(), certificate_.bound, goal, budget);
-  count_work(&root_search_.share(), budget.work_done() - before);
+  uniform_targets_.share().others += budget.work_done() - before;
   if (answer.found) found_ = std::move(answer.found);
   if (!answer.proof.empty())
     accept(answer.proved, joint().rows().classes(), std::move(answer.proof));
 }
 
-void BoundProver::grow_rank_tree(Budget& budget) {
-  const std::uint64_t before = budget.work_done();
-  RankProof::Answer answer =
-      rank_proof_.run(views_.view(RankView::kJoint).rows(), certificate_.bound,
-                      targets_.goal(rating_), budget);
-  count_work(&rank_proof_.share(), budget.work_done() - before);
-  if (answer.found) found_ = std::move(answer.found);
-  if (!answer.proof || answer.proof->bound <= certificate_.bound) return;
-  answer.proof->load_factors = std::move(certificate_.load_factors);
-  certificate_ = *std::move(answer.proof);
+void BoundProver::run_rank_lane(std::uint64_t work, Budget& budget) {
+  rank_proof_.run(views_.view(RankView::kJoint).rows(), work, budget);
 }
 
-// Of one method: the others may then do as much.
-void BoundProver::count_work(WorkShare* own, std::uint64_t work) {
-  for (WorkShare* share :
-       {&uniform_targets_.share(), &root_search_.share(), &rank_proof_.share()}) {
-    if (share != own) share->others += work;
-  }
+void BoundProver::take_from_ranks() {
+  if (std::optional<Plan> found = rank_proof_.take_found()) found_ = std::move(found);
+  std::optional<BoundCertificate> proof = rank_proof_.take_proof();
+  if (!proof || proof->bound <= certificate_.bound) return;
+  proof->load_factors = std::move(certificate_.load_factors);
+  certificate_ = *std::move(proof);
 }
 
 void BoundProver::accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes) {
@@ -300,9 +293,8 @@ void BoundProver::choose_target() {
   const std::optional<double> target = targets_.next(certificate_.bound, rating_);
   uniform_targets_.share().others_ended = !target;
   root_search_.share().others_ended = !target && !has_uniform_target();
-  rank_proof_.share().others_ended = !target && !has_uniform_target();
   if (!target) {
-    finished_ = !has_uniform_target() && !has_root_search() && !has_rank_proof();
+    finished_ = !has_uniform_target() && !has_root_search();
     return;
   }
   target_ = *target;
@@ -321,7 +313,8 @@ void BoundProver::choose_target() {
 void BoundProver::take_from(TreeLane& lane) {
   const std::uint64_t work = lane.hand_over(relaxation().tree());
   tree_work_ += work;
-  count_work(nullptr, work);
+  uniform_targets_.share().others += work;
+  root_search_.share().others += work;
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
   if (const auto& choices = lane.stuck_choices()) suggest(*choices, target_);

@@ -31,8 +31,8 @@ namespace shardwright::embedding {
 // The proof runs alone, on one thread, until a tree becomes large. Then its lanes share the open
 // leaves: in every round each lane works on its own ones, and begin_round() deals out anew what is
 // open. What is proved depends on the work of every call, and not on the number of threads.
-// Thread safety: run_lane() may be called concurrently for different lanes; everything else by one
-// thread at a time.
+// Thread safety: run_lane() may be called concurrently for different lanes, and run_rank_lane() with
+// them; everything else by one thread at a time.
 class BoundProver {
  public:
   // Keeps a reference to the model and to its pool.
@@ -50,6 +50,11 @@ class BoundProver {
   // Returns true if this round has work for all lanes, and false if for the first one alone.
   bool is_shared() const { return is_shared_; }
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
+  // The tree over single ranks, once in a round, beside the lanes.
+  bool has_rank_lane() const { return has_rank_proof(); }
+  // Returns true if that tree shows no less than what is proved.
+  bool is_rank_lane_ahead() const { return rank_proof_.is_ahead(); }
+  void run_rank_lane(std::uint64_t work, Budget& budget);
   void end_round();
 
   // Goes on from a proof that the check of core has accepted. Call it before anything else.
@@ -72,7 +77,7 @@ class BoundProver {
   // Returns true if a plan of this rating is optimal to within the optimality gap.
   bool proves(double rating) const;
   // Returns true if the last rating is proved or nothing is left to try.
-  bool finished() const { return finished_; }
+  bool finished() const { return finished_ && (proves(rating_) || !has_rank_proof()); }
   // What it proves about: the model that was given, or one without placement rules.
   const ChoiceModel& model() const { return views_.model(); }
   // The program would be too large for trees: the proof takes next to no work.
@@ -128,8 +133,7 @@ class BoundProver {
   void plant_light_tree(Budget& budget);
   void grow_uniform_tree(Budget& budget);
   void search_root(Budget& budget);
-  void grow_rank_tree(Budget& budget);
-  void count_work(WorkShare* own, std::uint64_t work);
+  void take_from_ranks();
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
@@ -152,7 +156,7 @@ class BoundProver {
   std::vector<SuggestedChoices> suggestions_;
   std::optional<Plan> found_;
   bool only_aggregate_ = false;  // the master program would be too large
-  bool finished_ = false;
+  bool finished_ = false;        // or the tree over ranks is all that is left
   double rating_ = 0;
   double aggregate_rating_ = 0;  // of the last aggregate bound; 0 = none yet
   double pin_rating_ = std::numeric_limits<double>::infinity();    // when pins were looked for

@@ -268,12 +268,10 @@ struct RankTreeParameters {
   std::uint64_t most_cells = std::uint64_t{1} << 13;
   // A certificate has all nodes, and its check visits them again.
   std::size_t max_nodes = std::size_t{1} << 15;
-  // Work before the other methods have their turn.
-  std::uint64_t work = 4'000'000;
   // How often a node loses what is too dear, with new multipliers each time.
   std::uint32_t max_reductions = 3;
   // Strong branching tries so many candidates at most, and ends when so many were no better.
-  std::uint32_t most_tried = 8;
+  std::uint32_t most_tried = 4;
   std::uint32_t look_ahead = 4;
   // Another tree is planted when the goal has fallen by this part.
   double replant_fall = 1e-2;
@@ -284,9 +282,12 @@ struct RankTreeParameters {
   std::uint64_t plan_steps = std::uint64_t{1} << 12;
   // Memory that the ranks lack, per room of a rank and in units of the target.
   double memory_price = 1e3;
-  // Pricing steps that take as long as a simplex pivot, and as the rest of a solution.
-  std::uint64_t pivot_steps = 2'500;
-  std::uint64_t solve_steps = 10'000;
+  // Steps that take as long as a simplex pivot, and as the rest of a solution: a fixed part, and one
+  // by rows and columns.
+  std::uint64_t pivot_steps = 600;
+  double pivot_size_steps = 1.2;
+  std::uint64_t solve_steps = 2'000;
+  double solve_size_steps = 8;
 };
 
 // Thread safety: a value.

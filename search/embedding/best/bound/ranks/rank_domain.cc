@@ -26,6 +26,16 @@ void avoid(const RankModel& model, const RankChoice& choice, ClassSet ranks, Ran
   if (choice.spread == Spread::kAllRanks || (own.held & ~own.may) != 0) own = {};
 }
 
+// The ranks that have a shard of the choice for certain.
+ClassSet certain_ranks(const RankModel& model, const RankChoice& choice, const RankPlaces& own) {
+  if (choice.spread == Spread::kAllRanks) return model.everywhere();
+  if (choice.spread != Spread::kWholeHosts)
+    return std::popcount(own.may) == 1 ? own.may : own.held;
+  const std::span<const ClassSet> hosts = model.hosts();
+  const bool has_one = std::find(hosts.begin(), hosts.end(), own.may) != hosts.end();
+  return has_one ? own.may : model.whole_hosts(own.held);
+}
+
 // What every plan of a node has on the ranks.
 // Thread safety: one thread at a time. Refers to its arguments.
 class CommonUse {
@@ -72,7 +82,7 @@ class CommonUse {
     for (std::uint32_t c = model_.first_choice(table); c < model_.end_choice(table); ++c) {
       if (domain[c].may == 0) continue;
       const RankChoice& choice = model_.choices()[c];
-      if (choice.spread != Spread::kAllRanks) held_[table] &= domain[c].held;
+      held_[table] &= certain_ranks(model_, choice, domain[c]);
       least.load = least.count == 0 ? choice.least.load : std::min(least.load, choice.least.load);
       for (const MemoryTier tier : kMemoryTiers) {
         const double bytes = choice.least.bytes[tier];
@@ -98,7 +108,7 @@ class CommonUse {
 
   const RankModel& model_;
   double target_;
-  std::vector<ClassSet> held_;     // by table: the ranks that hold a shard whatever its choice
+  std::vector<ClassSet> held_;     // by table: the ranks that have a shard whatever its choice
   std::vector<RankShards> least_;  // by table
   std::vector<RankShards> sum_;    // by rank
 };

@@ -59,8 +59,9 @@ RankModel::RankModel(const ChoiceModel& model, double target)
   for (std::uint32_t rank = 0; rank < model.world_size(); ++rank)
     hosts_[rank / local] |= ClassSet{1} << rank;
   for (std::uint32_t rank = 0; rank < model.world_size(); ++rank) {
-    ranks_.push_back({model.time_scale(static_cast<Rank>(rank)), as_doubles(model.room()[rank]),
-                      hosts_[rank / local]});
+    const Storage room = most_of(model.room()[rank], Storage());
+    ranks_.push_back(
+        {model.time_scale(static_cast<Rank>(rank)), as_doubles(room), hosts_[rank / local]});
   }
   for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
     first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
@@ -98,7 +99,9 @@ void RankModel::add(std::uint32_t index, std::uint32_t table) {
 RankShards RankModel::shards_of(const ChoiceRun& run) const {
   RankShards shards{run.count, run.load, as_doubles(run.storage), 0};
   for (std::uint32_t rank = 0; rank < num_ranks(); ++rank) {
-    if (run.load < load_limit(rank, target_) && run.storage.fits_in(model_->room()[rank]))
+    // A rank that lacks memory may still have empty shards.
+    const Storage room = most_of(model_->room()[rank], Storage());
+    if (run.load < load_limit(rank, target_) && run.storage.fits_in(room))
       shards.ranks |= ClassSet{1} << rank;
   }
   return shards;

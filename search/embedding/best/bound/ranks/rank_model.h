@@ -44,7 +44,7 @@ struct RankChoice {
 
 struct RankOfModel {
   double time_scale = 1;
-  PerTier<double> room = {};  // bytes
+  PerTier<double> room = {};  // bytes, never negative
   ClassSet host = 0;          // the ranks of its host
 };
 

@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 
 RankProgram::RankProgram(const RankModel& model, const RankDomain& root,
-                         const RankTreeParameters& parameters)
+                         const RankTreeParameters& parameters, Budget& budget)
     : model_(model), parameters_(parameters), choices_(model.choices().size()) {
   add_rows(root);
   add_slack();
@@ -15,6 +15,7 @@ RankProgram::RankProgram(const RankModel& model, const RankDomain& root,
     if (root[c].may != 0) add_columns(c);
   }
   program_.solve();
+  spend(program_.iterations(), budget);
 }
 
 // The places of shards are variables of their own.
@@ -146,9 +147,15 @@ bool RankProgram::solve(const RankDomain& domain, Budget& budget) {
   }
   const std::size_t before = program_.iterations();
   const bool is_solved = program_.solve_again();
-  budget.spend(parameters_.solve_steps +
-               parameters_.pivot_steps * (program_.iterations() - before));
+  spend(program_.iterations() - before, budget);
   return is_solved;
+}
+
+void RankProgram::spend(std::size_t pivots, Budget& budget) const {
+  const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
+  const auto sized = [&](double steps) { return static_cast<std::uint64_t>(steps * size); };
+  budget.spend(parameters_.solve_steps + sized(parameters_.solve_size_steps));
+  budget.spend(pivots * (parameters_.pivot_steps + sized(parameters_.pivot_size_steps)));
 }
 
 std::vector<CapacityMultipliers> RankProgram::multipliers() const {

@@ -21,7 +21,8 @@ namespace shardwright::embedding {
 class RankProgram {
  public:
   // With what `root` leaves open: the domain of a node must be a part of it.
-  RankProgram(const RankModel& model, const RankDomain& root, const RankTreeParameters& parameters);
+  RankProgram(const RankModel& model, const RankDomain& root, const RankTreeParameters& parameters,
+              Budget& budget);
 
   // Returns false if there is no solution, or none was found.
   bool solve(const RankDomain& domain, Budget& budget);
@@ -71,6 +72,7 @@ class RankProgram {
   std::vector<ClassSet> places_of(const RankChoice& choice) const;
   void add_rows(const RankDomain& root);
   void add_slack();
+  void spend(std::size_t pivots, Budget& budget) const;
   void add_columns(std::uint32_t choice);
   void add_linked_columns(std::uint32_t choice);
   void add_column(std::uint32_t choice, Column column, std::vector<LinearProgram::Entry> entries,

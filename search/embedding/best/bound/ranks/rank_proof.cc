@@ -29,27 +29,23 @@ bool RankProof::has_next(double goal) const {
   return goal < planted_ * (1 - parameters_->ranks.replant_fall) || (tree_ && !tree_->has_ended());
 }
 
-RankProof::Answer RankProof::run(const BoundRows& rows, double bound, double goal,
-                                 Budget& budget) {
-  const std::uint64_t before = budget.work_done();
-  Answer answer;
-  if (goal < planted_ * (1 - parameters_->ranks.replant_fall)) plant(rows, goal, budget);
-  if (tree_) {
-    if (goal < tree_->target()) tree_->lower_target(goal);
-    while (!tree_->has_ended() && !budget.interrupted() &&
-           budget.work_done() - before < work_of_part())
-      tree_->step(budget);
-    answer.found = tree_->take_found();
-    const double proved = tree_->bound();
-    const bool is_all = proved >= tree_->target();
-    if (is_all ? proved > bound : proved - bound > parameters_->ranks.least_step * goal)
-      answer.proof = tree_->certificate();
-  }
-  share_.own += budget.work_done() - before;
-  return answer;
+void RankProof::run(const BoundRows& rows, std::uint64_t work, Budget& budget) {
+  const std::uint64_t end = budget.work_done() + work;
+  if (!is_possible_ || bound_ >= goal_) return;
+  if (goal_ < planted_ * (1 - parameters_->ranks.replant_fall)) plant(rows, budget);
+  if (!tree_) return;
+  if (goal_ < tree_->target()) tree_->lower_target(goal_);
+  while (!tree_->has_ended() && budget.work_done() < end && !budget.interrupted())
+    tree_->step(budget);
+  if (std::optional<Plan> found = tree_->take_found()) found_ = std::move(found);
+  tree_bound_ = tree_->bound();
+  const bool is_goal = tree_bound_ >= tree_->target();
+  if (is_goal ? tree_bound_ > bound_ : tree_bound_ - bound_ > parameters_->ranks.least_step * goal_)
+    proof_ = tree_->certificate();
 }
 
-void RankProof::plant(const BoundRows& rows, double goal, Budget& budget) {
+void RankProof::plant(const BoundRows& rows, Budget& budget) {
+  const double goal = goal_;
   tree_.reset();
   planted_ = goal;
   Domain domain = root_domain(rows, goal);

@@ -14,10 +14,8 @@ RankTree::RankTree(const ChoiceModel& model, double target, const MultiplierList
       target_(target),
       model_(model, target),
       nodes_(1),
-      program_(model_, reduced_root(prices, budget), parameters.ranks),
-      branching_(model_, program_) {
-  budget.spend(parameters.ranks.pivot_steps * dive_.back().domain.size());
-}
+      program_(model_, reduced_root(prices, budget), parameters.ranks, budget),
+      branching_(model_, program_) {}
 
 // The root is the first node to visit.
 RankDomain RankTree::reduced_root(const MultiplierList& prices, Budget& budget) {

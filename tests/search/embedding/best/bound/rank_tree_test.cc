@@ -1,0 +1,175 @@
+// Trees in which every rank counts by itself.
+#include "search/embedding/best/bound/ranks/rank_tree.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/embedding/bound/check_bound.h"
+#include "core/embedding/evaluation/evaluate.h"
+#include "search/embedding/best/bound/ranks/rank_proof.h"
+#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
+#include "tests/support/embedding/bound_model.h"
+#include "tests/support/embedding/space_builder.h"
+
+namespace shardwright::rank_tree_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+using enum ShardingType;
+
+// Five tables of 7 ms on four ranks: two of them meet, though all ranks together have room for all
+// within 8.75 ms.
+BoundModel five_on_four() {
+  SpaceBuilder builder(problem_spec(5, 4, 4));
+  for (std::uint32_t table = 0; table < 5; ++table)
+    builder.add(table, kTableWise, 1, 7, 10);
+  return BoundModel(builder.take());
+}
+
+std::string wrong_with(const BoundModel& model, const BoundCertificate& certificate) {
+  return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
+}
+
+std::size_t grow(RankTree& tree, Budget& budget, std::size_t most = 1'000) {
+  std::size_t nodes = 0;
+  for (; nodes < most && !tree.has_ended(); ++nodes)
+    tree.step(budget);
+  return nodes;
+}
+
+}  // namespace
+
+TEST_CASE("rank tree: proves a target below which there is no plan, once for equal ranks") {
+  const BoundModel model = five_on_four();
+  const BoundParameters parameters;
+  Budget budget;
+  RankTree tree(model.choices, 13.999, {}, parameters, budget);
+  // Without exchanges, there would be a node for every way to put four tables on four ranks.
+  CHECK(grow(tree, budget) < 20);
+  CHECK(tree.has_ended());
+  CHECK_FALSE(tree.take_found().has_value());
+  CHECK(tree.bound() == 13.999);
+  BoundCertificate certificate = tree.certificate();
+  CHECK(certificate.ranks_apart);
+  CHECK(wrong_with(model, certificate) == "");
+  certificate.bound = 14.001;
+  CHECK(wrong_with(model, certificate) != "");
+}
+
+TEST_CASE("rank tree: finds the best plan below its target, and proves that it is the best") {
+  const BoundModel model = five_on_four();
+  const BoundParameters parameters;
+  Budget budget;
+  RankTree tree(model.choices, 30, {}, parameters, budget);
+  grow(tree, budget);
+  const std::optional<Plan> found = tree.take_found();
+  REQUIRE(found.has_value());
+  const Problem& problem = model.space->problem();
+  CHECK(evaluate(problem, problem.topology(), *found).rating == 14);
+  CHECK(tree.target() < 14);
+  CHECK(tree.bound() > 14 * (1 - parameters.optimality_gap));
+  CHECK(wrong_with(model, tree.certificate()) == "");
+}
+
+TEST_CASE("rank tree: whatever it has done so far is a proof of its lowest open node") {
+  const BoundModel model = five_on_four();
+  const BoundParameters parameters;
+  Budget budget;
+  RankTree tree(model.choices, 13.999, {}, parameters, budget);
+  double before = 0;
+  while (!tree.has_ended()) {
+    tree.step(budget);
+    CHECK(tree.bound() >= before);
+    before = tree.bound();
+    if (before > 0) CHECK(wrong_with(model, tree.certificate()) == "");
+  }
+  CHECK(before == 13.999);
+}
+
+TEST_CASE("rank tree: a lower target leaves what is closed, and needs less") {
+  const BoundModel model = five_on_four();
+  const BoundParameters parameters;
+  Budget budget;
+  RankTree tree(model.choices, 13.999, {}, parameters, budget);
+  tree.step(budget);
+  tree.lower_target(8.7);
+  grow(tree, budget);
+  CHECK(tree.bound() == 8.7);
+  CHECK(wrong_with(model, tree.certificate()) == "");
+}
+
+TEST_CASE("rank orbits: equal ranks of a host, and hosts of equal ranks") {
+  SpaceBuilder builder(problem_spec(1, 6, 2));
+  builder.add(0, kTableWise, 1, 7, 10);
+  const BoundModel model(builder.take());
+  const RankModel ranks(model.choices, 10);
+  CHECK(rank_orbits(ranks, {}) == std::vector<ClassSet>(6, 63));
+  // Rank 2 is named: its host is unlike the others, which are still equal.
+  CHECK(rank_orbits(ranks, {4}) == std::vector<ClassSet>{51, 51, 4, 8, 51, 51});
+  // Ranks 0 and 3 are named together: their hosts are equal.
+  CHECK(rank_orbits(ranks, {9}) == std::vector<ClassSet>{9, 6, 6, 9, 48, 48});
+  CHECK(rank_orbits(ranks, {1, 8}) == std::vector<ClassSet>{1, 2, 4, 8, 48, 48});
+}
+
+TEST_CASE("rank domain: shards go where they fit beside what is there for certain") {
+  SpaceBuilder builder(problem_spec(2, 2, 2));
+  builder.add(0, kTableWise, 1, 3, 10).add(1, kColumnWise, 2, 4, 10).add(1, kTableWise, 1, 2, 30);
+  const BoundModel model(builder.take());
+  const RankModel ranks(model.choices, 6);
+  RankDomain domain = whole_domain(ranks);
+  REQUIRE(domain.size() == 3);
+  RankDivision first;
+  first.orbit = 3;
+  Budget budget;
+  RankDomain elsewhere = domain;
+  restrict_to_child(ranks, first, false, elsewhere);
+  CHECK_FALSE(remove_misfits(ranks, 6, elsewhere, budget));
+  restrict_to_child(ranks, first, true, domain);
+  REQUIRE(remove_misfits(ranks, 6, domain, budget));
+  CHECK(domain[0].may == 1);
+  // 3 + 4 ms are too much, 3 + 2 ms are not.
+  CHECK(domain[1].may == 2);
+  CHECK(domain[2].may == 3);
+  RankDivision by_choice;
+  by_choice.table = 1;
+  by_choice.first_child = {1};
+  restrict_to_child(ranks, by_choice, false, domain);
+  CHECK(domain[1].may == 0);
+  CHECK(domain[2].may == 3);
+}
+
+TEST_CASE("rank proof: grows a tree in parts, and says what is better than what others proved") {
+  const BoundModel model = five_on_four();
+  BoundParameters parameters;
+  const BoundRows rows(model.choices, false, parameters.classes);
+  RankProof proof(model.choices, parameters);
+  Budget budget;
+  REQUIRE(proof.has_next(20));
+  proof.begin_round(8.75, 20);
+  proof.run(rows, 1'000'000, budget);
+  std::optional<BoundCertificate> proved = proof.take_proof();
+  REQUIRE(proved.has_value());
+  CHECK(proved->bound > 14 * (1 - parameters.optimality_gap));
+  CHECK(wrong_with(model, *proved) == "");
+  CHECK(proof.take_found().has_value());
+  CHECK_FALSE(proof.take_proof().has_value());
+  CHECK(proof.is_ahead());
+  CHECK_FALSE(proof.has_next(19.9));
+  // A goal that is much lower is worth another tree.
+  CHECK(proof.has_next(13.9));
+  parameters.ranks.most_cells = 19;
+  RankProof too_large(model.choices, parameters);
+  too_large.begin_round(8.75, 20);
+  too_large.run(rows, 1'000'000, budget);
+  CHECK_FALSE(too_large.take_proof().has_value());
+  CHECK_FALSE(too_large.has_next(20));
+}
+
+}  // namespace shardwright::rank_tree_test
