@@ -92,8 +92,14 @@ void LinearProgram::set_basis(const Basis& basis) {
   std::copy(basis.begin(), basis.end(), solver_->model.statusArray());
 }
 
+void LinearProgram::set_objective_limit(double limit) {
+  solver_->model.setDualObjectiveLimit(limit >= kInfinity ? COIN_DBL_MAX : limit);
+}
+
 bool LinearProgram::solve_again() {
-  solver_->model.dual();
+  constexpr int kNoValuesPass = 0;
+  constexpr int kKeepWorkAreas = 1;
+  solver_->model.dual(kNoValuesPass, kKeepWorkAreas);
   iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
   return solver_->model.status() == 0;
 }

@@ -40,8 +40,10 @@ class LinearProgram {
   // Bounds of a row or column that is there. solve_again() starts from the last solution.
   void set_row_bounds(std::size_t row, double lower, double upper);
   void set_column_bounds(std::size_t column, double lower, double upper);
-  // The same as solve() after bounds changed, by the dual simplex method.
+  // The same as solve() after bounds changed, by the dual simplex method. It ends, without an
+  // optimum, once the objective is above the limit; the dual values then show that.
   bool solve_again();
+  void set_objective_limit(double limit);
 
   // Where a solution starts from: the status of every column and row.
   using Basis = std::vector<unsigned char>;

@@ -70,6 +70,13 @@ TEST_CASE("linear program: bounds change, and a solution starts from the last on
   REQUIRE(program.solve_again());
   CHECK(program.objective() == doctest::Approx(7));
   CHECK(program.value(cheap) == doctest::Approx(4));
+
+  program.set_objective_limit(8);
+  program.set_row_bounds(row, 6, LinearProgram::kInfinity);
+  CHECK_FALSE(program.solve_again());
+  program.set_objective_limit(LinearProgram::kInfinity);
+  REQUIRE(program.solve_again());
+  CHECK(program.objective() == doctest::Approx(10));
 }
 
 }  // namespace shardwright::linear_program_test

@@ -48,8 +48,8 @@ struct RankBranch {
 //   the plan. What does not fit beside the cheapest of these shards of the other tables goes.
 // - Reduced costs, at each of `fixing` in turn: all tables, each with its cheapest option, leave
 //   some of what all ranks have. An option that is dearer than the cheapest one of its table by
-//   more than that goes. Where ranks are apart, so do single ranks of an option, where a shard would be
-//   too dear.
+//   more than that goes. Where ranks are apart, so do single ranks of an option, where a shard
+//   would be too dear.
 //
 // An inner node branches on how many of `tables` use what `first_child` lists, in terms of the
 // options of the first table. The tables are equal: their open options have the same shards, costs
@@ -129,10 +129,10 @@ struct BoundCertificate {
   // class lies on one host.
   bool uniform_apart = false;
   // Every class is one rank, and every rank is on a host. Of an option with a shard on every rank
-  // the smallest one counts on all of them, and of one that fills hosts the smallest one on all ranks
-  // of its hosts; if no shard is the smallest in load and memory, they count as shards that may be
-  // anywhere. A plan may then exchange two equal ranks of a host, or two hosts of equal ranks. Every
-  // leaf is a Lagrangian bound.
+  // the smallest one counts on all of them, and of one that fills hosts the smallest one on all
+  // ranks of its hosts; if no shard is the smallest in load and memory, they count as shards that
+  // may be anywhere. A plan may then exchange two equal ranks of a host, or two hosts of equal
+  // ranks. Every leaf is a Lagrangian bound.
   bool ranks_apart = false;
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }

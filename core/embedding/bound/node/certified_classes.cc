@@ -119,6 +119,13 @@ void CertifiedClasses::level() {
   std::fill(classes_of_host_.begin(), classes_of_host_.end(), all());
 }
 
+std::uint32_t CertifiedClasses::whole_hosts(std::uint32_t classes) const {
+  std::uint32_t all = 0;
+  for (const std::uint32_t host : classes_of_host_)
+    all |= (host & classes) != 0 ? host : 0;
+  return all;
+}
+
 bool CertifiedClasses::fits(const ShardCost& cost, std::size_t rank_class) const {
   return load_of(cost, perf_model_) < load_limit_[rank_class] &&
          cost.storage.fits_in(room_[rank_class]);

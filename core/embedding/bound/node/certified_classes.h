@@ -56,6 +56,9 @@ class CertifiedClasses {
   // ranks of different hosts.
   std::span<const std::uint32_t> classes_of_host() const { return classes_of_host_; }
 
+  // The classes of all hosts with any of these.
+  std::uint32_t whole_hosts(std::uint32_t classes) const;
+
   // Returns true if an otherwise empty rank of the class may hold the shard.
   bool fits(const ShardCost& cost, std::size_t rank_class) const;
   PerfModel perf_model() const { return perf_model_; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/embedding/bound/node/rank_branches.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/numeric/directed_rounding.h"
 
@@ -90,11 +89,10 @@ std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::si
 }
 
 // By rank; empty if there is none that all open options hold.
-std::vector<RankUse> CommonUse::use_of_placed(const OpenOptions& options,
-                                              std::size_t table) const {
+std::vector<RankUse> CommonUse::use_of_placed(const OpenOptions& options, std::size_t table) const {
   std::uint32_t held = options.classes().all();
   for (const OpenOption& own : options.of_table(table))
-    held &= certain_ranks(options, own);
+    held &= options.certain_ranks(own);
   if (options.of_table(table).empty() || held == 0) return {};
   const RankUse least = smallest_of(options, table);
   std::vector<RankUse> use(all_.size());

@@ -1,6 +1,7 @@
 #include "core/embedding/bound/node/open_options.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -210,6 +211,16 @@ bool OpenOptions::is_replaced(OptionId id, const std::vector<OpenOption>& option
     if (other == id || !replaces(space_.option(other), own, available_, model)) return false;
     return other < id || !replaces(own, space_.option(other), available_, model);
   });
+}
+
+std::uint32_t OpenOptions::certain_ranks(const OpenOption& own) const {
+  const ShardingOption& option = space_.option(own.option);
+  if (is_on_all_ranks(option, available_)) return classes_.all();
+  if (!fills_hosts(option, available_))
+    return std::popcount(own.classes) == 1 ? own.classes : own.held;
+  const std::span<const std::uint32_t> hosts = classes_.classes_of_host();
+  const bool has_one = std::find(hosts.begin(), hosts.end(), own.classes) != hosts.end();
+  return has_one ? own.classes : classes_.whole_hosts(own.held);
 }
 
 bool OpenOptions::lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const {

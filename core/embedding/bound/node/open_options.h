@@ -68,12 +68,17 @@ class OpenOptions {
   // for every n: any plan that the node allows may then exchange the two tables.
   bool are_equal(std::size_t table, std::size_t other) const;
 
+  // The ranks that have a shard of the option for certain: those that it holds and, of an option
+  // that fills hosts, all others of their hosts; or the only place that is left. Precondition:
+  // ranks are apart.
+  std::uint32_t certain_ranks(const OpenOption& own) const;
+
   // Returns true if all shards of the option lie either in the classes `inside` or in the other
   // classes of its domain, whatever the plan.
   bool lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const;
   // For an option with a shard on every rank: its shards by class and run. If ranks are alike or
-  // apart, all of them count as its smallest one; if uniform options are apart, those of a class count as the
-  // smallest one there. Empty for all others.
+  // apart, all of them count as its smallest one; if uniform options are apart, those of a class
+  // count as the smallest one there. Empty for all others.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
@@ -103,7 +108,7 @@ class OpenOptions {
   bool complete_ = false;
   bool can_be_apart_ = true;
   std::vector<bool> has_options_;                          // by table, in the space
-  std::vector<std::vector<OpenOption>> open_;            // by table
+  std::vector<std::vector<OpenOption>> open_;              // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
   std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if nothing is apart
   std::vector<std::size_t> pinned_;                        // tables

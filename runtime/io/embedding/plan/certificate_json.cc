@@ -31,14 +31,8 @@ void write_multipliers(const std::vector<embedding::CapacityMultipliers>& multip
   json.end_array();
 }
 
-void write_node(const BoundNode& node, JsonWriter& json) {
-  json.new_line().begin_object();
-  if (!node.fixing.empty()) {
-    json.key("fixing").begin_array();
-    for (const auto& multipliers : node.fixing)
-      write_multipliers(multipliers, json);
-    json.end_array();
-  }
+// The rest of an inner node.
+void write_division(const BoundNode& node, JsonWriter& json) {
   if (!node.pinned.empty()) {
     json.key("pin").begin_array();
     for (const TableId table : node.pinned)
@@ -59,21 +53,29 @@ void write_node(const BoundNode& node, JsonWriter& json) {
     json.end_object().end_object();
     return;
   }
-  if (!node.is_leaf) {
-    if (node.tables.size() == 1) {
-      json.member("cut", node.tables.front().value());
-    } else {
-      json.key("cut").begin_array();
-      for (const TableId table : node.tables)
-        json.value(table.value());
-      json.end_array().member("count", node.count);
-    }
-    json.key("parts").begin_array();
-    for (const embedding::OptionDomain& part : node.first_child)
-      json.begin_array().value(part.option.value()).value(part.classes).end_array();
-    json.end_array().end_object();
-    return;
+  if (node.tables.size() == 1) {
+    json.member("cut", node.tables.front().value());
+  } else {
+    json.key("cut").begin_array();
+    for (const TableId table : node.tables)
+      json.value(table.value());
+    json.end_array().member("count", node.count);
   }
+  json.key("parts").begin_array();
+  for (const embedding::OptionDomain& part : node.first_child)
+    json.begin_array().value(part.option.value()).value(part.classes).end_array();
+  json.end_array().end_object();
+}
+
+void write_node(const BoundNode& node, JsonWriter& json) {
+  json.new_line().begin_object();
+  if (!node.fixing.empty()) {
+    json.key("fixing").begin_array();
+    for (const auto& multipliers : node.fixing)
+      write_multipliers(multipliers, json);
+    json.end_array();
+  }
+  if (!node.is_leaf) return write_division(node, json);
   if (node.by_search) json.member("by_search", true);
   json.key("prices");
   write_multipliers(node.multipliers, json);

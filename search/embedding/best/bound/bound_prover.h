@@ -31,8 +31,8 @@ namespace shardwright::embedding {
 // The proof runs alone, on one thread, until a tree becomes large. Then its lanes share the open
 // leaves: in every round each lane works on its own ones, and begin_round() deals out anew what is
 // open. What is proved depends on the work of every call, and not on the number of threads.
-// Thread safety: run_lane() may be called concurrently for different lanes, and run_rank_lane() with
-// them; everything else by one thread at a time.
+// Thread safety: run_lane() may be called concurrently for different lanes, and run_rank_lane()
+// with them; everything else by one thread at a time.
 class BoundProver {
  public:
   // Keeps a reference to the model and to its pool.

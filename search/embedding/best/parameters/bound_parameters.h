@@ -260,7 +260,6 @@ struct NodeSearchParameters {
   std::uint64_t most_cells = std::uint64_t{1} << 16;
 };
 
-// All that a BoundProver is told.
 // Trees in which every rank counts by itself.
 // Thread safety: a value.
 struct RankTreeParameters {
@@ -282,14 +281,15 @@ struct RankTreeParameters {
   std::uint64_t plan_steps = std::uint64_t{1} << 12;
   // Memory that the ranks lack, per room of a rank and in units of the target.
   double memory_price = 1e3;
-  // Steps that take as long as a simplex pivot, and as the rest of a solution: a fixed part, and one
-  // by rows and columns.
+  // Steps that take as long as a simplex pivot, and as the rest of a solution: a fixed part, and
+  // one by rows and columns.
   std::uint64_t pivot_steps = 600;
   double pivot_size_steps = 1.2;
   std::uint64_t solve_steps = 2'000;
   double solve_size_steps = 8;
 };
 
+// All that a BoundProver is told.
 // Thread safety: a value.
 struct BoundParameters {
   // A plan is proved optimal if the bound is closer to its rating than this, relatively: far less

@@ -83,10 +83,12 @@ TEST_CASE("check bound: a division by ranks that is malformed is refused") {
   CHECK(after_branch({2, 4}) == kNoRank);
   CHECK(after_branch({0, 5}) == kNoRank);
   CHECK(after_branch({0, 2}) == kNoRank);
-  CHECK(proof.after([](auto& c) { c.nodes[0].first_child = {{OptionId(0), 3}}; }) ==
-        "a node divides by ranks and by options");
-  CHECK(proof.after([](auto& c) { c.nodes[0].tables = {TableId(0), TableId(1)}; }) ==
-        "a node divides by ranks and by options");
+  CHECK(proof.after([](auto& c) {
+    c.nodes[0].first_child = {{OptionId(0), 3}};
+  }) == "a node divides by ranks and by options");
+  CHECK(proof.after([](auto& c) {
+    c.nodes[0].tables = {TableId(0), TableId(1)};
+  }) == "a node divides by ranks and by options");
   CHECK(proof.after([](auto& c) { c.nodes[0].tables = {TableId(7)}; }) ==
         "a node branches on a table that does not exist");
   CHECK(proof.after([](auto& c) { c.nodes[0].uniform_split = UniformSplit{}; }) != "");
@@ -155,9 +157,8 @@ TEST_CASE("check bound: where ranks are apart, an option that fills hosts fills 
   for (std::size_t table = 0; table < 3; ++table)
     builder.add(table, kTableRowWise, 2, 3, 10);
   const BoundNode closed = priced({0, 0, 0, 0});
-  const Proof proof = proof_of(
-      std::move(builder), 6 * kLess, {0, 1, 2, 3},
-      {place(0, 0, 15), place(1, 0, 1), closed, closed, closed});
+  const Proof proof = proof_of(std::move(builder), 6 * kLess, {0, 1, 2, 3},
+                               {place(0, 0, 15), place(1, 0, 1), closed, closed, closed});
   CHECK(proof.wrong().value_or("") == "");
   CHECK(proof.after([](auto& c) { c.bound = 6 * (1 + 1e-6); }) != "");
   // Without a division nothing is certain.

@@ -30,14 +30,14 @@ std::array<double, 2> RankBranching::gains(const RankCandidate& candidate) const
     double mean = all_.tries[child] > 0 ? all_.gain[child] / all_.tries[child] : kFirstGain;
     if (known != experience_.end() && known->second.tries[child] > 0)
       mean = known->second.gain[child] / known->second.tries[child];
-    gains[child] = std::max(mean, kLeastGain) * (child == 0 ? 1 - candidate.first : candidate.first);
+    gains[child] =
+        std::max(mean, kLeastGain) * (child == 0 ? 1 - candidate.first : candidate.first);
   }
   return gains;
 }
 
 void RankBranching::learn(const RankCandidate& candidate, bool is_first, double gain) {
-  const double unit =
-      std::max(0.0, gain) / (is_first ? 1 - candidate.first : candidate.first);
+  const double unit = std::max(0.0, gain) / (is_first ? 1 - candidate.first : candidate.first);
   for (Experience* own : {&all_, &experience_[kind_of(candidate.division)]}) {
     own->gain[is_first ? 0 : 1] += unit;
     ++own->tries[is_first ? 0 : 1];

@@ -20,10 +20,10 @@ struct RankCandidate {
   double estimate = 0;  // the larger the better
 };
 
-// Pseudocosts: by how much the children of a division raised the bound, per part of a table that had
-// to move. Divisions of a table that were not tried yet count as the mean of all.
-// Source: Achterberg, Koch, Martin, "Branching rules revisited" (2005).
-// Thread safety: one thread at a time. Refers to its arguments.
+// Pseudocosts: by how much the children of a division raised the bound, per part of a table that
+// had to move. Divisions of a table that were not tried yet count as the mean of all. Source:
+// Achterberg, Koch, Martin, "Branching rules revisited" (2005). Thread safety: one thread at a
+// time. Refers to its arguments.
 class RankBranching {
  public:
   RankBranching(const RankModel& model, const RankProgram& program)

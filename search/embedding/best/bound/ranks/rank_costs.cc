@@ -65,8 +65,7 @@ double RankCosts::on_hosts(const RankChoice& choice, const RankPlaces& places) c
   return held + (choice.num_parts - num_held) * least;
 }
 
-double RankCosts::within(const RankChoice& choice, const RankPlaces& places,
-                         ClassSet ranks) const {
+double RankCosts::within(const RankChoice& choice, const RankPlaces& places, ClassSet ranks) const {
   if (static_cast<std::uint32_t>(std::popcount(places.held)) > choice.num_parts) return kInfinity;
   std::array<double, kMostRanks> extra;  // of a shard that must be there
   extra.fill(kInfinity);

@@ -9,9 +9,8 @@
 
 namespace shardwright::embedding {
 
-// At multipliers of every rank, what choices cost: each shard on its cheapest rank, and one on every
-// rank that the choice holds.
-// Thread safety: immutable. Refers to its arguments.
+// At multipliers of every rank, what choices cost: each shard on its cheapest rank, and one on
+// every rank that the choice holds. Thread safety: immutable. Refers to its arguments.
 class RankCosts {
  public:
   RankCosts(const RankModel& model, const std::vector<CapacityMultipliers>& multipliers);

@@ -29,8 +29,7 @@ void avoid(const RankModel& model, const RankChoice& choice, ClassSet ranks, Ran
 // The ranks that have a shard of the choice for certain.
 ClassSet certain_ranks(const RankModel& model, const RankChoice& choice, const RankPlaces& own) {
   if (choice.spread == Spread::kAllRanks) return model.everywhere();
-  if (choice.spread != Spread::kWholeHosts)
-    return std::popcount(own.may) == 1 ? own.may : own.held;
+  if (choice.spread != Spread::kWholeHosts) return std::popcount(own.may) == 1 ? own.may : own.held;
   const std::span<const ClassSet> hosts = model.hosts();
   const bool has_one = std::find(hosts.begin(), hosts.end(), own.may) != hosts.end();
   return has_one ? own.may : model.whole_hosts(own.held);
@@ -63,7 +62,8 @@ class CommonUse {
   ClassSet with_room(std::size_t table, const RankShards& shards, ClassSet ranks) const {
     ClassSet left = 0;
     for (std::size_t rank = 0; rank < sum_.size(); ++rank) {
-      if (has_rank(ranks & shards.ranks, rank) && fits(table, shards, rank)) left |= ClassSet{1} << rank;
+      if (has_rank(ranks & shards.ranks, rank) && fits(table, shards, rank))
+        left |= ClassSet{1} << rank;
     }
     return left;
   }
@@ -185,11 +185,11 @@ std::vector<ClassSet> rank_orbits(const RankModel& model, const std::vector<Clas
   std::vector<ClassSet> equal(ranks, 0);
   for (std::uint32_t a = 0; a < ranks; ++a) {
     for (std::uint32_t b = 0; b < ranks; ++b) {
-      const bool is_equal =
-          model.model().room()[a] == model.model().room()[b] &&
-          model.rank(a).time_scale == model.rank(b).time_scale &&
-          std::all_of(named.begin(), named.end(),
-                      [&](ClassSet own) { return has_rank(own, a) == has_rank(own, b); });
+      const bool is_equal = model.model().room()[a] == model.model().room()[b] &&
+                            model.rank(a).time_scale == model.rank(b).time_scale &&
+                            std::all_of(named.begin(), named.end(), [&](ClassSet own) {
+                              return has_rank(own, a) == has_rank(own, b);
+                            });
       if (is_equal) equal[a] |= ClassSet{1} << b;
     }
   }
@@ -204,7 +204,8 @@ std::vector<ClassSet> rank_orbits(const RankModel& model, const std::vector<Clas
   std::vector<ClassSet> orbits(ranks, 0);
   for (std::uint32_t a = 0; a < ranks; ++a) {
     for (const ClassSet host : model.hosts()) {
-      if (has_rank(host, a) || are_hosts_equal(model.rank(a).host, host)) orbits[a] |= equal[a] & host;
+      if (has_rank(host, a) || are_hosts_equal(model.rank(a).host, host))
+        orbits[a] |= equal[a] & host;
     }
   }
   return orbits;

@@ -19,8 +19,8 @@ struct RankPlaces {
 using RankDomain = std::vector<RankPlaces>;
 
 // How a node is divided: either by the choices of a table, which the first child may use and the
-// second one not, or by a rank, on which the table has a shard in the first child, while it has none
-// on any rank of the orbit in the second one.
+// second one not, or by a rank, on which the table has a shard in the first child, while it has
+// none on any rank of the orbit in the second one.
 struct RankDivision {
   std::uint32_t table = 0;
   std::vector<std::uint32_t> first_child;  // choices; empty if it divides by a rank

@@ -52,8 +52,7 @@ bool RankModel::is_possible(const ChoiceModel& model) {
          });
 }
 
-RankModel::RankModel(const ChoiceModel& model, double target)
-    : model_(&model), target_(target) {
+RankModel::RankModel(const ChoiceModel& model, double target) : model_(&model), target_(target) {
   const std::uint32_t local = model.local_world_size();
   hosts_.assign(model.num_hosts(), 0);
   for (std::uint32_t rank = 0; rank < model.world_size(); ++rank)
@@ -84,8 +83,8 @@ void RankModel::add(std::uint32_t index, std::uint32_t table) {
   own.least = least_shard(runs);
   const std::optional<ChoiceRun> one = is_uniform(choice) ? smallest(runs) : std::nullopt;
   if (one) {
-    own.num_parts /= own.spread == Spread::kAllRanks ? model_->world_size()
-                                                     : model_->local_world_size();
+    own.num_parts /=
+        own.spread == Spread::kAllRanks ? model_->world_size() : model_->local_world_size();
     RankShards& shards = shards_.emplace_back(shards_of(*one));
     shards.count = own.num_parts;
   }

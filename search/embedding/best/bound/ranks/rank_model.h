@@ -38,7 +38,7 @@ struct RankChoice {
   std::uint32_t num_parts = 0;  // shards, or blocks
   std::uint32_t first_shards = 0;
   std::uint32_t num_runs = 0;
-  double load = 0;  // of all shards
+  double load = 0;   // of all shards
   RankShards least;  // the least load and memory of one shard
 };
 
@@ -48,8 +48,8 @@ struct RankOfModel {
   ClassSet host = 0;          // the ranks of its host
 };
 
-// What a certificate with ranks apart counts (core/embedding/bound): all shards of a choice with one
-// on every rank are as small as its smallest one, and so are those of one that fills hosts.
+// What a certificate with ranks apart counts (core/embedding/bound): all shards of a choice with
+// one on every rank are as small as its smallest one, and so are those of one that fills hosts.
 // Thread safety: immutable.
 class RankModel {
  public:

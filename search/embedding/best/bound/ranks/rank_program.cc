@@ -8,7 +8,10 @@ namespace shardwright::embedding {
 
 RankProgram::RankProgram(const RankModel& model, const RankDomain& root,
                          const RankTreeParameters& parameters, Budget& budget)
-    : model_(model), parameters_(parameters), choices_(model.choices().size()) {
+    : model_(model),
+      parameters_(parameters),
+      program_(LinearProgram::Scaling::kNone),
+      choices_(model.choices().size()) {
   add_rows(root);
   add_slack();
   for (std::uint32_t c = 0; c < choices_.size(); ++c) {
@@ -54,8 +57,8 @@ void RankProgram::add_rows(const RankDomain& root) {
   }
 }
 
-// The rating, in units of the target, and memory beyond that of the ranks: with a dear price, so that
-// there is a solution and multipliers.
+// The rating, in units of the target, and memory beyond that of the ranks: with a dear price, so
+// that there is a solution and multipliers.
 void RankProgram::add_slack() {
   std::vector<LinearProgram::Entry> rating;
   for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank)

@@ -24,8 +24,10 @@ class RankProgram {
   RankProgram(const RankModel& model, const RankDomain& root, const RankTreeParameters& parameters,
               Budget& budget);
 
-  // Returns false if there is no solution, or none was found.
+  // Returns false if there is no solution, or none was found, or if it rates above the limit. The
+  // multipliers may show that there is none.
   bool solve(const RankDomain& domain, Budget& budget);
+  void set_limit(double rating) { program_.set_objective_limit(rating / model_.target()); }
 
   // Of the last solution.
   std::vector<CapacityMultipliers> multipliers() const;
@@ -47,8 +49,8 @@ class RankProgram {
     std::size_t index = 0;  // in the program
     ClassSet place = 0;     // a rank, a host, or all ranks
     double most = 1;
-    bool is_share = true;       // its value is a part of the choice
-    bool has_shards = true;     // it takes load and memory of its place
+    bool is_share = true;    // its value is a part of the choice
+    bool has_shards = true;  // it takes load and memory of its place
     bool is_on = true;
   };
   // The shards of one choice on a rank, or blocks on a host, less its share there.

@@ -49,8 +49,7 @@ void RankProof::plant(const BoundRows& rows, Budget& budget) {
   tree_.reset();
   planted_ = goal;
   Domain domain = root_domain(rows, goal);
-  const DomainReduction reduced =
-      reduce_domain(rows, goal, domain, parameters_->aggregate, budget);
+  const DomainReduction reduced = reduce_domain(rows, goal, domain, parameters_->aggregate, budget);
   MultiplierList prices;
   for (const auto& multipliers : reduced.fixing)
     prices.push_back(by_rank(multipliers, rows.classes()));

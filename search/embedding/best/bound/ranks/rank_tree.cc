@@ -32,8 +32,8 @@ RankDomain RankTree::reduced_root(const MultiplierList& prices, Budget& budget) 
 
 std::uint64_t RankTree::open_cells() const {
   const RankDomain& root = dive_.back().domain;
-  const auto open = std::count_if(root.begin(), root.end(),
-                                  [](const RankPlaces& own) { return own.may != 0; });
+  const auto open =
+      std::count_if(root.begin(), root.end(), [](const RankPlaces& own) { return own.may != 0; });
   return static_cast<std::uint64_t>(open) * model_.num_ranks();
 }
 
@@ -93,9 +93,9 @@ bool RankTree::is_closed(Open& open, Budget& budget) {
 // Solves the program. Returns false if it has no solution and its multipliers say nothing.
 bool RankTree::is_bounded(Open& open, Budget& budget) {
   Node& node = nodes_[open.node];
-  const bool is_solved = program_.solve(open.domain, budget);
+  double bound = 0;
+  const bool is_solved = solve(open.domain, bound, budget);
   std::vector<CapacityMultipliers> multipliers = program_.multipliers();
-  const double bound = RankCosts(model_, multipliers).bound(open.domain);
   if (bound > node.bound || node.parent == kNone) {
     node.multipliers = std::move(multipliers);
     node.bound = std::max(node.bound, bound);
@@ -103,6 +103,18 @@ bool RankTree::is_bounded(Open& open, Budget& budget) {
     node.multipliers = nodes_[node.parent].multipliers;
   }
   return is_solved || node.bound >= target_;
+}
+
+// Without a limit if that ended the solution and the multipliers do not show it.
+bool RankTree::solve(const RankDomain& domain, double& bound, Budget& budget) {
+  const double enough = target_ * (1 + kBoundRounding);
+  for (const double limit : {enough, LinearProgram::kInfinity}) {
+    program_.set_limit(limit);
+    const bool is_solved = program_.solve(domain, budget);
+    bound = RankCosts(model_, program_.multipliers()).bound(domain);
+    if (is_solved || bound >= enough) return is_solved;
+  }
+  return false;
 }
 
 std::vector<ClassSet> RankTree::named_ranks(NodeId node) const {
@@ -154,7 +166,7 @@ void RankTree::divide(Open open, Budget& budget) {
 
 // Tries some candidates out, until the best one stays so for a while.
 RankTree::Selected RankTree::choose(const Open& open, std::vector<RankCandidate> candidates,
-                                  Budget& budget) {
+                                    Budget& budget) {
   const double gap = (target_ - nodes_[open.node].bound) / model_.target();
   Selected best;
   double best_score = -1;
@@ -190,8 +202,8 @@ std::array<double, 2> RankTree::try_out(const Open& open, const RankCandidate& c
     gains[child] = gap;
     if (remove_misfits(model_, target_, domain, budget)) {
       program_.set_basis(open.basis);
-      program_.solve(domain, budget);
-      const double bound = RankCosts(model_, program_.multipliers()).bound(domain);
+      double bound = 0;
+      solve(domain, bound, budget);
       gains[child] = std::clamp((bound - before) / model_.target(), 0.0, gap);
     }
     branching_.learn(candidate, child == 0, gains[child]);
@@ -215,11 +227,10 @@ void RankTree::look_for_plan(const RankDomain& domain, Budget& budget) {
   }
   const std::vector<CapacityMultipliers> prices = program_.multipliers();
   const double improvement = parameters_.targets.goal_in_gap * parameters_.optimality_gap;
-  FoundPlan found = find_plan_below({target_, nullptr, &places, improvement}, model.pool().space(),
-                                    model.available(),
-                                    {prices_by_rank(prices, places.class_of_rank)},
-                                    parameters_.ranks.plan_steps,
-                                    [&] { return budget.interrupted().has_value(); });
+  FoundPlan found = find_plan_below(
+      {target_, nullptr, &places, improvement}, model.pool().space(), model.available(),
+      {prices_by_rank(prices, places.class_of_rank)}, parameters_.ranks.plan_steps,
+      [&] { return budget.interrupted().has_value(); });
   budget.spend(parameters_.search.step_work * (found.steps + domain.size()));
   if (!found.plan) return;
   found_ = std::move(found.plan);

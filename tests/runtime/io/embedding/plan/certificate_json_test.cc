@@ -19,7 +19,7 @@ using namespace shardwright::test_support;
 namespace {
 
 constexpr std::string_view kCertificate =
-    R"({"bound": 1.5, "ranks_are_alike": true, "uniform_apart": true, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
+    R"({"bound": 1.5, "ranks_are_alike": true, "uniform_apart": true, "ranks_apart": true, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
   "nodes": [
     {"fixing": [[[0.5, 0, 0], [0, 1e-9, 0]], [[1, 0, 0], [0, 0, 0]]], "cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
@@ -29,7 +29,8 @@ constexpr std::string_view kCertificate =
     {"by_search": true, "prices": [[1, 0, 0]]},
     {"fixing": [[[1, 0, 0], [0, 0, 0]]], "pin": [8, 2]},
     {"fixing": [[[1, 0, 0], [0, 0, 0]]], "uniform": {"class": 1, "load": 0.75}},
-    {"uniform": {"class": 0, "ddr": 4096}}
+    {"uniform": {"class": 0, "ddr": 4096}},
+    {"fixing": [[[1, 0, 0], [0, 0, 0]]], "place": {"table": 5, "rank": 1, "orbit": 6}}
   ]})";
 
 Result<BoundCertificate> read(std::string_view text) {
@@ -59,10 +60,18 @@ TEST_CASE("certificate json: every member is read") {
   REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
   CHECK(certificate->bound == 1.5);
   CHECK(certificate->class_of_rank == std::vector<std::uint32_t>{0, 0, 1, 1, 1, 0});
-  REQUIRE(certificate->nodes.size() == 8);
+  REQUIRE(certificate->nodes.size() == 9);
   CHECK(certificate->nodes[4].by_search);
   CHECK(certificate->ranks_are_alike);
   CHECK(certificate->uniform_apart);
+  CHECK(certificate->ranks_apart);
+  const BoundNode& place = certificate->nodes[8];
+  CHECK_FALSE(place.is_leaf);
+  CHECK(place.tables == std::vector{TableId(5)});
+  CHECK(place.fixing.size() == 1);
+  REQUIRE(place.rank_branch.has_value());
+  CHECK(place.rank_branch->rank_class == 1);
+  CHECK(place.rank_branch->orbit == 6);
   const BoundNode& split = certificate->nodes[6];
   CHECK_FALSE(split.is_leaf);
   CHECK(split.fixing.size() == 1);
@@ -162,6 +171,9 @@ TEST_CASE("certificate json: malformed certificates are refused with their place
        {"/nodes/1/price", "[]", "/nodes/1/price: unknown key \"price\"; did you mean \"prices\"?"},
        {"/nodes/0/cut", "-1", "/nodes/0/cut: there is no such table"},
        {"/nodes/0/cut", "4294967296", "/nodes/0/cut: there is no such table"},
+       {"/nodes/8/place/rank", "-1", "/nodes/8/place: there is no such rank"},
+       {"/nodes/8/place/orbit", "-1", "/nodes/8/place: the orbit must be a set of ranks, as bits"},
+       {"/nodes/8/place/table", "-1", "/nodes/8/place/table: there is no such table"},
        {"/nodes/0/cut", "\"a\"", "/nodes/0/cut: expected an integer"},
        {"/nodes/3/cut", "[7, -1]", "/nodes/3/cut: there is no such table"},
        {"/nodes/3/cut", "[7, true]", "/nodes/3/cut/1: expected an integer"},

@@ -1,4 +1,4 @@
-#include "core/embedding/bound/node/pin_tables.h"
+#include "core/embedding/bound/divisions/pin_tables.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -15,11 +15,6 @@ namespace shardwright::embedding {
 // Keeps the options of the table that have, or may have, a shard where the child says.
 void keep_on_rank(OpenOptions& options, std::size_t table, const RankBranch& branch, bool is_first);
 
-// The ranks that have a shard of the option for certain: those that it holds and, of an option that
-// fills hosts, all others of their hosts; or the only place that is left. Precondition: ranks are
-// apart.
-std::uint32_t certain_ranks(const OpenOptions& options, const OpenOption& own);
-
 // The rank branches on the way from the root to a node, and which ranks a plan may exchange under
 // them: what a node drops for other reasons is in no plan below the bound, exchanged or not.
 // Thread safety: one thread at a time. Refers to its argument.

@@ -1,4 +1,4 @@
-#include "core/embedding/bound/node/rank_branches.h"
+#include "core/embedding/bound/divisions/rank_branches.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,14 +9,6 @@
 namespace shardwright::embedding {
 namespace {
 
-// The ranks of all hosts with any of these.
-std::uint32_t whole_hosts(const CertifiedClasses& classes, std::uint32_t ranks) {
-  std::uint32_t all = 0;
-  for (const std::uint32_t host : classes.classes_of_host())
-    all |= (host & ranks) != 0 ? host : 0;
-  return all;
-}
-
 // Narrows an option to plans with a shard on the rank. Returns false if there are none.
 bool hold(const OpenOptions& options, std::uint32_t rank, OpenOption& own) {
   const ShardingOption& option = options.space().option(own.option);
@@ -26,7 +18,7 @@ bool hold(const OpenOptions& options, std::uint32_t rank, OpenOption& own) {
   if ((own.classes & bit) == 0) return false;
   own.held |= bit;
   const bool fills = fills_hosts(option, topology);
-  const std::uint32_t host = whole_hosts(options.classes(), bit);
+  const std::uint32_t host = options.classes().whole_hosts(bit);
   if (fills ? option.num_shards() == topology.local_world_size() : !is_free(option, topology))
     own.classes &= host;
   const auto held = static_cast<std::uint32_t>(std::popcount(own.held));
@@ -39,21 +31,11 @@ bool avoid(const OpenOptions& options, std::uint32_t ranks, OpenOption& own) {
   const ShardingOption& option = options.space().option(own.option);
   if (is_on_all_ranks(option, options.topology())) return false;
   const bool fills = fills_hosts(option, options.topology());
-  own.classes &= ~(fills ? whole_hosts(options.classes(), ranks) : ranks);
+  own.classes &= ~(fills ? options.classes().whole_hosts(ranks) : ranks);
   return own.classes != 0 && (own.held & ~own.classes) == 0;
 }
 
 }  // namespace
-
-std::uint32_t certain_ranks(const OpenOptions& options, const OpenOption& own) {
-  const ShardingOption& option = options.space().option(own.option);
-  if (is_on_all_ranks(option, options.topology())) return options.classes().all();
-  if (!fills_hosts(option, options.topology()))
-    return std::popcount(own.classes) == 1 ? own.classes : own.held;
-  const std::span<const std::uint32_t> hosts = options.classes().classes_of_host();
-  const bool has_one = std::find(hosts.begin(), hosts.end(), own.classes) != hosts.end();
-  return has_one ? own.classes : whole_hosts(options.classes(), own.held);
-}
 
 void keep_on_rank(OpenOptions& options, std::size_t table, const RankBranch& branch,
                   bool is_first) {
@@ -91,9 +73,8 @@ bool RankBranches::can_exchange(std::uint32_t a, std::uint32_t b) const {
 // The same capacity, and no branch tells them apart.
 bool RankBranches::are_equal(std::uint32_t a, std::uint32_t b) const {
   return classes_.room(a) == classes_.room(b) && classes_.load_limit(a) == classes_.load_limit(b) &&
-         std::all_of(named_.begin(), named_.end(), [&](std::uint32_t ranks) {
-           return (ranks >> a & 1) == (ranks >> b & 1);
-         });
+         std::all_of(named_.begin(), named_.end(),
+                     [&](std::uint32_t ranks) { return (ranks >> a & 1) == (ranks >> b & 1); });
 }
 
 // Every rank of one host has its like on the other one.
@@ -112,7 +93,7 @@ bool RankBranches::are_hosts_equal(std::uint32_t a, std::uint32_t b) const {
 }
 
 std::uint32_t RankBranches::host_of(std::uint32_t rank) const {
-  return whole_hosts(classes_, std::uint32_t{1} << rank);
+  return classes_.whole_hosts(std::uint32_t{1} << rank);
 }
 
 }  // namespace shardwright::embedding
