@@ -39,14 +39,15 @@ ProofPart::ProofPart(const ChoiceModel& model, bool prove, const BestParameters&
       bound_(parameters.bound),
       model_(&model),
       group_(group),
-      first_lane_(prove ? parameters.bound.targets.tree_lanes + 1 : 0),
+      tree_lanes_(prove ? parameters.bound.targets.tree_lanes : 0),
+      first_lane_(prove ? tree_lanes_ + 1 : 0),
       done_(1) {
   if (prove && own_process() == 0 && !budget.interrupted())
     prover_ = std::make_unique<BoundProver>(model, bound_);
   if (is_alone()) return;
   if (prove && own_process() != 0) follower_ = std::make_unique<TreeFollower>(model, bound_);
   if (prover_) prover_->keep_starts();
-  dealing_ = deal_lanes(first_lane_);
+  dealing_ = deal_lanes(tree_lanes_);
   done_.resize(processes());
 }
 
@@ -72,7 +73,8 @@ TreeView* ProofPart::shared_tree() const {
 }
 
 std::uint32_t ProofPart::process_of(std::size_t lane) const {
-  if (lane >= first_lane_) return dealing_.process_of(lane);
+  // The lane of the tree over ranks stays in process 0 and is not dealt out.
+  if (lane >= first_lane_) return dealing_.process_of(lane - (first_lane_ - tree_lanes_));
   return order_.is_dealt() && !is_rank_lane(lane) ? order_.processes[lane] : 0;
 }
 

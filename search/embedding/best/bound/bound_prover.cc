@@ -46,7 +46,8 @@ void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
     if (finished()) return;
     for (std::size_t lane = 0; lane < (is_shared_ ? num_lanes() : 1); ++lane)
       run_lane(lane, is_shared_ ? kRoundWork : end - before, budget);
-    if (has_rank_lane()) run_rank_lane(budget.work_done() - before, budget);
+    if (finished_ && !finished() && budget.work_done() < end)
+      run_rank_lane(end - budget.work_done(), budget);
     end_round();
     if (budget.work_done() == before && !is_shared_) return;
     before = budget.work_done();

@@ -41,7 +41,7 @@ class BoundProver {
   BoundProver& operator=(const BoundProver&) = delete;
 
   // Does about `work` units (of Budget::spend) against the best rating known, which may only fall
-  // from call to call. Returns early when finished.
+  // from call to call. Returns early when finished. The tree over single ranks comes last.
   void run(std::uint64_t work, double rating, Budget& budget);
 
   // The same in rounds. In a round, run_lane() may be called once for every lane.
