@@ -71,7 +71,7 @@ class ProofPart {
   const SearchGroup* group_;
   std::unique_ptr<BoundProver> prover_;
   std::unique_ptr<TreeFollower> follower_;  // null in process 0
-  std::size_t tree_lanes_;          // that share a tree
+  std::size_t tree_lanes_;                  // that share a tree
   std::size_t first_lane_;                  // that looks for plans, after those of the proof
   std::uint64_t rank_share_ = 0;  // of the work, for the last lane of the proof, in process 0
   LaneDealing dealing_;
