@@ -135,6 +135,7 @@ void RankTree::divide(Open open, Budget& budget) {
   const bool is_whole = program_.is_whole();
   if (is_whole || open.node % parameters_.ranks.nodes_per_plan == 0)
     look_for_plan(open.domain, budget);
+  if (nodes_[open.node].bound >= target_) return;  // the target fell below it
   if (candidates.empty()) {
     stuck_.push_back(open.node);
     return;
