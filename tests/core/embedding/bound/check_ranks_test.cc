@@ -32,6 +32,7 @@ BoundNode place(std::size_t table, std::uint32_t rank, std::uint32_t orbit) {
 // A leaf with these prices of load.
 BoundNode priced(const std::vector<double>& loads) {
   std::vector<CapacityMultipliers> multipliers;
+  multipliers.reserve(loads.size());
   for (const double load : loads)
     multipliers.push_back({load, 0, 0});
   return leaf(std::move(multipliers));

@@ -82,7 +82,7 @@ class RankModel {
   }
 
  private:
-  void add(std::uint32_t choice, std::uint32_t table);
+  void add(std::uint32_t index, std::uint32_t table);
   RankShards shards_of(const ChoiceRun& run) const;
 
   const ChoiceModel* model_;
