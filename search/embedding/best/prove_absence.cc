@@ -43,7 +43,6 @@ std::optional<BoundCertificate> raise_above(double rating, const ChoiceModel& mo
                                             std::uint64_t work, Budget& budget,
                                             BoundParameters parameters) {
   parameters.aggregate.max_multiplier = kMaxMultiplier;
-  parameters.ranks.memory_price = kMaxMultiplier;
   parameters.targets.light_trees = 1;  // a lower target would be of no use
   BoundProver prover(model, parameters);
   const std::uint64_t end = budget.work_done() + work;

@@ -1,7 +1,10 @@
 // One way of sharding a table, as best mode sees it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "core/embedding/kinds/kinds.h"
 #include "core/embedding/problem/storage.h"
@@ -24,6 +27,16 @@ struct ChoiceRun {
   double load = 0;
   Storage storage = {};
 };
+
+// The shard that no other one undercuts in load or memory, if there is one.
+inline std::optional<ChoiceRun> smallest_shard(std::span<const ChoiceRun> runs) {
+  const auto least = std::find_if(runs.begin(), runs.end(), [&](const ChoiceRun& a) {
+    return a.count > 0 && std::all_of(runs.begin(), runs.end(), [&](const ChoiceRun& b) {
+             return b.count == 0 || (a.load <= b.load && a.storage.fits_in(b.storage));
+           });
+  });
+  return least == runs.end() ? std::nullopt : std::optional(*least);
+}
 
 struct Choice {
   OptionId option;

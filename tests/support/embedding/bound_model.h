@@ -11,6 +11,7 @@
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
 #include "tests/support/embedding/embedding_builders.h"
+#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::test_support {
 
@@ -31,6 +32,15 @@ struct BoundModel {
   embedding::ChoiceModel choices;
   embedding::BoundRows rows;
 };
+
+// Five tables of 7 ms on four ranks: two of them meet, though all ranks together have room for all
+// within 8.75 ms.
+inline BoundModel five_on_four() {
+  SpaceBuilder builder(problem_spec(5, 4, 4));
+  for (std::uint32_t table = 0; table < 5; ++table)
+    builder.add(table, embedding::ShardingType::kTableWise, 1, 7, 10);
+  return BoundModel(builder.take());
+}
 
 // One host, whose ranks have these bytes of HBM and 1,000 of DDR.
 inline embedding::ProblemSpec one_host_spec(std::size_t tables, std::int64_t ranks,

@@ -51,7 +51,10 @@ class BoundProver {
   bool is_shared() const { return is_shared_; }
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   // The tree over single ranks, once in a round, beside the lanes.
-  bool has_rank_lane() const { return has_rank_proof(); }
+  bool has_rank_lane() const {
+    return !only_aggregate_ && certificate_.bound < targets_.goal(rating_) &&
+           rank_proof_.has_next(targets_.goal(rating_));
+  }
   // Returns true if that tree shows no less than what is proved.
   bool is_rank_lane_ahead() const { return rank_proof_.is_ahead(); }
   void run_rank_lane(std::uint64_t work, Budget& budget);
@@ -77,7 +80,7 @@ class BoundProver {
   // Returns true if a plan of this rating is optimal to within the optimality gap.
   bool proves(double rating) const;
   // Returns true if the last rating is proved or nothing is left to try.
-  bool finished() const { return finished_ && (proves(rating_) || !has_rank_proof()); }
+  bool finished() const { return finished_ && (proves(rating_) || !has_rank_lane()); }
   // What it proves about: the model that was given, or one without placement rules.
   const ChoiceModel& model() const { return views_.model(); }
   // The program would be too large for trees: the proof takes next to no work.
@@ -120,10 +123,6 @@ class BoundProver {
   }
   bool needs_root_search() const {
     return has_root_search() && root_search_.is_due(certificate_.bound, targets_.goal(rating_));
-  }
-  bool has_rank_proof() const {
-    return !only_aggregate_ && certificate_.bound < targets_.goal(rating_) &&
-           rank_proof_.has_next(targets_.goal(rating_));
   }
   bool should_share();
   void run_alone(std::uint64_t work, Budget& budget);

@@ -263,8 +263,8 @@ struct NodeSearchParameters {
 // Trees in which every rank counts by itself.
 // Thread safety: a value.
 struct RankTreeParameters {
-  // Open choices, times ranks: the linear program of a larger problem takes too long. 500 tables on 8
-  // ranks took twice as long as all else, for nothing.
+  // Open choices, times ranks: the linear program of a larger problem takes too long. 500 tables on
+  // 8 ranks took twice as long as all else, for nothing.
   std::uint64_t most_cells = std::uint64_t{1} << 12;
   // A certificate has all nodes, and its check visits them again.
   std::size_t max_nodes = std::size_t{1} << 15;
@@ -273,6 +273,12 @@ struct RankTreeParameters {
   // Strong branching tries so many candidates at most, and ends when so many were no better.
   std::uint32_t most_tried = 4;
   std::uint32_t look_ahead = 4;
+  // What a division gains before any was tried, in units of the target, and what a gain counts as
+  // at least, so that a product tells divisions apart of which one child gains nothing.
+  double first_gain = 1e-4;
+  double least_gain = 1e-6;
+  // How much the size of a table counts while none of its divisions was tried.
+  double size_weight = 10;
   // Another tree is planted when the goal has fallen by this part.
   double replant_fall = 1e-2;
   // A certificate is written when the bound has risen by this part of the goal.
@@ -280,8 +286,6 @@ struct RankTreeParameters {
   // Plans are looked for at every so many nodes, in so many steps.
   std::uint32_t nodes_per_plan = 32;
   std::uint64_t plan_steps = std::uint64_t{1} << 12;
-  // Memory that the ranks lack, per room of a rank and in units of the target.
-  double memory_price = 1e3;
   // Steps that take as long as a simplex pivot, and as the rest of a solution: a fixed part, and
   // one by rows and columns.
   std::uint64_t pivot_steps = 600;

@@ -58,11 +58,7 @@ bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
     }
   }
   return std::all_of(runs.begin(), runs.end(), [](const std::vector<ChoiceRun>& own) {
-    return own.empty() || std::any_of(own.begin(), own.end(), [&](const ChoiceRun& a) {
-             return std::all_of(own.begin(), own.end(), [&](const ChoiceRun& b) {
-               return a.load <= b.load && a.storage.fits_in(b.storage);
-             });
-           });
+    return own.empty() || smallest_shard(own);
   });
 }
 

@@ -5,33 +5,24 @@
 namespace shardwright::embedding {
 namespace {
 
-// Parts of a table below this are rounding.
-constexpr double kTolerance = 1e-6;
-// A gain counts as at least this, so that a product of gains tells divisions apart of which one
-// child gains nothing.
-constexpr double kLeastGain = 1e-6;
-// The gain of a division before any was tried.
-constexpr double kFirstGain = 1e-4;
-// How much the size of a table counts while none of its divisions was tried.
-constexpr double kSizeWeight = 10;
-
-bool is_divided(double part) { return part > kTolerance && part < 1 - kTolerance; }
+bool is_divided(double part) { return part > kWholeTolerance && part < 1 - kWholeTolerance; }
 
 }  // namespace
 
-double RankBranching::score(const std::array<double, 2>& gains) {
-  return std::max(gains[0], kLeastGain) * std::max(gains[1], kLeastGain);
+double RankBranching::score(const std::array<double, 2>& gains) const {
+  return std::max(gains[0], parameters_.least_gain) * std::max(gains[1], parameters_.least_gain);
 }
 
 std::array<double, 2> RankBranching::gains(const RankCandidate& candidate) const {
   const auto known = experience_.find(kind_of(candidate.division));
   std::array<double, 2> gains{};
   for (const std::size_t child : {0U, 1U}) {
-    double mean = all_.tries[child] > 0 ? all_.gain[child] / all_.tries[child] : kFirstGain;
+    double mean =
+        all_.tries[child] > 0 ? all_.gain[child] / all_.tries[child] : parameters_.first_gain;
     if (known != experience_.end() && known->second.tries[child] > 0)
       mean = known->second.gain[child] / known->second.tries[child];
-    gains[child] =
-        std::max(mean, kLeastGain) * (child == 0 ? 1 - candidate.first : candidate.first);
+    gains[child] = std::max(mean, parameters_.least_gain) *
+                   (child == 0 ? 1 - candidate.first : candidate.first);
   }
   return gains;
 }
@@ -46,10 +37,9 @@ void RankBranching::learn(const RankCandidate& candidate, bool is_first, double 
 
 // As a part of what a rank has.
 double RankBranching::size_of(std::uint32_t choice, bool by_memory) const {
-  const RankChoice& own = model_.choices()[choice];
-  if (!by_memory) return own.load / model_.target();
-  const Choice& all = model_.model().choices()[own.choice];
-  return all.bytes.hbm / std::max(1.0, model_.rank(0).room.hbm);
+  const Choice& own = model_.model().choices()[choice];
+  return by_memory ? own.bytes.hbm / std::max(1.0, model_.rank(0).room.hbm)
+                   : own.load / model_.target();
 }
 
 std::vector<RankCandidate> RankBranching::candidates(const RankDomain& domain,
@@ -77,7 +67,7 @@ std::vector<RankCandidate> RankBranching::candidates(const RankDomain& domain,
   }
   for (RankCandidate& own : found) {
     const bool is_known = experience_.contains(kind_of(own.division));
-    const double by_size = is_known ? 1 : 1 + kSizeWeight * own.estimate;
+    const double by_size = is_known ? 1 : 1 + parameters_.size_weight * own.estimate;
     own.estimate = score(gains(own)) * by_size;
   }
   std::stable_sort(found.begin(), found.end(), [](const RankCandidate& a, const RankCandidate& b) {
@@ -94,7 +84,7 @@ void RankBranching::add_by_rank(std::uint32_t table, const std::vector<double>& 
     bool differ = false;
     for (std::uint32_t c = model_.first_choice(table); c < model_.end_choice(table); ++c) {
       const bool is_free = domain[c].may != 0 && !has_rank(domain[c].held, rank);
-      differ |= is_free && model_.choices()[c].spread != Spread::kAllRanks;
+      differ |= is_free && model_.choices()[c].reach != Reach::kAllRanks;
     }
     if (differ) found.push_back({{table, {}, rank, orbits[rank]}, on[rank]});
   }

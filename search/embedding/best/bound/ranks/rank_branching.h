@@ -10,6 +10,7 @@
 #include "search/embedding/best/bound/ranks/rank_domain.h"
 #include "search/embedding/best/bound/ranks/rank_model.h"
 #include "search/embedding/best/bound/ranks/rank_program.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 
@@ -21,13 +22,14 @@ struct RankCandidate {
 };
 
 // Pseudocosts: by how much the children of a division raised the bound, per part of a table that
-// had to move. Divisions of a table that were not tried yet count as the mean of all. Source:
-// Achterberg, Koch, Martin, "Branching rules revisited" (2005). Thread safety: one thread at a
-// time. Refers to its arguments.
+// had to move. Divisions of a table that were not tried yet count as the mean of all.
+// Source: Achterberg, Koch, Martin, "Branching rules revisited" (2005).
+// Thread safety: one thread at a time. Refers to its arguments.
 class RankBranching {
  public:
-  RankBranching(const RankModel& model, const RankProgram& program)
-      : model_(model), program_(program) {}
+  RankBranching(const RankModel& model, const RankProgram& program,
+                const RankTreeParameters& parameters)
+      : model_(model), program_(program), parameters_(parameters) {}
 
   // For the last solution of the program, the most promising first. `named` as for rank_orbits().
   std::vector<RankCandidate> candidates(const RankDomain& domain,
@@ -37,7 +39,7 @@ class RankBranching {
   std::array<double, 2> gains(const RankCandidate& candidate) const;
   void learn(const RankCandidate& candidate, bool is_first, double gain);
 
-  static double score(const std::array<double, 2>& gains);
+  double score(const std::array<double, 2>& gains) const;
 
  private:
   struct Experience {
@@ -58,6 +60,7 @@ class RankBranching {
 
   const RankModel& model_;
   const RankProgram& program_;
+  const RankTreeParameters& parameters_;
   std::map<Kind, Experience> experience_;
   Experience all_;
 };

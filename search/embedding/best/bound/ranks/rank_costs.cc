@@ -11,6 +11,7 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 }  // namespace
 
 RankCosts::RankCosts(const RankModel& model, const std::vector<CapacityMultipliers>& multipliers)
@@ -25,23 +26,23 @@ double RankCosts::at(const RankShards& shards, ClassSet may, std::size_t rank) c
 }
 
 double RankCosts::cost_of(const RankChoice& choice, const RankPlaces& places) const {
-  switch (choice.spread) {
-    case Spread::kAllRanks: {
+  switch (choice.reach) {
+    case Reach::kAllRanks: {
       double sum = 0;
       for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank)
         sum += at(model_.shards(choice)[0], places.may, rank);
       return sum;
     }
-    case Spread::kWholeHosts:
+    case Reach::kWholeHosts:
       return on_hosts(choice, places);
-    case Spread::kOneHost: {
+    case Reach::kHost: {
       double least = kInfinity;
       for (const ClassSet host : model_.hosts()) {
         if ((places.held & ~host) == 0) least = std::min(least, within(choice, places, host));
       }
       return least;
     }
-    case Spread::kFree:
+    case Reach::kDevice:
       break;
   }
   return within(choice, places, model_.everywhere());
@@ -87,49 +88,54 @@ double RankCosts::within(const RankChoice& choice, const RankPlaces& places, Cla
   return sum;
 }
 
-double RankCosts::bound(const RankDomain& domain) const {
+std::vector<double> RankCosts::costs_of(const RankDomain& domain) const {
+  std::vector<double> costs;
+  costs.reserve(domain.size());
+  for (std::size_t c = 0; c < domain.size(); ++c)
+    costs.push_back(domain[c].may != 0 ? cost_of(model_.choices()[c], domain[c]) : kInfinity);
+  return costs;
+}
+
+double RankCosts::least_of(std::size_t table, const std::vector<double>& costs) const {
+  double least = kInfinity;
+  for (std::uint32_t c = model_.first_choice(table); c < model_.end_choice(table); ++c)
+    least = std::min(least, costs[c]);
+  return least;
+}
+
+double RankCosts::bound(const std::vector<double>& costs) const {
   double sum = 0;
-  for (std::size_t table = 0; table < model_.num_tables(); ++table) {
-    double least = kInfinity;
-    for (std::uint32_t c = model_.first_choice(table); c < model_.end_choice(table); ++c) {
-      if (domain[c].may != 0) least = std::min(least, cost_of(model_.choices()[c], domain[c]));
-    }
-    sum += least;
-  }
+  for (std::size_t table = 0; table < model_.num_tables(); ++table)
+    sum += least_of(table, costs);
   return sum - capacity_;
 }
 
+// Those where one more shard costs no more than `most` in all.
+ClassSet RankCosts::affordable_ranks(const RankChoice& choice, const RankPlaces& own,
+                                     double most) const {
+  if (choice.reach == Reach::kAllRanks) return own.may;
+  ClassSet left = own.may;
+  for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank) {
+    const ClassSet bit = ClassSet{1} << rank;
+    const bool is_open = (own.may & ~own.held & bit) != 0;
+    if (is_open && cost_of(choice, {own.may, own.held | bit}) > most) left &= ~bit;
+  }
+  return left;
+}
+
 bool RankCosts::remove_dear(double target, RankDomain& domain) const {
-  const double slack = target * (1 + kBoundRounding) - bound(domain);
+  const std::vector<double> costs = costs_of(domain);
+  const double slack = target * (1 + kBoundRounding) - bound(costs);
   bool any = false;
-  std::vector<double> cost;
   for (std::size_t table = 0; table < model_.num_tables(); ++table) {
-    double least = kInfinity;
-    cost.clear();
-    for (std::uint32_t c = model_.first_choice(table); c < model_.end_choice(table); ++c) {
-      const RankChoice& choice = model_.choices()[c];
-      cost.push_back(domain[c].may != 0 ? cost_of(choice, domain[c]) : kInfinity);
-      least = std::min(least, cost.back());
-    }
+    const double most = least_of(table, costs) + slack;
     for (std::uint32_t c = model_.first_choice(table); c < model_.end_choice(table); ++c) {
       RankPlaces& own = domain[c];
-      const ClassSet before = own.may;
       if (own.may == 0) continue;
-      if (cost[c - model_.first_choice(table)] - least > slack) {
-        own = {};
-      } else if (const RankChoice& choice = model_.choices()[c];
-                 choice.spread != Spread::kAllRanks) {
-        ClassSet left = own.may;
-        for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank) {
-          const ClassSet bit = ClassSet{1} << rank;
-          if ((own.may & ~own.held & bit) != 0 &&
-              cost_of(choice, {own.may, own.held | bit}) - least > slack)
-            left &= ~bit;
-        }
-        own.may = left;
-        if (own.may == 0) own = {};
-      }
-      any |= own.may != before;
+      const ClassSet left = costs[c] > most ? 0 : affordable_ranks(model_.choices()[c], own, most);
+      any |= left != own.may;
+      own.may = left;
+      if (left == 0) own = {};
     }
   }
   return any;

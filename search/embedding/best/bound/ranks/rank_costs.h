@@ -1,6 +1,7 @@
 // The Lagrangian function over single ranks.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
@@ -18,12 +19,16 @@ class RankCosts {
   // Infinite if the choice has no place.
   double cost_of(const RankChoice& choice, const RankPlaces& places) const;
   // No plan of the domain rates below this. O(open choices x ranks).
-  double bound(const RankDomain& domain) const;
+  double bound(const RankDomain& domain) const { return bound(costs_of(domain)); }
   // Removes the choices and the ranks that no plan below the target has. Returns true if there was
   // any.
   bool remove_dear(double target, RankDomain& domain) const;
 
  private:
+  std::vector<double> costs_of(const RankDomain& domain) const;
+  double least_of(std::size_t table, const std::vector<double>& costs) const;
+  double bound(const std::vector<double>& costs) const;
+  ClassSet affordable_ranks(const RankChoice& choice, const RankPlaces& own, double most) const;
   double at(const RankShards& shards, ClassSet may, std::size_t rank) const;
   double on_hosts(const RankChoice& choice, const RankPlaces& places) const;
   double within(const RankChoice& choice, const RankPlaces& places, ClassSet ranks) const;

@@ -9,11 +9,11 @@ namespace shardwright::embedding {
 namespace {
 
 void hold(const RankModel& model, const RankChoice& choice, std::uint32_t rank, RankPlaces& own) {
-  if (choice.spread == Spread::kAllRanks) return;
+  if (choice.reach == Reach::kAllRanks) return;
   const ClassSet bit = ClassSet{1} << rank;
   own.held |= bit;
-  const bool fills = choice.spread == Spread::kWholeHosts;
-  if (fills ? choice.num_parts == 1 : choice.spread == Spread::kOneHost)
+  const bool fills = choice.reach == Reach::kWholeHosts;
+  if (fills ? choice.num_parts == 1 : choice.reach == Reach::kHost)
     own.may &= model.whole_hosts(bit);
   const auto held = static_cast<std::uint32_t>(std::popcount(own.held));
   if (!fills && held == choice.num_parts) own.may &= own.held;
@@ -21,15 +21,15 @@ void hold(const RankModel& model, const RankChoice& choice, std::uint32_t rank, 
 }
 
 void avoid(const RankModel& model, const RankChoice& choice, ClassSet ranks, RankPlaces& own) {
-  const bool fills = choice.spread == Spread::kWholeHosts;
+  const bool fills = choice.reach == Reach::kWholeHosts;
   own.may &= ~(fills ? model.whole_hosts(ranks) : ranks);
-  if (choice.spread == Spread::kAllRanks || (own.held & ~own.may) != 0) own = {};
+  if (choice.reach == Reach::kAllRanks || (own.held & ~own.may) != 0) own = {};
 }
 
 // The ranks that have a shard of the choice for certain.
 ClassSet certain_ranks(const RankModel& model, const RankChoice& choice, const RankPlaces& own) {
-  if (choice.spread == Spread::kAllRanks) return model.everywhere();
-  if (choice.spread != Spread::kWholeHosts) return std::popcount(own.may) == 1 ? own.may : own.held;
+  if (choice.reach == Reach::kAllRanks) return model.everywhere();
+  if (choice.reach != Reach::kWholeHosts) return std::popcount(own.may) == 1 ? own.may : own.held;
   const std::span<const ClassSet> hosts = model.hosts();
   const bool has_one = std::find(hosts.begin(), hosts.end(), own.may) != hosts.end();
   return has_one ? own.may : model.whole_hosts(own.held);
@@ -83,12 +83,7 @@ class CommonUse {
       if (domain[c].may == 0) continue;
       const RankChoice& choice = model_.choices()[c];
       held_[table] &= certain_ranks(model_, choice, domain[c]);
-      least.load = least.count == 0 ? choice.least.load : std::min(least.load, choice.least.load);
-      for (const MemoryTier tier : kMemoryTiers) {
-        const double bytes = choice.least.bytes[tier];
-        least.bytes[tier] = least.count == 0 ? bytes : std::min(least.bytes[tier], bytes);
-      }
-      least.count = 1;
+      keep_least(choice.least, least);
     }
     return least.count > 0;
   }
@@ -119,8 +114,8 @@ RankPlaces without_misfits(const RankModel& model, const CommonUse& common,
   RankPlaces left{0, own.held};
   for (const RankShards& shards : model.shards(choice))
     left.may |= common.with_room(choice.table, shards, own.may);
-  if (choice.spread == Spread::kAllRanks && left.may != own.may) return {};
-  if (choice.spread == Spread::kWholeHosts) {
+  if (choice.reach == Reach::kAllRanks && left.may != own.may) return {};
+  if (choice.reach == Reach::kWholeHosts) {
     for (const ClassSet host : model.hosts()) {
       if ((host & ~left.may) != 0) left.may &= ~host;
     }
@@ -136,7 +131,7 @@ RankDomain whole_domain(const RankModel& model) {
     RankPlaces& own = domain.emplace_back();
     for (const RankShards& shards : model.shards(choice))
       own.may |= shards.ranks;
-    if (choice.spread == Spread::kAllRanks && own.may != model.everywhere()) own = {};
+    if (choice.reach == Reach::kAllRanks && own.may != model.everywhere()) own = {};
   }
   return domain;
 }

@@ -6,49 +6,36 @@
 namespace shardwright::embedding {
 namespace {
 
-Spread spread_of(const ChoiceModel& model, const Choice& choice) {
-  switch (choice.reach) {
-    case Reach::kAllRanks:
-      return Spread::kAllRanks;
-    case Reach::kWholeHosts:
-      return Spread::kWholeHosts;
-    case Reach::kHost:
-      return model.is_one_host() || choice.num_shards == 1 ? Spread::kFree : Spread::kOneHost;
-    case Reach::kDevice:
-      break;
-  }
-  return Spread::kFree;
-}
-
-// The shard that no other one undercuts in load or memory.
-std::optional<ChoiceRun> smallest(std::span<const ChoiceRun> runs) {
-  const auto own = std::find_if(runs.begin(), runs.end(), [&](const ChoiceRun& a) {
-    return a.count > 0 && std::all_of(runs.begin(), runs.end(), [&](const ChoiceRun& b) {
-             return b.count == 0 || (a.load <= b.load && a.storage.fits_in(b.storage));
-           });
-  });
-  return own == runs.end() ? std::nullopt : std::optional(*own);
+// What lies on one host anyway may be on any ranks.
+Reach reach_of(const ChoiceModel& model, const Choice& choice) {
+  const bool is_free = model.is_one_host() || choice.num_shards == 1;
+  return choice.reach == Reach::kHost && is_free ? Reach::kDevice : choice.reach;
 }
 
 RankShards least_shard(std::span<const ChoiceRun> runs) {
   RankShards least;
   for (const ChoiceRun& run : runs) {
-    if (run.count == 0) continue;
-    const PerTier<double> bytes = as_doubles(run.storage);
-    least.load = least.count == 0 ? run.load : std::min(least.load, run.load);
-    for (const MemoryTier tier : kMemoryTiers)
-      least.bytes[tier] = least.count == 0 ? bytes[tier] : std::min(least.bytes[tier], bytes[tier]);
-    least.count = 1;
+    if (run.count > 0) keep_least({1, run.load, as_doubles(run.storage), 0}, least);
   }
   return least;
 }
 
 }  // namespace
 
+void keep_least(const RankShards& shards, RankShards& least) {
+  if (least.count == 0) {
+    least = shards;
+    return;
+  }
+  least.load = std::min(least.load, shards.load);
+  for (const MemoryTier tier : kMemoryTiers)
+    least.bytes[tier] = std::min(least.bytes[tier], shards.bytes[tier]);
+}
+
 bool RankModel::is_possible(const ChoiceModel& model) {
   return model.world_size() <= kMostRanks && model.num_hosts() > 0 && !model.has_uneven_hosts() &&
          std::all_of(model.choices().begin(), model.choices().end(), [&](const Choice& choice) {
-           return !is_uniform(choice) || smallest(model.runs(choice));
+           return !is_uniform(choice) || smallest_shard(model.runs(choice));
          });
 }
 
@@ -63,28 +50,23 @@ RankModel::RankModel(const ChoiceModel& model, double target) : model_(&model), 
         {model.time_scale(static_cast<Rank>(rank)), as_doubles(room), hosts_[rank / local]});
   }
   for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
-    first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
-    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i)
-      add(model.first_choice(table) + i, table);
+    for (const Choice& choice : model.choices(table))
+      add(choice, table);
   }
-  first_choice_.push_back(static_cast<std::uint32_t>(choices_.size()));
 }
 
-void RankModel::add(std::uint32_t index, std::uint32_t table) {
-  const Choice& choice = model_->choices()[index];
+void RankModel::add(const Choice& choice, std::uint32_t table) {
   const std::span<const ChoiceRun> runs = model_->runs(choice);
   RankChoice own;
-  own.choice = index;
   own.table = table;
-  own.spread = spread_of(*model_, choice);
+  own.reach = reach_of(*model_, choice);
   own.num_parts = choice.num_shards;
   own.first_shards = static_cast<std::uint32_t>(shards_.size());
-  own.load = choice.load;
   own.least = least_shard(runs);
-  const std::optional<ChoiceRun> one = is_uniform(choice) ? smallest(runs) : std::nullopt;
+  const std::optional<ChoiceRun> one = is_uniform(choice) ? smallest_shard(runs) : std::nullopt;
   if (one) {
     own.num_parts /=
-        own.spread == Spread::kAllRanks ? model_->world_size() : model_->local_world_size();
+        own.reach == Reach::kAllRanks ? model_->world_size() : model_->local_world_size();
     RankShards& shards = shards_.emplace_back(shards_of(*one));
     shards.count = own.num_parts;
   }

@@ -15,14 +15,6 @@ inline constexpr std::uint32_t kMostRanks = 31;
 
 inline bool has_rank(ClassSet ranks, std::size_t rank) { return (ranks >> rank & 1) != 0; }
 
-// Where the shards of a choice may be.
-enum class Spread : std::uint8_t {
-  kAllRanks,    // one on every rank
-  kWholeHosts,  // in blocks, each with one on every rank of a host
-  kOneHost,     // on any ranks of one host
-  kFree,        // on any ranks
-};
-
 // `count` equal shards, or blocks of shards if the choice fills hosts.
 struct RankShards {
   std::uint32_t count = 0;
@@ -32,15 +24,16 @@ struct RankShards {
 };
 
 struct RankChoice {
-  std::uint32_t choice = 0;  // of the choice model
   std::uint32_t table = 0;
-  Spread spread = Spread::kFree;
-  std::uint32_t num_parts = 0;  // shards, or blocks
+  Reach reach = Reach::kDevice;  // also of one that lies on one host anyway
+  std::uint32_t num_parts = 0;   // shards, or blocks
   std::uint32_t first_shards = 0;
   std::uint32_t num_runs = 0;
-  double load = 0;   // of all shards
   RankShards least;  // the least load and memory of one shard
 };
+
+// Lowers `least` to these shards, in load and memory each. It is empty at first.
+void keep_least(const RankShards& shards, RankShards& least);
 
 struct RankOfModel {
   double time_scale = 1;
@@ -73,24 +66,24 @@ class RankModel {
     return target / ranks_[rank].time_scale;
   }
 
-  std::size_t num_tables() const { return first_choice_.size() - 1; }
+  std::size_t num_tables() const { return model_->num_tables(); }
+  // Those of the choice model, in its order.
   std::span<const RankChoice> choices() const { return choices_; }
-  std::uint32_t first_choice(std::size_t table) const { return first_choice_[table]; }
-  std::uint32_t end_choice(std::size_t table) const { return first_choice_[table + 1]; }
+  std::uint32_t first_choice(std::size_t table) const { return model_->first_choice(table); }
+  std::uint32_t end_choice(std::size_t table) const { return model_->first_choice(table + 1); }
   std::span<const RankShards> shards(const RankChoice& choice) const {
     return std::span(shards_).subspan(choice.first_shards, choice.num_runs);
   }
 
  private:
-  void add(std::uint32_t index, std::uint32_t table);
+  void add(const Choice& choice, std::uint32_t table);
   RankShards shards_of(const ChoiceRun& run) const;
 
   const ChoiceModel* model_;
   double target_;
   std::vector<RankOfModel> ranks_;
   std::vector<ClassSet> hosts_;
-  std::vector<RankChoice> choices_;  // table after table
-  std::vector<std::uint32_t> first_choice_;
+  std::vector<RankChoice> choices_;
   std::vector<RankShards> shards_;
 };
 

@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 
 RankProgram::RankProgram(const RankModel& model, const RankDomain& root,
-                         const RankTreeParameters& parameters, Budget& budget)
+                         const BoundParameters& parameters, Budget& budget)
     : model_(model),
       parameters_(parameters),
       program_(LinearProgram::Scaling::kNone),
@@ -23,13 +23,13 @@ RankProgram::RankProgram(const RankModel& model, const RankDomain& root,
 
 // The places of shards are variables of their own.
 bool RankProgram::needs_links(const RankChoice& choice) const {
-  return choice.spread != Spread::kAllRanks && choice.num_parts > 1;
+  return choice.reach != Reach::kAllRanks && choice.num_parts > 1;
 }
 
 // Where one part of the choice may be.
 std::vector<ClassSet> RankProgram::places_of(const RankChoice& choice) const {
-  if (choice.spread == Spread::kAllRanks) return {model_.everywhere()};
-  if (choice.spread == Spread::kWholeHosts) return {model_.hosts().begin(), model_.hosts().end()};
+  if (choice.reach == Reach::kAllRanks) return {model_.everywhere()};
+  if (choice.reach == Reach::kWholeHosts) return {model_.hosts().begin(), model_.hosts().end()};
   std::vector<ClassSet> places;
   for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank)
     places.push_back(ClassSet{1} << rank);
@@ -47,7 +47,7 @@ void RankProgram::add_rows(const RankDomain& root) {
   for (std::size_t c = 0; c < choices_.size(); ++c) {
     const RankChoice& choice = model_.choices()[c];
     if (root[c].may == 0 || !needs_links(choice)) continue;
-    const std::size_t hosts = choice.spread == Spread::kOneHost ? model_.hosts().size() : 1;
+    const std::size_t hosts = choice.reach == Reach::kHost ? model_.hosts().size() : 1;
     for (std::size_t i = 0; i < hosts * choice.num_runs; ++i)
       choices_[c].links.push_back(program_.add_row(0, 0));
     for (const ClassSet place : places_of(choice)) {
@@ -67,7 +67,8 @@ void RankProgram::add_slack() {
   for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank) {
     for (std::size_t tier = 1; tier <= model_.tiers().size(); ++tier) {
       const LinearProgram::Entry entry{row_of_load(rank) + tier, -1};
-      program_.add_column(parameters_.memory_price, 0, LinearProgram::kInfinity, {&entry, 1});
+      program_.add_column(parameters_.aggregate.max_multiplier, 0, LinearProgram::kInfinity,
+                          {&entry, 1});
     }
   }
 }
@@ -84,7 +85,7 @@ void RankProgram::add_linked_columns(std::uint32_t c) {
   const OfChoice& own = choices_[c];
   const std::span<const RankShards> shards = model_.shards(choice);
   std::vector<ClassSet> hosts{model_.everywhere()};
-  if (choice.spread == Spread::kOneHost) hosts.assign(model_.hosts().begin(), model_.hosts().end());
+  if (choice.reach == Reach::kHost) hosts.assign(model_.hosts().begin(), model_.hosts().end());
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     std::vector<LinearProgram::Entry> entries{{row_of_table(choice.table), 1}};
     for (std::size_t run = 0; run < shards.size(); ++run) {
@@ -128,7 +129,7 @@ bool RankProgram::is_open(const RankChoice& choice, const Column& column,
   if (own.may == 0) return false;
   // A share on a host: all that is held must be there.
   const bool is_elsewhere = column.is_share && (own.held & ~column.place) != 0;
-  if (!column.has_shards || choice.spread == Spread::kAllRanks) return !is_elsewhere;
+  if (!column.has_shards || choice.reach == Reach::kAllRanks) return !is_elsewhere;
   return !is_elsewhere && (column.place & ~own.may) == 0;
 }
 
@@ -157,8 +158,9 @@ bool RankProgram::solve(const RankDomain& domain, Budget& budget) {
 void RankProgram::spend(std::size_t pivots, Budget& budget) const {
   const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
   const auto sized = [&](double steps) { return static_cast<std::uint64_t>(steps * size); };
-  budget.spend(parameters_.solve_steps + sized(parameters_.solve_size_steps));
-  budget.spend(pivots * (parameters_.pivot_steps + sized(parameters_.pivot_size_steps)));
+  budget.spend(parameters_.ranks.solve_steps + sized(parameters_.ranks.solve_size_steps));
+  budget.spend(pivots *
+               (parameters_.ranks.pivot_steps + sized(parameters_.ranks.pivot_size_steps)));
 }
 
 std::vector<CapacityMultipliers> RankProgram::multipliers() const {
@@ -203,11 +205,10 @@ std::vector<double> RankProgram::on_ranks(std::uint32_t choice) const {
 }
 
 bool RankProgram::is_whole() const {
-  constexpr double kTolerance = 1e-6;
   return std::all_of(choices_.begin(), choices_.end(), [&](const OfChoice& choice) {
     return std::all_of(choice.columns.begin(), choice.columns.end(), [&](const Column& column) {
       const double value = program_.value(column.index);
-      return std::abs(value - std::round(value)) <= kTolerance;
+      return std::abs(value - std::round(value)) <= kWholeTolerance;
     });
   });
 }

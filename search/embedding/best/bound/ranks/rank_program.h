@@ -14,6 +14,9 @@
 
 namespace shardwright::embedding {
 
+// A value counts as whole within this, the solver's tolerance.
+inline constexpr double kWholeTolerance = 1e-6;
+
 // Minimises the rating. A table takes parts of choices, a choice has parts of its shards on ranks,
 // and every rank has the load and the memory that these take. A node of a tree only changes bounds,
 // so that a solution starts from the last one.
@@ -21,7 +24,7 @@ namespace shardwright::embedding {
 class RankProgram {
  public:
   // With what `root` leaves open: the domain of a node must be a part of it.
-  RankProgram(const RankModel& model, const RankDomain& root, const RankTreeParameters& parameters,
+  RankProgram(const RankModel& model, const RankDomain& root, const BoundParameters& parameters,
               Budget& budget);
 
   // Returns false if there is no solution, or none was found, or if it rates above the limit. The
@@ -82,7 +85,7 @@ class RankProgram {
   bool is_open(const RankChoice& choice, const Column& column, const RankPlaces& own) const;
 
   const RankModel& model_;
-  const RankTreeParameters& parameters_;
+  const BoundParameters& parameters_;
   LinearProgram program_;
   std::vector<OfChoice> choices_;
 };

@@ -17,8 +17,9 @@
 namespace shardwright::embedding {
 
 // Plants a tree for the goal and lets it grow, in parts. A better plan lowers the goal of the tree;
-// a much better one is worth another tree, in which fewer choices are open. Thread safety: one
-// thread at a time, which may be another one than that of other methods. Refers to its arguments.
+// a much better one is worth another tree, in which fewer choices are open.
+// Thread safety: one thread at a time, which may be another one than that of other methods. Refers
+// to its arguments.
 class RankProof {
  public:
   RankProof(const ChoiceModel& model, const BoundParameters& parameters);

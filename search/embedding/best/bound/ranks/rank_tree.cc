@@ -1,7 +1,6 @@
 #include "search/embedding/best/bound/ranks/rank_tree.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "core/embedding/bound/search/find_plan.h"
 #include "search/embedding/best/bound/ranks/rank_costs.h"
@@ -14,8 +13,8 @@ RankTree::RankTree(const ChoiceModel& model, double target, const MultiplierList
       target_(target),
       model_(model, target),
       nodes_(1),
-      program_(model_, reduced_root(prices, budget), parameters.ranks, budget),
-      branching_(model_, program_) {}
+      program_(model_, reduced_root(prices, budget), parameters, budget),
+      branching_(model_, program_, parameters.ranks) {}
 
 // The root is the first node to visit.
 RankDomain RankTree::reduced_root(const MultiplierList& prices, Budget& budget) {
@@ -93,28 +92,28 @@ bool RankTree::is_closed(Open& open, Budget& budget) {
 // Solves the program. Returns false if it has no solution and its multipliers say nothing.
 bool RankTree::is_bounded(Open& open, Budget& budget) {
   Node& node = nodes_[open.node];
-  double bound = 0;
-  const bool is_solved = solve(open.domain, bound, budget);
-  std::vector<CapacityMultipliers> multipliers = program_.multipliers();
-  if (bound > node.bound || node.parent == kNone) {
-    node.multipliers = std::move(multipliers);
-    node.bound = std::max(node.bound, bound);
+  Solution own = solve(open.domain, budget);
+  if (own.bound > node.bound || node.parent == kNone) {
+    node.multipliers = std::move(own.multipliers);
+    node.bound = std::max(node.bound, own.bound);
   } else if (node.multipliers.empty()) {
     node.multipliers = nodes_[node.parent].multipliers;
   }
-  return is_solved || node.bound >= target_;
+  return own.is_solved || node.bound >= target_;
 }
 
 // Without a limit if that ended the solution and the multipliers do not show it.
-bool RankTree::solve(const RankDomain& domain, double& bound, Budget& budget) {
+RankTree::Solution RankTree::solve(const RankDomain& domain, Budget& budget) {
   const double enough = target_ * (1 + kBoundRounding);
+  Solution own;
   for (const double limit : {enough, LinearProgram::kInfinity}) {
     program_.set_limit(limit);
-    const bool is_solved = program_.solve(domain, budget);
-    bound = RankCosts(model_, program_.multipliers()).bound(domain);
-    if (is_solved || bound >= enough) return is_solved;
+    own.is_solved = program_.solve(domain, budget);
+    own.multipliers = program_.multipliers();
+    own.bound = RankCosts(model_, own.multipliers).bound(domain);
+    if (own.is_solved || own.bound >= enough) break;
   }
-  return false;
+  return own;
 }
 
 std::vector<ClassSet> RankTree::named_ranks(NodeId node) const {
@@ -181,7 +180,7 @@ RankTree::Selected RankTree::choose(const Open& open, std::vector<RankCandidate>
         is_tried ? try_out(open, own, budget) : branching_.gains(own);
     tried += is_tried ? 1 : 0;
     ++since;
-    const double score = is_tried ? RankBranching::score(gains) : own.estimate;
+    const double score = is_tried ? branching_.score(gains) : own.estimate;
     if (score <= best_score) continue;
     best_score = score;
     since = 0;
@@ -203,8 +202,7 @@ std::array<double, 2> RankTree::try_out(const Open& open, const RankCandidate& c
     gains[child] = gap;
     if (remove_misfits(model_, target_, domain, budget)) {
       program_.set_basis(open.basis);
-      double bound = 0;
-      solve(domain, bound, budget);
+      const double bound = solve(domain, budget).bound;
       gains[child] = std::clamp((bound - before) / model_.target(), 0.0, gap);
     }
     branching_.learn(candidate, child == 0, gains[child]);
@@ -221,7 +219,7 @@ void RankTree::look_for_plan(const RankDomain& domain, Budget& budget) {
     places.class_of_rank.push_back(rank);
   for (std::uint32_t c = 0; c < domain.size(); ++c) {
     if (domain[c].may == 0 || program_.share(c) <= 0) continue;
-    ClassSet& own = places.classes[model.choices()[model_.choices()[c].choice].option.index()];
+    ClassSet& own = places.classes[model.choices()[c].option.index()];
     const std::vector<double> on = program_.on_ranks(c);
     for (std::uint32_t rank = 0; rank < on.size(); ++rank)
       own |= on[rank] > 0 ? ClassSet{1} << rank : 0;
@@ -266,10 +264,8 @@ BoundNode RankTree::certificate_node(const Node& node) const {
     own.rank_branch = {node.division.rank, node.division.orbit};
     return own;
   }
-  for (const std::uint32_t c : node.division.first_child) {
-    const Choice& choice = model.choices()[model_.choices()[c].choice];
-    own.first_child.push_back({choice.option, model_.everywhere()});
-  }
+  for (const std::uint32_t c : node.division.first_child)
+    own.first_child.push_back({model.choices()[c].option, model_.everywhere()});
   return own;
 }
 

@@ -23,8 +23,8 @@ namespace shardwright::embedding {
 // Every node is bounded by a linear program, and loses what no plan below the target has. It is
 // divided by what strong branching and pseudocosts say. The node of the lowest bound comes next,
 // then one of its children, until both are closed. What is proved is the lowest bound of all open
-// nodes, or the target. Thread safety: one thread at a time. Not moved; keeps references to the
-// model and the parameters.
+// nodes, or the target.
+// Thread safety: one thread at a time. Not moved; keeps references to the model and the parameters.
 class RankTree {
  public:
   // `prices`: multipliers by rank, which remove choices of the root. Precondition:
@@ -76,7 +76,12 @@ class RankTree {
   void put_off(Open open);
   bool is_closed(Open& open, Budget& budget);
   bool is_bounded(Open& open, Budget& budget);
-  bool solve(const RankDomain& domain, double& bound, Budget& budget);
+  struct Solution {
+    bool is_solved = false;
+    std::vector<CapacityMultipliers> multipliers;
+    double bound = 0;  // that they show
+  };
+  Solution solve(const RankDomain& domain, Budget& budget);
   std::vector<ClassSet> named_ranks(NodeId node) const;
   void divide(Open open, Budget& budget);
   struct Selected {

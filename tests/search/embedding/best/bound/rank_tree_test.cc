@@ -24,15 +24,6 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// Five tables of 7 ms on four ranks: two of them meet, though all ranks together have room for all
-// within 8.75 ms.
-BoundModel five_on_four() {
-  SpaceBuilder builder(problem_spec(5, 4, 4));
-  for (std::uint32_t table = 0; table < 5; ++table)
-    builder.add(table, kTableWise, 1, 7, 10);
-  return BoundModel(builder.take());
-}
-
 std::string wrong_with(const BoundModel& model, const BoundCertificate& certificate) {
   return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
 }

@@ -9,7 +9,6 @@
 #include "core/embedding/evaluation/evaluate.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 #include "tests/support/embedding/bound_model.h"
-#include "tests/support/embedding/space_builder.h"
 
 namespace shardwright::root_search_test {
 
@@ -18,16 +17,6 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
-using enum ShardingType;
-
-// Five tables of 7 ms on four ranks: two of them meet, though all ranks together have room for all
-// within 8.75 ms.
-BoundModel five_on_four() {
-  SpaceBuilder builder(problem_spec(5, 4, 4));
-  for (std::uint32_t table = 0; table < 5; ++table)
-    builder.add(table, kTableWise, 1, 7, 10);
-  return BoundModel(builder.take());
-}
 
 // The root of their proof, and the search there.
 struct Root {
