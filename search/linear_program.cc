@@ -1,6 +1,7 @@
 #include "search/linear_program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <ClpSimplex.hpp>
 
@@ -48,9 +49,16 @@ class LinearProgram::Solver {
 };
 
 LinearProgram::LinearProgram(Scaling scaling) : solver_(std::make_unique<Solver>(scaling)) {}
+LinearProgram::LinearProgram(std::unique_ptr<Solver> solver) : solver_(std::move(solver)) {}
 LinearProgram::~LinearProgram() = default;
 LinearProgram::LinearProgram(LinearProgram&&) noexcept = default;
 LinearProgram& LinearProgram::operator=(LinearProgram&&) noexcept = default;
+
+LinearProgram LinearProgram::copy() const {
+  LinearProgram own(std::make_unique<Solver>(*solver_));
+  own.iterations_ = iterations_;
+  return own;
+}
 
 std::size_t LinearProgram::add_row(double lower, double upper) {
   solver_->row_lower.push_back(lower <= -kInfinity ? -COIN_DBL_MAX : lower);

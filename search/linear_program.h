@@ -28,6 +28,8 @@ class LinearProgram {
   ~LinearProgram();
   LinearProgram(LinearProgram&&) noexcept;
   LinearProgram& operator=(LinearProgram&&) noexcept;
+  // The same program on its own, with the same solution. Only reads this one.
+  LinearProgram copy() const;
 
   // Indices count from 0. All rows come before the first column.
   std::size_t add_row(double lower, double upper);
@@ -64,6 +66,8 @@ class LinearProgram {
 
  private:
   class Solver;
+  explicit LinearProgram(std::unique_ptr<Solver> solver);
+
   std::unique_ptr<Solver> solver_;
   std::size_t iterations_ = 0;
 };

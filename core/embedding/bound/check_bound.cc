@@ -275,8 +275,8 @@ class TreeChecker {
     if (!leaf.whole_multipliers.empty() &&
         !are_valid(leaf.whole_multipliers, classes_.uniform_use().size()))
       return fail("a leaf has prices of whole ranks that are not those of its rank classes");
-    if (classes_.ranks_apart() && (leaf.by_search || !leaf.shard_duals.empty()))
-      return fail("a leaf is no Lagrangian bound although ranks are apart");
+    if (classes_.ranks_apart() && !leaf.shard_duals.empty())
+      return fail("a leaf has patterns although ranks are apart");
     std::optional<std::string> wrong;
     if (leaf.by_search) {
       wrong = check_search_leaf(options_, leaf, target_, work_left_, is_stopped_);

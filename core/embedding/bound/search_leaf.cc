@@ -11,10 +11,11 @@ namespace shardwright::embedding {
 namespace {
 
 // Where ranks are alike, classes say where shards are after ranks were exchanged, and the search
-// tries plans as they are.
+// tries plans as they are. Where ranks are apart, it tries them after an exchange.
 PlaceDomain domain_of(const OpenOptions& options) {
   const std::uint32_t everywhere = options.classes().are_alike() ? options.classes().all() : 0;
   PlaceDomain domain;
+  domain.has_even_shards = options.classes().ranks_apart();
   domain.classes.resize(options.space().size());
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
     for (const OpenOption& open : options.of_table(table))

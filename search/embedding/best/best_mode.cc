@@ -26,9 +26,9 @@ using embedding::OptionPool;
 using embedding::Plan;
 using embedding::Topology;
 
-// Work limits of a certificate's check: a fraction of a second, and a tenth of one after a stop.
+// Work limits of a certificate's check: half a second, and less after a stop.
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 27;
-constexpr std::uint64_t kCheckStepsAfterStop = std::uint64_t{1} << 25;
+constexpr std::uint64_t kCheckStepsAfterStop = std::uint64_t{1} << 26;
 
 void keep_if_better(const OptionPool& pool, const Topology& available, const Plan& plan,
                     BestPlan& best) {

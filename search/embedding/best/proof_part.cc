@@ -40,7 +40,7 @@ ProofPart::ProofPart(const ChoiceModel& model, bool prove, const BestParameters&
       model_(&model),
       group_(group),
       tree_lanes_(prove ? parameters.bound.targets.tree_lanes : 0),
-      first_lane_(prove ? tree_lanes_ + 1 : 0),
+      first_lane_(prove ? tree_lanes_ + parameters.bound.ranks.lanes : 0),
       done_(1) {
   if (prove && own_process() == 0 && !budget.interrupted())
     prover_ = std::make_unique<BoundProver>(model, bound_);
@@ -73,7 +73,7 @@ TreeView* ProofPart::shared_tree() const {
 }
 
 std::uint32_t ProofPart::process_of(std::size_t lane) const {
-  // The lane of the tree over ranks stays in process 0 and is not dealt out.
+  // The lanes of the tree over ranks stay in process 0 and are not dealt out.
   if (lane >= first_lane_) return dealing_.process_of(lane - (first_lane_ - tree_lanes_));
   return order_.is_dealt() && !is_rank_lane(lane) ? order_.processes[lane] : 0;
 }
@@ -95,7 +95,7 @@ std::vector<std::uint64_t> ProofPart::count(const std::vector<std::uint64_t>& la
 
 void ProofPart::run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget) {
   if (is_rank_lane(lane)) {
-    if (prover_ && rank_share_ > 0) prover_->run_rank_lane(rank_share_ * round_work, budget);
+    if (prover_ && rank_work_ > 0) prover_->run_rank_lane(lane - tree_lanes_, rank_work_, budget);
     return;
   }
   if (lane >= order_.lanes) return;
@@ -122,25 +122,37 @@ void ProofPart::take_in(RoundReport& round) {
   if (follower_) follower_->end_round();
 }
 
+// A tree that raises the bound has a share of its own. Another one has what one lane has that works
+// alone, or half of it if it is behind.
+std::uint64_t ProofPart::work_of_rank_lanes(std::uint64_t share, std::uint64_t round_work) const {
+  const std::uint64_t busy = prover_->num_busy_rank_lanes();
+  if (busy == 0) return 0;
+  const std::uint64_t most_alone =
+      std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
+  share = prover_->is_rank_tree_rising() ? std::max(share, most_alone)
+                                         : std::min(share, most_alone);
+  if (!prover_->is_rank_tree_ahead()) share /= lanes_.behind_part;
+  return std::min(most_alone * round_work, share * round_work / busy);
+}
+
 // Only one lane works until the tree is shared, with no more work than all others.
 ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t round_work) {
   ProofOrder next;
-  rank_share_ = 0;
+  rank_work_ = 0;
   if (!prover_) return next;
   prover_->begin_round(aim);
   if (prover_->finished()) return next;
   const std::uint64_t most_alone =
       std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
-  if (prover_->has_rank_lane()) {
-    rank_share_ = std::min(share, most_alone);
-    if (!prover_->is_rank_lane_ahead()) rank_share_ /= lanes_.behind_part;
-  }
+  rank_work_ = work_of_rank_lanes(share, round_work);
   if (prover_->shared() == nullptr) {
     next.lanes = 1;
     next.share = std::min(share, most_alone);
     return next;
   }
-  next.share = share_of_tree(*prover_->shared(), share, most_alone);
+  const bool is_behind = prover_->num_busy_rank_lanes() > 0 && prover_->is_rank_tree_rising();
+  next.share = is_behind ? std::min(share, most_alone)
+                         : share_of_tree(*prover_->shared(), share, most_alone);
   next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());
   next.transfers = prover_->transfers();
   if (is_alone()) return next;

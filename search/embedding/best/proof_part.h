@@ -32,7 +32,7 @@ class ProofPart {
   // The model of the proof's tree.
   const ChoiceModel& tree_model() const;
 
-  // Those that share a tree, and one for the tree over ranks; none without a proof.
+  // Those that share a tree, and those of the tree over ranks; none without a proof.
   std::size_t num_lanes() const { return first_lane_; }
   // The process of a lane, in this round.
   std::uint32_t process_of(std::size_t lane) const;
@@ -60,8 +60,9 @@ class ProofPart {
 
  private:
   bool is_alone() const { return group_ == nullptr || group_->is_alone(); }
-  // Of the tree over ranks: the last one of the proof.
-  bool is_rank_lane(std::size_t lane) const { return lane + 1 == first_lane_; }
+  // Of the tree over ranks: the last ones of the proof.
+  bool is_rank_lane(std::size_t lane) const { return lane >= tree_lanes_ && lane < first_lane_; }
+  std::uint64_t work_of_rank_lanes(std::uint64_t share, std::uint64_t round_work) const;
   TreeView* shared_tree() const;
   LaneDealing deal_lanes(std::size_t first) const;
 
@@ -73,7 +74,7 @@ class ProofPart {
   std::unique_ptr<TreeFollower> follower_;  // null in process 0
   std::size_t tree_lanes_;                  // that share a tree
   std::size_t first_lane_;                  // that looks for plans, after those of the proof
-  std::uint64_t rank_share_ = 0;  // of the work, for the last lane of the proof, in process 0
+  std::uint64_t rank_work_ = 0;             // of a lane of the tree over ranks, in process 0
   LaneDealing dealing_;
   std::vector<std::uint64_t> done_;  // work so far, by process
   ProofOrder order_;                 // of this round

@@ -1,5 +1,7 @@
 // Small problems against every plan: trees over single ranks prove no bound that is too high, find
 // plans, and no change of their certificates is accepted.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,18 +25,29 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
 // How many problems can have such a tree, were proved at their least rating, have a division by
-// ranks of several that can be exchanged in that proof, and got their best plan from the tree.
+// ranks of several that can be exchanged in that proof, a leaf by search, and got their best plan
+// from the tree.
 struct Counts {
   std::size_t possible = 0;
   std::size_t proved = 0;
   std::size_t exchanged = 0;
+  std::size_t searched = 0;
   std::size_t found = 0;
 };
 
 void grow(RankTree& tree, Budget& budget) {
-  constexpr int kMostNodes = 2'000;
-  for (int i = 0; i < kMostNodes && !tree.has_ended(); ++i)
-    tree.step(budget);
+  constexpr std::size_t kMostNodes = 2'000;
+  while (tree.num_nodes() < kMostNodes && !tree.has_ended()) {
+    tree.begin_round();
+    for (std::size_t lane = 0; lane < tree.num_busy_lanes(); ++lane)
+      tree.run_lane(lane, 10'000, budget);
+    tree.end_round();
+  }
+}
+
+bool has_search(const BoundCertificate& certificate) {
+  return std::any_of(certificate.nodes.begin(), certificate.nodes.end(),
+                     [](const BoundNode& node) { return node.by_search; });
 }
 
 bool has_exchange(const BoundCertificate& certificate) {
@@ -56,6 +69,8 @@ void tamper(Random& random, std::size_t tables, BoundCertificate& certificate) {
     if (random.below(2) == 0) node.rank_branch->orbit = any_ranks();
     if (random.below(3) == 0) node.rank_branch->rank_class = any_ranks() % 4;
     if (random.below(3) == 0) node.tables = {TableId(random.below(tables))};
+  } else if (node.is_leaf && random.below(3) == 0) {
+    node.by_search = !node.by_search;
   } else if (node.is_leaf && random.below(2) == 0) {
     node.is_leaf = false;
     node.tables = {TableId(random.below(tables))};
@@ -72,7 +87,10 @@ void check_problem(const SmallProblem& small, Random& random, Counts& counts) {
   const OptionPool pool(small.space);
   const ChoiceModel all(pool, small.available);
   const ChoiceModel model = all.for_bounds();
-  const BoundParameters parameters;
+  BoundParameters parameters;
+  // Some trees are divided down to the last node, others nearly so.
+  constexpr std::array kSearchedBits{-1.0, -1.0, 4.0, 6.0, 20.0};
+  parameters.ranks.first_searched_bits = kSearchedBits[random.below(kSearchedBits.size())];
   if (!RankModel::is_possible(model)) return;
   ++counts.possible;
   Budget budget;
@@ -87,11 +105,12 @@ void check_problem(const SmallProblem& small, Random& random, Counts& counts) {
   RankTree tree(model, *least * (1 - 1e-4), {}, parameters, budget);
   grow(tree, budget);
   CHECK_FALSE(tree.take_found().has_value());
-  BoundCertificate proof = tree.certificate();
+  BoundCertificate proof = tree.certificate(tree.bound());
   CHECK(check_bound(*small.space, small.available, proof).value_or("") == "");
   if (tree.bound() < tree.target()) return;
   ++counts.proved;
   if (has_exchange(proof)) ++counts.exchanged;
+  if (has_search(proof)) ++counts.searched;
   proof.bound = *least * (1 + 1e-6);
   CHECK(check_bound(*small.space, small.available, proof).has_value());
   for (int change = 0; change < 8; ++change) {
@@ -106,17 +125,19 @@ TEST_CASE("rank tree: thousands of small problems against every plan") {
   for (const std::uint64_t seed : seeds({4001, 4002})) {
     Counts counts;
     Random random(seed);
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       CAPTURE(seed);
       CAPTURE(i);
       check_problem(i % 3 == 2 ? wide_planning_problem(random) : small_problem(random, i % 4 == 3),
                     random, counts);
     }
     MESSAGE("possible ", counts.possible, " proved ", counts.proved, " exchanged ",
-            counts.exchanged, " found ", counts.found);
+            counts.exchanged, " searched ",
+            counts.searched, " found ", counts.found);
     CHECK(counts.possible > 600);
     CHECK(counts.proved * 100 > counts.possible * 50);
     CHECK(counts.exchanged > 30);
+    CHECK(counts.searched > 30);
     CHECK(counts.found * 100 > counts.possible * 50);
   }
 }

@@ -46,8 +46,8 @@ void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
     if (finished()) return;
     for (std::size_t lane = 0; lane < (is_shared_ ? num_lanes() : 1); ++lane)
       run_lane(lane, is_shared_ ? kRoundWork : end - before, budget);
-    if (finished_ && !finished() && budget.work_done() < end)
-      run_rank_lane(end - budget.work_done(), budget);
+    for (std::size_t lane = 0; finished_ && !finished() && lane < num_busy_rank_lanes(); ++lane)
+      run_rank_lane(lane, kRoundWork, budget);
     end_round();
     if (budget.work_done() == before && !is_shared_) return;
     before = budget.work_done();
@@ -266,11 +266,12 @@ void BoundProver::search_root(Budget& budget) {
     accept(answer.proved, joint().rows().classes(), std::move(answer.proof));
 }
 
-void BoundProver::run_rank_lane(std::uint64_t work, Budget& budget) {
-  rank_proof_.run(views_.view(RankView::kJoint).rows(), work, budget);
+void BoundProver::run_rank_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
+  rank_proof_.run_lane(lane, views_.view(RankView::kJoint).rows(), work, budget);
 }
 
 void BoundProver::take_from_ranks() {
+  rank_proof_.end_round();
   if (std::optional<Plan> found = rank_proof_.take_found()) found_ = std::move(found);
   std::optional<BoundCertificate> proof = rank_proof_.take_proof();
   if (!proof || proof->bound <= certificate_.bound) return;

@@ -31,8 +31,8 @@ namespace shardwright::embedding {
 // The proof runs alone, on one thread, until a tree becomes large. Then its lanes share the open
 // leaves: in every round each lane works on its own ones, and begin_round() deals out anew what is
 // open. What is proved depends on the work of every call, and not on the number of threads.
-// Thread safety: run_lane() may be called concurrently for different lanes, and run_rank_lane()
-// with them; everything else by one thread at a time.
+// Thread safety: run_lane() and run_rank_lane() may be called concurrently for different lanes;
+// everything else by one thread at a time.
 class BoundProver {
  public:
   // Keeps a reference to the model and to its pool.
@@ -50,14 +50,18 @@ class BoundProver {
   // Returns true if this round has work for all lanes, and false if for the first one alone.
   bool is_shared() const { return is_shared_; }
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
-  // The tree over single ranks, once in a round, beside the lanes.
-  bool has_rank_lane() const {
+  // The tree over single ranks has lanes of its own, beside these. The first ones have work.
+  std::size_t num_rank_lanes() const { return parameters_.ranks.lanes; }
+  bool has_rank_lanes() const {
     return !only_aggregate_ && certificate_.bound < targets_.goal(rating_) &&
            rank_proof_.has_next(targets_.goal(rating_));
   }
+  std::size_t num_busy_rank_lanes() const { return rank_proof_.num_busy_lanes(); }
   // Returns true if that tree shows no less than what is proved.
-  bool is_rank_lane_ahead() const { return rank_proof_.is_ahead(); }
-  void run_rank_lane(std::uint64_t work, Budget& budget);
+  bool is_rank_tree_ahead() const { return rank_proof_.is_ahead(); }
+  // Returns true if it is that tree that raises the bound.
+  bool is_rank_tree_rising() const { return rank_proof_.is_rising(); }
+  void run_rank_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   void end_round();
 
   // Goes on from a proof that the check of core has accepted. Call it before anything else.
@@ -80,7 +84,7 @@ class BoundProver {
   // Returns true if a plan of this rating is optimal to within the optimality gap.
   bool proves(double rating) const;
   // Returns true if the last rating is proved or nothing is left to try.
-  bool finished() const { return finished_ && (proves(rating_) || !has_rank_lane()); }
+  bool finished() const { return finished_ && (proves(rating_) || !has_rank_lanes()); }
   // What it proves about: the model that was given, or one without placement rules.
   const ChoiceModel& model() const { return views_.model(); }
   // The program would be too large for trees: the proof takes next to no work.

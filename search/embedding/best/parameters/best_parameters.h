@@ -4,6 +4,7 @@
 // halved and doubled: perf/parameters/README.md.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -94,6 +95,7 @@ struct BestParameters {
 inline BestParameters parameters_for(std::uint32_t lanes) {
   BestParameters parameters;
   parameters.bound.targets.tree_lanes = lanes / 2;
+  parameters.bound.ranks.lanes = std::min(parameters.bound.ranks.lanes, lanes / 2);
   parameters.lanes.annealing_lanes = lanes - lanes / 2 - 1;
   return parameters;
 }

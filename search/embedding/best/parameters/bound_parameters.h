@@ -266,13 +266,20 @@ struct RankTreeParameters {
   // Open choices, times ranks: the linear program of a larger problem takes too long. 500 tables on
   // 8 ranks took twice as long as all else, for nothing.
   std::uint64_t most_cells = std::uint64_t{1} << 12;
-  // A certificate has all nodes, and its check visits them again.
-  std::size_t max_nodes = std::size_t{1} << 15;
+  // What is kept of a node takes about a kilobyte.
+  std::size_t max_nodes = std::size_t{1} << 17;
+  // Of a certificate: no more than the check may take after a stop.
+  std::uint64_t most_check_steps = std::uint64_t{1} << 26;
+  // That share the tree. In a round each gets so many open nodes at most.
+  std::uint32_t lanes = 16;
+  std::size_t dealt_nodes = 32;
   // How often a node loses what is too dear, with new multipliers each time.
   std::uint32_t max_reductions = 3;
   // Strong branching tries so many candidates at most, and ends when so many were no better.
   std::uint32_t most_tried = 4;
   std::uint32_t look_ahead = 4;
+  // What a division of a table gains is known once so many were tried.
+  std::uint32_t reliable_tries = 8;
   // What a division gains before any was tried, in units of the target, and what a gain counts as
   // at least, so that a product tells divisions apart of which one child gains nothing.
   double first_gain = 1e-4;
@@ -281,11 +288,17 @@ struct RankTreeParameters {
   double size_weight = 10;
   // Another tree is planted when the goal has fallen by this part.
   double replant_fall = 1e-2;
-  // A certificate is written when the bound has risen by this part of the goal.
-  double least_step = 1e-3;
+  // A certificate is written when the bound has risen by this part of what it is from the goal.
+  double least_step = 1.0 / 16;
   // Plans are looked for at every so many nodes, in so many steps.
   std::uint32_t nodes_per_plan = 32;
   std::uint64_t plan_steps = std::uint64_t{1} << 12;
+  // All plans of a node are tried, in at most so many steps, if there are no more than two to so
+  // many. The second number is the first one that is tried; it follows how often searches end.
+  std::uint64_t leaf_search_steps = std::uint64_t{1} << 14;
+  double first_searched_bits = 20;
+  // A step of a search takes as long as so many of the proof.
+  std::uint64_t search_step_work = 4;
   // Steps that take as long as a simplex pivot, and as the rest of a solution: a fixed part, and
   // one by rows and columns.
   std::uint64_t pivot_steps = 600;

@@ -30,6 +30,12 @@ bool has_valid_costs(const ShardingOption& option) {
   });
 }
 
+// What a shard counts as.
+struct CountedShard {
+  double load = 0;
+  Storage bytes;
+};
+
 // Thread safety: one thread at a time. Refers to its arguments.
 class ChoiceMaker {
  public:
@@ -62,13 +68,10 @@ class ChoiceMaker {
     if (charges_.has(option.table)) parts = parts_of(*option.layout);
     std::uint32_t shard = 0;
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
+      const CountedShard own = counted_shard(option, choice.form, run);
       for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k, ++shard) {
-        const ShardCost& cost = option.costs[run];
-        EqualShards shards{1,
-                           load(cost),
-                           as_doubles(counted(cost.storage)),
-                           ranks_of(id, choice.form, cost, shard),
-                           {}};
+        EqualShards shards{
+            1, own.load, as_doubles(counted(own.bytes)), ranks_of(id, choice.form, own, shard), {}};
         if (shards.ranks.empty()) return false;
         for (std::size_t i = 0; i < shards.ranks.size() && !parts.empty(); ++i)
           shards.charges.push_back(charges_.charge(option.table, parts[shard], shards.ranks[i]));
@@ -162,7 +165,21 @@ class ChoiceMaker {
            (within_->classes[id.index()] >> within_->class_of_rank[rank] & 1) != 0;
   }
 
-  std::vector<Rank> ranks_of(OptionId id, Form form, const ShardCost& cost,
+  CountedShard counted_shard(const ShardingOption& option, Form form, std::size_t run) const {
+    const ShardCost& cost = option.costs[run];
+    CountedShard least{load(cost), cost.storage};
+    const bool is_uniform = form == Form::kInOrder || form == Form::kWholeHosts;
+    if (within_ == nullptr || !within_->has_even_shards || !is_uniform) return least;
+    for (std::size_t other = 0; other < option.costs.size(); ++other) {
+      if (option.layout->extents[other].count == 0) continue;
+      least.load = std::min(least.load, load(option.costs[other]));
+      for (const MemoryTier tier : kMemoryTiers)
+        least.bytes[tier] = std::min(least.bytes[tier], option.costs[other].storage[tier]);
+    }
+    return least;
+  }
+
+  std::vector<Rank> ranks_of(OptionId id, Form form, const CountedShard& counted,
                              std::uint32_t shard) const {
     const RankSet* const allowed = problem_.rules().allowed(space_.option(id).table, shard);
     const std::uint32_t local = available_.local_world_size();
@@ -181,8 +198,9 @@ class ChoiceMaker {
       if (!is_within(id, rank)) continue;
       // A rank without bytes fits even if the reservation left it less than nothing.
       const bool fits =
-          cost.storage == Storage() || cost.storage.fits_in(available_.storage()[rank]);
-      if (fits && load(cost) * time_scale_of(problem_.spec(), rank) < limit) ranks.push_back(rank);
+          counted.bytes == Storage() || counted.bytes.fits_in(available_.storage()[rank]);
+      if (fits && counted.load * time_scale_of(problem_.spec(), rank) < limit)
+        ranks.push_back(rank);
     }
     return ranks;
   }
@@ -196,8 +214,9 @@ class ChoiceMaker {
     if (within_ != nullptr && (within_->classes[b.index()] & ~within_->classes[a.index()]) != 0)
       return false;
     if (charges_.has(own.table) && !(*own.layout == *other.layout)) return false;
-    if (!is_free(own, available_) && form_of(own, available_) != form_of(other, available_))
-      return false;
+    const Form form = form_of(own, available_);
+    const Form other_form = form_of(other, available_);
+    if (!is_free(own, available_) && form != other_form) return false;
     std::size_t i = 0;
     std::size_t j = 0;
     std::uint32_t end_i = 0;
@@ -207,10 +226,9 @@ class ChoiceMaker {
         end_i += own.layout->extents[i++].count;
       while (end_j <= shard)
         end_j += other.layout->extents[j++].count;
-      const ShardCost& cost = own.costs[i - 1];
-      const ShardCost& more = other.costs[j - 1];
-      if (load(cost) > load(more) || !counted(cost.storage).fits_in(counted(more.storage)))
-        return false;
+      const CountedShard cost = counted_shard(own, form, i - 1);
+      const CountedShard more = counted_shard(other, other_form, j - 1);
+      if (cost.load > more.load || !counted(cost.bytes).fits_in(counted(more.bytes))) return false;
       shard = std::min(end_i, end_j);
     }
     return true;

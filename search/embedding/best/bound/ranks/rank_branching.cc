@@ -9,18 +9,53 @@ bool is_divided(double part) { return part > kWholeTolerance && part < 1 - kWhol
 
 }  // namespace
 
+void RankExperience::Tried::add(const Tried& other) {
+  for (const std::size_t child : {0U, 1U}) {
+    gain[child] += other.gain[child];
+    times[child] += other.times[child];
+  }
+}
+
+const RankExperience::Tried* RankExperience::of(const Kind& kind) const {
+  const auto found = by_kind_.find(kind);
+  return found != by_kind_.end() ? &found->second : nullptr;
+}
+
+void RankExperience::learn(const Kind& kind, bool is_first, double gain) {
+  Tried once;
+  once.gain[is_first ? 0 : 1] = gain;
+  once.times[is_first ? 0 : 1] = 1;
+  by_kind_[kind].add(once);
+  all_.add(once);
+}
+
+void RankExperience::add(const RankExperience& other) {
+  for (const auto& [kind, own] : other.by_kind_)
+    by_kind_[kind].add(own);
+  all_.add(other.all_);
+}
+
 double RankBranching::score(const std::array<double, 2>& gains) const {
   return std::max(gains[0], parameters_.least_gain) * std::max(gains[1], parameters_.least_gain);
 }
 
+RankExperience::Tried RankBranching::tried(const Kind& kind) const {
+  Tried sum;
+  for (const RankExperience* own : {&known_, &learned_}) {
+    if (const Tried* const found = own->of(kind)) sum.add(*found);
+  }
+  return sum;
+}
+
 std::array<double, 2> RankBranching::gains(const RankCandidate& candidate) const {
-  const auto known = experience_.find(kind_of(candidate.division));
+  Tried all = known_.of_all();
+  all.add(learned_.of_all());
+  const Tried own = tried(kind_of(candidate.division));
   std::array<double, 2> gains{};
   for (const std::size_t child : {0U, 1U}) {
-    double mean =
-        all_.tries[child] > 0 ? all_.gain[child] / all_.tries[child] : parameters_.first_gain;
-    if (known != experience_.end() && known->second.tries[child] > 0)
-      mean = known->second.gain[child] / known->second.tries[child];
+    const Tried& of = own.times[child] > 0 ? own : all;
+    const double mean =
+        of.times[child] > 0 ? of.gain[child] / of.times[child] : parameters_.first_gain;
     gains[child] = std::max(mean, parameters_.least_gain) *
                    (child == 0 ? 1 - candidate.first : candidate.first);
   }
@@ -29,10 +64,12 @@ std::array<double, 2> RankBranching::gains(const RankCandidate& candidate) const
 
 void RankBranching::learn(const RankCandidate& candidate, bool is_first, double gain) {
   const double unit = std::max(0.0, gain) / (is_first ? 1 - candidate.first : candidate.first);
-  for (Experience* own : {&all_, &experience_[kind_of(candidate.division)]}) {
-    own->gain[is_first ? 0 : 1] += unit;
-    ++own->tries[is_first ? 0 : 1];
-  }
+  learned_.learn(kind_of(candidate.division), is_first, unit);
+}
+
+bool RankBranching::is_reliable(const RankCandidate& candidate) const {
+  const Tried own = tried(kind_of(candidate.division));
+  return std::min(own.times[0], own.times[1]) >= parameters_.reliable_tries;
 }
 
 // As a part of what a rank has.
@@ -66,7 +103,7 @@ std::vector<RankCandidate> RankBranching::candidates(const RankDomain& domain,
       add_by_choice(table, by_memory, shares, domain, found);
   }
   for (RankCandidate& own : found) {
-    const bool is_known = experience_.contains(kind_of(own.division));
+    const bool is_known = tried(kind_of(own.division)).times[0] > 0;
     const double by_size = is_known ? 1 : 1 + parameters_.size_weight * own.estimate;
     own.estimate = score(gains(own)) * by_size;
   }

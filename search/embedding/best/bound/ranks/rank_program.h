@@ -27,6 +27,9 @@ class RankProgram {
   RankProgram(const RankModel& model, const RankDomain& root, const BoundParameters& parameters,
               Budget& budget);
 
+  // The same program on its own, with the same solution.
+  RankProgram copy() const { return *this; }
+
   // Returns false if there is no solution, or none was found, or if it rates above the limit. The
   // multipliers may show that there is none.
   bool solve(const RankDomain& domain, Budget& budget);
@@ -47,6 +50,12 @@ class RankProgram {
   }
 
  private:
+  RankProgram(const RankProgram& other)
+      : model_(other.model_),
+        parameters_(other.parameters_),
+        program_(other.program_.copy()),
+        choices_(other.choices_) {}
+
   // A part of a choice: all of it, or its shards of one run in one place.
   struct Column {
     std::size_t index = 0;  // in the program

@@ -24,28 +24,54 @@ std::vector<CapacityMultipliers> by_rank(const std::vector<CapacityMultipliers>&
 RankProof::RankProof(const ChoiceModel& model, const BoundParameters& parameters)
     : model_(&model), parameters_(&parameters), is_possible_(RankModel::is_possible(model)) {}
 
-bool RankProof::has_next(double goal) const {
-  if (!is_possible_) return false;
-  return goal < planted_ * (1 - parameters_->ranks.replant_fall) || (tree_ && !tree_->has_ended());
+bool RankProof::has_next(double goal) const { return is_to_be_planted(goal) || is_growing(); }
+
+void RankProof::begin_round(double bound, double goal) {
+  bound_ = bound;
+  goal_ = goal;
+  plants_ = bound_ < goal_ && is_to_be_planted(goal_);
+  num_busy_ = plants_ ? 1 : 0;
+  if (bound_ >= goal_ || plants_ || !is_growing()) return;
+  if (goal_ < tree_->target()) tree_->lower_target(goal_);
+  tree_->begin_round();
+  num_busy_ = tree_->num_busy_lanes();
 }
 
-void RankProof::run(const BoundRows& rows, std::uint64_t work, Budget& budget) {
-  const std::uint64_t end = budget.work_done() + work;
-  if (!is_possible_ || bound_ >= goal_) return;
-  if (goal_ < planted_ * (1 - parameters_->ranks.replant_fall)) plant(rows, budget);
+void RankProof::run_lane(std::size_t lane, const BoundRows& rows, std::uint64_t work,
+                         Budget& budget) {
+  if (lane >= num_busy_) return;
+  const std::uint64_t before = budget.work_done();
+  const std::uint64_t end = before + work;
+  if (plants_) {
+    plant(rows, budget);
+    if (tree_) tree_->begin_round();
+  }
+  if (tree_ && budget.work_done() < end) tree_->run_lane(lane, end - budget.work_done(), budget);
+  work_ += budget.work_done() - before;
+}
+
+void RankProof::end_round() {
   if (!tree_) return;
-  if (goal_ < tree_->target()) tree_->lower_target(goal_);
-  while (!tree_->has_ended() && budget.work_done() < end && !budget.interrupted())
-    tree_->step(budget);
+  tree_->end_round();
   if (std::optional<Plan> found = tree_->take_found()) found_ = std::move(found);
   tree_bound_ = tree_->bound();
-  const bool is_goal = tree_bound_ >= tree_->target();
-  if (is_goal ? tree_bound_ > bound_ : tree_bound_ - bound_ > parameters_->ranks.least_step * goal_)
-    proof_ = tree_->certificate();
+  const double step = parameters_->ranks.least_step * (tree_->target() - bound_);
+  if (!is_step(tree_bound_, step)) return;
+  const double proved = tree_->bound_within(parameters_->ranks.most_check_steps);
+  if (!is_step(proved, step)) return;
+  proof_ = tree_->certificate(proved);
+  risen_at_ = work_;
+}
+
+bool RankProof::is_step(double bound, double step) const {
+  return bound > bound_ && (bound >= tree_->target() || bound - bound_ > step);
 }
 
 void RankProof::plant(const BoundRows& rows, Budget& budget) {
   const double goal = goal_;
+  tree_bound_ = 0;
+  work_ = 0;
+  risen_at_ = 0;
   tree_.reset();
   planted_ = goal;
   Domain domain = root_domain(rows, goal);

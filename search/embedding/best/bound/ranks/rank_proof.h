@@ -1,6 +1,8 @@
 // The proof by a tree over single ranks, beside the other methods.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -16,10 +18,11 @@
 
 namespace shardwright::embedding {
 
-// Plants a tree for the goal and lets it grow, in parts. A better plan lowers the goal of the tree;
-// a much better one is worth another tree, in which fewer choices are open.
-// Thread safety: one thread at a time, which may be another one than that of other methods. Refers
-// to its arguments.
+// Plants a tree for the goal and lets it grow, in rounds. A better plan lowers the goal of the tree;
+// a much better one is worth another tree, in which fewer choices are open. Only the first lane
+// works in the round in which one is planted.
+// Thread safety: run_lane() may be called concurrently for different lanes, and with other methods;
+// everything else by one thread at a time. Refers to its arguments.
 class RankProof {
  public:
   RankProof(const ChoiceModel& model, const BoundParameters& parameters);
@@ -28,26 +31,39 @@ class RankProof {
   bool has_next(double goal) const;
 
   // What others have proved, and the target that would prove the rating optimal.
-  void begin_round(double bound, double goal) {
-    bound_ = bound;
-    goal_ = goal;
-  }
-  // Does about so much work. `rows`: of the model.
-  void run(const BoundRows& rows, std::uint64_t work, Budget& budget);
+  void begin_round(double bound, double goal);
+  // That have work in this round: the first ones.
+  std::size_t num_busy_lanes() const { return num_busy_; }
+  // Does about so much work, once in a round. `rows`: of the model.
+  void run_lane(std::size_t lane, const BoundRows& rows, std::uint64_t work, Budget& budget);
+  void end_round();
+
   // Returns true unless the tree is behind: others have proved more than its open nodes show.
   bool is_ahead() const { return !tree_ || tree_bound_ >= bound_; }
+  // Returns true if the tree is ahead and has raised the bound lately: in the second half of its
+  // work.
+  bool is_rising() const { return is_ahead() && work_ < 2 * risen_at_; }
   // What the last round found: a plan below the goal, and a bound that is better by a step, or the
   // goal.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
   std::optional<BoundCertificate> take_proof() { return std::exchange(proof_, std::nullopt); }
 
  private:
+  bool is_to_be_planted(double goal) const {
+    return is_possible_ && goal < planted_ * (1 - parameters_->ranks.replant_fall);
+  }
+  bool is_step(double bound, double step) const;
+  bool is_growing() const { return tree_ && !tree_->has_ended(); }
   void plant(const BoundRows& rows, Budget& budget);
 
   const ChoiceModel* model_;
   const BoundParameters* parameters_;
   bool is_possible_;
   double bound_ = 0;
+  std::atomic<std::uint64_t> work_ = 0;  // of this tree
+  std::uint64_t risen_at_ = 0;           // the same when its bound was last a step better
+  bool plants_ = false;                  // in this round
+  std::size_t num_busy_ = 0;
   double tree_bound_ = 0;
   double goal_ = std::numeric_limits<double>::infinity();
   std::optional<Plan> found_;

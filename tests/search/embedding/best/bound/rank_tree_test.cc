@@ -28,35 +28,81 @@ std::string wrong_with(const BoundModel& model, const BoundCertificate& certific
   return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
 }
 
-std::size_t grow(RankTree& tree, Budget& budget, std::size_t most = 1'000) {
-  std::size_t nodes = 0;
-  for (; nodes < most && !tree.has_ended(); ++nodes)
-    tree.step(budget);
-  return nodes;
+// Every lane that has a node visits about one.
+void run_round(RankTree& tree, Budget& budget) {
+  tree.begin_round();
+  for (std::size_t lane = 0; lane < tree.num_busy_lanes(); ++lane)
+    tree.run_lane(lane, 1, budget);
+  tree.end_round();
+}
+
+void grow(RankTree& tree, Budget& budget) {
+  for (int round = 0; round < 1'000 && !tree.has_ended(); ++round)
+    run_round(tree, budget);
+}
+
+// Nodes are divided down to the last one.
+BoundParameters without_search() {
+  BoundParameters parameters;
+  parameters.ranks.first_searched_bits = -1;
+  return parameters;
 }
 
 }  // namespace
 
 TEST_CASE("rank tree: proves a target below which there is no plan, once for equal ranks") {
   const BoundModel model = five_on_four();
-  const BoundParameters parameters;
+  const BoundParameters parameters = without_search();
   Budget budget;
   RankTree tree(model.choices, 13.999, {}, parameters, budget);
-  // Without exchanges, there would be a node for every way to put four tables on four ranks.
-  CHECK(grow(tree, budget) < 20);
+  grow(tree, budget);
   CHECK(tree.has_ended());
+  // Without exchanges, there would be a node for every way to put four tables on four ranks.
+  CHECK(tree.num_nodes() > 5);
+  CHECK(tree.num_nodes() < 20);
   CHECK_FALSE(tree.take_found().has_value());
   CHECK(tree.bound() == 13.999);
-  BoundCertificate certificate = tree.certificate();
+  BoundCertificate certificate = tree.certificate(tree.bound());
   CHECK(certificate.ranks_apart);
   CHECK(wrong_with(model, certificate) == "");
   certificate.bound = 14.001;
   CHECK(wrong_with(model, certificate) != "");
 }
 
-TEST_CASE("rank tree: finds the best plan below its target, and proves that it is the best") {
+TEST_CASE("rank tree: where there are few plans, all are tried") {
   const BoundModel model = five_on_four();
   const BoundParameters parameters;
+  Budget budget;
+  RankTree tree(model.choices, 13.999, {}, parameters, budget);
+  grow(tree, budget);
+  CHECK(tree.num_nodes() == 1);
+  CHECK(tree.bound() == 13.999);
+  BoundCertificate certificate = tree.certificate(tree.bound());
+  REQUIRE(certificate.nodes.size() == 1);
+  CHECK(certificate.nodes[0].by_search);
+  CHECK(wrong_with(model, certificate) == "");
+  certificate.bound = 14.001;
+  CHECK(wrong_with(model, certificate) != "");
+}
+
+TEST_CASE("rank tree: proves less if the check may take few steps only") {
+  const BoundModel model = five_on_four();
+  const BoundParameters parameters = without_search();
+  Budget budget;
+  RankTree tree(model.choices, 13.999, {}, parameters, budget);
+  grow(tree, budget);
+  CHECK(tree.bound_within(1'000'000) == 13.999);
+  const double less = tree.bound_within(30);
+  CHECK(less < 13.999);
+  CHECK(less >= 8.75);
+  const BoundCertificate certificate = tree.certificate(less);
+  CHECK(certificate.nodes.size() < tree.certificate(13.999).nodes.size());
+  CHECK(wrong_with(model, certificate) == "");
+}
+
+TEST_CASE("rank tree: finds the best plan below its target, and proves that it is the best") {
+  const BoundModel model = five_on_four();
+  const BoundParameters parameters = without_search();
   Budget budget;
   RankTree tree(model.choices, 30, {}, parameters, budget);
   grow(tree, budget);
@@ -66,34 +112,34 @@ TEST_CASE("rank tree: finds the best plan below its target, and proves that it i
   CHECK(evaluate(problem, problem.topology(), *found).rating == 14);
   CHECK(tree.target() < 14);
   CHECK(tree.bound() > 14 * (1 - parameters.optimality_gap));
-  CHECK(wrong_with(model, tree.certificate()) == "");
+  CHECK(wrong_with(model, tree.certificate(tree.bound())) == "");
 }
 
 TEST_CASE("rank tree: whatever it has done so far is a proof of its lowest open node") {
   const BoundModel model = five_on_four();
-  const BoundParameters parameters;
+  const BoundParameters parameters = without_search();
   Budget budget;
   RankTree tree(model.choices, 13.999, {}, parameters, budget);
   double before = 0;
   while (!tree.has_ended()) {
-    tree.step(budget);
+    run_round(tree, budget);
     CHECK(tree.bound() >= before);
     before = tree.bound();
-    if (before > 0) CHECK(wrong_with(model, tree.certificate()) == "");
+    if (before > 0) CHECK(wrong_with(model, tree.certificate(tree.bound())) == "");
   }
   CHECK(before == 13.999);
 }
 
 TEST_CASE("rank tree: a lower target leaves what is closed, and needs less") {
   const BoundModel model = five_on_four();
-  const BoundParameters parameters;
+  const BoundParameters parameters = without_search();
   Budget budget;
   RankTree tree(model.choices, 13.999, {}, parameters, budget);
-  tree.step(budget);
+  run_round(tree, budget);
   tree.lower_target(8.7);
   grow(tree, budget);
   CHECK(tree.bound() == 8.7);
-  CHECK(wrong_with(model, tree.certificate()) == "");
+  CHECK(wrong_with(model, tree.certificate(tree.bound())) == "");
 }
 
 TEST_CASE("rank orbits: equal ranks of a host, and hosts of equal ranks") {
@@ -136,15 +182,23 @@ TEST_CASE("rank domain: shards go where they fit beside what is there for certai
   CHECK(domain[2].may == 3);
 }
 
-TEST_CASE("rank proof: grows a tree in parts, and says what is better than what others proved") {
+TEST_CASE("rank proof: grows a tree in rounds, and says what is better than what others proved") {
   const BoundModel model = five_on_four();
-  BoundParameters parameters;
+  BoundParameters parameters = without_search();
   const BoundRows rows(model.choices, false, parameters.classes);
-  RankProof proof(model.choices, parameters);
   Budget budget;
+  const auto grow_all = [&](RankProof& proof) {
+    for (int round = 0; round < 100 && proof.has_next(20); ++round) {
+      proof.begin_round(8.75, 20);
+      for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
+        proof.run_lane(lane, rows, 10'000, budget);
+      proof.end_round();
+    }
+  };
+  RankProof proof(model.choices, parameters);
   REQUIRE(proof.has_next(20));
-  proof.begin_round(8.75, 20);
-  proof.run(rows, 1'000'000, budget);
+  CHECK_FALSE(proof.is_rising());
+  grow_all(proof);
   std::optional<BoundCertificate> proved = proof.take_proof();
   REQUIRE(proved.has_value());
   CHECK(proved->bound > 14 * (1 - parameters.optimality_gap));
@@ -152,13 +206,13 @@ TEST_CASE("rank proof: grows a tree in parts, and says what is better than what 
   CHECK(proof.take_found().has_value());
   CHECK_FALSE(proof.take_proof().has_value());
   CHECK(proof.is_ahead());
+  CHECK(proof.is_rising());
   CHECK_FALSE(proof.has_next(19.9));
   // A goal that is much lower is worth another tree.
   CHECK(proof.has_next(13.9));
   parameters.ranks.most_cells = 19;
   RankProof too_large(model.choices, parameters);
-  too_large.begin_round(8.75, 20);
-  too_large.run(rows, 1'000'000, budget);
+  grow_all(too_large);
   CHECK_FALSE(too_large.take_proof().has_value());
   CHECK_FALSE(too_large.has_next(20));
 }
