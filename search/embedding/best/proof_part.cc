@@ -129,8 +129,8 @@ std::uint64_t ProofPart::work_of_rank_lanes(std::uint64_t share, std::uint64_t r
   if (busy == 0) return 0;
   const std::uint64_t most_alone =
       std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
-  share = prover_->is_rank_tree_rising() ? std::max(share, most_alone)
-                                         : std::min(share, most_alone);
+  share =
+      prover_->is_rank_tree_rising() ? std::max(share, most_alone) : std::min(share, most_alone);
   if (!prover_->is_rank_tree_ahead()) share /= lanes_.behind_part;
   return std::min(most_alone * round_work, share * round_work / busy);
 }

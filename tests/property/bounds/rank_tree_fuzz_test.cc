@@ -11,7 +11,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/evaluation/evaluate.h"
-#include "search/embedding/best/bound/ranks/rank_tree.h"
+#include "search/embedding/best/bound/ranks/tree/rank_tree.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
@@ -132,8 +132,7 @@ TEST_CASE("rank tree: thousands of small problems against every plan") {
                     random, counts);
     }
     MESSAGE("possible ", counts.possible, " proved ", counts.proved, " exchanged ",
-            counts.exchanged, " searched ",
-            counts.searched, " found ", counts.found);
+            counts.exchanged, " searched ", counts.searched, " found ", counts.found);
     CHECK(counts.possible > 600);
     CHECK(counts.proved * 100 > counts.possible * 50);
     CHECK(counts.exchanged > 30);

@@ -11,7 +11,7 @@
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/open_proof.h"
-#include "search/embedding/best/bound/ranks/rank_proof.h"
+#include "search/embedding/best/bound/ranks/tree/rank_proof.h"
 #include "search/embedding/best/bound/root_search.h"
 #include "search/embedding/best/bound/shared/rank_views.h"
 #include "search/embedding/best/bound/target_schedule.h"

@@ -113,8 +113,8 @@ TEST_CASE("check bound: where ranks are apart, a leaf by search tries plans afte
   // on the first one: 5 ms in all. On ranks that may be exchanged the 1 ms counts everywhere.
   SpaceBuilder builder(spec(2, 2, 2));
   builder.add_runs(0, kRowWise, {{1, 1, 10}, {1, 3, 10}}).add(1, kTableWise, 1, 4, 10);
-  Proof uneven = proof_of(std::move(builder), 5 * kLess, {0, 1},
-                          {place(1, 1, 3), searched, priced({0, 0})});
+  Proof uneven =
+      proof_of(std::move(builder), 5 * kLess, {0, 1}, {place(1, 1, 3), searched, priced({0, 0})});
   CHECK(uneven.wrong().value_or("") == "");
   CHECK(uneven.after([](auto& c) { c.bound = 6 * kLess; }) ==
         "there is a plan below the bound in a leaf");

@@ -1,5 +1,5 @@
 // Trees in which every rank counts by itself.
-#include "search/embedding/best/bound/ranks/rank_tree.h"
+#include "search/embedding/best/bound/ranks/tree/rank_tree.h"
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/evaluation/evaluate.h"
-#include "search/embedding/best/bound/ranks/rank_proof.h"
+#include "search/embedding/best/bound/ranks/tree/rank_proof.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/space_builder.h"

@@ -13,16 +13,16 @@
 #include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
-#include "search/embedding/best/bound/ranks/rank_tree.h"
+#include "search/embedding/best/bound/ranks/tree/rank_tree.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
 
-// Plants a tree for the goal and lets it grow, in rounds. A better plan lowers the goal of the tree;
-// a much better one is worth another tree, in which fewer choices are open. Only the first lane
-// works in the round in which one is planted.
-// Thread safety: run_lane() may be called concurrently for different lanes, and with other methods;
-// everything else by one thread at a time. Refers to its arguments.
+// Plants a tree for the goal and lets it grow, in rounds. A better plan lowers the goal of the
+// tree; a much better one is worth another tree, in which fewer choices are open. Only the first
+// lane works in the round in which one is planted. Thread safety: run_lane() may be called
+// concurrently for different lanes, and with other methods; everything else by one thread at a
+// time. Refers to its arguments.
 class RankProof {
  public:
   RankProof(const ChoiceModel& model, const BoundParameters& parameters);

@@ -1,4 +1,4 @@
-#include "search/embedding/best/bound/ranks/rank_branching.h"
+#include "search/embedding/best/bound/ranks/tree/rank_branching.h"
 
 #include <algorithm>
 

@@ -11,10 +11,10 @@
 #include "core/embedding/bound/search/find_plan.h"
 #include "core/embedding/plan.h"
 #include "search/budget.h"
-#include "search/embedding/best/bound/ranks/rank_branching.h"
 #include "search/embedding/best/bound/ranks/rank_model.h"
-#include "search/embedding/best/bound/ranks/rank_nodes.h"
 #include "search/embedding/best/bound/ranks/rank_program.h"
+#include "search/embedding/best/bound/ranks/tree/rank_branching.h"
+#include "search/embedding/best/bound/ranks/tree/rank_nodes.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -53,7 +53,7 @@ class RankLane {
   // What is known of a node while it is visited.
   struct Visit {
     RankNode node;
-    DividedRankNode left;  // what it leaves to children
+    DividedRankNode left;                          // what it leaves to children
     std::vector<CapacityMultipliers> multipliers;  // of the last solution
   };
   struct Solution {

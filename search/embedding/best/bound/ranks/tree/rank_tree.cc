@@ -1,10 +1,10 @@
-#include "search/embedding/best/bound/ranks/rank_tree.h"
+#include "search/embedding/best/bound/ranks/tree/rank_tree.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "search/embedding/best/bound/ranks/rank_certificate.h"
 #include "search/embedding/best/bound/ranks/rank_costs.h"
+#include "search/embedding/best/bound/ranks/tree/rank_certificate.h"
 
 namespace shardwright::embedding {
 
@@ -26,7 +26,8 @@ RankDomain RankTree::reduced_root(const MultiplierList& prices, Budget& budget) 
     RankCosts(model_, own).remove_dear(target_, domain);
     root_fixing_.push_back(own);
   }
-  open_.push_back({{}, 0, std::make_shared<const DividedRankNode>(DividedRankNode{domain, {}, {}, {}})});
+  open_.push_back(
+      {{}, 0, std::make_shared<const DividedRankNode>(DividedRankNode{domain, {}, {}, {}})});
   return domain;
 }
 

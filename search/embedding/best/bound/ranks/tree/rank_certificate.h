@@ -6,7 +6,7 @@
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/embedding/best/bound/ranks/rank_model.h"
-#include "search/embedding/best/bound/ranks/rank_nodes.h"
+#include "search/embedding/best/bound/ranks/tree/rank_nodes.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
 
 namespace shardwright::embedding {

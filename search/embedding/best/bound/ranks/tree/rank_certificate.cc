@@ -1,4 +1,4 @@
-#include "search/embedding/best/bound/ranks/rank_certificate.h"
+#include "search/embedding/best/bound/ranks/tree/rank_certificate.h"
 
 #include <algorithm>
 #include <map>

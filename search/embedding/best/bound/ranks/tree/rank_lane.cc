@@ -1,4 +1,4 @@
-#include "search/embedding/best/bound/ranks/rank_lane.h"
+#include "search/embedding/best/bound/ranks/tree/rank_lane.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "search/embedding/best/bound/ranks/rank_proof.h"
+#include "search/embedding/best/bound/ranks/tree/rank_proof.h"
 
 #include <utility>
 #include <vector>
