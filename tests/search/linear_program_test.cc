@@ -79,4 +79,19 @@ TEST_CASE("linear program: bounds change, and a solution starts from the last on
   CHECK(program.objective() == doctest::Approx(10));
 }
 
+TEST_CASE("linear program: a copy has the solution, and is solved on its own") {
+  LinearProgram program;
+  const std::size_t row = program.add_row(6, LinearProgram::kInfinity);
+  const std::array<Entry, 1> one{Entry{row, 1}};
+  const std::size_t column = program.add_column(1, 0, LinearProgram::kInfinity, one);
+  REQUIRE(program.solve());
+  LinearProgram copy = program.copy();
+  CHECK(copy.objective() == doctest::Approx(6));
+  CHECK(copy.iterations() == program.iterations());
+  copy.set_row_bounds(row, 9, LinearProgram::kInfinity);
+  REQUIRE(copy.solve_again());
+  CHECK(copy.value(column) == doctest::Approx(9));
+  CHECK(program.value(column) == doctest::Approx(6));
+}
+
 }  // namespace shardwright::linear_program_test

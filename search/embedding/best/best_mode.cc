@@ -26,9 +26,9 @@ using embedding::OptionPool;
 using embedding::Plan;
 using embedding::Topology;
 
-// Work limits of a certificate's check: half a second, and less after a stop.
-constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 27;
-constexpr std::uint64_t kCheckStepsAfterStop = std::uint64_t{1} << 26;
+// Work limits of a certificate's check: less than a second, and a tenth of one after a stop.
+constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 28;
+constexpr std::uint64_t kCheckStepsAfterStop = std::uint64_t{1} << 25;
 
 void keep_if_better(const OptionPool& pool, const Topology& available, const Plan& plan,
                     BestPlan& best) {
@@ -58,6 +58,21 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
     if (!wrong || !is_stopped()) return wrong;
   }
   return check_bound(pool.space(), available, certificate, kCheckStepsAfterStop);
+}
+
+// The first certificate that the check accepts. A stop may leave too little time for the best one.
+void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
+                  const BestSearch& search, BestPlan& best) {
+  for (const BoundCertificate* const own : {search.certificate(), search.short_certificate()}) {
+    if (own == nullptr) continue;
+    std::optional<std::string> wrong = check_within(budget, pool, available, *own);
+    if (!wrong) {
+      best.certificate = *own;
+      best.refusal.clear();
+      return;
+    }
+    if (best.refusal.empty()) best.refusal = *std::move(wrong);
+  }
 }
 
 // The plans that a search starts from.
@@ -206,14 +221,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   take_counts(search, best);
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
-  if (best.plan && search.bound() > 0 && search.certificate() != nullptr) {
-    std::optional<std::string> wrong = check_within(budget, pool, available, *search.certificate());
-    if (wrong) {
-      best.refusal = *std::move(wrong);
-    } else {
-      best.certificate = *search.certificate();
-    }
-  }
+  if (best.plan && search.bound() > 0) keep_checked(budget, pool, available, search, best);
   return best;
 }
 

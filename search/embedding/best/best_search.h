@@ -88,6 +88,10 @@ class BestSearch {
     if (by_search_) return &*by_search_;
     return proof_.prover() != nullptr ? &proof_.prover()->certificate() : nullptr;
   }
+  // Of a lower bound, if the check of that one takes long; null otherwise.
+  const BoundCertificate* short_certificate() const {
+    return proof_.prover() != nullptr ? proof_.prover()->short_certificate() : nullptr;
+  }
   // In process 0 with its proof: what set_open_proof() takes. Nothing if there is no tree to go on
   // from, or if the search is done. Call it between rounds.
   std::optional<std::string> open_proof() const;

@@ -275,8 +275,9 @@ void BoundProver::take_from_ranks() {
   if (std::optional<Plan> found = rank_proof_.take_found()) found_ = std::move(found);
   std::optional<BoundCertificate> proof = rank_proof_.take_proof();
   if (!proof || proof->bound <= certificate_.bound) return;
-  proof->load_factors = std::move(certificate_.load_factors);
-  certificate_ = *std::move(proof);
+  proof->load_factors = certificate_.load_factors;
+  std::optional<BoundCertificate> before = std::exchange(certificate_, *std::move(proof));
+  short_ = rank_proof_.is_long() ? std::move(before) : std::nullopt;
 }
 
 void BoundProver::accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes) {
@@ -288,6 +289,7 @@ void BoundProver::accept(double bound, const RankClasses& classes, std::vector<B
   certificate_.uniform_apart = classes.uniform_apart();
   certificate_.ranks_apart = false;
   certificate_.nodes = std::move(nodes);
+  short_.reset();
 }
 
 void BoundProver::choose_target() {

@@ -81,6 +81,8 @@ class BoundProver {
 
   double bound() const { return certificate_.bound; }
   const BoundCertificate& certificate() const { return certificate_; }
+  // Of a lower bound, if the check of that one takes long; null otherwise.
+  const BoundCertificate* short_certificate() const { return short_ ? &*short_ : nullptr; }
   // Returns true if a plan of this rating is optimal to within the optimality gap.
   bool proves(double rating) const;
   // Returns true if the last rating is proved or nothing is left to try.
@@ -152,6 +154,7 @@ class BoundProver {
   BoundParameters parameters_;
   RankViews views_;
   BoundCertificate certificate_;
+  std::optional<BoundCertificate> short_;
   TargetSchedule targets_;
   UniformTargets uniform_targets_;
   RootSearch root_search_;

@@ -268,8 +268,9 @@ struct RankTreeParameters {
   std::uint64_t most_cells = std::uint64_t{1} << 12;
   // What is kept of a node takes about a kilobyte.
   std::size_t max_nodes = std::size_t{1} << 17;
-  // Of a certificate: no more than the check may take after a stop.
-  std::uint64_t most_check_steps = std::uint64_t{1} << 26;
+  // Of a certificate: what the check may take after a stop, and what it may take at the goal.
+  std::uint64_t most_check_steps = std::uint64_t{1} << 25;
+  std::uint64_t most_goal_check_steps = std::uint64_t{1} << 28;
   // That share the tree. In a round each gets so many open nodes at most.
   std::uint32_t lanes = 16;
   std::size_t dealt_nodes = 32;

@@ -1,6 +1,7 @@
 // Trees in which every rank counts by itself.
 #include "search/embedding/best/bound/ranks/tree/rank_tree.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -98,6 +99,40 @@ TEST_CASE("rank tree: proves less if the check may take few steps only") {
   const BoundCertificate certificate = tree.certificate(less);
   CHECK(certificate.nodes.size() < tree.certificate(13.999).nodes.size());
   CHECK(wrong_with(model, certificate) == "");
+}
+
+TEST_CASE("rank tree: what lanes do does not depend on which one is the first to do it") {
+  SpaceBuilder builder(problem_spec(11, 4, 2));
+  for (std::uint32_t table = 0; table < 11; ++table) {
+    builder.add(table, kTableWise, 1, 3 + 1.7 * table, 20 + 3 * table);
+    builder.add(table, kColumnWise, 2, 2 + 0.9 * table, 12 + 2 * table);
+  }
+  const BoundModel model(builder.take());
+  const BoundParameters parameters = without_search();
+  Budget budget;
+  RankTree forwards(model.choices, 31, {}, parameters, budget);
+  RankTree backwards(model.choices, 31, {}, parameters, budget);
+  std::size_t most_busy = 0;
+  for (int round = 0; round < 60 && !forwards.has_ended(); ++round) {
+    forwards.begin_round();
+    backwards.begin_round();
+    const std::size_t busy = forwards.num_busy_lanes();
+    most_busy = std::max(most_busy, busy);
+    REQUIRE(backwards.num_busy_lanes() == busy);
+    for (std::size_t lane = 0; lane < busy; ++lane) {
+      forwards.run_lane(lane, 20'000, budget);
+      backwards.run_lane(busy - 1 - lane, 20'000, budget);
+    }
+    forwards.end_round();
+    backwards.end_round();
+    CHECK(forwards.num_nodes() == backwards.num_nodes());
+    CHECK(forwards.bound() == backwards.bound());
+    CHECK(forwards.target() == backwards.target());
+  }
+  CHECK(most_busy == parameters.ranks.lanes);
+  const BoundCertificate one = forwards.certificate(forwards.bound());
+  CHECK(one.nodes.size() == backwards.certificate(backwards.bound()).nodes.size());
+  CHECK(wrong_with(model, one) == "");
 }
 
 TEST_CASE("rank tree: finds the best plan below its target, and proves that it is the best") {

@@ -1,15 +1,14 @@
 #include "search/embedding/best/bound/ranks/tree/rank_certificate.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
 namespace shardwright::embedding {
 namespace {
 
-// A step of a search takes longer than to look at an option.
-constexpr std::uint64_t kWalksPerSearchStep = 2;
+// A step of a search takes as long as to look at so many options.
+constexpr std::uint64_t kWalksPerSearchStep = 8;
 
 // Writes nodes in preorder.
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -79,21 +78,22 @@ class RankCertificate {
 // A certificate of a bound has the children of all nodes below it.
 double affordable_bound(const RankModel& model, const std::vector<const RankNode*>& visited,
                         double bound, std::uint64_t check_steps) {
+  // The check looks at all options, those that no plan needs included.
   const std::uint64_t walk = model.model().pool().space().size();
-  std::map<RankNodeId, double> bounds;
-  for (const RankNode* const node : visited) {
-    if (node->division) bounds.emplace(node->id, node->bound);
-  }
   std::vector<std::pair<double, std::uint64_t>> steps;  // by the bound above which they count
   for (const RankNode* const node : visited) {
-    const std::uint64_t own = node->check_walks * walk + kWalksPerSearchStep * node->search_steps;
-    if (node->place.parent) steps.emplace_back(bounds.at(*node->place.parent), own);
+    if (!node->place.parent) continue;
+    const auto parent =
+        std::lower_bound(visited.begin(), visited.end(), *node->place.parent,
+                         [](const RankNode* own, const RankNodeId& id) { return own->id < id; });
+    if ((*parent)->bound >= bound) continue;
+    steps.emplace_back((*parent)->bound,
+                       node->check_walks * walk + kWalksPerSearchStep * node->search_steps);
   }
   std::sort(steps.begin(), steps.end());
   std::uint64_t sum = 0;
   for (const auto& [below, own] : steps) {
     sum += own;
-    if (below >= bound) break;
     if (sum > check_steps) return below;
   }
   return bound;

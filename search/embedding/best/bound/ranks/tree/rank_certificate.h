@@ -11,6 +11,8 @@
 
 namespace shardwright::embedding {
 
+// `visited`: all nodes that were, by number.
+
 // The highest bound, up to this one, of which a certificate takes no more than about so many steps
 // to check. O(nodes x log(nodes)).
 double affordable_bound(const RankModel& model, const std::vector<const RankNode*>& visited,

@@ -57,7 +57,10 @@ void RankProof::end_round() {
   tree_bound_ = tree_->bound();
   const double step = parameters_->ranks.least_step * (tree_->target() - bound_);
   if (!is_step(tree_bound_, step)) return;
-  const double proved = tree_->bound_within(parameters_->ranks.most_check_steps);
+  double proved = tree_->bound_within(parameters_->ranks.most_check_steps);
+  is_long_ = proved < tree_->target() &&
+             tree_->bound_within(parameters_->ranks.most_goal_check_steps) >= tree_->target();
+  if (is_long_) proved = tree_->target();
   if (!is_step(proved, step)) return;
   proof_ = tree_->certificate(proved);
   risen_at_ = work_;

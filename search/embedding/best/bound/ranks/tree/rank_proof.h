@@ -47,6 +47,8 @@ class RankProof {
   // goal.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
   std::optional<BoundCertificate> take_proof() { return std::exchange(proof_, std::nullopt); }
+  // Returns true if the check of that proof takes longer than it may after a stop: one of the goal.
+  bool is_long() const { return is_long_; }
 
  private:
   bool is_to_be_planted(double goal) const {
@@ -68,6 +70,7 @@ class RankProof {
   double goal_ = std::numeric_limits<double>::infinity();
   std::optional<Plan> found_;
   std::optional<BoundCertificate> proof_;
+  bool is_long_ = false;
   std::unique_ptr<RankTree> tree_;  // null before the first one, or if it would be too large
   double planted_ = std::numeric_limits<double>::infinity();  // the goal
 };
