@@ -168,7 +168,9 @@ class TreeChecker {
 
   // Takes the steps of so many walks over all options from what is left.
   bool spend(std::uint64_t walks) {
-    const std::uint64_t steps = walks * options_.space().size();
+    const std::uint64_t per_walk =
+        classes_.ranks_apart() ? check_steps_per_option(classes_.size()) : 1;
+    const std::uint64_t steps = walks * per_walk * options_.space().size();
     if (steps > work_left_) return fail(std::string(kProofTooLong));
     work_left_ -= steps;
     return true;
@@ -278,6 +280,7 @@ class TreeChecker {
     if (classes_.ranks_apart() && !leaf.shard_duals.empty())
       return fail("a leaf has patterns although ranks are apart");
     std::optional<std::string> wrong;
+    if (classes_.ranks_apart() && !spend(1)) return false;
     if (leaf.by_search) {
       wrong = check_search_leaf(options_, leaf, target_, work_left_, is_stopped_);
     } else {

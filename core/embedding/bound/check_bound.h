@@ -1,6 +1,8 @@
 // Checks a bound certificate without knowing how it was found.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -16,6 +18,12 @@ namespace shardwright::embedding {
 // `evaluate` adds the loads of a plan in floating point. Its rating may lie below the exact sum by
 // this much, relatively; the check proves a bound that is higher by as much.
 inline constexpr double kRatingSlack = 1e-9;
+
+// Where ranks are apart, a walk over a node takes so many steps for every option. One for every
+// round that drops options for lack of room, one for every list of multipliers, and one for a leaf.
+inline std::uint64_t check_steps_per_option(std::size_t ranks) {
+  return std::max<std::uint64_t>(1, ranks / 2);
+}
 
 // Returns what is wrong with the proof, or nothing if it holds.
 //

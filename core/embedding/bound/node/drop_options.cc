@@ -91,18 +91,6 @@ class CommonUseDrop {
   CommonUse common_;
 };
 
-// The ranks where a shard of the option may be, at these multipliers.
-std::uint32_t affordable_ranks(const LagrangianSum& sum, std::size_t table,
-                               const OpenOption& domain) {
-  std::uint32_t left = domain.classes;
-  for (std::uint32_t bit = 1; bit != 0 && bit <= domain.classes; bit <<= 1) {
-    const bool is_open = (domain.classes & ~domain.held & bit) != 0;
-    if (is_open && sum.excludes(table, {domain.option, domain.classes, domain.held | bit}))
-      left &= ~bit;
-  }
-  return left;
-}
-
 }  // namespace
 
 std::uint64_t drop_by_common_use(OpenOptions& options) {
@@ -127,7 +115,7 @@ void drop_by_reduced_costs(OpenOptions& options,
       if (sum.excludes(table, own)) {
         own.classes = 0;
       } else if (has_ranks) {
-        own.classes = affordable_ranks(sum, table, own);
+        own.classes = sum.affordable_ranks(table, own);
       }
       differs |= own.classes != before;
       if (own.classes != 0) kept.push_back(own);

@@ -73,8 +73,23 @@ double LagrangianSum::cost_of(const OpenOption& domain) const {
                                           : all_shards_of(options_, domain, multipliers_);
 }
 
+bool LagrangianSum::is_too_much(std::size_t table, double cost) const {
+  return add_down(add_down(needed_, -least_[table]), cost) > capacity_;
+}
+
 bool LagrangianSum::excludes(std::size_t table, const OpenOption& domain) const {
-  return add_down(add_down(needed_, -least_[table]), cost_of(domain)) > capacity_;
+  return is_too_much(table, cost_of(domain));
+}
+
+std::uint32_t LagrangianSum::affordable_ranks(std::size_t table, const OpenOption& domain) const {
+  const RankSums costs = placed_costs(options_, domain, multipliers_);
+  std::uint32_t left = domain.classes;
+  for (std::size_t rank = 0; rank < options_.classes().size(); ++rank) {
+    const std::uint32_t bit = std::uint32_t{1} << rank;
+    const bool is_open = (domain.classes & ~domain.held & bit) != 0;
+    if (is_open && is_too_much(table, costs[rank])) left &= ~bit;
+  }
+  return left;
 }
 
 }  // namespace shardwright::embedding

@@ -20,8 +20,12 @@ class LagrangianSum {
   bool excludes_all() const { return needed_ > capacity_; }
   // Returns true if they do when this table takes this option.
   bool excludes(std::size_t table, const OpenOption& domain) const;
+  // Where ranks are apart: the ranks that the option may use and that hold a shard already, or
+  // where one more does not change that. Not for options on all ranks. O(runs x ranks).
+  std::uint32_t affordable_ranks(std::size_t table, const OpenOption& domain) const;
 
  private:
+  bool is_too_much(std::size_t table, double cost) const;
   double cost_of(const OpenOption& domain) const;
 
   const OpenOptions& options_;

@@ -33,18 +33,19 @@ class PlacedCost {
 
   // In blocks, each of which has a shard on every rank of a host.
   double on_whole_hosts(std::uint32_t run, std::uint32_t local) const {
-    double least = kInfinity;
-    for (const std::uint32_t host : classes_.classes_of_host())
-      least = std::min(least, on_host(run, host));
-    const std::uint32_t blocks = option_.num_shards() / local;
-    double sum = multiply_down(blocks, least);
-    std::uint32_t held = 0;
+    const Blocks blocks = blocks_of(run, local);
+    return blocks.held > blocks.count ? kInfinity : blocks.sum;
+  }
+  RankSums with_block_on(std::uint32_t run, std::uint32_t local) const {
+    const Blocks blocks = blocks_of(run, local);
+    RankSums sums = unlimited();
     for (const std::uint32_t host : classes_.classes_of_host()) {
-      if ((own_.held & host) == 0) continue;
-      sum = add_down(sum, add_down(on_host(run, host), -least));
-      ++held;
+      const bool is_held = (own_.held & host) != 0;
+      if (blocks.held + (is_held ? 0 : 1) > blocks.count || blocks.sum == kInfinity) continue;
+      const double more = is_held ? 0 : add_down(on_host(run, host), -blocks.least);
+      set(host, add_down(blocks.sum, std::max(0.0, more)), sums);
     }
-    return held > blocks || least == kInfinity ? kInfinity : sum;
+    return sums;
   }
 
   double on_one_host() const {
@@ -54,23 +55,86 @@ class PlacedCost {
     }
     return least;
   }
+  RankSums with_shard_on_one_host() const {
+    RankSums sums = unlimited();
+    for (const std::uint32_t host : classes_.classes_of_host()) {
+      if ((own_.held & ~host) != 0) continue;
+      const RankSums own = with_shard_on(host);
+      for (std::size_t c = 0; c < classes_.size(); ++c)
+        sums[c] = (host >> c & 1) != 0 ? own[c] : sums[c];
+    }
+    return sums;
+  }
 
   // On any of these ranks that the domain allows.
   double within(std::uint32_t ranks) const {
-    if (static_cast<std::uint32_t>(std::popcount(own_.held)) > option_.num_shards())
-      return kInfinity;
+    RankSums extra;
+    const double sum = sum_within(ranks, extra);
+    return num_held() > option_.num_shards() ? kInfinity : sum;
+  }
+  RankSums with_shard_on(std::uint32_t ranks) const {
+    RankSums extra;
+    const double sum = sum_within(ranks, extra);
+    RankSums sums = unlimited();
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      const bool is_held = (own_.held >> c & 1) != 0;
+      if (num_held() + (is_held ? 0 : 1) > option_.num_shards()) continue;
+      sums[c] = is_held ? sum : add_down(sum, std::max(0.0, extra[c]));
+    }
+    return sums;
+  }
+
+ private:
+  struct Blocks {
+    std::uint32_t count = 0;
+    std::uint32_t held = 0;
+    double least = kInfinity;  // that one takes
     double sum = 0;
-    std::vector<double> extra(classes_.size(), kInfinity);  // of a shard that must be there
+  };
+
+  Blocks blocks_of(std::uint32_t run, std::uint32_t local) const {
+    Blocks blocks;
+    for (const std::uint32_t host : classes_.classes_of_host())
+      blocks.least = std::min(blocks.least, on_host(run, host));
+    blocks.count = option_.num_shards() / local;
+    blocks.sum = multiply_down(blocks.count, blocks.least);
+    if (blocks.least == kInfinity) blocks.sum = kInfinity;
+    for (const std::uint32_t host : classes_.classes_of_host()) {
+      if ((own_.held & host) == 0 || blocks.least == kInfinity) continue;
+      blocks.sum = add_down(blocks.sum, add_down(on_host(run, host), -blocks.least));
+      ++blocks.held;
+    }
+    return blocks;
+  }
+
+  static RankSums unlimited() {
+    RankSums sums;
+    sums.fill(kInfinity);
+    return sums;
+  }
+  static void set(std::uint32_t ranks, double value, RankSums& sums) {
+    for (std::size_t c = 0; c < sums.size(); ++c)
+      sums[c] = (ranks >> c & 1) != 0 ? value : sums[c];
+  }
+  std::uint32_t num_held() const { return static_cast<std::uint32_t>(std::popcount(own_.held)); }
+
+  // `extra`: what a shard takes on a rank beyond the cheapest one.
+  double sum_within(std::uint32_t ranks, RankSums& extra) const {
+    extra = unlimited();
+    double sum = 0;
     for (std::uint32_t run = 0; run < option_.costs.size(); ++run) {
       const std::uint32_t count = option_.layout->extents[run].count;
       if (count == 0) continue;
+      RankSums cost = unlimited();
       double least = kInfinity;
-      for (std::size_t c = 0; c < classes_.size(); ++c)
-        least = std::min(least, (ranks >> c & 1) != 0 ? at(run, c) : kInfinity);
+      for (std::size_t c = 0; c < classes_.size(); ++c) {
+        cost[c] = at(run, c);
+        if ((ranks >> c & 1) != 0) least = std::min(least, cost[c]);
+      }
       if (least == kInfinity) return kInfinity;
       sum = add_down(sum, multiply_down(count, least));
       for (std::size_t c = 0; c < classes_.size(); ++c)
-        extra[c] = std::min(extra[c], add_down(at(run, c), -least));
+        extra[c] = std::min(extra[c], add_down(cost[c], -least));
     }
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       if ((own_.held >> c & 1) != 0) sum = add_down(sum, std::max(0.0, extra[c]));
@@ -78,7 +142,6 @@ class PlacedCost {
     return sum;
   }
 
- private:
   // Infinite where the shard cannot be.
   double at(std::uint32_t run, std::size_t c) const {
     if ((own_.classes >> c & 1) == 0 || !classes_.fits(option_.costs[run], c)) return kInfinity;
@@ -110,6 +173,16 @@ double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, Pe
   return sum;
 }
 
+namespace {
+
+bool is_in_one_host(const OpenOptions& options, OptionId id) {
+  const ShardingOption& option = options.space().option(id);
+  return !is_free(option, options.topology()) && !fills_hosts(option, options.topology()) &&
+         !is_on_all_ranks(option, options.topology());
+}
+
+}  // namespace
+
 double placed_cost(const OpenOptions& options, const OpenOption& own,
                    const std::vector<CapacityMultipliers>& multipliers) {
   const PlacedCost cost(options, own, multipliers);
@@ -117,11 +190,17 @@ double placed_cost(const OpenOptions& options, const OpenOption& own,
   if (!by_class.empty()) return cost.on_all_ranks(by_class.front().run);
   if (const std::optional<std::uint32_t> run = options.counted_run(own.option))
     return cost.on_whole_hosts(*run, options.topology().local_world_size());
-  const ShardingOption& option = options.space().option(own.option);
-  const bool in_one_host = !is_free(option, options.topology()) &&
-                           !fills_hosts(option, options.topology()) &&
-                           !is_on_all_ranks(option, options.topology());
-  return in_one_host ? cost.on_one_host() : cost.within(options.classes().all());
+  if (is_in_one_host(options, own.option)) return cost.on_one_host();
+  return cost.within(options.classes().all());
+}
+
+RankSums placed_costs(const OpenOptions& options, const OpenOption& own,
+                      const std::vector<CapacityMultipliers>& multipliers) {
+  const PlacedCost cost(options, own, multipliers);
+  if (const std::optional<std::uint32_t> run = options.counted_run(own.option))
+    return cost.with_block_on(*run, options.topology().local_world_size());
+  if (is_in_one_host(options, own.option)) return cost.with_shard_on_one_host();
+  return cost.with_shard_on(options.classes().all());
 }
 
 }  // namespace shardwright::embedding

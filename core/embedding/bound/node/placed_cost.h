@@ -1,6 +1,7 @@
 // What an option takes of single ranks at their prices.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/embedding/bound/node/open_options.h"
@@ -17,5 +18,11 @@ double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, Pe
 // ranks are apart. O(runs x ranks).
 double placed_cost(const OpenOptions& options, const OpenOption& own,
                    const std::vector<CapacityMultipliers>& multipliers);
+
+using RankSums = std::array<double, 32>;  // by rank class, one per bit
+
+// The same if one more rank holds a shard, for every rank. Not for options on all ranks.
+RankSums placed_costs(const OpenOptions& options, const OpenOption& own,
+                      const std::vector<CapacityMultipliers>& multipliers);
 
 }  // namespace shardwright::embedding

@@ -268,9 +268,10 @@ struct RankTreeParameters {
   std::uint64_t most_cells = std::uint64_t{1} << 12;
   // What is kept of a node takes about a kilobyte.
   std::size_t max_nodes = std::size_t{1} << 17;
-  // Of a certificate: what the check may take after a stop, and what it may take at the goal.
-  std::uint64_t most_check_steps = std::uint64_t{1} << 25;
-  std::uint64_t most_goal_check_steps = std::uint64_t{1} << 28;
+  // Of a certificate: nine tenths of what the check may take after a stop, and of what it may take
+  // otherwise, at the goal. It may drop options in other rounds than the search.
+  std::uint64_t most_check_steps = 30'000'000;
+  std::uint64_t most_goal_check_steps = 240'000'000;
   // That share the tree. In a round each gets so many open nodes at most.
   std::uint32_t lanes = 16;
   std::size_t dealt_nodes = 32;

@@ -2,6 +2,7 @@
 #include "search/embedding/best/bound/ranks/tree/rank_tree.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -93,7 +94,7 @@ TEST_CASE("rank tree: proves less if the check may take few steps only") {
   RankTree tree(model.choices, 13.999, {}, parameters, budget);
   grow(tree, budget);
   CHECK(tree.bound_within(1'000'000) == 13.999);
-  const double less = tree.bound_within(30);
+  const double less = tree.bound_within(60);
   CHECK(less < 13.999);
   CHECK(less >= 8.75);
   const BoundCertificate certificate = tree.certificate(less);
@@ -102,16 +103,14 @@ TEST_CASE("rank tree: proves less if the check may take few steps only") {
 }
 
 TEST_CASE("rank tree: what lanes do does not depend on which one is the first to do it") {
-  SpaceBuilder builder(problem_spec(11, 4, 2));
-  for (std::uint32_t table = 0; table < 11; ++table) {
-    builder.add(table, kTableWise, 1, 3 + 1.7 * table, 20 + 3 * table);
-    builder.add(table, kColumnWise, 2, 2 + 0.9 * table, 12 + 2 * table);
-  }
+  SpaceBuilder builder(problem_spec(13, 4, 4));
+  for (std::uint32_t table = 0; table < 13; ++table)
+    builder.add(table, kTableWise, 1, 5 + std::sqrt(7.0 * table), 20);
   const BoundModel model(builder.take());
   const BoundParameters parameters = without_search();
   Budget budget;
-  RankTree forwards(model.choices, 31, {}, parameters, budget);
-  RankTree backwards(model.choices, 31, {}, parameters, budget);
+  RankTree forwards(model.choices, 37, {}, parameters, budget);
+  RankTree backwards(model.choices, 37, {}, parameters, budget);
   std::size_t most_busy = 0;
   for (int round = 0; round < 60 && !forwards.has_ended(); ++round) {
     forwards.begin_round();
@@ -250,6 +249,29 @@ TEST_CASE("rank proof: grows a tree in rounds, and says what is better than what
   grow_all(too_large);
   CHECK_FALSE(too_large.take_proof().has_value());
   CHECK_FALSE(too_large.has_next(20));
+}
+
+TEST_CASE("rank proof: only one of the goal may take long to check") {
+  const BoundModel model = five_on_four();
+  BoundParameters parameters = without_search();
+  parameters.ranks.most_check_steps = 60;
+  const BoundRows rows(model.choices, false, parameters.classes);
+  Budget budget;
+  RankProof proof(model.choices, parameters);
+  double bound = 8;
+  for (int round = 0; round < 100 && proof.has_next(13.999); ++round) {
+    proof.begin_round(bound, 13.999);
+    for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
+      proof.run_lane(lane, rows, 1, budget);
+    proof.end_round();
+    const std::optional<BoundCertificate> proved = proof.take_proof();
+    if (!proved) continue;
+    CHECK(proved->bound > bound);
+    bound = proved->bound;
+    CHECK(proof.is_long() == (bound > 13.99));
+    CHECK(wrong_with(model, *proved) == "");
+  }
+  CHECK(bound > 13.99);
 }
 
 }  // namespace shardwright::rank_tree_test

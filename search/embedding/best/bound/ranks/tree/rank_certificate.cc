@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/embedding/bound/check_bound.h"
+
 namespace shardwright::embedding {
 namespace {
 
@@ -79,7 +81,8 @@ class RankCertificate {
 double affordable_bound(const RankModel& model, const std::vector<const RankNode*>& visited,
                         double bound, std::uint64_t check_steps) {
   // The check looks at all options, those that no plan needs included.
-  const std::uint64_t walk = model.model().pool().space().size();
+  const std::uint64_t walk =
+      model.model().pool().space().size() * check_steps_per_option(model.num_ranks());
   std::vector<std::pair<double, std::uint64_t>> steps;  // by the bound above which they count
   for (const RankNode* const node : visited) {
     if (!node->place.parent) continue;

@@ -42,7 +42,7 @@ struct RankNode {
   bool is_searched = false;
   std::uint64_t search_steps = 0;
   // How often the check of a certificate walks over all options for it, roughly.
-  std::uint32_t check_walks = 0;
+  std::uint32_t check_walks = 1;
 };
 
 // What the children of a node begin with.
