@@ -3,13 +3,16 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stop_token>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -42,6 +45,17 @@ inline std::vector<pid_t> pids_of(const std::string& tag, int processes) {
     }
   }
   return found;
+}
+
+// Waits until a file has a text, or until nobody waits for that any more.
+inline void wait_for(const std::string& path, const std::string& text,
+                     const std::stop_token& done) {
+  const auto has_text = [&] {
+    std::ifstream file(path);
+    return contains(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  };
+  while (!has_text() && !done.stop_requested())
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 // Limits that bind, and no functional edges: neither tables nor bounds prove anything soon.

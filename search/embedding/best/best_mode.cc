@@ -60,18 +60,16 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
   return check_bound(pool.space(), available, certificate, kCheckStepsAfterStop);
 }
 
-// The first certificate that the check accepts. A stop may leave too little time for the best one.
+// The best certificate if the check accepts it. A stop may leave too little time for that; then
+// the short one may do. One that is wrong is reported.
 void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
                   const BestSearch& search, BestPlan& best) {
   for (const BoundCertificate* const own : {search.certificate(), search.short_certificate()}) {
     if (own == nullptr) continue;
     std::optional<std::string> wrong = check_within(budget, pool, available, *own);
-    if (!wrong) {
-      best.certificate = *own;
-      best.refusal.clear();
-      return;
-    }
-    if (best.refusal.empty()) best.refusal = *std::move(wrong);
+    if (!wrong) best.certificate = *own;
+    best.refusal = std::move(wrong).value_or("");
+    if (best.refusal != embedding::kProofTooLong) return;
   }
 }
 

@@ -122,17 +122,20 @@ void ProofPart::take_in(RoundReport& round) {
   if (follower_) follower_->end_round();
 }
 
+// No more than all lanes that look for plans.
+std::uint64_t ProofPart::most_alone() const {
+  return std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
+}
+
 // A tree that raises the bound has a share of its own. Another one has what one lane has that works
 // alone, or half of it if it is behind.
 std::uint64_t ProofPart::work_of_rank_lanes(std::uint64_t share, std::uint64_t round_work) const {
   const std::uint64_t busy = prover_->num_busy_rank_lanes();
   if (busy == 0) return 0;
-  const std::uint64_t most_alone =
-      std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
-  share =
-      prover_->is_rank_tree_rising() ? std::max(share, most_alone) : std::min(share, most_alone);
+  const bool is_rising = prover_->is_rank_tree_rising();
+  share = is_rising ? std::max(share, most_alone()) : std::min(share, most_alone());
   if (!prover_->is_rank_tree_ahead()) share /= lanes_.behind_part;
-  return std::min(most_alone * round_work, share * round_work / busy);
+  return std::min(most_alone() * round_work, share * round_work / busy);
 }
 
 // Only one lane works until the tree is shared, with no more work than all others.
@@ -142,17 +145,15 @@ ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t 
   if (!prover_) return next;
   prover_->begin_round(aim);
   if (prover_->finished()) return next;
-  const std::uint64_t most_alone =
-      std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
   rank_work_ = work_of_rank_lanes(share, round_work);
   if (prover_->shared() == nullptr) {
     next.lanes = 1;
-    next.share = std::min(share, most_alone);
+    next.share = std::min(share, most_alone());
     return next;
   }
   const bool is_behind = prover_->num_busy_rank_lanes() > 0 && prover_->is_rank_tree_rising();
-  next.share = is_behind ? std::min(share, most_alone)
-                         : share_of_tree(*prover_->shared(), share, most_alone);
+  next.share = is_behind ? std::min(share, most_alone())
+                         : share_of_tree(*prover_->shared(), share, most_alone());
   next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());
   next.transfers = prover_->transfers();
   if (is_alone()) return next;

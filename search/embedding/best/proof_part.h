@@ -62,6 +62,7 @@ class ProofPart {
   bool is_alone() const { return group_ == nullptr || group_->is_alone(); }
   // Of the tree over ranks: the last ones of the proof.
   bool is_rank_lane(std::size_t lane) const { return lane >= tree_lanes_ && lane < first_lane_; }
+  std::uint64_t most_alone() const;
   std::uint64_t work_of_rank_lanes(std::uint64_t share, std::uint64_t round_work) const;
   TreeView* shared_tree() const;
   LaneDealing deal_lanes(std::size_t first) const;

@@ -7,12 +7,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -34,6 +31,7 @@ using test_support::cut_member;
 using test_support::hard_instance;
 using test_support::mpirun;
 using test_support::pids_of;
+using test_support::wait_for;
 
 const std::string kProblem = "tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz";
 // Shorter than the silence that counts as a loss, and longer than one that a process notices.
@@ -130,12 +128,7 @@ TEST_CASE("mpi: a process that stands still for a while is waited for, with the 
   const std::string tag = run.folder().filename().string() + "_slow";
   std::atomic<bool> has_stood_still{false};
   std::jthread stopper([&](const std::stop_token& done) {
-    const auto has_begun = [&] {
-      std::ifstream file(sign);
-      return contains(std::string(std::istreambuf_iterator<char>(file), {}), " fit");
-    };
-    while (!has_begun() && !done.stop_requested())
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    wait_for(sign, " fit", done);
     const pid_t pid = pids_of(tag, 2)[1];
     if (pid <= 0) return;
     kill(pid, SIGSTOP);

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 
@@ -27,6 +25,7 @@ using test_support::contains;
 using test_support::hard_instance;
 using test_support::mpirun;
 using test_support::pids_of;
+using test_support::wait_for;
 
 const std::string kProblem = "tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz";
 // Not proved for a long time.
@@ -77,12 +76,7 @@ Fault fault(const Command& run, const LongRun& command, int process, int signal,
   const std::string tag = run.folder().filename().string() + "_" + std::to_string(signal);
   std::chrono::steady_clock::time_point sent;
   std::jthread killer([&](const std::stop_token& done) {
-    const auto has_sign = [&] {
-      std::ifstream file(command.sign);
-      return contains(std::string(std::istreambuf_iterator<char>(file), {}), command.text);
-    };
-    while (!has_sign() && !done.stop_requested())
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    wait_for(command.sign, command.text, done);
     const pid_t pid = pids_of(tag, processes)[static_cast<std::size_t>(process)];
     sent = std::chrono::steady_clock::now();
     if (pid > 0) kill(pid, signal);

@@ -51,7 +51,6 @@ class BoundProver {
   bool is_shared() const { return is_shared_; }
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   // The tree over single ranks has lanes of its own, beside these. The first ones have work.
-  std::size_t num_rank_lanes() const { return parameters_.ranks.lanes; }
   bool has_rank_lanes() const {
     return !only_aggregate_ && certificate_.bound < targets_.goal(rating_) &&
            rank_proof_.has_next(targets_.goal(rating_));

@@ -34,10 +34,10 @@ struct LaneParameters {
   // The most while one lane of the proof works alone, as all other lanes have with the default
   // number of lanes. With more lanes, others can take part until the tree is shared.
   std::uint64_t alone_proof_share = 16;
-  // The lane of the tree over ranks has as much, or this part of it while others have proved more
-  // than its open nodes show.
+  // The lanes of the tree over ranks have as much together unless it is what raises the bound, or
+  // this part of it while others have proved more than its open nodes show.
   std::uint64_t behind_part = 2;
-  // What that lane has on average, as the proof's first share: its process is dealt so many other
+  // What a lane that works alone has on average, as the proof's first share: its process is dealt so many other
   // lanes fewer. With 8, process 0 of eight did 10 % less than others for hugectr_510 with 256
   // lanes; with 16, half of it.
   std::uint64_t usual_proof_share = 6;

@@ -50,14 +50,23 @@ BoundParameters without_search() {
   return parameters;
 }
 
+// Five tables of 7 ms on four ranks: no plan rates below 14 ms.
+struct FiveOnFour {
+  explicit FiveOnFour(double target, const BoundParameters& chosen = without_search())
+      : parameters(chosen), tree(model.choices, target, {}, parameters, budget) {}
+
+  BoundModel model = five_on_four();
+  BoundParameters parameters;
+  Budget budget;
+  RankTree tree;
+};
+
 }  // namespace
 
 TEST_CASE("rank tree: proves a target below which there is no plan, once for equal ranks") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters = without_search();
-  Budget budget;
-  RankTree tree(model.choices, 13.999, {}, parameters, budget);
-  grow(tree, budget);
+  FiveOnFour own(13.999);
+  RankTree& tree = own.tree;
+  grow(tree, own.budget);
   CHECK(tree.has_ended());
   // Without exchanges, there would be a node for every way to put four tables on four ranks.
   CHECK(tree.num_nodes() > 5);
@@ -66,40 +75,36 @@ TEST_CASE("rank tree: proves a target below which there is no plan, once for equ
   CHECK(tree.bound() == 13.999);
   BoundCertificate certificate = tree.certificate(tree.bound());
   CHECK(certificate.ranks_apart);
-  CHECK(wrong_with(model, certificate) == "");
+  CHECK(wrong_with(own.model, certificate) == "");
   certificate.bound = 14.001;
-  CHECK(wrong_with(model, certificate) != "");
+  CHECK(wrong_with(own.model, certificate) != "");
 }
 
 TEST_CASE("rank tree: where there are few plans, all are tried") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters;
-  Budget budget;
-  RankTree tree(model.choices, 13.999, {}, parameters, budget);
-  grow(tree, budget);
+  FiveOnFour own(13.999, {});
+  RankTree& tree = own.tree;
+  grow(tree, own.budget);
   CHECK(tree.num_nodes() == 1);
   CHECK(tree.bound() == 13.999);
   BoundCertificate certificate = tree.certificate(tree.bound());
   REQUIRE(certificate.nodes.size() == 1);
   CHECK(certificate.nodes[0].by_search);
-  CHECK(wrong_with(model, certificate) == "");
+  CHECK(wrong_with(own.model, certificate) == "");
   certificate.bound = 14.001;
-  CHECK(wrong_with(model, certificate) != "");
+  CHECK(wrong_with(own.model, certificate) != "");
 }
 
 TEST_CASE("rank tree: proves less if the check may take few steps only") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters = without_search();
-  Budget budget;
-  RankTree tree(model.choices, 13.999, {}, parameters, budget);
-  grow(tree, budget);
+  FiveOnFour own(13.999);
+  RankTree& tree = own.tree;
+  grow(tree, own.budget);
   CHECK(tree.bound_within(1'000'000) == 13.999);
   const double less = tree.bound_within(60);
   CHECK(less < 13.999);
   CHECK(less >= 8.75);
   const BoundCertificate certificate = tree.certificate(less);
   CHECK(certificate.nodes.size() < tree.certificate(13.999).nodes.size());
-  CHECK(wrong_with(model, certificate) == "");
+  CHECK(wrong_with(own.model, certificate) == "");
 }
 
 TEST_CASE("rank tree: what lanes do does not depend on which one is the first to do it") {
@@ -135,45 +140,39 @@ TEST_CASE("rank tree: what lanes do does not depend on which one is the first to
 }
 
 TEST_CASE("rank tree: finds the best plan below its target, and proves that it is the best") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters = without_search();
-  Budget budget;
-  RankTree tree(model.choices, 30, {}, parameters, budget);
-  grow(tree, budget);
+  FiveOnFour own(30);
+  RankTree& tree = own.tree;
+  grow(tree, own.budget);
   const std::optional<Plan> found = tree.take_found();
   REQUIRE(found.has_value());
-  const Problem& problem = model.space->problem();
+  const Problem& problem = own.model.space->problem();
   CHECK(evaluate(problem, problem.topology(), *found).rating == 14);
   CHECK(tree.target() < 14);
-  CHECK(tree.bound() > 14 * (1 - parameters.optimality_gap));
-  CHECK(wrong_with(model, tree.certificate(tree.bound())) == "");
+  CHECK(tree.bound() > 14 * (1 - own.parameters.optimality_gap));
+  CHECK(wrong_with(own.model, tree.certificate(tree.bound())) == "");
 }
 
 TEST_CASE("rank tree: whatever it has done so far is a proof of its lowest open node") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters = without_search();
-  Budget budget;
-  RankTree tree(model.choices, 13.999, {}, parameters, budget);
+  FiveOnFour own(13.999);
+  RankTree& tree = own.tree;
   double before = 0;
   while (!tree.has_ended()) {
-    run_round(tree, budget);
+    run_round(tree, own.budget);
     CHECK(tree.bound() >= before);
     before = tree.bound();
-    if (before > 0) CHECK(wrong_with(model, tree.certificate(tree.bound())) == "");
+    if (before > 0) CHECK(wrong_with(own.model, tree.certificate(tree.bound())) == "");
   }
   CHECK(before == 13.999);
 }
 
 TEST_CASE("rank tree: a lower target leaves what is closed, and needs less") {
-  const BoundModel model = five_on_four();
-  const BoundParameters parameters = without_search();
-  Budget budget;
-  RankTree tree(model.choices, 13.999, {}, parameters, budget);
-  run_round(tree, budget);
+  FiveOnFour own(13.999);
+  RankTree& tree = own.tree;
+  run_round(tree, own.budget);
   tree.lower_target(8.7);
-  grow(tree, budget);
+  grow(tree, own.budget);
   CHECK(tree.bound() == 8.7);
-  CHECK(wrong_with(model, tree.certificate(tree.bound())) == "");
+  CHECK(wrong_with(own.model, tree.certificate(tree.bound())) == "");
 }
 
 TEST_CASE("rank orbits: equal ranks of a host, and hosts of equal ranks") {
