@@ -294,7 +294,7 @@ struct RankTreeParameters {
   double least_step = 1.0 / 16;
   // Plans are looked for at every so many nodes, in so many steps.
   std::uint32_t nodes_per_plan = 32;
-  std::uint64_t plan_steps = std::uint64_t{1} << 12;
+  std::uint64_t plan_steps = std::uint64_t{1} << 16;
   // All plans of a node are tried, in at most so many steps, if there are no more than two to so
   // many. The second number is the first one that is tried; it follows how often searches end.
   std::uint64_t leaf_search_steps = std::uint64_t{1} << 14;

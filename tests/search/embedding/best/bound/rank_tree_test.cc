@@ -94,6 +94,21 @@ TEST_CASE("rank tree: where there are few plans, all are tried") {
   CHECK(wrong_with(own.model, certificate) != "");
 }
 
+TEST_CASE("rank tree: where all plans are tried, the best one lowers the target") {
+  FiveOnFour own(30, {});
+  RankTree& tree = own.tree;
+  grow(tree, own.budget);
+  // The search of the root finds a plan, then the best one, and then none below it.
+  CHECK(tree.num_nodes() == 1);
+  const std::optional<Plan> found = tree.take_found();
+  REQUIRE(found.has_value());
+  const Problem& problem = own.model.space->problem();
+  CHECK(evaluate(problem, problem.topology(), *found).rating == 14);
+  CHECK(tree.target() < 14);
+  CHECK(tree.bound() == tree.target());
+  CHECK(wrong_with(own.model, tree.certificate(tree.bound())) == "");
+}
+
 TEST_CASE("rank tree: proves less if the check may take few steps only") {
   FiveOnFour own(13.999);
   RankTree& tree = own.tree;

@@ -258,11 +258,18 @@ bool RankLane::is_excluded(Visit& at, Budget& budget) {
   if (model.pool().space().problem().rules().any() || budget.interrupted()) return false;
   if (open_bits(model_, at.left.domain) > searched_bits_) return false;
   PlaceDomain places = no_places(model_);
-  places.has_even_shards = true;
   for (std::uint32_t c = 0; c < at.left.domain.size(); ++c)
     places.classes[model.choices()[c].option.index()] = at.left.domain[c].may;
-  const FoundPlan found =
-      search(places, at.multipliers, 0, parameters_.ranks.leaf_search_steps, budget);
+  FoundPlan found;
+  double target = 0;
+  do {
+    target = target_;
+    places.has_even_shards = true;
+    found = search(places, at.multipliers, 0, parameters_.ranks.leaf_search_steps, budget);
+    // What counted as even may take more: the best plan that there is lowers the target.
+    places.has_even_shards = false;
+    if (found.plan) take_best_plan(places, at.multipliers, budget);
+  } while (found.plan && target_ < target);
   const bool is_excluded = found.answer == FoundPlan::Answer::kNoneExists;
   searched_bits_ += is_excluded ? 1 : -1;
   if (!is_excluded) return false;
@@ -273,23 +280,25 @@ bool RankLane::is_excluded(Visit& at, Budget& budget) {
   return true;
 }
 
-// Among the plans that have only what the solution of the program has parts of.
+// Among the plans of the node that have only choices of which the solution has parts. Ranks are
+// free: where the solution has them seldom fits.
 void RankLane::look_for_plan(const RankDomain& domain, Budget& budget) {
-  const ChoiceModel& model = model_.model();
   PlaceDomain places = no_places(model_);
   for (std::uint32_t c = 0; c < domain.size(); ++c) {
-    if (domain[c].may == 0 || program_.share(c) <= 0) continue;
-    ClassSet& own = places.classes[model.choices()[c].option.index()];
-    const std::vector<double> on = program_.on_ranks(c);
-    for (std::uint32_t rank = 0; rank < on.size(); ++rank)
-      own |= on[rank] > 0 ? ClassSet{1} << rank : 0;
+    if (program_.share(c) > 0)
+      places.classes[model_.model().choices()[c].option.index()] = domain[c].may;
   }
+  take_best_plan(places, program_.multipliers(), budget);
+}
+
+// Looks for the best plan below the target, which falls with it.
+void RankLane::take_best_plan(const PlaceDomain& places,
+                              const std::vector<CapacityMultipliers>& prices, Budget& budget) {
   const double improvement = parameters_.targets.goal_in_gap * parameters_.optimality_gap;
-  FoundPlan found =
-      search(places, program_.multipliers(), improvement, parameters_.ranks.plan_steps, budget);
+  FoundPlan found = search(places, prices, improvement, parameters_.ranks.plan_steps, budget);
   if (!found.plan) return;
   found_ = std::move(found.plan);
-  if (found.below > 0) target_ = std::min(target_, found.below);
+  target_ = std::min(target_, found.below);
 }
 
 }  // namespace shardwright::embedding

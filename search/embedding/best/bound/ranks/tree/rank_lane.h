@@ -80,6 +80,8 @@ class RankLane {
   Selected choose(const Visit& at, std::vector<RankCandidate> candidates, Budget& budget);
   std::array<double, 2> try_out(const Visit& at, const RankCandidate& candidate, Budget& budget);
   void look_for_plan(const RankDomain& domain, Budget& budget);
+  void take_best_plan(const PlaceDomain& places, const std::vector<CapacityMultipliers>& prices,
+                      Budget& budget);
   double enough() const;
   // What is left to gain, in units of the model's target.
   double gap(double bound) const { return (target_ - bound) / model_.target(); }
