@@ -189,9 +189,10 @@ bool OpenOptions::is_possible(OptionId id) const {
   const ShardingOption& option = space_.option(id);
   const std::span<const ClassShards> by_class = shards_by_class(id);
   if (!by_class.empty() && !classes_.are_alike()) {
-    return std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& shards) {
-      return classes_.fits(option.costs[shards.run], shards.rank_class);
+    const bool fits = std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& own) {
+      return classes_.fits(option.costs[own.run], own.rank_class);
     });
+    if (!fits || !classes_.ranks_apart()) return fits;
   }
   for (std::size_t run = 0; run < option.costs.size(); ++run) {
     bool somewhere = option.layout->extents[run].count == 0;

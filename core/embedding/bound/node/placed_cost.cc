@@ -28,7 +28,7 @@ class PlacedCost {
     double sum = 0;
     for (std::size_t c = 0; c < classes_.size(); ++c)
       sum = add_down(sum, at(run, c));
-    return sum;
+    return add_down(sum, extras_within(run, classes_.all(), 1));
   }
 
   // In blocks, each of which has a shard on every rank of a host.
@@ -42,7 +42,8 @@ class PlacedCost {
     for (const std::uint32_t host : classes_.classes_of_host()) {
       const bool is_held = (own_.held & host) != 0;
       if (blocks.held + (is_held ? 0 : 1) > blocks.count || blocks.sum == kInfinity) continue;
-      const double more = is_held ? 0 : add_down(on_host(run, host), -blocks.least);
+      const double more =
+          is_held ? 0 : add_down(block_on(run, host, blocks.count), -blocks.least);
       set(host, add_down(blocks.sum, std::max(0.0, more)), sums);
     }
     return sums;
@@ -92,16 +93,20 @@ class PlacedCost {
     double sum = 0;
   };
 
+  // What larger shards take belongs to a block if there is only one.
   Blocks blocks_of(std::uint32_t run, std::uint32_t local) const {
     Blocks blocks;
-    for (const std::uint32_t host : classes_.classes_of_host())
-      blocks.least = std::min(blocks.least, on_host(run, host));
     blocks.count = option_.num_shards() / local;
+    for (const std::uint32_t host : classes_.classes_of_host())
+      blocks.least = std::min(blocks.least, block_on(run, host, blocks.count));
     blocks.sum = multiply_down(blocks.count, blocks.least);
+    if (blocks.count > 1)
+      blocks.sum = add_down(blocks.sum, extras_within(run, classes_.all(), blocks.count));
     if (blocks.least == kInfinity) blocks.sum = kInfinity;
     for (const std::uint32_t host : classes_.classes_of_host()) {
       if ((own_.held & host) == 0 || blocks.least == kInfinity) continue;
-      blocks.sum = add_down(blocks.sum, add_down(on_host(run, host), -blocks.least));
+      const double more = add_down(block_on(run, host, blocks.count), -blocks.least);
+      blocks.sum = add_down(blocks.sum, more);
       ++blocks.held;
     }
     return blocks;
@@ -146,6 +151,33 @@ class PlacedCost {
   double at(std::uint32_t run, std::size_t c) const {
     if ((own_.classes >> c & 1) == 0 || !classes_.fits(option_.costs[run], c)) return kInfinity;
     return cost_at(multipliers_[c], option_.costs[run], classes_.perf_model());
+  }
+
+  double block_on(std::uint32_t run, std::uint32_t host, std::uint32_t blocks) const {
+    const double sum = on_host(run, host);
+    return blocks > 1 ? sum : add_down(sum, extras_within(run, host, 1));
+  }
+
+  // What shards take that are larger than those of `smallest`, which count on every rank: their
+  // differences, each on the cheapest of these ranks. A rank has one shard of each part, so those
+  // of one part are on different ranks. Infinite if there are too few.
+  double extras_within(std::uint32_t smallest, std::uint32_t ranks, std::uint32_t parts) const {
+    double sum = 0;
+    for (std::uint32_t run = 0; run < option_.costs.size(); ++run) {
+      const std::uint32_t count = option_.layout->extents[run].count;
+      if (count == 0 || run == smallest) continue;
+      RankSums extra = unlimited();
+      for (std::size_t c = 0; c < classes_.size(); ++c) {
+        const double own = (ranks >> c & 1) != 0 ? at(run, c) : kInfinity;
+        if (own < kInfinity) extra[c] = add_down(own, -at(smallest, c));
+      }
+      const std::uint32_t different = parts == 1 ? count : 1;
+      const auto dearest = extra.begin() + different;
+      std::nth_element(extra.begin(), dearest - 1, extra.end());
+      for (auto own = extra.begin(); own != dearest; ++own)
+        sum = add_down(sum, multiply_down(parts == 1 ? 1 : count, *own));
+    }
+    return sum;
   }
 
   double on_host(std::uint32_t run, std::uint32_t host) const {

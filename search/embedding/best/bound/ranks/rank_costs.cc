@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <numeric>
 
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 
@@ -31,7 +32,7 @@ double RankCosts::cost_of(const RankChoice& choice, const RankPlaces& places) co
       double sum = 0;
       for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank)
         sum += at(model_.shards(choice)[0], places.may, rank);
-      return sum;
+      return sum + extras_within(choice, places.may);
     }
     case Reach::kWholeHosts:
       return on_hosts(choice, places);
@@ -57,13 +58,34 @@ double RankCosts::on_hosts(const RankChoice& choice, const RankPlaces& places) c
     double sum = 0;
     for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank)
       sum += has_rank(host, rank) ? at(shards, places.may, rank) : 0;
+    if (choice.num_parts == 1) sum += extras_within(choice, places.may & host);
     least = std::min(least, sum);
     if ((places.held & host) == 0) continue;
     held += sum;
     ++num_held;
   }
   if (least == kInfinity || num_held > choice.num_parts) return kInfinity;
-  return held + (choice.num_parts - num_held) * least;
+  const double extras = choice.num_parts > 1 ? extras_within(choice, places.may) : 0;
+  return held + (choice.num_parts - num_held) * least + extras;
+}
+
+// A rank has one shard of each part. So those of one part are on different ranks.
+double RankCosts::extras_within(const RankChoice& choice, ClassSet ranks) const {
+  double sum = 0;
+  for (const RankShards& extra : model_.extras(choice)) {
+    std::array<double, kMostRanks> cost;
+    for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank)
+      cost[rank] = at(extra, ranks, rank);
+    const auto end = cost.begin() + model_.num_ranks();
+    if (choice.num_parts > 1) {
+      sum += extra.count * *std::min_element(cost.begin(), end);
+      continue;
+    }
+    const auto dearest = cost.begin() + extra.count;
+    std::nth_element(cost.begin(), dearest - 1, end);
+    sum = std::accumulate(cost.begin(), dearest, sum);
+  }
+  return sum;
 }
 
 double RankCosts::within(const RankChoice& choice, const RankPlaces& places, ClassSet ranks) const {

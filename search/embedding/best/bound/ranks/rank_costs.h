@@ -11,7 +11,8 @@
 namespace shardwright::embedding {
 
 // At multipliers of every rank, what choices cost: each shard on its cheapest rank, and one on
-// every rank that the choice holds. Thread safety: immutable. Refers to its arguments.
+// every rank that the choice holds. Of a choice that uses ranks alike, the smallest shard is
+// everywhere, and larger ones are where their difference is cheapest. Thread safety: immutable. Refers to its arguments.
 class RankCosts {
  public:
   RankCosts(const RankModel& model, const std::vector<CapacityMultipliers>& multipliers);
@@ -31,6 +32,7 @@ class RankCosts {
   ClassSet affordable_ranks(const RankChoice& choice, const RankPlaces& own, double most) const;
   double at(const RankShards& shards, ClassSet may, std::size_t rank) const;
   double on_hosts(const RankChoice& choice, const RankPlaces& places) const;
+  double extras_within(const RankChoice& choice, ClassSet ranks) const;
   double within(const RankChoice& choice, const RankPlaces& places, ClassSet ranks) const;
 
   const RankModel& model_;

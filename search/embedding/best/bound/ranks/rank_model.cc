@@ -74,7 +74,21 @@ void RankModel::add(const Choice& choice, std::uint32_t table) {
     if (!one && run.count > 0) shards_.push_back(shards_of(run));
   }
   own.num_runs = static_cast<std::uint32_t>(shards_.size()) - own.first_shards;
+  if (one) add_extras(runs, *one, own);
   choices_.push_back(own);
+}
+
+void RankModel::add_extras(std::span<const ChoiceRun> runs, const ChoiceRun& smallest,
+                           RankChoice& own) {
+  for (const ChoiceRun& run : runs) {
+    if (run.count == 0 || (run.load == smallest.load && run.storage == smallest.storage)) continue;
+    RankShards& extra = shards_.emplace_back(shards_of(run));
+    extra.load -= smallest.load;
+    const PerTier<double> bytes = as_doubles(smallest.storage);
+    for (const MemoryTier tier : kMemoryTiers)
+      extra.bytes[tier] -= bytes[tier];
+    ++own.num_extras;
+  }
 }
 
 RankShards RankModel::shards_of(const ChoiceRun& run) const {

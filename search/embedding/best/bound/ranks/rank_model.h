@@ -29,6 +29,7 @@ struct RankChoice {
   std::uint32_t num_parts = 0;   // shards, or blocks
   std::uint32_t first_shards = 0;
   std::uint32_t num_runs = 0;
+  std::uint32_t num_extras = 0;
   RankShards least;  // the least load and memory of one shard
 };
 
@@ -41,8 +42,9 @@ struct RankOfModel {
   ClassSet host = 0;          // the ranks of its host
 };
 
-// What a certificate with ranks apart counts (core/embedding/bound): all shards of a choice with
-// one on every rank are as small as its smallest one, and so are those of one that fills hosts.
+// What a certificate with ranks apart counts (core/embedding/bound): a choice with a shard on every
+// rank has its smallest one there, and so does one that fills hosts. What other shards take beyond
+// the smallest one they take on any ranks: plans that exchange ranks count the same.
 // Thread safety: immutable.
 class RankModel {
  public:
@@ -74,10 +76,15 @@ class RankModel {
   std::span<const RankShards> shards(const RankChoice& choice) const {
     return std::span(shards_).subspan(choice.first_shards, choice.num_runs);
   }
+  // Of a choice that uses ranks alike: what larger shards take beyond the smallest one.
+  std::span<const RankShards> extras(const RankChoice& choice) const {
+    return std::span(shards_).subspan(choice.first_shards + choice.num_runs, choice.num_extras);
+  }
 
  private:
   void add(const Choice& choice, std::uint32_t table);
   RankShards shards_of(const ChoiceRun& run) const;
+  void add_extras(std::span<const ChoiceRun> runs, const ChoiceRun& smallest, RankChoice& own);
 
   const ChoiceModel* model_;
   double target_;

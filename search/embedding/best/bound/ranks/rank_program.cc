@@ -76,8 +76,28 @@ void RankProgram::add_slack() {
 void RankProgram::add_columns(std::uint32_t c) {
   const RankChoice& choice = model_.choices()[c];
   if (needs_links(choice)) return add_linked_columns(c);
-  for (const ClassSet place : places_of(choice))
-    add_column(c, {0, place}, {{row_of_table(choice.table), 1}}, &model_.shards(choice)[0]);
+  for (const ClassSet place : places_of(choice)) {
+    std::vector<LinearProgram::Entry> entries = add_extras(c, place);
+    entries.push_back({row_of_table(choice.table), 1});
+    add_column(c, {0, place}, std::move(entries), &model_.shards(choice)[0]);
+  }
+}
+
+// The ranks of this place where larger shards are. Returns how many the share of the choice there
+// has, by row.
+std::vector<LinearProgram::Entry> RankProgram::add_extras(std::uint32_t c, ClassSet place) {
+  const RankChoice& choice = model_.choices()[c];
+  std::vector<LinearProgram::Entry> of_share;
+  for (const RankShards& extra : model_.extras(choice)) {
+    const std::size_t row = program_.add_row(0, 0);
+    of_share.push_back({row, -static_cast<double>(extra.count)});
+    for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank) {
+      const ClassSet bit = ClassSet{1} << rank;
+      const double most = choice.num_parts == 1 ? 1 : extra.count;
+      if ((place & bit) != 0) add_column(c, {0, bit, most, false, true, true}, {{row, 1}}, &extra);
+    }
+  }
+  return of_share;
 }
 
 void RankProgram::add_linked_columns(std::uint32_t c) {
@@ -87,7 +107,8 @@ void RankProgram::add_linked_columns(std::uint32_t c) {
   std::vector<ClassSet> hosts{model_.everywhere()};
   if (choice.reach == Reach::kHost) hosts.assign(model_.hosts().begin(), model_.hosts().end());
   for (std::size_t h = 0; h < hosts.size(); ++h) {
-    std::vector<LinearProgram::Entry> entries{{row_of_table(choice.table), 1}};
+    std::vector<LinearProgram::Entry> entries = add_extras(c, hosts[h]);
+    entries.push_back({row_of_table(choice.table), 1});
     for (std::size_t run = 0; run < shards.size(); ++run) {
       entries.push_back(
           {own.links[h * shards.size() + run], -static_cast<double>(shards[run].count)});
@@ -193,7 +214,7 @@ double RankProgram::share(std::uint32_t choice) const {
 std::vector<double> RankProgram::on_ranks(std::uint32_t choice) const {
   std::vector<double> on(model_.num_ranks(), 0);
   for (const Column& column : choices_[choice].columns) {
-    if (!column.has_shards || !column.is_on) continue;
+    if (!column.has_shards || column.is_extra || !column.is_on) continue;
     const double value = program_.value(column.index);
     for (std::size_t rank = 0; rank < on.size() && value > 0; ++rank)
       on[rank] += has_rank(column.place, rank) ? value : 0;

@@ -63,6 +63,7 @@ class RankProgram {
     double most = 1;
     bool is_share = true;    // its value is a part of the choice
     bool has_shards = true;  // it takes load and memory of its place
+    bool is_extra = false;   // they are what larger shards take beyond the smallest one
     bool is_on = true;
   };
   // The shards of one choice on a rank, or blocks on a host, less its share there.
@@ -89,6 +90,7 @@ class RankProgram {
   void spend(std::size_t pivots, Budget& budget) const;
   void add_columns(std::uint32_t choice);
   void add_linked_columns(std::uint32_t choice);
+  std::vector<LinearProgram::Entry> add_extras(std::uint32_t choice, ClassSet place);
   void add_column(std::uint32_t choice, Column column, std::vector<LinearProgram::Entry> entries,
                   const RankShards* shards);
   bool is_open(const RankChoice& choice, const Column& column, const RankPlaces& own) const;
