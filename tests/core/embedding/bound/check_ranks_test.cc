@@ -194,4 +194,53 @@ TEST_CASE("check bound: an option that lies on one host does so") {
   CHECK(proof.wrong().has_value());
 }
 
+TEST_CASE("check bound: larger shards of an option on all ranks are on some of them") {
+  // Two tables, each with 9 ms on two ranks and 1 ms on the others: 40 ms on four ranks.
+  SpaceBuilder builder(spec(2, 4, 4));
+  for (std::size_t table = 0; table < 2; ++table)
+    builder.add_runs(table, kRowWise, {{2, 9, 10}, {2, 1, 10}});
+  const Proof even = proof_of(std::move(builder), 10 * kLess, {0, 1, 2, 3},
+                              {priced({0.25, 0.25, 0.25, 0.25})});
+  CHECK(even.wrong().value_or("") == "");
+  CHECK(even.after([](auto& c) { c.bound = 10 * (1 + 1e-6); }) != "");
+
+  // Three shards of 3 ms are on three ranks, so at least one of the first two has one.
+  SpaceBuilder three(spec(4, 4, 4));
+  for (std::size_t table = 0; table < 4; ++table)
+    three.add_runs(table, kRowWise, {{1, 1, 10}, {3, 3, 10}});
+  const Proof different =
+      proof_of(std::move(three), 8 * kLess, {0, 1, 2, 3}, {priced({0.5, 0.5, 0, 0})});
+  CHECK(different.wrong().value_or("") == "");
+  CHECK(different.after([](auto& c) { c.bound = 8 * (1 + 1e-6); }) != "");
+}
+
+TEST_CASE("check bound: larger shards of an option that fills hosts are on ranks of these") {
+  // 18 ms on four ranks. Both blocks of the last table may be on one host.
+  SpaceBuilder builder(spec(4, 4, 2));
+  for (std::size_t table = 0; table < 3; ++table)
+    builder.add_runs(table, kTableRowWise, {{1, 1, 10}, {1, 3, 10}});
+  builder.add_runs(3, kGridShard, {{1, 3, 10}, {3, 1, 10}});
+  const Proof proof = proof_of(std::move(builder), 4.5 * kLess, {0, 1, 2, 3},
+                               {priced({0.25, 0.25, 0.25, 0.25})});
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](auto& c) { c.bound = 4.5 * (1 + 1e-6); }) != "");
+  CHECK(proof.after([](auto& c) { c.nodes = {priced({0.5, 0, 0.5, 0})}; }) != "");
+}
+
+TEST_CASE("check bound: an option on all ranks needs a rank for each of its larger shards") {
+  // No rank has room for the largest shard. The other options take 12 ms of two ranks.
+  constexpr std::int64_t kTooMuch = std::int64_t{1} << 60;
+  const auto proof_with = [&](std::int64_t bytes) {
+    SpaceBuilder builder(spec(2, 2, 2));
+    for (std::size_t table = 0; table < 2; ++table) {
+      builder.add_runs(table, kRowWise, {{1, 1, 10}, {1, 1, bytes}});
+      builder.add(table, kColumnWise, 2, 3, 10);
+    }
+    return proof_of(std::move(builder), 6 * kLess, {0, 1}, {priced({0.5, 0.5})});
+  };
+  CHECK(proof_with(kTooMuch).wrong().value_or("") == "");
+  CHECK(proof_with(kTooMuch).after([](auto& c) { c.bound = 6 * (1 + 1e-6); }) != "");
+  CHECK(proof_with(20).wrong().has_value());
+}
+
 }  // namespace shardwright::check_ranks_test

@@ -132,8 +132,9 @@ RankDomain whole_domain(const RankModel& model) {
     for (const RankShards& shards : model.shards(choice))
       own.may |= shards.ranks;
     if (choice.reach == Reach::kAllRanks && own.may != model.everywhere()) own = {};
-    for (const RankShards& extra : model.extras(choice))
+    for (const RankShards& extra : model.extras(choice)) {
       if (extra.ranks == 0) own = {};
+    }
   }
   return domain;
 }

@@ -39,7 +39,8 @@ bool RankModel::is_possible(const ChoiceModel& model) {
          });
 }
 
-RankModel::RankModel(const ChoiceModel& model, double target) : model_(&model), target_(target) {
+RankModel::RankModel(const ChoiceModel& model, double target, double least_extra)
+    : model_(&model), target_(target), least_extra_(least_extra) {
   const std::uint32_t local = model.local_world_size();
   hosts_.assign(model.num_hosts(), 0);
   for (std::uint32_t rank = 0; rank < model.world_size(); ++rank)
@@ -82,13 +83,23 @@ void RankModel::add_extras(std::span<const ChoiceRun> runs, const ChoiceRun& sma
                            RankChoice& own) {
   for (const ChoiceRun& run : runs) {
     if (run.count == 0 || (run.load == smallest.load && run.storage == smallest.storage)) continue;
-    RankShards& extra = shards_.emplace_back(shards_of(run));
+    RankShards extra = shards_of(run);
     extra.load -= smallest.load;
     const PerTier<double> bytes = as_doubles(smallest.storage);
     for (const MemoryTier tier : kMemoryTiers)
       extra.bytes[tier] -= bytes[tier];
+    if (!is_much(extra)) continue;
+    shards_.push_back(extra);
     ++own.num_extras;
   }
+}
+
+// Returns true if the shards take more of what a rank has than may be ignored.
+bool RankModel::is_much(const RankShards& shards) const {
+  if (shards.count * shards.load > least_extra_ * target_) return true;
+  return std::any_of(tiers().begin(), tiers().end(), [&](MemoryTier tier) {
+    return shards.count * shards.bytes[tier] > least_extra_ * ranks_.front().room[tier];
+  });
 }
 
 RankShards RankModel::shards_of(const ChoiceRun& run) const {

@@ -51,8 +51,10 @@ class RankModel {
   // Ranks are few enough, each is on a host, and choices that use them alike have a smallest shard.
   static bool is_possible(const ChoiceModel& model);
 
-  // For plans below the target. Keeps a reference to the model. Precondition: is_possible().
-  RankModel(const ChoiceModel& model, double target);
+  // For plans below the target. Extras that take together no more of a rank than `least_extra`, a
+  // part of its load and memory, are ignored. Keeps a reference to the model. Precondition:
+  // is_possible().
+  RankModel(const ChoiceModel& model, double target, double least_extra = 0);
 
   const ChoiceModel& model() const { return *model_; }
   double target() const { return target_; }
@@ -84,10 +86,12 @@ class RankModel {
  private:
   void add(const Choice& choice, std::uint32_t table);
   RankShards shards_of(const ChoiceRun& run) const;
+  bool is_much(const RankShards& shards) const;
   void add_extras(std::span<const ChoiceRun> runs, const ChoiceRun& smallest, RankChoice& own);
 
   const ChoiceModel* model_;
   double target_;
+  double least_extra_;
   std::vector<RankOfModel> ranks_;
   std::vector<ClassSet> hosts_;
   std::vector<RankChoice> choices_;

@@ -12,7 +12,7 @@ RankTree::RankTree(const ChoiceModel& model, double target, const MultiplierList
                    const BoundParameters& parameters, Budget& budget)
     : parameters_(parameters),
       target_(target),
-      model_(model, target),
+      model_(model, target, parameters.ranks.least_extra),
       program_(model_, reduced_root(prices, budget), parameters, budget),
       lanes_(parameters.ranks.lanes),
       stuck_bound_(std::numeric_limits<double>::infinity()) {}
