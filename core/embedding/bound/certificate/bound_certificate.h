@@ -130,10 +130,10 @@ struct BoundCertificate {
   bool uniform_apart = false;
   // Every class is one rank, and every rank is on a host. Of an option with a shard on every rank
   // the smallest one counts on all of them, and of one that fills hosts the smallest one on all
-  // ranks of its hosts; if no shard is the smallest in load and memory, they count as shards that
-  // may be anywhere. A plan may then exchange two equal ranks of a host, or two hosts of equal
-  // ranks. Every leaf is a Lagrangian bound or by search; in a search each shard of these options
-  // counts as the least of all, in load and memory each.
+  // ranks of its hosts; what other shards take beyond it counts on any of these ranks. If no shard
+  // is the smallest in load and memory, they count as shards that may be anywhere. A plan may then
+  // exchange two equal ranks of a host, or two hosts of equal ranks. Every leaf is a Lagrangian
+  // bound or by search (PlaceDomain::has_even_shards).
   bool ranks_apart = false;
 
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }

@@ -91,7 +91,8 @@ void AllPlans::accept() {
   std::vector<Rank> ranks;
   for (const Placed& own : placed_) {
     options.push_back(&space_.option(own.choice->option));
-    ranks.insert(ranks.end(), own.ranks.begin(), own.ranks.end());
+    // What follows is what some shards take beyond the least one.
+    ranks.insert(ranks.end(), own.ranks.begin(), own.ranks.begin() + options.back()->num_shards());
   }
   spend(ranks.size());
   Plan plan = Plan::make(nullptr, options, ranks);

@@ -214,6 +214,19 @@ TEST_CASE("check bound: larger shards of an option on all ranks are on some of t
   CHECK(different.after([](auto& c) { c.bound = 8 * (1 + 1e-6); }) != "");
 }
 
+TEST_CASE("check bound: a search places larger shards of an option on all ranks anywhere") {
+  // Each table has 1 ms on the first rank and 3 ms on the second one, or the other way round.
+  SpaceBuilder builder(spec(2, 2, 2));
+  for (std::size_t table = 0; table < 2; ++table)
+    builder.add_runs(table, kRowWise, {{1, 1, 10}, {1, 3, 10}});
+  BoundNode searched = priced({0, 0});
+  searched.by_search = true;
+  const Proof proof = proof_of(std::move(builder), 4 * kLess, {0, 1}, {searched});
+  CHECK(proof.wrong().value_or("") == "");
+  CHECK(proof.after([](auto& c) { c.bound = 4 * (1 + 1e-6); }) ==
+        "there is a plan below the bound in a leaf");
+}
+
 TEST_CASE("check bound: larger shards of an option that fills hosts are on ranks of these") {
   // 18 ms on four ranks. Both blocks of the last table may be on one host.
   SpaceBuilder builder(spec(4, 4, 2));

@@ -83,6 +83,23 @@ class ChoiceMaker {
       }
     }
     if (choice.form == Form::kWholeHosts) join_equal_blocks(choice.shards);
+    return choice.form != Form::kInOrder || !has_even_shards() || add_extras(id, choice);
+  }
+
+  // What shards take beyond the least of all, on any ranks that have room for the whole shard.
+  // Returns false if there is none.
+  bool add_extras(OptionId id, TableChoice& choice) const {
+    const ShardingOption& option = space_.option(id);
+    for (std::size_t run = 0; run < option.costs.size(); ++run) {
+      const std::uint32_t count = option.layout->extents[run].count;
+      const CountedShard whole{load(option.costs[run]), option.costs[run].storage};
+      const CountedShard least = counted_shard(option, choice.form, run);
+      const CountedShard extra{whole.load - least.load, whole.bytes - least.bytes};
+      if (count == 0 || (extra.load == 0 && extra.bytes == Storage())) continue;
+      const PerTier<double> bytes = as_doubles(counted(extra.bytes));
+      choice.shards.push_back({count, extra.load, bytes, ranks_of(id, Form::kFree, whole, 0), {}});
+      if (choice.shards.back().ranks.empty()) return false;
+    }
     return true;
   }
 
@@ -165,11 +182,13 @@ class ChoiceMaker {
            (within_->classes[id.index()] >> within_->class_of_rank[rank] & 1) != 0;
   }
 
+  bool has_even_shards() const { return within_ != nullptr && within_->has_even_shards; }
+
   CountedShard counted_shard(const ShardingOption& option, Form form, std::size_t run) const {
     const ShardCost& cost = option.costs[run];
     CountedShard least{load(cost), cost.storage};
     const bool is_uniform = form == Form::kInOrder || form == Form::kWholeHosts;
-    if (within_ == nullptr || !within_->has_even_shards || !is_uniform) return least;
+    if (!has_even_shards() || !is_uniform) return least;
     for (std::size_t other = 0; other < option.costs.size(); ++other) {
       if (option.layout->extents[other].count == 0) continue;
       least.load = std::min(least.load, load(option.costs[other]));
@@ -226,9 +245,10 @@ class ChoiceMaker {
         end_i += own.layout->extents[i++].count;
       while (end_j <= shard)
         end_j += other.layout->extents[j++].count;
-      const CountedShard cost = counted_shard(own, form, i - 1);
-      const CountedShard more = counted_shard(other, other_form, j - 1);
-      if (cost.load > more.load || !counted(cost.bytes).fits_in(counted(more.bytes))) return false;
+      const ShardCost& cost = own.costs[i - 1];
+      const ShardCost& more = other.costs[j - 1];
+      if (load(cost) > load(more) || !counted(cost.storage).fits_in(counted(more.storage)))
+        return false;
       shard = std::min(end_i, end_j);
     }
     return true;
