@@ -42,8 +42,7 @@ class PlacedCost {
     for (const std::uint32_t host : classes_.classes_of_host()) {
       const bool is_held = (own_.held & host) != 0;
       if (blocks.held + (is_held ? 0 : 1) > blocks.count || blocks.sum == kInfinity) continue;
-      const double more =
-          is_held ? 0 : add_down(block_on(run, host, blocks.count), -blocks.least);
+      const double more = is_held ? 0 : add_down(block_on(run, host, blocks.count), -blocks.least);
       set(host, add_down(blocks.sum, std::max(0.0, more)), sums);
     }
     return sums;

@@ -199,8 +199,8 @@ TEST_CASE("check bound: larger shards of an option on all ranks are on some of t
   SpaceBuilder builder(spec(2, 4, 4));
   for (std::size_t table = 0; table < 2; ++table)
     builder.add_runs(table, kRowWise, {{2, 9, 10}, {2, 1, 10}});
-  const Proof even = proof_of(std::move(builder), 10 * kLess, {0, 1, 2, 3},
-                              {priced({0.25, 0.25, 0.25, 0.25})});
+  const Proof even =
+      proof_of(std::move(builder), 10 * kLess, {0, 1, 2, 3}, {priced({0.25, 0.25, 0.25, 0.25})});
   CHECK(even.wrong().value_or("") == "");
   CHECK(even.after([](auto& c) { c.bound = 10 * (1 + 1e-6); }) != "");
 
@@ -233,8 +233,8 @@ TEST_CASE("check bound: larger shards of an option that fills hosts are on ranks
   for (std::size_t table = 0; table < 3; ++table)
     builder.add_runs(table, kTableRowWise, {{1, 1, 10}, {1, 3, 10}});
   builder.add_runs(3, kGridShard, {{1, 3, 10}, {3, 1, 10}});
-  const Proof proof = proof_of(std::move(builder), 4.5 * kLess, {0, 1, 2, 3},
-                               {priced({0.25, 0.25, 0.25, 0.25})});
+  const Proof proof =
+      proof_of(std::move(builder), 4.5 * kLess, {0, 1, 2, 3}, {priced({0.25, 0.25, 0.25, 0.25})});
   CHECK(proof.wrong().value_or("") == "");
   CHECK(proof.after([](auto& c) { c.bound = 4.5 * (1 + 1e-6); }) != "");
   CHECK(proof.after([](auto& c) { c.nodes = {priced({0.5, 0, 0.5, 0})}; }) != "");

@@ -12,7 +12,8 @@ namespace shardwright::embedding {
 
 // At multipliers of every rank, what choices cost: each shard on its cheapest rank, and one on
 // every rank that the choice holds. Of a choice that uses ranks alike, the smallest shard is
-// everywhere, and larger ones are where their difference is cheapest. Thread safety: immutable. Refers to its arguments.
+// everywhere, and larger ones are where their difference is cheapest.
+// Thread safety: immutable. Refers to its arguments.
 class RankCosts {
  public:
   RankCosts(const RankModel& model, const std::vector<CapacityMultipliers>& multipliers);
