@@ -265,7 +265,7 @@ struct NodeSearchParameters {
 struct RankTreeParameters {
   // Open choices, times ranks: the linear program of a larger problem takes too long. 500 tables on
   // 8 ranks took twice as long as all else, for nothing.
-  std::uint64_t most_cells = std::uint64_t{1} << 13;
+  std::uint64_t most_cells = 6'000;
   // Larger shards of a choice on all ranks count if they take more than this part of a rank beyond
   // the smallest one. Most tables have one shard that is a row shorter: with 1e-4, programs are so
   // much larger that gaps are the same as without any.
