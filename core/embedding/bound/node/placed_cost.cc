@@ -172,7 +172,7 @@ class PlacedCost {
       }
       const std::uint32_t different = parts == 1 ? count : 1;
       const auto dearest = extra.begin() + different;
-      std::nth_element(extra.begin(), dearest - 1, extra.end());
+      std::nth_element(extra.begin(), dearest - 1, extra.begin() + classes_.size());
       for (auto own = extra.begin(); own != dearest; ++own)
         sum = add_down(sum, multiply_down(parts == 1 ? 1 : count, *own));
     }

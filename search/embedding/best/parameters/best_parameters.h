@@ -37,9 +37,9 @@ struct LaneParameters {
   // The lanes of the tree over ranks have as much together unless it is what raises the bound, or
   // this part of it while others have proved more than its open nodes show.
   std::uint64_t behind_part = 2;
-  // What a lane that works alone has on average, as the proof's first share: its process is dealt so many other
-  // lanes fewer. With 8, process 0 of eight did 10 % less than others for hugectr_510 with 256
-  // lanes; with 16, half of it.
+  // What a lane that works alone has on average, as the proof's first share: its process is dealt
+  // so many other lanes fewer. With 8, process 0 of eight did 10 % less than others for hugectr_510
+  // with 256 lanes; with 16, half of it.
   std::uint64_t usual_proof_share = 6;
   // Processes that have done more than others get less of the next tree, such that the difference
   // is made up for within so many rounds: trees often last no longer. Without, eight processes were

@@ -45,6 +45,15 @@ Proof proof_of(SpaceBuilder builder, double bound, std::vector<std::uint32_t> ra
   return proof;
 }
 
+// So many tables, whose one option has these shards on all ranks of a host.
+SpaceBuilder row_wise(std::size_t tables, std::uint32_t ranks,
+                      const std::vector<SpaceBuilder::Run>& runs) {
+  SpaceBuilder builder(spec(tables, ranks, ranks));
+  for (std::size_t table = 0; table < tables; ++table)
+    builder.add_runs(table, kRowWise, runs);
+  return builder;
+}
+
 // Two ranks. Two of three tables of 3 ms are on one of them. The first one is on the first rank, as
 // ranks may be exchanged; if the second one is there, too, that is 6 ms, and if not, the third one
 // has no place below.
@@ -196,32 +205,24 @@ TEST_CASE("check bound: an option that lies on one host does so") {
 
 TEST_CASE("check bound: larger shards of an option on all ranks are on some of them") {
   // Two tables, each with 9 ms on two ranks and 1 ms on the others: 40 ms on four ranks.
-  SpaceBuilder builder(spec(2, 4, 4));
-  for (std::size_t table = 0; table < 2; ++table)
-    builder.add_runs(table, kRowWise, {{2, 9, 10}, {2, 1, 10}});
-  const Proof even =
-      proof_of(std::move(builder), 10 * kLess, {0, 1, 2, 3}, {priced({0.25, 0.25, 0.25, 0.25})});
+  const Proof even = proof_of(row_wise(2, 4, {{2, 9, 10}, {2, 1, 10}}), 10 * kLess, {0, 1, 2, 3},
+                              {priced({0.25, 0.25, 0.25, 0.25})});
   CHECK(even.wrong().value_or("") == "");
   CHECK(even.after([](auto& c) { c.bound = 10 * (1 + 1e-6); }) != "");
 
   // Three shards of 3 ms are on three ranks, so at least one of the first two has one.
-  SpaceBuilder three(spec(4, 4, 4));
-  for (std::size_t table = 0; table < 4; ++table)
-    three.add_runs(table, kRowWise, {{1, 1, 10}, {3, 3, 10}});
-  const Proof different =
-      proof_of(std::move(three), 8 * kLess, {0, 1, 2, 3}, {priced({0.5, 0.5, 0, 0})});
+  const Proof different = proof_of(row_wise(4, 4, {{1, 1, 10}, {3, 3, 10}}), 8 * kLess,
+                                   {0, 1, 2, 3}, {priced({0.5, 0.5, 0, 0})});
   CHECK(different.wrong().value_or("") == "");
   CHECK(different.after([](auto& c) { c.bound = 8 * (1 + 1e-6); }) != "");
 }
 
 TEST_CASE("check bound: a search places larger shards of an option on all ranks anywhere") {
   // Each table has 1 ms on the first rank and 3 ms on the second one, or the other way round.
-  SpaceBuilder builder(spec(2, 2, 2));
-  for (std::size_t table = 0; table < 2; ++table)
-    builder.add_runs(table, kRowWise, {{1, 1, 10}, {1, 3, 10}});
   BoundNode searched = priced({0, 0});
   searched.by_search = true;
-  const Proof proof = proof_of(std::move(builder), 4 * kLess, {0, 1}, {searched});
+  const Proof proof =
+      proof_of(row_wise(2, 2, {{1, 1, 10}, {1, 3, 10}}), 4 * kLess, {0, 1}, {searched});
   CHECK(proof.wrong().value_or("") == "");
   CHECK(proof.after([](auto& c) { c.bound = 4 * (1 + 1e-6); }) ==
         "there is a plan below the bound in a leaf");
