@@ -18,7 +18,7 @@ import torch
 import torch.distributed
 import torch.multiprocessing
 from fbgemm_gpu.split_embedding_configs import EmbOptimType
-from test_torchrec_training import BATCH, RATE, STEPS, batch, loss_of, output_of, tables
+from test_torchrec_training import BATCH, RATE, STEPS, batch, leave_group, loss_of, output_of, tables
 from torch.distributed.remote_device import _remote_device
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.model_parallel import DMPCollection
@@ -52,7 +52,7 @@ def train(rank, folder):
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank,
                                          world_size=WORLD_SIZE)
     torch.save([train_case(rank, *case) for case in CASES], f"{folder}/{rank}.pt")
-    torch.distributed.destroy_process_group()
+    leave_group()
 
 
 def train_case(rank, constraints, asked):

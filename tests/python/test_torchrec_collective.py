@@ -1,6 +1,8 @@
 """collective_plan: all ranks search, and get the plan of one."""
 
+import gc
 import logging
+import sys
 import tempfile
 import unittest
 
@@ -73,7 +75,11 @@ def take_part(rank, world_size, folder):
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank,
                                          world_size=world_size)
     group = torch.distributed.GroupMember.WORLD
-    torch.save([planned(*own, group) for own in CASES], f"{folder}/{rank}.pt")
+    gc.disable()
+    before = sys.getrefcount(group)
+    answers = [planned(*own, group) for own in CASES]
+    torch.save((answers, sys.getrefcount(group) - before), f"{folder}/{rank}.pt")
+    del group  # Gloo's threads end with the last reference
     torch.distributed.destroy_process_group()
 
 
@@ -83,8 +89,11 @@ class CollectivePlan(unittest.TestCase):
         for world_size in (2, 3):
             with tempfile.TemporaryDirectory() as folder:
                 torch.multiprocessing.spawn(take_part, (world_size, folder), nprocs=world_size)
-                found = [torch.load(f"{folder}/{rank}.pt", weights_only=False)
-                         for rank in range(world_size)]
+                stored = [torch.load(f"{folder}/{rank}.pt", weights_only=False)
+                          for rank in range(world_size)]
+            found = [answers for answers, _ in stored]
+            with self.subTest(f"{world_size} ranks, references to the group that plans leave"):
+                self.assertEqual([held for _, held in stored], [0] * world_size)
             for number, (name, mode) in enumerate(CASES):
                 with self.subTest(f"{world_size} ranks, {name}, {mode}"):
                     for rank in range(world_size):

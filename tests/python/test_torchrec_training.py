@@ -1,5 +1,6 @@
 """DistributedModelParallel trains with plans of both modes; its outputs are those of the unsharded model."""
 
+import gc
 import logging
 import tempfile
 import unittest
@@ -93,6 +94,16 @@ def train(rank, world_size, folder):
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank,
                                          world_size=world_size)
     torch.save([train_case(rank, *case) for case in CASES], f"{folder}/{rank}.pt")
+    leave_group()
+
+
+def leave_group():
+    """Ends the process group and its threads.
+
+    The threads of Gloo end with the last reference to the group, and abort a process that ends
+    before them. Models of TorchRec refer to it in cycles.
+    """
+    gc.collect()
     torch.distributed.destroy_process_group()
 
 

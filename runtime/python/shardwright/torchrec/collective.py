@@ -110,11 +110,16 @@ def from_leader(group: dist.ProcessGroup, make: Callable[[], _T]) -> _T:
         except BaseException as error:  # noqa: B036 - raised below, so that no rank waits for this one
             raised, answer = error, [_portable(error)]
     dist.broadcast_object_list(answer, group_src=0, group=group)
-    if raised is not None:
-        raise raised
-    if isinstance(answer[0], Exception):
-        raise answer[0]
-    return cast(_T, answer[0])
+    try:
+        if raised is not None:
+            raise raised
+        if isinstance(answer[0], Exception):
+            raise answer[0]
+        return cast(_T, answer[0])
+    finally:
+        # An error refers to this frame, which must not refer to it: the group would stay until the
+        # next garbage collection. The threads of Gloo abort a process that ends before that.
+        del answer, raised
 
 
 def plan_on_leader(group: dist.ProcessGroup, make_plan: Callable[[Leader], ShardingPlan],
@@ -137,7 +142,10 @@ def plan_on_leader(group: dist.ProcessGroup, make_plan: Callable[[Leader], Shard
     interrupted = None
     if exchange.process != 0:
         interrupted = follow(exchange, threads or share, cancel)
-    answer = from_leader(group, lead)
-    if interrupted is not None:
-        raise interrupted
-    return answer
+    try:
+        answer = from_leader(group, lead)
+        if interrupted is not None:
+            raise interrupted
+        return answer
+    finally:
+        del interrupted  # as in from_leader
