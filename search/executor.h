@@ -1,12 +1,33 @@
 // The seam between algorithms and threads: a search says what may run at once, not on what.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace shardwright {
+
+// How many iterations of a loop a worker takes at a time. Ranges start long, because neighbours in a
+// range share work, and end short, because the last ones decide how long the workers wait for each
+// other. Iterations that differ much in length, and share nothing, are better taken one by one.
+struct RangeSizes {
+  static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a loop with a smallest range says nothing else
+  RangeSizes(std::size_t least_size, std::size_t most_size = kAny)
+      : least(std::max<std::size_t>(1, least_size)), most(std::max(least, most_size)) {}
+
+  // Of the next range. Precondition: left > 0.
+  std::size_t next(std::size_t left, unsigned workers) const {
+    return std::min(left, std::clamp(left / workers, least, most));
+  }
+
+  std::size_t least;  // at least 1
+  std::size_t most;   // at least `least`
+};
 
 // Runs loops whose iterations are independent, several loops at a time if asked to.
 // Implementations: InlineExecutor below and the threaded ones in runtime/execution.
@@ -55,13 +76,13 @@ class Executor {
   };
 
   // Begins to call body(worker, begin, end) for disjoint ranges that cover [0, count) and returns,
-  // possibly before the first call. Ranges have at least `grain` indices if count allows. Which
+  // possibly before the first call. Ranges have at least `sizes.least` indices if count allows. Which
   // worker gets which range is not specified, so results must not depend on it. `body` must outlive
   // the loop. An executor without threads runs the whole loop here, exceptions included.
   template <class Body>
-  Loop begin_for(std::size_t count, std::size_t grain, Body& body) {
+  Loop begin_for(std::size_t count, RangeSizes sizes, Body& body) {
     if (count == 0) return {};
-    return Loop(begin(count, grain == 0 ? 1 : grain,
+    return Loop(begin(count, sizes,
                       RangeBody{const_cast<void*>(static_cast<const void*>(std::addressof(body))),
                                 [](void* object, unsigned worker, std::size_t first,
                                    std::size_t last) {
@@ -71,13 +92,13 @@ class Executor {
 
   // The same, but returns when every range is done.
   template <class Body>
-  void parallel_for(std::size_t count, std::size_t grain, Body&& body) {
-    begin_for(count, grain, body).wait();
+  void parallel_for(std::size_t count, RangeSizes sizes, Body&& body) {
+    begin_for(count, sizes, body).wait();
   }
 
  protected:
-  // Precondition: count > 0, grain > 0. Null if the loop is already done.
-  virtual std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+  // Precondition: count > 0. Null if the loop is already done.
+  virtual std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
                                              RangeBody body) = 0;
 };
 
@@ -88,7 +109,7 @@ class InlineExecutor final : public Executor {
   unsigned workers() const override { return 1; }
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t, RangeBody body) override {
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes, RangeBody body) override {
     body(0, 0, count);
     return nullptr;
   }

@@ -26,8 +26,8 @@ concept ExplorationDomain = requires(D& domain, const D& fixed, const Budget& bu
   // nothing to propose before another batch is taken in; if none is on its way, the exploration
   // ends. Must not change what evaluate reads of other slots.
   { domain.propose(slot, budget) } -> std::convertible_to<std::size_t>;
-  // The smallest range of a batch that is worth a task.
-  { fixed.grain() } -> std::convertible_to<std::size_t>;
+  // How many candidates of a batch are one task.
+  { fixed.range_sizes() } -> std::convertible_to<RangeSizes>;
   // Evaluates the candidates [begin, end) of the slot's batch. Runs concurrently for disjoint
   // ranges and distinct workers, and concurrently with propose and synchronize of other slots. May
   // call only interrupted() of the budget unless batches_in_flight() is 1.
@@ -69,7 +69,7 @@ class BatchPipeline {
       if (candidates == 0) return StopReason::kFinished;
       ++next_;
       Batch& batch = batches_[slot];
-      batch.loop = executor_->begin_for(candidates, domain_->grain(), batch.evaluate);
+      batch.loop = executor_->begin_for(candidates, domain_->range_sizes(), batch.evaluate);
     }
     return std::nullopt;
   }

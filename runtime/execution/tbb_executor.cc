@@ -105,7 +105,7 @@ class TbbExecutor::Arena {
 // No exception of a body passes through TBB, which allocates memory to carry it.
 class TbbExecutor::TaskLoop final : public RunningLoop {
  public:
-  TaskLoop(Arena& arena, std::size_t count, std::size_t grain, RangeBody body);
+  TaskLoop(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body);
   ~TaskLoop() noexcept override;
   void wait() override;
 
@@ -118,8 +118,8 @@ class TbbExecutor::TaskLoop final : public RunningLoop {
 
 class TbbExecutor::TaskLoop::Links {
  public:
-  Links(Arena& arena, std::size_t count, std::size_t grain, RangeBody body)
-      : arena_(&arena), count_(count), grain_(grain), body_(body) {}
+  Links(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body)
+      : arena_(&arena), count_(count), sizes_(sizes), body_(body) {}
 
   // Without memory or threads for them, the calling thread does the work.
   void start(std::size_t chains) noexcept {
@@ -187,7 +187,7 @@ class TbbExecutor::TaskLoop::Links {
     std::size_t size = 0;
     do {
       if (begin >= count_) return false;
-      size = range_size(count_ - begin);
+      size = sizes_.next(count_ - begin, arena_->workers());
     } while (!next_.compare_exchange_weak(begin, begin + size));
     try {
       body_(static_cast<unsigned>(tbb::this_task_arena::current_thread_index()), begin,
@@ -205,15 +205,9 @@ class TbbExecutor::TaskLoop::Links {
     failure_ = std::move(failure);
   }
 
-  // Ranges start long, because neighbours in a range share work, and end short, because the last
-  // ones decide how long the workers wait for each other.
-  std::size_t range_size(std::size_t left) const {
-    return std::min(left, std::max(grain_, left / arena_->workers()));
-  }
-
   Arena* arena_;
   std::size_t count_;
-  std::size_t grain_;
+  RangeSizes sizes_;
   RangeBody body_;
   std::atomic<std::size_t> next_{0};
   std::atomic<int> running_{0};  // threads that may be in a body
@@ -223,10 +217,10 @@ class TbbExecutor::TaskLoop::Links {
   tbb::task_group group_;
 };
 
-TbbExecutor::TaskLoop::TaskLoop(Arena& arena, std::size_t count, std::size_t grain, RangeBody body)
-    : links_(new Links(arena, count, grain, body)) {
+TbbExecutor::TaskLoop::TaskLoop(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body)
+    : links_(new Links(arena, count, sizes, body)) {
   // More chains than ranges would have nothing to do.
-  const std::size_t ranges = (count + grain - 1) / grain;
+  const std::size_t ranges = (count + sizes.least - 1) / sizes.least;
   links_->start(std::min<std::size_t>(arena.workers(), ranges) - 1);
 }
 
@@ -262,14 +256,14 @@ TbbExecutor::~TbbExecutor() = default;
 
 unsigned TbbExecutor::workers() const { return arena_->workers(); }
 
-std::unique_ptr<Executor::RunningLoop> TbbExecutor::begin(std::size_t count, std::size_t grain,
+std::unique_ptr<Executor::RunningLoop> TbbExecutor::begin(std::size_t count, RangeSizes sizes,
                                                           RangeBody body) {
   // A single range is not worth waking another thread.
-  if (arena_->workers() == 1 || count <= grain) {
+  if (arena_->workers() == 1 || count <= sizes.least) {
     body(0, 0, count);
     return nullptr;
   }
-  return std::make_unique<TaskLoop>(*arena_, count, grain, body);
+  return std::make_unique<TaskLoop>(*arena_, count, sizes, body);
 }
 
 }  // namespace shardwright

@@ -22,7 +22,7 @@ class TbbExecutor final : public Executor {
   unsigned workers() const override;
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
                                      RangeBody body) override;
 
  private:

@@ -16,7 +16,7 @@ class ThreadExecutor::Pool {
  public:
   struct Work {
     std::size_t count;
-    std::size_t grain;
+    RangeSizes sizes;
     RangeBody body;
     std::size_t next = 0;
     unsigned running = 0;
@@ -91,7 +91,7 @@ class ThreadExecutor::Pool {
   void run_range(Work& work, unsigned worker, std::unique_lock<std::mutex>& lock) {
     const std::size_t left = work.count - work.next;
     const std::size_t begin = work.next;
-    const std::size_t end = begin + std::min(left, std::max(work.grain, left / workers()));
+    const std::size_t end = begin + work.sizes.next(left, workers());
     work.next = end;
     ++work.running;
     lock.unlock();
@@ -119,8 +119,8 @@ class ThreadExecutor::Pool {
 
 class ThreadExecutor::ThreadLoop final : public RunningLoop {
  public:
-  ThreadLoop(Pool& pool, std::size_t count, std::size_t grain, RangeBody body)
-      : pool_(&pool), work_{count, grain, body} {
+  ThreadLoop(Pool& pool, std::size_t count, RangeSizes sizes, RangeBody body)
+      : pool_(&pool), work_{count, sizes, body} {
     pool_->add(work_);
   }
   ~ThreadLoop() override {
@@ -148,13 +148,13 @@ ThreadExecutor::~ThreadExecutor() = default;
 
 unsigned ThreadExecutor::workers() const { return pool_->workers(); }
 
-std::unique_ptr<Executor::RunningLoop> ThreadExecutor::begin(std::size_t count, std::size_t grain,
+std::unique_ptr<Executor::RunningLoop> ThreadExecutor::begin(std::size_t count, RangeSizes sizes,
                                                              RangeBody body) {
-  if (pool_->workers() == 1 || count <= grain) {
+  if (pool_->workers() == 1 || count <= sizes.least) {
     body(0, 0, count);
     return nullptr;
   }
-  return std::make_unique<ThreadLoop>(*pool_, count, grain, body);
+  return std::make_unique<ThreadLoop>(*pool_, count, sizes, body);
 }
 
 }  // namespace shardwright

@@ -20,7 +20,7 @@ class ThreadExecutor final : public Executor {
   unsigned workers() const override;
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain, RangeBody body) override;
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes, RangeBody body) override;
 
  private:
   class Pool;

@@ -47,7 +47,7 @@ class Squares {
     if (throw_in_propose_ == done_batches_) throw std::runtime_error("propose");
     return size;
   }
-  std::size_t grain() const { return 4; }
+  RangeSizes range_sizes() const { return 4; }
   void evaluate(std::size_t slot, unsigned worker, std::size_t begin, std::size_t end,
                 const Budget& budget) {
     if (budget.interrupted()) return;

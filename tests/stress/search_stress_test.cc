@@ -61,10 +61,10 @@ class InterruptingExecutor final : public Executor {
   std::stop_token token() const { return source_.get_token(); }
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
                                      RangeBody body) override {
     auto loop = std::make_unique<Interrupted>(Interrupted::Body{this, body});
-    loop->inner = inner_.begin_for(count, grain, loop->body);
+    loop->inner = inner_.begin_for(count, sizes, loop->body);
     return loop;
   }
 

@@ -19,7 +19,7 @@ class Overlapping {
   explicit Overlapping(bool take_in_too) : take_in_too_(take_in_too) {}
 
   std::size_t batches_in_flight() const { return 2; }
-  std::size_t grain() const { return 1; }
+  RangeSizes range_sizes() const { return 1; }
 
   std::size_t propose(std::size_t, const Budget&) {
     if (proposed_ == 3) return 0;

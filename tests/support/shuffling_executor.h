@@ -31,9 +31,9 @@ class ShufflingExecutor final : public Executor {
   std::size_t ranges() const { return ranges_; }
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t grain,
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
                                      RangeBody body) override {
-    std::vector<Range> ranges = shuffled_ranges(count, grain);
+    std::vector<Range> ranges = shuffled_ranges(count, sizes);
     ranges_ += ranges.size();
     return std::make_unique<ThreadLoop>(std::move(ranges), body, worker_mutexes_);
   }
@@ -77,11 +77,11 @@ class ShufflingExecutor final : public Executor {
   };
   using Range = std::pair<std::size_t, std::size_t>;
 
-  std::vector<Range> shuffled_ranges(std::size_t count, std::size_t grain) {
+  std::vector<Range> shuffled_ranges(std::size_t count, RangeSizes sizes) {
     std::vector<Range> ranges;
     for (std::size_t begin = 0; begin < count;) {
-      std::size_t end = begin + grain + random_.below(2 * grain);
-      if (end + grain > count) end = count;
+      std::size_t end = begin + std::min(sizes.least + random_.below(2 * sizes.least), sizes.most);
+      if (end + sizes.least > count) end = count;
       ranges.emplace_back(begin, end);
       begin = end;
     }

@@ -172,11 +172,13 @@ void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work)
   work = lane.work() - before;
 }
 
-// The lanes of the proof come first. The last lane solves neighbourhoods.
+// The lanes of the proof come first. The last lane solves neighbourhoods: it begins right after the
+// first one, because its rounds are long, too, and the last to begin keeps the others waiting.
 void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
                           const Budget& budget) {
   const std::size_t last = first_lane_ + lanes_.annealing.size();
-  for (std::size_t lane = begin; lane < end; ++lane) {
+  for (std::size_t turn = begin; turn < end; ++turn) {
+    const std::size_t lane = turn == 0 ? 0 : turn == 1 ? last : turn - 1;
     lane_work_[lane] = 0;
     if (certifies_ || !proof_.is_own(lane) || budget.interrupted()) continue;
     if (lane < first_lane_) {

@@ -43,7 +43,7 @@ class EmbeddingSearch {
   // The members that explore() calls; see search/explore.h.
   std::size_t batches_in_flight() const { return kBatchesInFlight; }
   std::size_t propose(std::size_t slot, const Budget& budget);
-  std::size_t grain() const { return kGrain; }
+  RangeSizes range_sizes() const { return kGrain; }
   void evaluate(std::size_t slot, unsigned worker, std::size_t begin, std::size_t end,
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);

@@ -63,7 +63,7 @@ Result<Solution> solve(const Request& request) {
 std::vector<Result<Solution>> solve_all(std::span<const Request> requests, Executor& executor) {
   std::vector<std::unique_ptr<Solver>> solvers(executor.workers());
   std::vector<std::optional<Result<Solution>>> found(requests.size());
-  executor.parallel_for(requests.size(), 1,
+  executor.parallel_for(requests.size(), {1, 1},
                         [&](unsigned worker, std::size_t begin, std::size_t end) {
                           // Made by the thread that uses it.
                           if (!solvers[worker]) solvers[worker] = std::make_unique<Solver>();

@@ -81,6 +81,23 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("executor: ranges are no shorter and no longer than asked for") {
+  for (const int threads : {2, 3, 8}) {
+    PlanningExecutor executor(threads);
+    for (const RangeSizes sizes : {RangeSizes(1, 1), RangeSizes(2, 5), RangeSizes(7)}) {
+      std::atomic<std::size_t> covered = 0;
+      std::atomic<bool> fits = true;
+      executor.parallel_for(100, sizes, [&](unsigned, std::size_t begin, std::size_t end) {
+        covered += end - begin;
+        const bool is_long_enough = end - begin >= sizes.least || end == 100;
+        if (!is_long_enough || end - begin > sizes.most) fits = false;
+      });
+      CHECK(fits);
+      CHECK(covered == 100);
+    }
+  }
+}
+
 TEST_CASE("executor: an exception reaches the waiting caller, and a dropped loop ends first") {
   PlanningExecutor executor(2);
   std::atomic<int> running = 0;

@@ -87,7 +87,7 @@ class StoppingExecutor final : public Executor {
   std::stop_token token() const { return source_.get_token(); }
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, std::size_t, RangeBody body) override {
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes, RangeBody body) override {
     for (std::size_t i = 0; i < count; ++i) {
       if (left_-- == 0) source_.request_stop();
       body(0, i, i + 1);

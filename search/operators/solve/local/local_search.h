@@ -63,7 +63,7 @@ class LocalSearch {
 
   std::size_t batches_in_flight() const { return 1; }
   std::size_t propose(std::size_t slot, const Budget& budget);
-  std::size_t grain() const { return 1; }
+  RangeSizes range_sizes() const { return {1, 1}; }
   void evaluate(std::size_t slot, unsigned worker, std::size_t begin, std::size_t end,
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);

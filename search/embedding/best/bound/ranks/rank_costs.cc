@@ -72,8 +72,8 @@ double RankCosts::on_hosts(const RankChoice& choice, const RankPlaces& places) c
 // A rank has one shard of each part. So those of one part are on different ranks.
 double RankCosts::extras_within(const RankChoice& choice, ClassSet ranks) const {
   double sum = 0;
+  std::array<double, kMostRanks> cost{};
   for (const RankShards& extra : model_.extras(choice)) {
-    std::array<double, kMostRanks> cost;
     for (std::size_t rank = 0; rank < model_.num_ranks(); ++rank)
       cost[rank] = at(extra, ranks, rank);
     const auto end = cost.begin() + model_.num_ranks();
