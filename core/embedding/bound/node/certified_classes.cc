@@ -44,6 +44,13 @@ std::optional<CertifiedClasses> CertifiedClasses::make(const ProblemSpec& spec,
     if (rank < available.num_hosted_ranks())
       classes.classes_of_host_[rank / available.local_world_size()] |= std::uint32_t{1} << c;
   }
+  classes.equal_until_.assign(class_of_rank.size(),
+                              static_cast<std::uint32_t>(class_of_rank.size()));
+  for (std::size_t rank = class_of_rank.size() - 1; rank > 0; --rank) {
+    const bool is_equal = class_of_rank[rank - 1] == class_of_rank[rank];
+    classes.equal_until_[rank - 1] =
+        is_equal ? classes.equal_until_[rank] : static_cast<std::uint32_t>(rank);
+  }
   if (std::find(classes.num_ranks_.begin(), classes.num_ranks_.end(), 0) !=
       classes.num_ranks_.end())
     return std::nullopt;

@@ -32,6 +32,8 @@ class CertifiedClasses {
   // The load of a rank in a plan below the target is less than this.
   double load_limit(std::size_t rank_class) const { return load_limit_[rank_class]; }
   std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
+  // The first rank after this one that is of another class, or the number of ranks.
+  std::uint32_t equal_until(std::size_t rank) const { return equal_until_[rank]; }
   // All classes as bits.
   std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
   bool are_alike() const { return are_alike_; }
@@ -73,6 +75,7 @@ class CertifiedClasses {
   bool are_alike_ = false;
   bool ranks_apart_ = false;
   std::vector<std::uint32_t> class_of_rank_;
+  std::vector<std::uint32_t> equal_until_;  // by rank
   std::vector<std::uint32_t> num_ranks_;
   std::vector<Storage> room_;
   std::vector<double> load_limit_;

@@ -110,8 +110,11 @@ std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> count;
   std::uint32_t rank = 0;
   for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
-    for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k) {
-      ++count[{classes_.class_of(rank++), run}];
+    const std::uint32_t end = rank + option.layout->extents[run].count;
+    while (rank < end) {
+      const std::uint32_t next = std::min(end, classes_.equal_until(rank));
+      count[{classes_.class_of(rank), run}] += next - rank;
+      rank = next;
     }
   }
   for (const auto& [key, number] : count)

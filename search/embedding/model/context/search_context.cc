@@ -12,9 +12,12 @@ SearchContext::SearchContext(const ChoiceModel& model, const PricingParameters& 
     speed_ += 1 / model.time_scale(rank);
   const std::span<const double> scales = model.time_scale();
   if (!scales.empty()) least_scale_ = *std::min_element(scales.begin(), scales.end());
+  least_room_ = model.room().front();
   for (const Storage& room : model.room()) {
-    for (const MemoryTier tier : kMemoryTiers)
+    for (const MemoryTier tier : kMemoryTiers) {
+      least_room_[tier] = std::min(least_room_[tier], room[tier]);
       total_bytes_[tier] += static_cast<double>(std::max(room[tier], Bytes()).value());
+    }
   }
   find_fitting();
   expand_shards();
@@ -27,6 +30,10 @@ bool SearchContext::every_shard_fits(std::size_t table, const Choice& choice) co
   const std::span<const Storage> room = model_->room();
   std::uint32_t shard = 0;
   for (const ChoiceRun& run : model_->runs(choice)) {
+    if (choice.reach == Reach::kAllRanks && run.storage.fits_in(least_room_)) {
+      shard += run.count;
+      continue;
+    }
     const auto holds = [&](Rank rank) {
       return run.storage == Storage() || run.storage.fits_in(room[rank]);
     };

@@ -83,6 +83,7 @@ class SearchContext {
   std::vector<MemoryPrices> prices_by_fill_;
   double bound_ = 0;
   PerTier<double> total_bytes_;
+  Storage least_room_;              // of any rank, per tier
   std::vector<std::uint8_t> fits_;  // by choice
   std::vector<ShardUse> uses_;
   std::vector<std::uint32_t> first_use_;   // by choice
