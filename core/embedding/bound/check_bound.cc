@@ -274,8 +274,7 @@ class TreeChecker {
     if (!are_valid(leaf.multipliers, options_.classes().size())) {
       return fail("a leaf lacks valid multipliers for every rank class");
     }
-    if (!leaf.whole_multipliers.empty() &&
-        !are_valid(leaf.whole_multipliers, classes_.uniform_use().size()))
+    if (!leaf.whole_multipliers.empty() && !are_valid(leaf.whole_multipliers, classes_.num_whole()))
       return fail("a leaf has prices of whole ranks that are not those of its rank classes");
     if (classes_.ranks_apart() && !leaf.shard_duals.empty())
       return fail("a leaf has patterns although ranks are apart");

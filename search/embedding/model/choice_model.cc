@@ -53,6 +53,40 @@ std::size_t ChoiceModel::table_of(std::uint32_t choice) const {
   return static_cast<std::size_t>(next - first_choice_.begin()) - 1;
 }
 
+ChoiceModel ChoiceModel::relaxed(std::span<const std::vector<ChoiceRun>> runs) const {
+  ChoiceModel own(*this);
+  own.choices_.clear();
+  own.runs_.clear();
+  own.first_choice_.assign(1, 0);
+  own.choice_of_.assign(choice_of_.size(), kNone);
+  for (std::size_t table = 0; table < num_tables(); ++table) {
+    for (std::uint32_t c = first_choice_[table]; c < first_choice_[table + 1]; ++c) {
+      if (runs[c].empty()) continue;
+      Choice choice = choices_[c];
+      own.add_runs(runs[c], choice);
+      own.choice_of_[choice.option.index()] = static_cast<std::uint32_t>(own.choices_.size());
+      own.choices_.push_back(choice);
+    }
+    own.first_choice_.push_back(static_cast<std::uint32_t>(own.choices_.size()));
+  }
+  return own;
+}
+
+void ChoiceModel::add_runs(std::span<const ChoiceRun> runs, Choice& choice) {
+  choice.first_run = static_cast<std::uint32_t>(runs_.size());
+  choice.num_runs = static_cast<std::uint32_t>(runs.size());
+  choice.load = 0;
+  choice.max_load = 0;
+  choice.storage = {};
+  for (const ChoiceRun& run : runs) {
+    runs_.push_back(run);
+    choice.load += run.load * run.count;
+    choice.max_load = std::max(choice.max_load, run.load);
+    choice.storage += std::int64_t{run.count} * run.storage;
+  }
+  choice.bytes = as_doubles(choice.storage);
+}
+
 Reach ChoiceModel::reach_of(const OptionRow& row) const {
   const bool everywhere = is_one_host() && row.num_shards == world_size_;
   switch (row.partition_by) {

@@ -37,6 +37,10 @@ class ChoiceModel {
   // it ignores the rules that keep tables together or apart. Without rules it equals this model.
   ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, Kind::kForBounds); }
 
+  // A relaxation of this model: every choice with these runs, or left out if it has none. No shard
+  // may take more than it does here.
+  ChoiceModel relaxed(std::span<const std::vector<ChoiceRun>> runs) const;
+
   // kInfeasible if a table has no choice left, with the place of the rule that excluded the last.
   const Status& status() const { return status_; }
 
@@ -87,6 +91,7 @@ class ChoiceModel {
   ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget, Kind kind);
   Reach reach_of(const OptionRow& row) const;
   void add(OptionId id, std::vector<Choice>& choices);
+  void add_runs(std::span<const ChoiceRun> runs, Choice& choice);
   bool dominates(const Choice& a, const Choice& b, bool same_for_all_shards) const;
   void keep_undominated(const TableChoices& table, bool same_for_all_shards);
 

@@ -46,10 +46,15 @@ class CertifiedClasses {
   // The class of what uniform options use of this one; the class itself if they are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const;
   // The class whose ranks this one is a part of, without those of uniform options, and all of such
-  // a rank. Precondition: they are apart.
-  std::size_t whole_class(std::size_t rank_class) const { return rank_class % uniform_use_.size(); }
-  const Storage& whole_room(std::size_t rank_class) const { return whole_room_[rank_class]; }
-  double whole_limit(std::size_t rank_class) const { return whole_limit_[rank_class]; }
+  // a rank; the class itself if they are not apart.
+  std::size_t whole_class(std::size_t rank_class) const { return rank_class % num_whole(); }
+  std::size_t num_whole() const { return uniform_apart() ? uniform_use_.size() : size(); }
+  const Storage& whole_room(std::size_t rank_class) const {
+    return uniform_apart() ? whole_room_[rank_class] : room_[rank_class];
+  }
+  double whole_limit(std::size_t rank_class) const {
+    return uniform_apart() ? whole_limit_[rank_class] : load_limit_[rank_class];
+  }
   // By class, without those of uniform options. Empty if they are not apart.
   const std::vector<UniformUse>& uniform_use() const { return uniform_use_; }
   // Precondition: as many as there are.

@@ -23,6 +23,7 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
       targets_(parameters_, RankClasses::can_separate_hosts(views_.model(), parameters_.classes)),
       uniform_targets_(parameters_.uniform),
       root_search_(parameters_),
+      coarse_(parameters_),
       rank_proof_(views_.model(), parameters_) {
   only_aggregate_ = views_.is_only_aggregate();
   may_be_apart_ =
@@ -67,7 +68,10 @@ void BoundProver::begin_round(double rating) {
   is_shared_ &= target_ != 0;
   const bool is_new = std::exchange(is_new_, false);
   if (!is_shared_) return;
-  if (is_new && keeps_starts_) start_ = start_of_tree();
+  if (is_new && keeps_starts_) {
+    start_ = relaxation().start(target_, targets_.node_work());
+    start_->view = own_view();
+  }
   transfers_ = relaxation().deal_out();
 }
 
@@ -111,7 +115,8 @@ bool BoundProver::should_share() {
 void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
   while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
-    if (only_aggregate_ && !needs_aggregate_bound() && !needs_light_tree()) return;
+    if (only_aggregate_ && !needs_aggregate_bound() && !needs_light_tree() && !needs_coarse_proof())
+      return;
     if (should_share()) return;
     step(budget);
   }
@@ -128,6 +133,8 @@ void BoundProver::step(Budget& budget) {
     pin_tables(budget);
   } else if (target_ == 0 && needs_light_tree()) {
     grow_light_tree(budget);
+  } else if (target_ == 0 && needs_coarse_proof()) {
+    prove_coarsely(budget);
   } else if (target_ == 0 && needs_root_search()) {
     search_root(budget);
   } else if (target_ == 0 && needs_uniform_tree()) {
@@ -266,6 +273,17 @@ void BoundProver::search_root(Budget& budget) {
     accept(answer.proved, joint().rows().classes(), std::move(answer.proof));
 }
 
+void BoundProver::prove_coarsely(Budget& budget) {
+  const BoundRows& rows = views_.view(RankView::kJoint).rows();
+  CoarseProof& own = coarse_.proof(rows, rating_, certificate_.bound, targets_.goal(rating_));
+  own.step(budget);
+  if (auto proof = own.take_proof())
+    accept(proof->target, rows.classes(), {std::move(proof->leaf)});
+  if (auto suggested = own.take_suggestion())
+    suggest(std::move(suggested->choices), suggested->target);
+  if (own.has_ended()) coarse_.end();
+}
+
 void BoundProver::run_rank_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
   rank_proof_.run_lane(lane, views_.view(RankView::kJoint).rows(), work, budget);
 }
@@ -365,19 +383,6 @@ void BoundProver::share_tree() {
   own.share(target_, limits, own.first_lane().relaxation().columns().known());
   is_shared_ = true;
   is_new_ = true;
-}
-
-TreeStart BoundProver::start_of_tree() {
-  TreeView& own = relaxation();
-  TreeStart start;
-  start.view = own_view();
-  start.pins = own.pins();
-  start.target = target_;
-  start.limits = {targets_.node_work(), 0, own.first_lane().may_divide()};
-  start.part = own.tree().open_part(target_);
-  start.first_lane = own.first_lane().report();
-  start.known = own.first_lane().relaxation().columns().known();
-  return start;
 }
 
 // A proof whose check would take too long is none.

@@ -10,6 +10,7 @@
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
+#include "search/embedding/best/bound/coarse/coarse_schedule.h"
 #include "search/embedding/best/bound/open_proof.h"
 #include "search/embedding/best/bound/ranks/tree/rank_proof.h"
 #include "search/embedding/best/bound/root_search.h"
@@ -137,6 +138,10 @@ class BoundProver {
   void plant_light_tree(Budget& budget);
   void grow_uniform_tree(Budget& budget);
   void search_root(Budget& budget);
+  bool needs_coarse_proof() const {
+    return coarse_.is_due(rating_, certificate_.bound, targets_.goal(rating_));
+  }
+  void prove_coarsely(Budget& budget);
   void take_from_ranks();
   void choose_target();
   void plant_trees();
@@ -145,7 +150,6 @@ class BoundProver {
   bool gives_up_tree();
   bool is_worth_more();
   void share_tree();
-  TreeStart start_of_tree();
   void prove_target();
   void give_up_target();
   void accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes);
@@ -157,6 +161,7 @@ class BoundProver {
   TargetSchedule targets_;
   UniformTargets uniform_targets_;
   RootSearch root_search_;
+  CoarseSchedule coarse_;
   RankProof rank_proof_;
   std::vector<SuggestedChoices> suggestions_;
   std::optional<Plan> found_;

@@ -120,6 +120,9 @@ struct ColumnGenerationParameters {
   // When a solution for a group of equal tables is dealt out, a table is complete if no more than
   // this part of it is left: the rounding of the solver's values.
   double min_share = 1e-9;  // halved, doubled: 0
+  // Equal shards of all tables share a row of the master program: a pattern may then hold those of
+  // one table in place of another's.
+  bool shares_rows = false;
 };
 
 // Thread safety: a value.
@@ -313,6 +316,28 @@ struct RankTreeParameters {
   double solve_size_steps = 8;
 };
 
+// Column generation where tables that differ little count as equal.
+// Thread safety: a value.
+struct CoarseParameters {
+  // Shards that differ by a part of the gap count as equal: by the first part, or less as long as
+  // there are no more kinds of tables.
+  double most_step = 1.0 / 2;
+  double least_step = 1.0 / 16;
+  std::size_t most_kinds = 512;
+  // Otherwise a program with all kinds is hardly larger, or small enough.
+  std::size_t least_tables_of_kind = 2;
+  std::size_t least_kinds = 32;
+  // Work for a target, and targets in vain for every model.
+  std::uint64_t work = 12'000'000;
+  std::uint32_t most_failures = 3;
+  // It is tried once the gap is no larger than this part of the rating, and again when the rating
+  // has fallen by so much.
+  double most_gap = 0.1;
+  double rating_fall = 5e-3;
+  // Steps that it takes to put a choice beside equal ones.
+  std::uint64_t choice_steps = 64;
+};
+
 // All that a BoundProver is told.
 // Thread safety: a value.
 struct BoundParameters {
@@ -332,6 +357,7 @@ struct BoundParameters {
   ColumnGenerationParameters columns;
   BranchingParameters branching;
   PinParameters pins;
+  CoarseParameters coarse;
   UniformTreeParameters uniform;
   RankTreeParameters ranks;
   NodeSearchParameters search;

@@ -76,8 +76,9 @@ bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParamete
          });
 }
 
-RankClasses RankClasses::apart(const ChoiceModel& model, const RankClassParameters& parameters) {
-  RankClasses own(model, model.num_hosts() > 1, parameters);
+RankClasses RankClasses::apart(const ChoiceModel& model, bool separate_hosts,
+                               const RankClassParameters& parameters) {
+  RankClasses own(model, separate_hosts, parameters);
   own.num_apart_ = static_cast<std::uint32_t>(own.size());
   own.whole_ = own.classes_;
   own.classes_.insert(own.classes_.end(), own.whole_.begin(), own.whole_.end());

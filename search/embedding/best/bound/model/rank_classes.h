@@ -47,7 +47,8 @@ class RankClasses {
   // Uniform choices are apart (see BoundCertificate): classes c of n and c + n are what all other
   // choices and what uniform ones may use of the same ranks. Hosts are separate. Preconditions:
   // can_be_apart().
-  static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
+  static RankClasses apart(const ChoiceModel& model, bool separate_hosts,
+                           const RankClassParameters& parameters);
   static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
 
   // Returns true if some choice lies within one host and the hosts are few enough.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 namespace shardwright::embedding {
 namespace {
@@ -37,13 +38,20 @@ MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain&
       const std::uint32_t first = rows.first_row(choice);
       for (std::uint32_t r = first; r < rows.first_row(choice + 1); ++r) {
         // A pricing problem uses two runs of a choice; the others need no place.
-        if (rows.rows()[r].in_class || r < first + 2)
-          shard_row_[r] = program_.add_row(0, LinearProgram::kInfinity);
+        if (rows.rows()[r].in_class || r < first + 2) shard_row_[r] = row_of_shard(rows.rows()[r]);
       }
     }
   }
   add_choice_columns();
   add_excess_column();
+}
+
+std::size_t MasterProgram::row_of_shard(const BoundRow& shard) {
+  const auto add = [&] { return program_.add_row(0, LinearProgram::kInfinity); };
+  if (!parameters_.shares_rows) return add();
+  const auto [found, is_new] = equal_shards_.try_emplace({shard.load, shard.storage}, 0);
+  if (is_new) found->second = add();
+  return found->second;
 }
 
 // A row of load and one of every tier, for whole ranks of a class.
@@ -153,6 +161,22 @@ std::vector<std::uint32_t> MasterProgram::possible_choices(const EqualTables& gr
   return possible;
 }
 
+// Several shards of a column may share a row.
+void MasterProgram::merge_equal_rows() {
+  if (!parameters_.shares_rows) return;
+  std::sort(entries_.begin(), entries_.end(),
+            [](const auto& a, const auto& b) { return a.row < b.row; });
+  std::vector<LinearProgram::Entry> merged;
+  for (const LinearProgram::Entry& own : entries_) {
+    if (!merged.empty() && merged.back().row == own.row) {
+      merged.back().value += own.value;
+    } else {
+      merged.push_back(own);
+    }
+  }
+  entries_ = std::move(merged);
+}
+
 void MasterProgram::add_choice_columns() {
   choice_column_.assign(domain_.size(), kNone);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -166,6 +190,7 @@ void MasterProgram::add_choice_columns() {
         if (shard_row_[r] == kNone) continue;
         entries_.push_back({shard_row_[r], -static_cast<double>(rows_.rows()[r].need)});
       }
+      merge_equal_rows();
       choice_column_[choice] = program_.add_column(0, 0, LinearProgram::kInfinity, entries_);
     }
   }
@@ -192,6 +217,7 @@ std::size_t MasterProgram::add(const RankPattern& pattern) {
     for (const MemoryTier tier : kMemoryTiers)
       bytes[tier] += count * rows_.rows()[row].bytes[tier];
   }
+  merge_equal_rows();
   entries_.push_back({class_row_[pattern.rank_class], 1});
   add_use_of_whole(pattern.load, bytes, pattern.rank_class);
   patterns_.emplace_back(pattern, program_.add_column(0, 0, LinearProgram::kInfinity, entries_));

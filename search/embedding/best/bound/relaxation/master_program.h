@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,8 @@ class MasterProgram {
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   std::vector<std::uint32_t> possible_choices(const EqualTables& group) const;
+  std::size_t row_of_shard(const BoundRow& shard);
+  void merge_equal_rows();
   void add_choice_columns();
   void add_uniform_columns(std::uint32_t choice, std::size_t group_row);
   bool is_apart(std::uint32_t choice) const {
@@ -75,11 +78,13 @@ class MasterProgram {
   const std::vector<EqualTables>& groups_;
   const ColumnGenerationParameters& parameters_;
   LinearProgram program_{LinearProgram::Scaling::kNone};
-  std::vector<std::size_t> group_row_;                         // by group
-  std::vector<std::size_t> class_row_;                         // by rank class
-  std::vector<std::size_t> first_tier_row_;                    // by rank class for uniform choices
-  std::vector<std::size_t> first_whole_row_;                   // ... of the others
-  std::vector<std::size_t> shard_row_;                         // by row of the model
+  std::vector<std::size_t> group_row_;        // by group
+  std::vector<std::size_t> class_row_;        // by rank class
+  std::vector<std::size_t> first_tier_row_;   // by rank class for uniform choices
+  std::vector<std::size_t> first_whole_row_;  // ... of the others
+  std::vector<std::size_t> shard_row_;        // by row of the model
+  std::map<std::pair<double, Storage>, std::size_t>
+      equal_shards_;                                           // their rows, if they share them
   std::vector<std::size_t> choice_column_;                     // by choice
   std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns
   // Of a uniform choice: all its shards in one class, or those of every class there if they are on

@@ -55,4 +55,15 @@ void TreeView::transfer(std::span<const LeafTransfer> transfers) {
     lanes_[one.to]->take_half(*lanes_[one.from]);
 }
 
+TreeStart TreeView::start(double target, std::uint64_t node_work) {
+  TreeStart start;
+  start.pins = pins_;
+  start.target = target;
+  start.limits = {node_work, 0, first_lane().may_divide()};
+  start.part = tree_.open_part(target);
+  start.first_lane = first_lane().report();
+  start.known = first_lane().relaxation().columns().known();
+  return start;
+}
+
 }  // namespace shardwright::embedding

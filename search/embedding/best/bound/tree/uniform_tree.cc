@@ -10,7 +10,7 @@ namespace shardwright::embedding {
 
 UniformTree::UniformTree(const ChoiceModel& model, const BoundParameters& parameters)
     : parameters_(&parameters),
-      rows_(model, RankClasses::apart(model, parameters.classes)),
+      rows_(model, RankClasses::apart(model, model.num_hosts() > 1, parameters.classes)),
       branching_(rows_, parameters.branching),
       relaxation_(rows_, branching_, parameters) {}
 

@@ -66,7 +66,7 @@ std::string error_of(const BoundModel& model, const BoundCertificate& certificat
 TEST_CASE("uniform tree: classes for uniform choices stand beside those for all others") {
   const BoundModel model = two_hosts();
   REQUIRE(RankClasses::can_be_apart(model.choices, {}));
-  RankClasses classes = RankClasses::apart(model.choices, {});
+  RankClasses classes = RankClasses::apart(model.choices, model.choices.num_hosts() > 1, {});
   CHECK(classes.size() == 4);
   CHECK(classes.num_apart() == 2);
   CHECK(classes.everywhere(true) == 0b1100);

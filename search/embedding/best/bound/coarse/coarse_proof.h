@@ -1,0 +1,79 @@
+// Column generation for tables that are nearly equal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/relaxation/column_generation.h"
+#include "search/embedding/best/bound/relaxation/domain_reduction.h"
+#include "search/embedding/best/bound/tree/tree_lane.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+// Where hundreds of tables all differ a little, the master program has rows for each of them, and
+// ends no question. Here shards that differ by much less than the gap count as equal, at what the
+// smallest of them takes (coarse_model). Equal shards share a row of the program, and uniform
+// choices are columns of it, at a price of whole ranks; so the patterns are those of a few kinds of
+// shards. The dual values found hold for the tables themselves. The goal comes first, then
+// bisection below it; once the gap is half of what it was, shards are told apart more finely.
+// Thread safety: one thread at a time. Refers to the rows.
+class CoarseProof {
+ public:
+  // Precondition: the bound is below the goal.
+  CoarseProof(const BoundRows& rows, double bound, double goal, const BoundParameters& parameters);
+
+  // Nothing is left to try, or too many tables differ.
+  bool has_ended() const { return ended_; }
+  // Does nothing if it has ended.
+  void step(Budget& budget);
+
+  struct Proof {
+    double target = 0;
+    BoundNode leaf;  // of a certificate with the rows' classes
+  };
+  // What was proved since the last call.
+  std::optional<Proof> take_proof() { return std::exchange(proof_, std::nullopt); }
+  // What a fractional plan has most of that was found instead; in terms of the rows' model.
+  std::optional<SuggestedChoices> take_suggestion() {
+    return std::exchange(suggestion_, std::nullopt);
+  }
+
+ private:
+  void reduce(Budget& budget);
+  void coarsen(Budget& budget);
+  void ask();
+  void take(RelaxationAnswer answer);
+  void prove(BoundNode leaf);
+  void fail();
+  BoundNode joined(BoundNode leaf) const;
+
+  const BoundRows& rows_;
+  BoundParameters parameters_;
+  std::size_t num_kinds_;  // of tables
+  double bound_;
+  double goal_;
+  double ceiling_;              // the lowest target that failed, or the goal
+  double target_;               // next, or being proved
+  std::uint32_t failures_ = 0;  // of the model's targets
+  double coarse_gap_ = 0;       // when the model was made, as a part of the goal
+  Domain domain_;               // of the rows, below the goal
+  MultiplierList fixing_;       // how it was reduced
+  std::vector<CapacityMultipliers> multipliers_;
+  std::unique_ptr<const ChoiceModel> model_;
+  std::unique_ptr<BoundRows> coarse_rows_;
+  std::unique_ptr<ColumnGeneration> columns_;  // null before there is a model
+  std::optional<Proof> proof_;
+  std::optional<SuggestedChoices> suggestion_;
+  bool ended_ = false;
+};
+
+}  // namespace shardwright::embedding
