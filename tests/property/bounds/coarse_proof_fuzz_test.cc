@@ -97,8 +97,7 @@ TEST_CASE("coarse proof: thousands of small problems against every plan") {
     for (int i = 0; i < 6000; ++i) {
       CAPTURE(seed);
       CAPTURE(i);
-      check_problem(i % 3 == 2 ? wide_planning_problem(random) : small_problem(random, i % 4 == 3),
-                    random, counts);
+      check_problem(mixed_problem(random, i), random, counts);
     }
     MESSAGE("possible ", counts.possible, " raised ", counts.raised, " priced ", counts.priced,
             " near ", counts.near);

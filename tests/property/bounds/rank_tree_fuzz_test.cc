@@ -128,8 +128,7 @@ TEST_CASE("rank tree: thousands of small problems against every plan") {
     for (int i = 0; i < 6000; ++i) {
       CAPTURE(seed);
       CAPTURE(i);
-      check_problem(i % 3 == 2 ? wide_planning_problem(random) : small_problem(random, i % 4 == 3),
-                    random, counts);
+      check_problem(mixed_problem(random, i), random, counts);
     }
     MESSAGE("possible ", counts.possible, " proved ", counts.proved, " exchanged ",
             counts.exchanged, " searched ", counts.searched, " found ", counts.found);

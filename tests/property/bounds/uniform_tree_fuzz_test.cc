@@ -101,8 +101,7 @@ TEST_CASE("uniform tree: thousands of small problems against every plan") {
     for (int i = 0; i < 3000; ++i) {
       CAPTURE(seed);
       CAPTURE(i);
-      check_problem(i % 3 == 2 ? wide_planning_problem(random) : small_problem(random, i % 4 == 3),
-                    random, counts);
+      check_problem(mixed_problem(random, i), random, counts);
     }
     MESSAGE("apart ", counts.apart, " proved ", counts.proved, " split ", counts.split);
     CHECK(counts.apart > 600);

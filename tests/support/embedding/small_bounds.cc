@@ -353,6 +353,11 @@ SmallProblem wide_planning_problem(Random& random) {
   return {builder.take(), topology.with_storage(std::move(left))};
 }
 
+SmallProblem mixed_problem(Random& random, int number) {
+  if (number % 3 == 2) return wide_planning_problem(random);
+  return small_problem(random, number % 4 == 3);
+}
+
 std::optional<double> least_rating(const SmallProblem& problem) {
   return EveryPlan(problem).least();
 }

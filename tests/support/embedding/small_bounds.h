@@ -32,6 +32,9 @@ SmallProblem uneven_planning_problem(Random& random, bool rules);
 // which some are alike, and memory that must stay free.
 SmallProblem wide_planning_problem(Random& random);
 
+// In turn: every third one is wide, and of the others a part has rules.
+SmallProblem mixed_problem(Random& random, int number);
+
 // Returns the least rating of all plans, or nothing if none is feasible. Tries all options of the
 // space on all ranks, and reads the user's rules, not their compiled form. Cost: the product over
 // tables of the number of their placements, less those pruned by the best plan so far.
