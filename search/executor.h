@@ -10,9 +10,10 @@
 
 namespace shardwright {
 
-// How many iterations of a loop a worker takes at a time. Ranges start long, because neighbours in a
-// range share work, and end short, because the last ones decide how long the workers wait for each
-// other. Iterations that differ much in length, and share nothing, are better taken one by one.
+// How many iterations of a loop a worker takes at a time. Ranges start long, because neighbours in
+// a range share work, and end short, because the last ones decide how long the workers wait for
+// each other. Iterations that differ much in length, and share nothing, are better taken one by
+// one.
 struct RangeSizes {
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
@@ -76,18 +77,19 @@ class Executor {
   };
 
   // Begins to call body(worker, begin, end) for disjoint ranges that cover [0, count) and returns,
-  // possibly before the first call. Ranges have at least `sizes.least` indices if count allows. Which
-  // worker gets which range is not specified, so results must not depend on it. `body` must outlive
-  // the loop. An executor without threads runs the whole loop here, exceptions included.
+  // possibly before the first call. Ranges have at least `sizes.least` indices if count allows, and
+  // no more than `sizes.most`. Which worker gets which range is not specified, so results must not
+  // depend on it. `body` must outlive the loop. An executor without threads runs the whole loop
+  // here as one range, exceptions included.
   template <class Body>
   Loop begin_for(std::size_t count, RangeSizes sizes, Body& body) {
     if (count == 0) return {};
-    return Loop(begin(count, sizes,
-                      RangeBody{const_cast<void*>(static_cast<const void*>(std::addressof(body))),
-                                [](void* object, unsigned worker, std::size_t first,
-                                   std::size_t last) {
-                                  (*static_cast<Body*>(object))(worker, first, last);
-                                }}));
+    return Loop(
+        begin(count, sizes,
+              RangeBody{const_cast<void*>(static_cast<const void*>(std::addressof(body))),
+                        [](void* object, unsigned worker, std::size_t first, std::size_t last) {
+                          (*static_cast<Body*>(object))(worker, first, last);
+                        }}));
   }
 
   // The same, but returns when every range is done.

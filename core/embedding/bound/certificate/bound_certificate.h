@@ -80,9 +80,9 @@ struct RankBranch {
 // - Pattern bound: every shard has a dual value. All tables, each with its option of least value,
 //   are worth more than the patterns on all ranks can be: a pattern on a rank of class c has at
 //   most the value max_pattern_values[c]. Here the multipliers only speed up the check of these
-//   maxima. Whole ranks may have a price, too, also of uniform options and others together
-//   where these are apart: in a pattern a shard is worth its dual value less what it takes of a
-//   whole rank, and all ranks can be worth their patterns and themselves.
+//   maxima. Whole ranks may have a price, too: in a pattern a shard is worth its dual value less
+//   what it takes of a whole rank, and all ranks can be worth their patterns and themselves. Where
+//   uniform options are apart, a class and its part for them are one whole rank.
 // - Search (`by_search`): all plans of the node were tried, and the check tries them again. The
 //   multipliers are prices that shorten that. Only without placement rules: equal tables are
 //   exchanged, which a rule may forbid.

@@ -68,10 +68,8 @@ void BoundProver::begin_round(double rating) {
   is_shared_ &= target_ != 0;
   const bool is_new = std::exchange(is_new_, false);
   if (!is_shared_) return;
-  if (is_new && keeps_starts_) {
-    start_ = relaxation().start(target_, targets_.node_work());
-    start_->view = own_view();
-  }
+  if (is_new && keeps_starts_)
+    start_ = relaxation().start(own_view(), target_, targets_.node_work());
   transfers_ = relaxation().deal_out();
 }
 
@@ -274,11 +272,13 @@ void BoundProver::search_root(Budget& budget) {
 }
 
 void BoundProver::prove_coarsely(Budget& budget) {
-  const BoundRows& rows = views_.view(RankView::kJoint).rows();
-  CoarseProof& own = coarse_.proof(rows, rating_, certificate_.bound, targets_.goal(rating_));
+  TreeView& view = views_.view(RankView::kJoint);
+  const TableKinds& kinds = view.first_lane().relaxation().columns().kinds();
+  CoarseProof& own =
+      coarse_.proof(view.rows(), kinds, rating_, certificate_.bound, targets_.goal(rating_));
   own.step(budget);
   if (auto proof = own.take_proof())
-    accept(proof->target, rows.classes(), {std::move(proof->leaf)});
+    accept(proof->target, view.rows().classes(), {std::move(proof->leaf)});
   if (auto suggested = own.take_suggestion())
     suggest(std::move(suggested->choices), suggested->target);
   if (own.has_ended()) coarse_.end();

@@ -16,6 +16,8 @@ namespace shardwright::embedding {
 //
 // At the multipliers, no choice becomes cheaper by more than the part `step` of its cost, or by the
 // part `dear_step` of its reduced cost: plans below the target have few choices with a large one.
+// Beyond that, shards lose what is below the part `step` of a table's mean share, and the part
+// `dear_step` of what has no price.
 // Precondition: every table has a choice in the domain.
 // O(choices x log tables).
 ChoiceModel coarse_model(const BoundRows& rows, const Domain& domain, double target,

@@ -3,16 +3,15 @@
 #include <algorithm>
 
 #include "search/embedding/best/bound/coarse/coarse_model.h"
-#include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/tree/pins.h"
 
 namespace shardwright::embedding {
 
-CoarseProof::CoarseProof(const BoundRows& rows, double bound, double goal,
+CoarseProof::CoarseProof(const BoundRows& rows, const TableKinds& kinds, double bound, double goal,
                          const BoundParameters& parameters)
     : rows_(rows),
       parameters_(parameters),
-      num_kinds_(TableKinds(rows.model()).size()),
+      num_kinds_(kinds.size()),
       bound_(bound),
       goal_(goal),
       ceiling_(goal),

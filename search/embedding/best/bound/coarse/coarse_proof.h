@@ -11,6 +11,7 @@
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/relaxation/column_generation.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
 #include "search/embedding/best/bound/tree/tree_lane.h"
@@ -28,8 +29,9 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to the rows.
 class CoarseProof {
  public:
-  // Precondition: the bound is below the goal.
-  CoarseProof(const BoundRows& rows, double bound, double goal, const BoundParameters& parameters);
+  // `kinds`: of the rows' model. Precondition: the bound is below the goal.
+  CoarseProof(const BoundRows& rows, const TableKinds& kinds, double bound, double goal,
+              const BoundParameters& parameters);
 
   // Nothing is left to try, or too many tables differ.
   bool has_ended() const { return ended_; }

@@ -55,8 +55,9 @@ void TreeView::transfer(std::span<const LeafTransfer> transfers) {
     lanes_[one.to]->take_half(*lanes_[one.from]);
 }
 
-TreeStart TreeView::start(double target, std::uint64_t node_work) {
+TreeStart TreeView::start(RankView view, double target, std::uint64_t node_work) {
   TreeStart start;
+  start.view = view;
   start.pins = pins_;
   start.target = target;
   start.limits = {node_work, 0, first_lane().may_divide()};

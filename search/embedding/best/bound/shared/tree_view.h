@@ -57,8 +57,9 @@ class TreeView {
   const Branching& branching() const { return branching_; }
   BoundTree& tree() { return tree_; }
   void plant_again() { tree_ = BoundTree(rows_, pinned()); }
-  // What another process needs to share the tree, all but the view. `node_work`: for every node.
-  TreeStart start(double target, std::uint64_t node_work);
+  // What another process needs to share the tree. `view`: which one this is. `node_work`: for every
+  // node.
+  TreeStart start(RankView view, double target, std::uint64_t node_work);
   // The lane that works alone before the tree is shared.
   TreeLane& first_lane() { return *lanes_.front(); }
   const TreeLane& first_lane() const { return *lanes_.front(); }
