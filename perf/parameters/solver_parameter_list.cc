@@ -22,6 +22,10 @@ void add_stages(std::vector<SolverParameter>& all) {
   group.add("progress", &Own::progress);
   group.add("most_relaxation_work", &Own::most_relaxation_work);
   group.add("least_rounds", &Own::least_rounds);
+  group.add("ascent_share", &Own::ascent_share);
+  group.add("last_stretch", &Own::last_stretch);
+  group.add("last_progress", &Own::last_progress);
+  group.add("suggested_progress", &Own::suggested_progress);
   group.add("blind_target", &Own::blind_target);
   group.add("near_strategies", &Own::near_strategies);
   group.add("patience", &Own::patience);
@@ -152,6 +156,7 @@ void add_arms(std::vector<SolverParameter>& all) {
   group.add("large_table", &Own::large_table);
   group.add("fade", &Own::fade, Kind::kRatio);
   group.add("least_share", &Own::least_share);
+  group.add("forgotten", &Own::forgotten);
 }
 
 void add_relaxation(std::vector<SolverParameter>& all) {
@@ -163,6 +168,8 @@ void add_relaxation(std::vector<SolverParameter>& all) {
   group.add("later_steps", &Own::later_steps);
   group.add("later_sizes", &Own::later_sizes);
   group.add("decay", &Own::decay, Kind::kRatio);
+  group.add("suggested_steps", &Own::suggested_steps);
+  group.add("suggested_size", &Own::suggested_size);
   group.add("give_up", &Own::give_up, Kind::kRatio);
 }
 

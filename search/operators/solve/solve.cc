@@ -7,6 +7,7 @@
 
 #include "search/explore.h"
 #include "search/operators/elimination/bucket_tree.h"
+#include "search/operators/solve/bounded_search.h"
 #include "search/operators/solve/exact/branch_and_bound.h"
 #include "search/operators/solve/exact/dual/dual_ascent.h"
 #include "search/operators/solve/exact/exact_search.h"
@@ -93,7 +94,7 @@ class Solver {
     }
     if (is_large()) search_within_limits();
     if (is_interrupted()) return;
-    DualAscent dual(core(), {}, parameters_->dual);
+    DualAscent& dual = dual_.emplace(core(), std::vector<double>(), parameters_->dual);
     const int rounds = worthwhile_rounds(dual.work_of_round(stages().sweeps));
     for (int i = 0; i < rounds && !dual.stalled(stages().stretch, stages().progress) && !is_over();
          ++i) {
@@ -103,12 +104,8 @@ class Solver {
       raise_bound(dual.bound());
       if (is_proved()) break;
     }
-    prices_ = dual.prices();
-    // Prices that were found by tables may be better.
-    if (dual.bound() + reduction_.constant >= result_.lower_bound) report_prices(prices_);
+    report_dual();
     if (!is_large() && !is_proved()) search_near(dual);
-    // The local search never leaves a choice that takes something forbidden.
-    if (evaluate(core(), dual.choice()).total() < kForbidden) relaxed_ = dual.choice();
   }
 
   // Solves the problem of the strategies whose bounds are lowest by tables, for a good choice
@@ -160,28 +157,43 @@ class Solver {
   void search_within_limits() {
     LocalSearchOptions options;
     options.descent_passes = stages().descent_passes;
-    search_locally(std::move(options));
+    search_locally(std::move(options), [this](LocalSearch& search) {
+      explore(search, *executor_, *budget_, [this](const LocalSearch& at) { take(at); });
+    });
   }
 
+  // The local search begins where the ascent has come to, and both go on.
   void improve() {
+    if (!dual_) return;
     LocalSearchOptions options;
-    options.prices = prices_;
-    options.relaxed_start = relaxed_;
-    options.patience = stages().patience;
-    search_locally(std::move(options));
+    options.prices = dual_->prices();
+    // The local search never leaves a choice that takes something forbidden.
+    if (evaluate(core(), dual_->best_choice()).total() < kForbidden)
+      options.relaxed_start = dual_->best_choice();
+    search_locally(std::move(options), [this](LocalSearch& search) {
+      BoundedSearch both(search, *dual_, stages());
+      explore(both, *executor_, *budget_, [this](const BoundedSearch& at) {
+        take(at.search());
+        raise_bound(at.dual().bound());
+      });
+    });
+    report_dual();
   }
 
-  void search_locally(LocalSearchOptions options) {
+  template <class Run>
+  void search_locally(LocalSearchOptions options, const Run& run) {
     if (!best_) return;
     options.seed = options_->seed;
     options.group = options_->group;
     LocalSearch search(*graph_, *best_, executor_->workers(), std::move(options),
                        parameters_->local);
-    explore(search, *executor_, *budget_, [this](const LocalSearch& at) {
-      if (at.best_cost() < core_cost_) offer({at.best().begin(), at.best().end()});
-    });
+    run(search);
     result_.others_work += search.others_work();
     was_ended_ |= search.was_ended();
+  }
+
+  void take(const LocalSearch& search) {
+    if (search.best_cost() < core_cost_) offer({search.best().begin(), search.best().end()});
   }
 
   bool is_interrupted() const { return was_ended_ || budget_->interrupted().has_value(); }
@@ -211,6 +223,11 @@ class Solver {
     result_.prices.assign(instance_->limits().size(), 0);
     for (std::size_t t = 0; t < prices.size(); ++t)
       result_.prices[reduction_.times[t]] = prices[t];
+  }
+
+  // Prices that were found by tables may be better.
+  void report_dual() {
+    if (dual_->bound() + reduction_.constant >= result_.lower_bound) report_prices(dual_->prices());
   }
 
   void offer(Choice core_choice) {
@@ -258,8 +275,7 @@ class Solver {
   std::optional<ChoiceGraph> graph_;  // of the core
   std::optional<Choice> best_;        // for the core
   double core_cost_ = kForbidden;
-  std::vector<double> prices_;
-  Choice relaxed_;  // suggested by the messages of the dual ascent; may exceed limits
+  std::optional<DualAscent> dual_;  // of the core
   bool started_ = false;
   bool was_ended_ = false;  // by another process
   SolveResult result_;

@@ -11,7 +11,8 @@
 namespace shardwright::operators {
 
 // Draws shapes in proportion to what they gained per unit of work, recent batches first. Every
-// shape keeps a least share.
+// shape keeps a least share of the blocks; one whose blocks take more work than the mean, of the
+// work, unless it was not tried for so long that this is not known any more.
 // Thread safety: const members may be called from any thread.
 class BlockArms {
  public:
@@ -26,13 +27,17 @@ class BlockArms {
 
   // Lets past gains and work count less. Call it once per batch.
   void fade();
-  void add_work(std::uint32_t arm, double work) { arms_[arm].work += work; }
+  void add_block(std::uint32_t arm, double work) {
+    arms_[arm].blocks += 1;
+    arms_[arm].work += work;
+  }
   void add_gain(std::uint32_t arm, double gain) { arms_[arm].gain += gain; }
 
  private:
   struct Arm {
     BlockShape shape;
     double gain;
+    double blocks;
     double work;
   };
 
@@ -40,6 +45,7 @@ class BlockArms {
 
   double fade_;
   double least_share_;
+  double forgotten_;
   std::vector<Arm> arms_;
   std::vector<double> shares_;  // by arm: its share plus those of the arms before it
 };

@@ -45,16 +45,17 @@ LocalSearch::LocalSearch(const ChoiceGraph& graph, std::span<const std::uint32_t
   cost_ = best_cost_ = total_cost(graph, choice);
   best_.assign(choice.begin(), choice.end());
   best_prices_ = state_.prices;
-  if (!options_.relaxed_start.empty()) {
-    state_.set_choice(options_.relaxed_start);
-    cost_ = total_cost(graph, options_.relaxed_start);
-  }
   candidates_.resize(parameters_.blocks_per_batch);
   for (unsigned w = 0; w < workers; ++w)
     workers_.push_back(std::make_unique<Worker>(graph, parameters_));
   stamp_.assign(graph.num_nodes(), 0);
   steps_left_ = parameters_.relaxation.first_steps[0];
   step_ = parameters_.relaxation.first_sizes[0];
+  if (!options_.relaxed_start.empty()) {
+    state_.set_choice(options_.relaxed_start);
+    cost_ = total_cost(graph, options_.relaxed_start);
+    begin_steps_of_suggestion();
+  }
   if (options_.descent_passes > 0) phase_ = Phase::kStrict;
   phase_best_ = best_cost_;
 }
@@ -68,8 +69,14 @@ void LocalSearch::offer(std::span<const std::uint32_t> choice) {
   state_.set_choice(choice);
 }
 
+void LocalSearch::suggest(std::span<const std::uint32_t> choice, std::span<const double> prices) {
+  if (total_cost(graph_, choice) >= kForbidden) return;
+  suggested_.assign(choice.begin(), choice.end());
+  suggested_prices_ = graph_.at_kept_times(prices);
+}
+
 std::size_t LocalSearch::propose(std::size_t, const Budget&) {
-  if (graph_.num_nodes() == 0 || batches_without_better_ >= options_.patience) return 0;
+  if (graph_.num_nodes() == 0) return 0;
   if (options_.descent_passes > 0 && all_passes_ >= options_.descent_passes) return 0;
   arms_.update_shares();
   const std::size_t count = candidates_.size();
@@ -196,7 +203,7 @@ bool LocalSearch::synchronize(std::size_t, Budget& budget) {
   for (Candidate& candidate : candidates_) {
     const BlockSolver::Outcome& outcome = candidate.outcome;
     budget.spend(outcome.work + 1);
-    arms_.add_work(candidate.arm, static_cast<double>(outcome.work) + 1);
+    arms_.add_block(candidate.arm, static_cast<double>(outcome.work) + 1);
     nodes_seen_ += candidate.size;
     if (outcome.blocked) {
       state_.prices[outcome.blocked_at] += parameters_.prices.blocked_step * outcome.gain_per_byte;
@@ -253,14 +260,32 @@ void LocalSearch::end_pass() {
   state_.update_priced();
 }
 
+// Returns false if there is no suggestion.
+bool LocalSearch::begin_suggested() {
+  if (suggested_.empty()) return false;
+  state_.set_choice(suggested_);
+  cost_ = total_cost(graph_, suggested_);
+  state_.prices = suggested_prices_;
+  suggested_.clear();
+  begin_steps_of_suggestion();
+  return true;
+}
+
+void LocalSearch::begin_steps_of_suggestion() {
+  const RelaxationParameters& relaxation = parameters_.relaxation;
+  steps_left_ = relaxation.suggested_steps[suggestions_++ % relaxation.suggested_steps.size()];
+  step_ = relaxation.suggested_size;
+}
+
 void LocalSearch::begin_relaxed() {
   const RelaxationParameters& relaxation = parameters_.relaxation;
+  phase_ = Phase::kRelaxed;
+  if (begin_suggested()) return;
   if (cost_ > relaxation.give_up * best_cost_) {
     state_.set_choice(best_);
     cost_ = best_cost_;
     state_.prices = best_prices_;
   }
-  phase_ = Phase::kRelaxed;
   ++cycle_;
   const bool first = cycle_ < relaxation.first_steps.size();
   const std::size_t later = cycle_ % relaxation.later_steps.size();

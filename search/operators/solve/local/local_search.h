@@ -24,8 +24,6 @@ namespace shardwright::operators {
 
 struct LocalSearchOptions {
   std::uint64_t seed = 0;
-  // The search ends after so many batches without a better choice.
-  std::size_t patience = ~std::size_t{0};
   // The first prices of bytes, by time point of the instance; empty = all 0. With those of dual
   // ascent and its choice as `relaxed_start` the search begins where its first cycles would end.
   std::vector<double> prices;
@@ -60,6 +58,11 @@ class LocalSearch {
   // Takes over a choice found elsewhere if it is better. Precondition: it is feasible. Call it
   // between batches.
   void offer(std::span<const std::uint32_t> choice);
+  // The next cycle begins with this choice, which may exceed limits, and these prices by time
+  // point of the instance. A choice that takes something forbidden is ignored. Call it between
+  // batches.
+  void suggest(std::span<const std::uint32_t> choice, std::span<const double> prices);
+  std::uint64_t batches_without_better() const { return batches_without_better_; }
 
   std::size_t batches_in_flight() const { return 1; }
   std::size_t propose(std::size_t slot, const Budget& budget);
@@ -94,6 +97,8 @@ class LocalSearch {
   void keep_best();
   void end_pass();
   void begin_relaxed();
+  bool begin_suggested();
+  void begin_steps_of_suggestion();
 
   const ChoiceGraph& graph_;
   LocalSearchOptions options_;
@@ -103,7 +108,10 @@ class LocalSearch {
   double cost_ = 0;
   double best_cost_ = 0;
   std::vector<std::uint32_t> best_;
-  std::vector<double> best_prices_;  // when `best_` was found
+  std::vector<double> best_prices_;       // when `best_` was found
+  std::vector<std::uint32_t> suggested_;  // empty: none since the last cycle
+  std::vector<double> suggested_prices_;
+  std::size_t suggestions_ = 0;  // taken up
   std::vector<Candidate> candidates_;
   DealtBatches batches_;
   std::uint64_t others_work_ = 0;

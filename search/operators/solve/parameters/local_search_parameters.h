@@ -30,8 +30,11 @@ struct ArmParameters {
   // Gains and work are multiplied by this after every batch: what paid at the start no longer does
   // at the end.
   double fade = 0.98;
-  // Every arm gets at least this share of the blocks, or one bad start would end it.
+  // Every arm gets at least this share of the blocks, or one bad start would end it. One whose
+  // blocks take more work than the mean gets it of the work: the largest balls took half of all. An
+  // arm with less than `forgotten` of a block, faded like gains, is tried again.
   double least_share = 0.03;
+  double forgotten = 0.01;
 };
 
 // While relaxed, prices alone hold memory back. A step of the prices is made after each pass over
@@ -45,6 +48,10 @@ struct RelaxationParameters {
   // leave it.
   std::array<int, 3> later_steps{8, 16, 40};
   std::array<double, 3> later_sizes{0.01, 0.03, 0.08};
+  // Steps of cycles that begin with a choice and prices of the dual ascent, in turn, and the part
+  // of the cost that their first step is worth: such prices are good already.
+  std::array<int, 2> suggested_steps{40, 80};
+  double suggested_size = 0.03;
   // Each step is this part of the one before, so that prices settle.
   double decay = 0.95;
   // A cycle begins from the best choice if the current one costs more than this factor of it.

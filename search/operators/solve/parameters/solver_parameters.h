@@ -37,12 +37,20 @@ struct StageParameters {
   // made for its bound: prices that have moved a few times only are worth nothing.
   std::uint64_t most_relaxation_work = 3'000'000'000;
   int least_rounds = 60;
+  // Beside the local search the ascent does this part of its work, and goes on until `last_stretch`
+  // rounds close less than `last_progress` of the gap. A choice that its messages suggest begins a
+  // cycle of the search once the bound has closed `suggested_progress` of the gap since the one
+  // before.
+  double ascent_share = 0.5;
+  int last_stretch = 100;
+  double last_progress = 1e-3;
+  double suggested_progress = 1e-3;
   // The ascent aims at the best known cost; while there is none, this part above the bound.
   double blind_target = 0.05;
   // Strategies per node of the problem that is solved for a good choice before branch and bound:
   // those with the lowest bounds.
   std::size_t near_strategies = 6;
-  // Batches without a better choice after which the local search ends.
+  // Batches without a better choice after which the local search ends, once the ascent has.
   std::size_t patience = 2000;
 };
 

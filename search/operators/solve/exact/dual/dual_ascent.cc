@@ -21,23 +21,25 @@ DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices,
       messages_(instance, resized(prices, instance.limits().size())),
       bundle_(resized(std::move(prices), instance.limits().size()), parameters.bundle),
       bounds_{0.0},
-      choice_(instance.num_nodes(), 0) {
+      choice_(instance.num_nodes(), 0),
+      best_choice_(choice_) {
   for (const CostInstance::Edge& edge : instance.edges())
     entries_ += instance.matrix(edge).size();
   messages_.save(best_state_);
 }
 
-// Returns false if it was interrupted before the first bound.
-bool DualAscent::sweep(int sweeps, Budget& budget) {
-  at_prices_ = -std::numeric_limits<double>::infinity();
-  int made = 0;
-  for (; made < sweeps && !budget.interrupted(); ++made) {
-    messages_.pass(true);
-    previous_ = at_prices_;
-    at_prices_ = messages_.pass(false);
-    budget.spend(2 * entries_);
+// A part of a pass, forward and backward in turn.
+std::uint64_t DualAscent::pass(std::uint64_t work) {
+  const bool forward = passes_ % 2 == 0;
+  if (messages_.is_pass_over()) messages_.begin_pass(forward);
+  const std::uint64_t done = messages_.visit(work);
+  if (!messages_.is_pass_over()) return done;
+  ++passes_;
+  if (!forward) {
+    previous_ = passes_ == 2 ? -std::numeric_limits<double>::infinity() : at_prices_;
+    at_prices_ = messages_.pass_bound();
   }
-  return made > 0;
+  return done;
 }
 
 std::uint64_t DualAscent::work_of_round(int sweeps) const {
@@ -55,6 +57,7 @@ void DualAscent::keep_best() {
   messages_.save(best_state_);
   best_previous_ = previous_;
   bound_ = std::max(bound_, at_prices_);
+  best_choice_ = choice_;
 }
 
 // Adds the line of the cheapest chains and moves the prices. Bad prices spoil the messages, which
@@ -86,16 +89,34 @@ bool DualAscent::stalled(int stretch, double progress) const {
 }
 
 void DualAscent::round(int sweeps, double target, Budget& budget) {
-  if (!sweep(bounds_.size() == 1 ? std::max(sweeps, parameters_.first_sweeps) : sweeps, budget))
-    return;
+  constexpr auto kWholePass = ~std::uint64_t{0};
+  do {
+    if (passes_ % 2 == 0 && messages_.is_pass_over() && budget.interrupted()) {
+      if (passes_ > 0) budget.spend(end_round(target));
+      return;
+    }
+    budget.spend(step(sweeps, target, kWholePass));
+  } while (!is_between_rounds());
+}
+
+std::uint64_t DualAscent::step(int sweeps, double target, std::uint64_t work) {
+  const bool is_first = bounds_.size() == 1;
+  if (passes_ >= 2 * (is_first ? std::max(sweeps, parameters_.first_sweeps) : sweeps)) {
+    return end_round(target);
+  }
+  return pass(work);
+}
+
+// Precondition: the last pass was backward.
+std::uint64_t DualAscent::end_round(double target) {
+  passes_ = 0;
   choice_ = messages_.decode();
   if (!(at_prices_ <= bundle_.best_bound())) keep_best();
-  if (std::isfinite(at_prices_) && !bundle_.prices().empty()) {
-    budget.spend(take_line(target));
-  }
-  budget.spend(work_of_lines());
+  std::uint64_t work = work_of_lines();
+  if (std::isfinite(at_prices_) && !bundle_.prices().empty()) work += take_line(target);
   target_ = target;
   bounds_.push_back(bound_);
+  return work;
 }
 
 }  // namespace shardwright::operators

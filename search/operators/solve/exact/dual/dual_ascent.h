@@ -29,8 +29,13 @@ class DualAscent {
                       const DualAscentParameters& parameters = {});
 
   // One round: `sweeps` passes in both directions, in the first round more, then a step of the
-  // prices. `target` is the cost of a known choice. Work is counted in matrix entries.
+  // prices. `target` is the cost of a known choice. Work is counted in matrix entries. Does what is
+  // left of a round that has begun.
   void round(int sweeps, double target, Budget& budget);
+  // A part of a round, for callers that have more to do meanwhile: a part of a pass of about so
+  // much work, or the step of the prices, which ends the round. Returns its work.
+  std::uint64_t step(int sweeps, double target, std::uint64_t work);
+  bool is_between_rounds() const { return passes_ == 0 && messages_.is_pass_over(); }
   // About what a round after the first costs.
   std::uint64_t work_of_round(int sweeps) const;
 
@@ -45,12 +50,15 @@ class DualAscent {
   double bound_with(std::uint32_t node, std::uint32_t strategy) const {
     return best_previous_ + best_state_.slack[messages_.first_strategy(node) + strategy];
   }
-  // A choice that follows the messages node by node. It may exceed limits and take what is
-  // forbidden.
+  // A choice that follows the messages of the last round node by node. It may exceed limits and
+  // take what is forbidden.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
+  // That of the round with the best bound. The others are spoilt where their prices were bad.
+  const std::vector<std::uint32_t>& best_choice() const { return best_choice_; }
 
  private:
-  bool sweep(int sweeps, Budget& budget);
+  std::uint64_t pass(std::uint64_t work);
+  std::uint64_t end_round(double target);
   std::uint64_t take_line(double target);
   std::uint64_t work_of_lines() const;
   void keep_best();
@@ -60,6 +68,7 @@ class DualAscent {
   PriceBundle bundle_;
   std::vector<ChainChoice> lines_;  // by line of the bundle
   std::uint64_t entries_ = 0;       // of all matrices
+  int passes_ = 0;                  // of the round that has begun
   double at_prices_ = 0;            // the bound with the prices of now
   double previous_ = 0;             // that of the sweep before
   double best_previous_ = -kForbidden;
@@ -68,6 +77,7 @@ class DualAscent {
   double target_ = 0;           // of the last round
   std::vector<double> bounds_;  // after every round, and before the first
   std::vector<std::uint32_t> choice_;
+  std::vector<std::uint32_t> best_choice_;
 };
 
 }  // namespace shardwright::operators

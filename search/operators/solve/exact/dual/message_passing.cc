@@ -33,6 +33,7 @@ MessagePassing::MessagePassing(const CostInstance& instance, std::span<const dou
     first_cost_.push_back(size);
     size += instance.num_strategies(node);
   }
+  visited_ = links_.size();
   costs_.assign(size, 0);
   slack_.assign(size, 0);
   set_prices(prices);
@@ -122,41 +123,61 @@ double MessagePassing::send(std::uint32_t node, const Link& link, double share) 
   return least;
 }
 
-// What is subtracted from nodes and messages. The edges are divided into chains of nodes in order,
-// and after a pass backward the sum is that of the minima over the chains.
-double MessagePassing::pass(bool forward) {
-  double sum = 0;
-  double magnitude = 0;
-  const auto take = [&](double least) {
-    sum += least;
-    magnitude += std::abs(least);
-  };
+void MessagePassing::take(double least) {
+  sum_ += least;
+  magnitude_ += std::abs(least);
+}
+
+void MessagePassing::begin_pass(bool forward) {
+  forward_ = forward;
+  visited_ = 0;
+  sum_ = magnitude_ = 0;
   base_ = -granted_;
-  const auto nodes = static_cast<std::uint32_t>(links_.size());
-  for (std::uint32_t i = 0; i < nodes; ++i) {
-    const std::uint32_t node = forward ? i : nodes - 1 - i;
-    const std::size_t earlier = earlier_[node];
-    const std::size_t links = links_[node].size();
-    gather(node);
-    const double least = *std::min_element(gathered_.begin(), gathered_.end());
-    for (double& cost : gathered_)
-      cost -= least;
-    take(least);
-    base_ += least;
-    if (!forward) {
-      std::copy(gathered_.begin(), gathered_.end(),
-                slack_.begin() + static_cast<std::ptrdiff_t>(first_cost_[node]));
-    }
-    const std::size_t begin = forward ? earlier : 0;
-    const std::size_t end = forward ? links : earlier;
-    const double share = 1.0 / static_cast<double>(num_chains(node));
-    for (std::size_t l = begin; l < end; ++l)
-      take(send(node, links_[node][l], share));
-  }
-  take(-granted_);
+}
+
+// The edges are divided into chains of nodes in order, and after a pass backward the sum of what is
+// subtracted is that of the minima over the chains.
+double MessagePassing::pass_bound() const {
   // A generous allowance for rounding, relative to the magnitude of what was added up.
   constexpr double kRounding = 1e-13;
-  return sum - kRounding * magnitude;
+  return sum_ - granted_ - kRounding * (magnitude_ + granted_);
+}
+
+std::uint64_t MessagePassing::visit(std::uint64_t entries) {
+  entries_ = 0;
+  while (!is_pass_over() && entries_ < entries) {
+    const std::size_t node = forward_ ? visited_ : links_.size() - 1 - visited_;
+    visit_node(static_cast<std::uint32_t>(node));
+    ++visited_;
+  }
+  return entries_;
+}
+
+void MessagePassing::visit_node(std::uint32_t node) {
+  gather(node);
+  const double least = *std::min_element(gathered_.begin(), gathered_.end());
+  for (double& cost : gathered_)
+    cost -= least;
+  take(least);
+  base_ += least;
+  if (!forward_) {
+    std::copy(gathered_.begin(), gathered_.end(),
+              slack_.begin() + static_cast<std::ptrdiff_t>(first_cost_[node]));
+  }
+  const std::size_t begin = forward_ ? earlier_[node] : 0;
+  const std::size_t end = forward_ ? links_[node].size() : earlier_[node];
+  const double share = 1.0 / static_cast<double>(num_chains(node));
+  for (std::size_t l = begin; l < end; ++l) {
+    const Link& link = links_[node][l];
+    take(send(node, link, share));
+    entries_ += gathered_.size() * instance_->num_strategies(link.other);
+  }
+}
+
+double MessagePassing::pass(bool forward) {
+  begin_pass(forward);
+  visit(~std::uint64_t{0});
+  return pass_bound();
 }
 
 // Each node takes the best strategy given the choice of earlier neighbours and the messages of

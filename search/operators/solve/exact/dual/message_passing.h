@@ -44,6 +44,12 @@ class MessagePassing {
   // other. Returns, after a pass forward and one backward, a lower bound of every priced cost, less
   // what rounding can amount to.
   double pass(bool forward);
+  // The same in parts: visit() goes on with the pass that has begun until it has read about so many
+  // entries of matrices, and returns how many. pass_bound() is that of the pass that is over.
+  void begin_pass(bool forward);
+  std::uint64_t visit(std::uint64_t entries);
+  bool is_pass_over() const { return visited_ == links_.size(); }
+  double pass_bound() const;
 
   const CostInstance& instance() const { return *instance_; }
   // The neighbours of the node, earlier ones first.
@@ -82,6 +88,8 @@ class MessagePassing {
  private:
   void make_links();
   void join_chains();
+  void visit_node(std::uint32_t node);
+  void take(double least);
   double send(std::uint32_t node, const Link& link, double share);
   void gather(std::uint32_t node);
 
@@ -95,6 +103,12 @@ class MessagePassing {
   double granted_ = 0;         // price times limit, over all time points
   std::vector<double> slack_;
   double base_ = 0;
+  // Of the pass.
+  bool forward_ = true;
+  std::size_t visited_ = 0;    // nodes; all if no pass is on its way
+  std::uint64_t entries_ = 0;  // read by the last call of visit()
+  double sum_ = 0;             // of what was subtracted from nodes and messages
+  double magnitude_ = 0;
   std::vector<double> gathered_;
   std::vector<double> sent_;
 };

@@ -230,6 +230,62 @@ TEST_CASE("dual ascent: finds the best price where messages are exact") {
   }
 }
 
+TEST_CASE("dual ascent: parts of rounds have the bounds, prices and work of whole rounds") {
+  Random random(37);
+  for (int i = 0; i < 10; ++i) {
+    const CostInstance instance = row_of_nodes(random, 12, 6);
+    DualAscent whole(instance);
+    DualAscent parts(instance);
+    for (int round = 0; round < 20; ++round) {
+      Budget budget;
+      whole.round(2, 1000, budget);
+      std::uint64_t work = 0;
+      do {
+        work += parts.step(2, 1000, 1 + random.below(60));
+      } while (!parts.is_between_rounds());
+      CHECK(work == budget.work_done());
+      CHECK(parts.bound() == whole.bound());
+      CHECK(parts.prices() == whole.prices());
+      CHECK(parts.choice() == whole.choice());
+    }
+  }
+}
+
+TEST_CASE("dual ascent: a round that has begun in parts is ended as a whole") {
+  Random random(38);
+  const CostInstance instance = row_of_nodes(random, 12, 6);
+  DualAscent whole(instance);
+  DualAscent begun(instance);
+  Budget budget;
+  whole.round(2, 1000, budget);
+  Budget rest;
+  rest.spend(begun.step(2, 1000, 1));
+  REQUIRE_FALSE(begun.is_between_rounds());
+  begun.round(2, 1000, rest);
+  CHECK(begun.bound() == whole.bound());
+  CHECK(rest.work_done() == budget.work_done());
+}
+
+TEST_CASE("dual ascent: the best choice is that of the round with the best bound") {
+  Random random(39);
+  const CostInstance instance = row_of_nodes(random, 12, 6);
+  DualAscent dual(instance);
+  Budget budget;
+  int spoilt = 0;
+  double best = 0;
+  std::vector<std::uint32_t> expected;
+  for (int round = 0; round < 60; ++round) {
+    dual.round(2, 1000, budget);
+    if (dual.bound() > best) {
+      best = dual.bound();
+      expected = dual.choice();
+    }
+    spoilt += dual.choice() != expected ? 1 : 0;
+    CHECK(dual.best_choice() == expected);
+  }
+  CHECK(spoilt > 0);
+}
+
 TEST_CASE("dual ascent: claims nothing if it is stopped before the first round") {
   Random random(36);
   const CostInstance instance = row_of_nodes(random, 6, 4);

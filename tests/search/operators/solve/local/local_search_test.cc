@@ -14,7 +14,9 @@
 #include "search/operators/solve/graph/search_state.h"
 #include "search/operators/solve/graph/usage_profile.h"
 #include "search/operators/solve/local/block/block_solver.h"
+#include "search/operators/solve/local/block_arms.h"
 #include "search/operators/solve/local/first_feasible.h"
+#include "search/random.h"
 #include "tests/support/operators/naive_cost_solver.h"
 #include "tests/support/operators/random_cost_instance.h"
 #include "tests/support/random.h"
@@ -226,6 +228,65 @@ TEST_CASE("local search: reaches the optimum of tiny instances") {
   }
   // Because of memory, some optima are not optimal for any prices.
   CHECK(reached >= kInstances - 3);
+}
+
+TEST_CASE("block arms: an arm whose blocks take long gets a share of the work, not of the blocks") {
+  const ArmParameters parameters;
+  BlockArms arms(parameters, true);
+  RandomGenerator random(1);
+  std::vector<double> blocks(20, 0);
+  double work = 0;
+  double work_of_slow = 0;
+  std::uint32_t slow = 0;
+  while (arms.shape(slow).size != parameters.largest_ball)
+    ++slow;
+  for (int batch = 0; batch < 4000; ++batch) {
+    arms.update_shares();
+    arms.fade();
+    for (int i = 0; i < 16; ++i) {
+      const std::uint32_t arm = arms.draw(random);
+      const double own = arm == slow ? 1e7 : 1e5;
+      arms.add_block(arm, own);
+      if (arm != slow) arms.add_gain(arm, 1);
+      blocks.at(arm) += 1;
+      work += own;
+      if (arm == slow) work_of_slow += own;
+    }
+  }
+  for (const double count : blocks)
+    CHECK(count > 0);
+  // Its least share of the blocks would be three quarters of the work.
+  CHECK(work_of_slow < 0.2 * work);
+}
+
+TEST_CASE("local search: begins a cycle with what is suggested, unless it is forbidden") {
+  LocalSearchParameters parameters;  // of short cycles
+  parameters.strict_passes = 1;
+  parameters.relaxation.first_steps = {2, 2};
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    const CostInstance instance = make_instance(seed, 300, 8, 0.5);
+    const ChoiceGraph graph(instance);
+    const std::vector<std::uint32_t> first = feasible_choice(instance, graph);
+    const std::vector<double> prices(instance.limits().size(), 0);
+    // The work after every batch, which tells two searches apart.
+    const auto course_with = [&](const std::vector<std::uint32_t>& suggested) {
+      LocalSearch search(graph, first, 1, {}, parameters);
+      if (!suggested.empty()) search.suggest(suggested, prices);
+      InlineExecutor executor;
+      Budget budget(40'000'000, std::nullopt);
+      std::vector<std::uint64_t> course;
+      explore(search, executor, budget,
+              [&](const LocalSearch&) { course.push_back(budget.work_done()); });
+      CHECK(evaluate(instance, search.best()).feasible());
+      return course;
+    };
+    const std::vector<std::uint64_t> alone = course_with({});
+    CHECK(course_with(first) != alone);
+    std::vector<std::uint32_t> forbidden(instance.num_nodes(), 0);
+    REQUIRE(evaluate(instance, forbidden).total() >= kForbidden);
+    CHECK(course_with(forbidden) == alone);
+  }
 }
 
 TEST_CASE("local search: accepts a better choice and no worse one") {

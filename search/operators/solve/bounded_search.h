@@ -1,0 +1,47 @@
+// The local search and the dual ascent side by side: large instances, whose bound and choice both
+// get better for as long as there is time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "search/budget.h"
+#include "search/executor.h"
+#include "search/operators/solve/exact/dual/dual_ascent.h"
+#include "search/operators/solve/local/local_search.h"
+#include "search/operators/solve/parameters/solver_parameters.h"
+
+namespace shardwright::operators {
+
+// While the blocks of a batch are solved, one worker takes a step of the dual ascent, whose work is
+// a part of that of the blocks before. Between batches each hears of the other: the ascent aims at
+// the best cost, and the search begins cycles with the choices that the messages suggest. Ends when
+// neither gets better. An ExplorationDomain; the answer does not depend on the number of workers.
+// Thread safety: as of an ExplorationDomain. Borrows both.
+class BoundedSearch {
+ public:
+  BoundedSearch(LocalSearch& search, DualAscent& dual, const StageParameters& parameters);
+
+  const LocalSearch& search() const { return *search_; }
+  const DualAscent& dual() const { return *dual_; }
+
+  std::size_t batches_in_flight() const { return 1; }
+  std::size_t propose(std::size_t slot, const Budget& budget);
+  RangeSizes range_sizes() const { return {1, 1}; }
+  void evaluate(std::size_t slot, unsigned worker, std::size_t begin, std::size_t end,
+                const Budget& budget);
+  bool synchronize(std::size_t slot, Budget& budget);
+
+ private:
+  void end_round();
+
+  LocalSearch* search_;
+  DualAscent* dual_;
+  StageParameters parameters_;
+  double suggested_at_;           // the bound whose choice was suggested last
+  bool ascends_ = true;           // the dual bound still rises
+  std::uint64_t work_to_do_ = 0;  // of the step
+  std::uint64_t work_done_ = 0;
+};
+
+}  // namespace shardwright::operators
