@@ -53,6 +53,7 @@ struct Known {
   const char* letter;
   double best;   // the lowest cost known
   double share;  // the relative excess that an answer may have
+  double gap;    // the part of the cost that its bound may be below it
   double seconds;
 };
 
@@ -82,9 +83,10 @@ TEST_CASE(
     "limit") {
   if (missing()) return;
   for (const Known& known :
-       {Known{"K", 2242635784.0, 0.25, 25}, Known{"M", 49928157537.0, 0.25, 25},
-        Known{"S", 1521949307.0, 0.25, 25}, Known{"L", 1967946965.0, 0.25, 25},
-        Known{"V", 1617084.0, 0.25, 25}}) {
+       {Known{"K", 2122001816.0, 0.05, 0.07, 25}, Known{"M", 49923404194.0, 0.02, 0.02, 25},
+        Known{"N", 198463064066.0, 0.05, 0.07, 25}, Known{"S", 1511379506.0, 0.02, 0.02, 25},
+        Known{"U", 2160562151.0, 0.05, 0.07, 25}, Known{"L", 1967946965.0, 0.25, 1, 25},
+        Known{"V", 1617084.0, 0.25, 1, 25}}) {
     CAPTURE(known.letter);
     const CostInstance instance = instance_of(known.letter);
     const OperatorProblem problem{LoweredInstance(instance)};
@@ -102,6 +104,7 @@ TEST_CASE(
     CHECK(evaluation.total() == result.objective);
     CHECK(result.lower_bound <= known.best);
     CHECK(result.objective <= known.best * (1 + known.share));
+    CHECK(result.lower_bound >= result.objective * (1 - known.gap));
   }
 }
 
