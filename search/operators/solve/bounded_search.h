@@ -13,11 +13,14 @@
 
 namespace shardwright::operators {
 
+// A bound proves a choice from this part of its cost below it: sums are rounded.
+inline constexpr double kProvedWithin = 1e-9;
+
 // While the blocks of a batch are solved, one worker takes a step of the dual ascent, whose work is
 // a part of that of the blocks before. Between batches each hears of the other: the ascent aims at
 // the best cost, and the search begins cycles with the choices that the messages suggest. Ends when
-// neither gets better. An ExplorationDomain; the answer does not depend on the number of workers.
-// Thread safety: as of an ExplorationDomain. Borrows both.
+// neither gets better, or the bound proves the choice. An ExplorationDomain; the answer does not
+// depend on the number of workers. Thread safety: as of an ExplorationDomain. Borrows both.
 class BoundedSearch {
  public:
   BoundedSearch(LocalSearch& search, DualAscent& dual, const StageParameters& parameters);
@@ -33,6 +36,7 @@ class BoundedSearch {
   bool synchronize(std::size_t slot, Budget& budget);
 
  private:
+  bool is_proved() const;
   void end_round();
 
   LocalSearch* search_;

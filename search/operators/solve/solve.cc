@@ -199,8 +199,7 @@ class Solver {
   bool is_interrupted() const { return was_ended_ || budget_->interrupted().has_value(); }
   bool is_over() const { return is_interrupted() || !budget_->work_left(); }
   bool is_proved() const {
-    constexpr double kRounding = 1e-9;
-    return best_ && result_.lower_bound >= result_.objective * (1 - kRounding);
+    return best_ && result_.lower_bound >= result_.objective * (1 - kProvedWithin);
   }
 
   // Takes over what an exact method found and proved. Returns true if it finished.

@@ -52,9 +52,7 @@ LocalSearch::LocalSearch(const ChoiceGraph& graph, std::span<const std::uint32_t
   steps_left_ = parameters_.relaxation.first_steps[0];
   step_ = parameters_.relaxation.first_sizes[0];
   if (!options_.relaxed_start.empty()) {
-    state_.set_choice(options_.relaxed_start);
-    cost_ = total_cost(graph, options_.relaxed_start);
-    begin_steps_of_suggestion();
+    begin_from(options_.relaxed_start);
   }
   if (options_.descent_passes > 0) phase_ = Phase::kStrict;
   phase_best_ = best_cost_;
@@ -263,15 +261,15 @@ void LocalSearch::end_pass() {
 // Returns false if there is no suggestion.
 bool LocalSearch::begin_suggested() {
   if (suggested_.empty()) return false;
-  state_.set_choice(suggested_);
-  cost_ = total_cost(graph_, suggested_);
+  begin_from(suggested_);
   state_.prices = suggested_prices_;
   suggested_.clear();
-  begin_steps_of_suggestion();
   return true;
 }
 
-void LocalSearch::begin_steps_of_suggestion() {
+void LocalSearch::begin_from(std::span<const std::uint32_t> suggested) {
+  state_.set_choice(suggested);
+  cost_ = total_cost(graph_, suggested);
   const RelaxationParameters& relaxation = parameters_.relaxation;
   steps_left_ = relaxation.suggested_steps[suggestions_++ % relaxation.suggested_steps.size()];
   step_ = relaxation.suggested_size;

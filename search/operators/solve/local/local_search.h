@@ -98,7 +98,7 @@ class LocalSearch {
   void end_pass();
   void begin_relaxed();
   bool begin_suggested();
-  void begin_steps_of_suggestion();
+  void begin_from(std::span<const std::uint32_t> suggested);
 
   const ChoiceGraph& graph_;
   LocalSearchOptions options_;

@@ -103,4 +103,22 @@ TEST_CASE("bounded search: ends when neither the choice nor the bound gets bette
   CHECK(impatient.bound > 0.9 * found.bound);
 }
 
+TEST_CASE("bounded search: ends where the bound proves the choice") {
+  CostInstanceSpec spec;
+  for (int node = 0; node < 10; ++node)
+    spec.nodes.push_back({"", {3, 1, 2}});
+  const CostInstance instance = CostInstance::make(std::move(spec)).value();
+  const ChoiceGraph graph(instance);
+  LocalSearch search(graph, std::vector<std::uint32_t>(10, 0), 1);
+  DualAscent dual(instance);
+  StageParameters parameters;
+  parameters.patience = ~std::size_t{0};
+  BoundedSearch both(search, dual, parameters);
+  InlineExecutor executor;
+  Budget budget(1'000'000'000, std::nullopt);
+  CHECK(explore(both, executor, budget) == StopReason::kFinished);
+  CHECK(search.best_cost() == 10);
+  CHECK(dual.bound() == doctest::Approx(10));
+}
+
 }  // namespace shardwright::bounded_search_test

@@ -144,16 +144,17 @@ double MessagePassing::pass_bound() const {
 }
 
 std::uint64_t MessagePassing::visit(std::uint64_t entries) {
-  entries_ = 0;
-  while (!is_pass_over() && entries_ < entries) {
+  std::uint64_t read = 0;
+  while (!is_pass_over() && read < entries) {
     const std::size_t node = forward_ ? visited_ : links_.size() - 1 - visited_;
-    visit_node(static_cast<std::uint32_t>(node));
+    read += visit_node(static_cast<std::uint32_t>(node));
     ++visited_;
   }
-  return entries_;
+  return read;
 }
 
-void MessagePassing::visit_node(std::uint32_t node) {
+// Returns the entries of matrices that were read.
+std::uint64_t MessagePassing::visit_node(std::uint32_t node) {
   gather(node);
   const double least = *std::min_element(gathered_.begin(), gathered_.end());
   for (double& cost : gathered_)
@@ -167,11 +168,13 @@ void MessagePassing::visit_node(std::uint32_t node) {
   const std::size_t begin = forward_ ? earlier_[node] : 0;
   const std::size_t end = forward_ ? links_[node].size() : earlier_[node];
   const double share = 1.0 / static_cast<double>(num_chains(node));
+  std::uint64_t entries = 0;
   for (std::size_t l = begin; l < end; ++l) {
     const Link& link = links_[node][l];
     take(send(node, link, share));
-    entries_ += gathered_.size() * instance_->num_strategies(link.other);
+    entries += gathered_.size() * instance_->num_strategies(link.other);
   }
+  return entries;
 }
 
 double MessagePassing::pass(bool forward) {

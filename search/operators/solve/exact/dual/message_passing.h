@@ -88,7 +88,7 @@ class MessagePassing {
  private:
   void make_links();
   void join_chains();
-  void visit_node(std::uint32_t node);
+  std::uint64_t visit_node(std::uint32_t node);
   void take(double least);
   double send(std::uint32_t node, const Link& link, double share);
   void gather(std::uint32_t node);
@@ -105,9 +105,8 @@ class MessagePassing {
   double base_ = 0;
   // Of the pass.
   bool forward_ = true;
-  std::size_t visited_ = 0;    // nodes; all if no pass is on its way
-  std::uint64_t entries_ = 0;  // read by the last call of visit()
-  double sum_ = 0;             // of what was subtracted from nodes and messages
+  std::size_t visited_ = 0;  // nodes; all if no pass is on its way
+  double sum_ = 0;           // of what was subtracted from nodes and messages
   double magnitude_ = 0;
   std::vector<double> gathered_;
   std::vector<double> sent_;
