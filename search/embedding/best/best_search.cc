@@ -228,18 +228,20 @@ void BestSearch::offer_to_lanes() {
   offer_to(lanes_.neighbourhoods);
 }
 
-// The lanes take turns with what the proof suggests, the last suggestions first: they are for the
-// targets closest to the bound. Several lanes try the same one, as each places it in its own way.
-void BestSearch::suggest_to_lane(std::vector<SuggestedChoices> suggestions) {
-  for (SuggestedChoices& suggestion : suggestions)
+// The lanes take turns with what the proof suggests, first the suggestions with places for tables,
+// and the last ones before others: they are for the targets closest to the bound. Several lanes try
+// the same one, as each goes on from there in its own way.
+void BestSearch::suggest_to_lane(std::vector<SuggestedStart> suggestions) {
+  for (SuggestedStart& suggestion : suggestions)
     suggestions_.push_back({std::move(suggestion), parameters_.lanes.suggestion_tries});
-  while (!suggestions_.empty() && suggestions_.back().tries_left == 0)
-    suggestions_.pop_back();
   if (suggestions_.empty()) return;
-  Suggestion& next = suggestions_.back();
-  --next.tries_left;
+  const auto placed = std::find_if(suggestions_.rbegin(), suggestions_.rend(),
+                                   [](const Suggestion& own) { return own.made.has_places(); });
+  const auto next =
+      placed != suggestions_.rend() ? std::prev(placed.base()) : std::prev(suggestions_.end());
   const auto& lane = lanes_.annealing[num_suggested_++ % lanes_.annealing.size()];
-  if (lane) lane->suggest(next.made.choices, next.made.target);
+  if (lane) lane->suggest(next->made);
+  if (--next->tries_left == 0) suggestions_.erase(next);
 }
 
 // A plan that the proof found below its target, if it is better than the best one.

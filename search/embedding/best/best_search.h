@@ -24,6 +24,7 @@
 #include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/best/proof_part.h"
 #include "search/embedding/model/choice_model.h"
+#include "search/embedding/model/suggested_start.h"
 #include "search/search_group.h"
 
 namespace shardwright::embedding {
@@ -119,7 +120,7 @@ class BestSearch {
 
   // What the proof suggests.
   struct Suggestion {
-    SuggestedChoices made;
+    SuggestedStart made;
     std::uint32_t tries_left = 0;
   };
 
@@ -138,7 +139,7 @@ class BestSearch {
   bool exchange_verdict(Verdict& verdict, const Allocation* known);
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
-  void suggest_to_lane(std::vector<SuggestedChoices> suggestions);
+  void suggest_to_lane(std::vector<SuggestedStart> suggestions);
   std::optional<RatedAllocation> found_by_proof();
   AnnealingLane& annealing_lane(std::uint32_t lane);
   NeighbourhoodLane& neighbourhood_lane();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/plan.h"
@@ -18,6 +19,12 @@ namespace shardwright::embedding {
 struct Allocation {
   Allocation() = default;
   explicit Allocation(std::size_t tables) : choice(tables), ranks(tables) {}
+  // Without ranks.
+  static Allocation of_choices(std::vector<std::uint32_t> choices) {
+    Allocation made(choices.size());
+    made.choice = std::move(choices);
+    return made;
+  }
 
   std::vector<std::uint32_t> choice;     // by table, index into choices()
   std::vector<std::vector<Rank>> ranks;  // by table, one per shard; empty for Reach::kAllRanks

@@ -66,7 +66,7 @@ void check_problem(const SmallProblem& small, Random& random, Counts& counts) {
   parameters.coarse.least_tables_of_kind = 1;
   parameters.coarse.most_kinds = 1 + random.below(8);
   Budget budget;
-  CoarseProof own(rows, TableKinds(model), *least * 0.6, *least * (1 + 1e-3), parameters);
+  CoarseProof own(rows, *least * 0.6, *least * (1 + 1e-3), parameters);
   BoundCertificate certificate;
   certificate.class_of_rank = rows.classes().class_of_rank();
   while (!own.has_ended()) {

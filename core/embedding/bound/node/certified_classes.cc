@@ -68,13 +68,13 @@ std::optional<CertifiedClasses> CertifiedClasses::make(const ProblemSpec& spec,
   return classes;
 }
 
-// Returns false if a class is on several hosts, or there would be too many classes.
+// Returns false if there would be too many classes.
 bool CertifiedClasses::set_apart() {
   const std::size_t num_classes = size();
   if (2 * num_classes >= kMaxClasses) return false;
   std::uint32_t seen = 0;
   for (std::uint32_t& host : classes_of_host_) {
-    if ((seen & host) != 0) return false;
+    are_on_one_host_ &= (seen & host) == 0;
     seen |= host;
     host |= host << num_classes;
   }

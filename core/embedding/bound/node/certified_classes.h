@@ -21,7 +21,7 @@ class CertifiedClasses {
  public:
   // `target`: the rating that no plan may reach. Empty if the certificate's `class_of_rank` does
   // not name a class for every rank, or names more classes than an OptionDomain has bits for; if
-  // uniform options are apart, also if a class is on several hosts or ranks are alike; if ranks are
+  // uniform options are apart, also if ranks are alike; if ranks are
   // apart, also if a class has several ranks or one on no host.
   static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
                                               const BoundCertificate& certificate, double target);
@@ -39,6 +39,8 @@ class CertifiedClasses {
   bool are_alike() const { return are_alike_; }
   bool ranks_apart() const { return ranks_apart_; }
   bool uniform_apart() const { return !uniform_use_.empty(); }
+  // Every class is on one host, so options that fill hosts use all ranks of a class alike.
+  bool are_on_one_host() const { return are_on_one_host_; }
   // Where shards of uniform options may be, and those of all others; all classes if they are not
   // apart.
   std::uint32_t of_uniform() const;
@@ -79,6 +81,7 @@ class CertifiedClasses {
   PerfModel perf_model_ = PerfModel::kPerf;
   bool are_alike_ = false;
   bool ranks_apart_ = false;
+  bool are_on_one_host_ = true;
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<std::uint32_t> equal_until_;  // by rank
   std::vector<std::uint32_t> num_ranks_;

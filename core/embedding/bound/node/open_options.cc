@@ -23,7 +23,8 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
     const ShardingOption& option = space.option(OptionId(i));
     has_options_[option.table.index()] = true;
     shards_by_class_[i] = count_shards_by_class(option);
-    const bool is_uniform = is_on_all_ranks(option, available) || fills_hosts(option, available);
+    const bool is_uniform = is_on_all_ranks(option, available) ||
+                            (classes.are_on_one_host() && fills_hosts(option, available));
     if (classes.uniform_apart() && is_uniform) set_apart(OptionId(i));
     if (classes.ranks_apart() && fills_hosts(option, available))
       counted_run_[i] = smallest_run(option);
@@ -148,7 +149,8 @@ void OpenOptions::set_apart(OptionId id) {
 // Returns false for a uniform option that has no smallest shard somewhere, after set_apart().
 bool OpenOptions::has_smallest_shards(OptionId id) const {
   const ShardingOption& option = space_.option(id);
-  if (fills_hosts(option, available_)) return counted_run_[id.index()].has_value();
+  if (classes_.are_on_one_host() && fills_hosts(option, available_))
+    return counted_run_[id.index()].has_value();
   return !is_on_all_ranks(option, available_) ||
          shards_by_class_[id.index()].size() == classes_.uniform_use().size();
 }

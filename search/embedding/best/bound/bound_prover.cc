@@ -204,7 +204,7 @@ void BoundProver::grow_light_tree(Budget& budget) {
     accept(light_tree_->target(), joint().rows().classes(), light_tree_->certificate_nodes());
   } else {
     light_ceiling_ = light_tree_->target();
-    suggest(light_tree_->stuck_choices(), light_tree_->target());
+    suggest(Allocation::of_choices(light_tree_->stuck_choices()), light_tree_->target());
   }
   light_tree_.reset();
 }
@@ -221,9 +221,7 @@ void BoundProver::plant_light_tree(Budget& budget) {
   light_trees_left_ -= std::min(light_trees_left_, 1U);
   if (certificate_.bound >= target) return;
   TreeView& own = joint();
-  const TableKinds& kinds = own.first_lane().relaxation().columns().kinds();
-  light_tree_.emplace(own.rows(), own.pinned(), own.branching(), kinds, target, parameters_,
-                      budget);
+  light_tree_.emplace(own.rows(), own.pinned(), own.branching(), target, parameters_, budget);
 }
 
 bool BoundProver::has_uniform_target() const {
@@ -244,8 +242,9 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   if (!own.is_active()) {
     if (!needs_uniform_tree()) return;
     const double target =
-        uniform_targets_.next(targets_.effort(), certificate_.bound, targets_.goal(rating_));
-    own.begin(target, uniform_targets_.work());
+        uniform_targets_.next(targets_.effort(), certificate_.bound, targets_.goal(rating_),
+                              parameters_.targets.root_step * rating_);
+    own.begin(target, uniform_targets_.work(), !uniform_targets_.is_suggesting());
   }
   const std::uint64_t before = budget.work_done();
   if (!own.has_ended()) own.step(budget);
@@ -255,8 +254,8 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   if (own.is_proved()) {
     accept(own.target(), own.classes(), own.certificate_nodes());
   } else {
-    uniform_targets_.fail(own.target(), own.is_stuck());
-    suggest(own.stuck_choices(), own.target());
+    if (!uniform_targets_.is_suggesting()) uniform_targets_.fail(own.target(), own.is_stuck());
+    suggest(own.take_suggestion(budget), own.target());
   }
   own.abandon();
 }
@@ -273,14 +272,13 @@ void BoundProver::search_root(Budget& budget) {
 
 void BoundProver::prove_coarsely(Budget& budget) {
   TreeView& view = views_.view(RankView::kJoint);
-  const TableKinds& kinds = view.first_lane().relaxation().columns().kinds();
   CoarseProof& own =
-      coarse_.proof(view.rows(), kinds, rating_, certificate_.bound, targets_.goal(rating_));
+      coarse_.proof(view.rows(), rating_, certificate_.bound, targets_.goal(rating_));
   own.step(budget);
   if (auto proof = own.take_proof())
     accept(proof->target, view.rows().classes(), {std::move(proof->leaf)});
   if (auto suggested = own.take_suggestion())
-    suggest(std::move(suggested->choices), suggested->target);
+    suggest(std::move(suggested->start), suggested->target);
   if (own.has_ended()) coarse_.end();
 }
 
@@ -339,14 +337,14 @@ void BoundProver::take_from(TreeLane& lane) {
   root_search_.share().others += work;
   if (lane.was_cut_short()) targets_.note_cut_short();
   if (std::optional<Plan> found = lane.take_found()) found_ = std::move(found);
-  if (const auto& choices = lane.stuck_choices()) suggest(*choices, target_);
+  if (const auto& start = lane.stuck_start()) suggest(*start, target_);
 }
 
-void BoundProver::suggest(std::vector<std::uint32_t> choices, double target) {
+void BoundProver::suggest(Allocation start, double target) {
   // With rules, the prover's own model may have other choices.
-  if (choices.empty() || views_.has_own_model()) return;
+  if (start.choice.empty() || views_.has_own_model()) return;
   if (suggestions_.size() == kMostSuggestions) suggestions_.erase(suggestions_.begin());
-  suggestions_.push_back({std::move(choices), target});
+  suggestions_.push_back({std::move(start), target});
 }
 
 // A much better plan is another goal. The tree for the old one is divided where that goal needed

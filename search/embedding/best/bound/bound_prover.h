@@ -22,6 +22,7 @@
 #include "search/embedding/best/bound/tree/uniform_tree.h"
 #include "search/embedding/best/bound/uniform_targets.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
 
@@ -103,7 +104,7 @@ class BoundProver {
 
   // A target is given up where the relaxation has a solution that cannot be divided. Its choices,
   // of the last few such targets since the last call; in terms of the model that was given.
-  std::vector<SuggestedChoices> take_suggestions() { return std::exchange(suggestions_, {}); }
+  std::vector<SuggestedStart> take_suggestions() { return std::exchange(suggestions_, {}); }
   // A plan below a target that was found instead of a proof since the last call, if any.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
@@ -146,7 +147,7 @@ class BoundProver {
   void choose_target();
   void plant_trees();
   void take_from(TreeLane& lane);
-  void suggest(std::vector<std::uint32_t> choices, double target);
+  void suggest(Allocation start, double target);
   bool gives_up_tree();
   bool is_worth_more();
   void share_tree();
@@ -163,7 +164,7 @@ class BoundProver {
   RootSearch root_search_;
   CoarseSchedule coarse_;
   RankProof rank_proof_;
-  std::vector<SuggestedChoices> suggestions_;
+  std::vector<SuggestedStart> suggestions_;
   std::optional<Plan> found_;
   bool only_aggregate_ = false;  // the master program would be too large
   bool finished_ = false;        // or the tree over ranks is all that is left

@@ -6,9 +6,14 @@ namespace shardwright::embedding {
 
 bool UniformTargets::has_next(std::uint32_t effort, double bound, double goal,
                               double least_step) const {
+  if (suggests(goal, least_step)) return true;
   if (effort > state_.effort) return std::min(state_.stuck, goal) - bound > least_step;
   return state_.effort > 0 && state_.cut_short < parameters_->most_cut_short &&
          std::min(state_.ceiling, goal) - bound > least_step;
+}
+
+bool UniformTargets::suggests(double goal, double least_step) const {
+  return suggestions_left_ > 0 && goal - state_.stuck > least_step;
 }
 
 std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
@@ -18,7 +23,14 @@ std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
   return std::min(work, parameters_->most_work);
 }
 
-double UniformTargets::next(std::uint32_t effort, double bound, double goal) {
+double UniformTargets::next(std::uint32_t effort, double bound, double goal, double least_step) {
+  is_suggesting_ = suggests(goal, least_step);
+  if (is_suggesting_) {
+    --suggestions_left_;
+    // A plan below the last target is a new goal.
+    if (suggested_ >= goal) suggested_ = state_.stuck;
+    return suggested_ = (suggested_ + goal) / 2;
+  }
   if (effort > state_.effort) {
     state_.effort = effort;
     state_.ceiling = state_.stuck;
@@ -32,6 +44,8 @@ void UniformTargets::fail(double target, bool is_stuck) {
   state_.ceiling = target;
   if (is_stuck) {
     state_.stuck = target;
+    suggested_ = target;
+    suggestions_left_ = parameters_->suggestions;
   } else {
     ++state_.cut_short;
   }

@@ -11,8 +11,9 @@ namespace shardwright::embedding {
 
 // Bisection between the proved bound and the lowest target that failed. It begins again whenever
 // the proof makes more effort, with more work for a target. A target at which nothing was left to
-// divide is not tried again: more work would not help. Thread safety: one thread at a time. Refers
-// to its argument.
+// divide is not tried again: more work would not help. But there may be a plan between it and the
+// goal, so a few targets follow that are only to suggest one: halfway to the goal, again and again.
+// Thread safety: one thread at a time. Refers to its argument.
 class UniformTargets {
  public:
   explicit UniformTargets(const UniformTreeParameters& parameters) : parameters_(&parameters) {}
@@ -36,17 +37,24 @@ class UniformTargets {
   bool is_due(std::uint32_t effort) const { return state_.share.allows(work_of(effort)); }
   WorkShare& share() { return state_.share; }
   // Precondition: has_next().
-  double next(std::uint32_t effort, double bound, double goal);
+  double next(std::uint32_t effort, double bound, double goal, double least_step);
+  // Returns true if the target that was chosen last is only to suggest a plan.
+  bool is_suggesting() const { return is_suggesting_; }
   // Work for the target that was chosen last.
   std::uint64_t work() const { return work_of(state_.effort); }
-  // `is_stuck`: nothing was left to divide. Otherwise there was not enough work.
+  // `is_stuck`: nothing was left to divide. Otherwise there was not enough work. Precondition: it
+  // was not to suggest a plan only.
   void fail(double target, bool is_stuck);
 
  private:
   std::uint64_t work_of(std::uint32_t effort) const;
+  bool suggests(double goal, double least_step) const;
 
   const UniformTreeParameters* parameters_;
   State state_;
+  bool is_suggesting_ = false;
+  std::uint32_t suggestions_left_ = 0;
+  double suggested_ = 0;  // the last such target, or the one before them
 };
 
 }  // namespace shardwright::embedding

@@ -14,6 +14,7 @@
 #include "search/embedding/best/moves/annealer.h"
 #include "search/embedding/best/moves/pair_balancer.h"
 #include "search/embedding/best/parameters/annealing_parameters.h"
+#include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
 
@@ -34,11 +35,8 @@ class AnnealingLane {
   }
   // Continues from a feasible plan if it is better than what the lane has.
   void offer(const RatedPlan& found);
-  // Starts a round with these choices of all tables, made for this target, as soon as it has a
-  // plan.
-  void suggest(std::vector<std::uint32_t> choices, double target) {
-    restarts_.suggest(std::move(choices), target);
-  }
+  // Starts a round from there as soon as it has a plan.
+  void suggest(SuggestedStart suggested) { restarts_.suggest(std::move(suggested)); }
   // Spends about `work` units (updates of a rank or a shard). Returns early when the best rating
   // meets `lower_bound` or the budget is interrupted.
   void run(std::uint64_t work, double lower_bound, const Budget& budget);

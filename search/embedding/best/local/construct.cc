@@ -101,18 +101,14 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
 }
 
 std::optional<Allocation> construct(AllocationState& state, RandomGenerator& random,
-                                    std::vector<std::uint32_t> choices,
-                                    const ConstructParameters& parameters, std::uint64_t& work,
-                                    StopCheck& stopped) {
+                                    Allocation made, const ConstructParameters& parameters,
+                                    std::uint64_t& work, StopCheck& stopped) {
   constexpr std::uint64_t kPasses = 2;           // to clear the ranks
   constexpr std::uint64_t kFillsPerUpdate = 16;  // a choice on all ranks is added to all, in order
   constexpr std::uint64_t kReadsPerUpdate = 4;   // every rank is compared, in order
   constexpr std::uint64_t kOrderWork = 16;       // to put a table into the order
   const SearchContext& context = state.context();
   const ChoiceModel& model = context.model();
-  Allocation made;
-  made.choice = std::move(choices);
-  made.ranks.resize(model.num_tables());
   const EvenWeights weights = even_weights(context, made.choice, parameters);
   const std::vector<std::uint32_t> order = placement_order(model, made, weights);
   const auto single = std::find_if(order.begin(), order.end(), [&](std::uint32_t table) {
@@ -120,6 +116,9 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
   });
   const auto is_alone = [&](std::uint32_t table) {
     return context.units().unit_of(table) == TableUnits::kNone;
+  };
+  const auto is_open = [&](std::uint32_t table) {
+    return is_alone(table) && made.ranks[table].empty();
   };
   state.clear();
   EnergyPlacer placer(state, random);
@@ -133,15 +132,23 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
     work += choice.num_shards / kFillsPerUpdate;
   }
   if (!state.hold_everywhere(everywhere, stopped)) return std::nullopt;
+  for (const std::uint32_t table : order) {
+    if (!is_alone(table) || made.ranks[table].empty()) continue;
+    if (stopped(work += made.ranks[table].size())) return std::nullopt;
+    const std::span<const ShardUse> shards = context.shards(made.choice[table]);
+    for (std::size_t shard = 0; shard < shards.size(); ++shard)
+      state.add(made.ranks[table][shard], shards[shard]);
+    state.keep();
+  }
   for (const std::uint32_t table : std::span(order.begin(), single)) {
-    if (!is_alone(table) || model.choices()[made.choice[table]].reach == Reach::kAllRanks) continue;
+    if (!is_open(table) || model.choices()[made.choice[table]].reach == Reach::kAllRanks) continue;
     if (stopped(placer.work())) return std::nullopt;
     placer.place(made.choice[table], model.world_size(), made.ranks[table], placer.all_ranks());
     state.keep();
   }
   EvenPlacer even(state, weights, parameters);
   for (const std::uint32_t table : std::span(single, order.end())) {
-    if (!is_alone(table)) continue;
+    if (!is_open(table)) continue;
     if (stopped(placer.work() + even.work())) return std::nullopt;
     for (const ShardUse& use : context.shards(made.choice[table]))
       made.ranks[table].push_back(even.place(use));

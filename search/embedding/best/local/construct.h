@@ -27,11 +27,10 @@ std::vector<std::uint32_t> choose_priced(const SearchContext& context, double sh
                                          const ChoiceCost& cost);
 
 // Places the choices of all tables: bonded units first, then choices on all ranks, on hosts, and
-// single shards, each kind in descending order of cost. Memory may be exceeded. Adds to `work`.
-// Returns nothing if it was stopped.
+// single shards, each kind in descending order of cost. Tables that have ranks keep them, unless
+// they are bonded. Memory may be exceeded. Adds to `work`. Returns nothing if it was stopped.
 std::optional<Allocation> construct(AllocationState& state, RandomGenerator& random,
-                                    std::vector<std::uint32_t> choices,
-                                    const ConstructParameters& parameters, std::uint64_t& work,
-                                    StopCheck& stopped);
+                                    Allocation made, const ConstructParameters& parameters,
+                                    std::uint64_t& work, StopCheck& stopped);
 
 }  // namespace shardwright::embedding

@@ -72,7 +72,8 @@ std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
     return same->evenness;
   }
   std::optional<Allocation> made =
-      construct(*state_, annealer_->random(), choices, parameters_->construct, work, stopped);
+      construct(*state_, annealer_->random(), Allocation::of_choices(choices),
+                parameters_->construct, work, stopped);
   annealer_->placer().spend(work);
   if (!made) return std::nullopt;
   const Evenness evenness = evenness_of(*made);
@@ -182,11 +183,11 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
 }
 
 // Returns the target, or 0 if it was stopped and changed nothing.
-double Restarts::place(std::vector<std::uint32_t> choices, double target, StopCheck& stopped) {
+double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
   state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});
   std::uint64_t work = 0;
-  const std::optional<Allocation> made = construct(*state_, annealer_->random(), std::move(choices),
+  const std::optional<Allocation> made = construct(*state_, annealer_->random(), std::move(start),
                                                    parameters_->construct, work, stopped);
   annealer_->placer().spend(work);
   state_->assign(made ? *made : incumbent_->best()->allocation);
@@ -232,13 +233,14 @@ double Restarts::construct_below(double bound, const Budget& budget) {
   const SearchContext& context = state_->context();
   RandomGenerator& random = annealer_->random();
   StopCheck stopped(budget);
-  if (has_suggestion()) return place(std::exchange(suggested_, {}), suggested_target_, stopped);
+  if (const auto suggested = std::exchange(suggested_, std::nullopt))
+    return place(suggested->start, suggested->target, stopped);
   const double above = above_bound(bound);
   if (anneals_choices(above)) return place_annealed(bound, budget);
   if (above <= restarts.near) {
     std::vector<std::uint32_t> drawn = draw_choices(bound, budget);
     const double target = bound + random.fraction() * (incumbent_->rating() - bound);
-    return place(std::move(drawn), target, stopped);
+    return place(Allocation::of_choices(std::move(drawn)), target, stopped);
   }
   const bool first = unlikely_ == 0;
   double low = std::max({bound, unlikely_, incumbent_->rating() * restarts.least_target});
@@ -259,7 +261,7 @@ double Restarts::construct_below(double bound, const Budget& budget) {
     choices = std::move(made);
   }
   unlikely_ = low;
-  return choices ? place(*std::move(choices), target, stopped) : 0;
+  return choices ? place(Allocation::of_choices(*std::move(choices)), target, stopped) : 0;
 }
 
 }  // namespace shardwright::embedding

@@ -12,6 +12,7 @@
 #include "search/embedding/best/local/construct.h"
 #include "search/embedding/best/moves/annealer.h"
 #include "search/embedding/best/parameters/annealing_parameters.h"
+#include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
 
@@ -41,12 +42,9 @@ class Restarts {
   // for.
   double aim_anew(double bound);
 
-  // The next round starts with these choices of all tables, made for this target.
-  void suggest(std::vector<std::uint32_t> choices, double target) {
-    suggested_ = std::move(choices);
-    suggested_target_ = target;
-  }
-  bool has_suggestion() const { return !suggested_.empty(); }
+  // The next round starts from there.
+  void suggest(SuggestedStart suggested) { suggested_ = std::move(suggested); }
+  bool has_suggestion() const { return suggested_.has_value(); }
 
   // Returns true if the round starts with choices for a low target: suggested ones, or others,
   // which depends on the lane and the round.
@@ -71,7 +69,7 @@ class Restarts {
   std::vector<std::uint32_t> draw_choices(double bound, const Budget& budget);
   bool anneals_choices(double above) const;
   double place_annealed(double bound, const Budget& budget);
-  double place(std::vector<std::uint32_t> choices, double target, StopCheck& stopped);
+  double place(Allocation start, double target, StopCheck& stopped);
 
   AllocationState* state_;
   Annealer* annealer_;
@@ -79,8 +77,7 @@ class Restarts {
   const AnnealingParameters* parameters_;
   ChoiceAnnealer choice_annealer_;
   double unlikely_ = 0;  // a rating that no choices were found for
-  std::vector<std::uint32_t> suggested_;
-  double suggested_target_ = 0;
+  std::optional<SuggestedStart> suggested_;
 };
 
 }  // namespace shardwright::embedding

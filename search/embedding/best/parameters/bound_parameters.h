@@ -217,6 +217,8 @@ struct UniformTreeParameters {
   std::uint64_t most_work = 1'000'000'000;
   // Bisection ends when so many targets were given up for lack of work.
   std::uint32_t most_cut_short = 2;
+  // Targets above one at which nothing was left to divide that are only to suggest a plan.
+  std::uint32_t suggestions = 4;
   // Work for column generation at a node.
   std::uint64_t node_work = 4'000'000;
   // A node divides what a rank can hold until its parts differ by less than this part of it; then

@@ -43,14 +43,6 @@ void put(MessageWriter& to, const Allocation& own, const Allocation* known) {
   }
 }
 
-bool are_choices(const ChoiceModel& model, const std::vector<std::uint32_t>& choices) {
-  if (choices.size() != model.num_tables()) return false;
-  for (std::size_t table = 0; table < choices.size(); ++table) {
-    if (!is_choice_of(model, table, choices[table])) return false;
-  }
-  return true;
-}
-
 std::optional<Allocation> get_allocation(MessageReader& from, const ChoiceModel& model,
                                          const Allocation* known) {
   const auto changed = from.get_all<std::uint32_t>();
@@ -65,6 +57,26 @@ std::optional<Allocation> get_allocation(MessageReader& from, const ChoiceModel&
     if (!is_possible(model, table, own.choice[table], own.ranks[table])) return std::nullopt;
   }
   return own;
+}
+
+void put_start(MessageWriter& to, const Allocation& start) {
+  to.put_all(start.choice);
+  for (const std::vector<Rank>& ranks : start.ranks)
+    to.put_all(ranks);
+}
+
+std::optional<Allocation> get_start(MessageReader& from, const ChoiceModel& model) {
+  Allocation start = Allocation::of_choices(from.get_all<std::uint32_t>());
+  if (start.choice.size() != model.num_tables()) return std::nullopt;
+  for (std::size_t table = 0; table < start.choice.size(); ++table) {
+    const std::uint32_t choice = start.choice[table];
+    std::vector<Rank>& ranks = start.ranks[table];
+    ranks = from.get_all<Rank>();
+    const bool is_known = ranks.empty() ? is_choice_of(model, table, choice)
+                                        : is_possible(model, table, choice, ranks);
+    if (!is_known) return std::nullopt;
+  }
+  return start;
 }
 
 }  // namespace shardwright::embedding

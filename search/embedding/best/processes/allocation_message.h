@@ -17,7 +17,8 @@ void put(MessageWriter& to, const Allocation& own, const Allocation* known);
 std::optional<Allocation> get_allocation(MessageReader& from, const ChoiceModel& model,
                                          const Allocation* known);
 
-// Returns true if there is a choice of every table.
-bool are_choices(const ChoiceModel& model, const std::vector<std::uint32_t>& choices);
+// The same of one whose tables may have no ranks yet.
+void put_start(MessageWriter& to, const Allocation& start);
+std::optional<Allocation> get_start(MessageReader& from, const ChoiceModel& model);
 
 }  // namespace shardwright::embedding

@@ -15,7 +15,7 @@ namespace {
 // The first byte of a message. The second digit is the version of the format.
 constexpr std::uint8_t kOpening = 0x12;
 constexpr std::uint8_t kReport = 0x22;
-constexpr std::uint8_t kVerdict = 0x31;
+constexpr std::uint8_t kVerdict = 0x32;
 
 constexpr std::uint8_t kNotStopped = 0xff;
 
@@ -56,9 +56,9 @@ void put(MessageWriter& to, const ProofReport& proof, const Allocation* known) {
   to.put(proof.bound);
   to.put_flag(proof.is_finished);
   to.put_flag(proof.is_certified);
-  to.put_each(proof.suggestions, [&](const SuggestedChoices& suggestion) {
+  to.put_each(proof.suggestions, [&](const SuggestedStart& suggestion) {
     to.put(suggestion.target);
-    to.put_all(suggestion.choices);
+    put_start(to, suggestion.start);
   });
   to.put_flag(proof.found.has_value());
   if (proof.found) put(to, *proof.found, known);
@@ -70,13 +70,14 @@ std::optional<ProofReport> get_proof(MessageReader& from, const ChoiceModel& mod
   proof.bound = from.get<double>();
   proof.is_finished = from.get_flag();
   proof.is_certified = from.get_flag();
-  proof.suggestions = from.get_each<SuggestedChoices>([&] {
+  bool good = true;
+  proof.suggestions = from.get_each<SuggestedStart>([&] {
     const auto target = from.get<double>();
-    return SuggestedChoices{from.get_all<std::uint32_t>(), target};
+    std::optional<Allocation> start = get_start(from, model);
+    good &= start.has_value();
+    return SuggestedStart{start ? *std::move(start) : Allocation(), target};
   });
-  for (const SuggestedChoices& suggestion : proof.suggestions) {
-    if (!are_choices(model, suggestion.choices)) return std::nullopt;
-  }
+  if (!good) return std::nullopt;
   if (!from.get_flag()) return proof;
   proof.found = get_rated(from, model, known);
   return proof.found ? std::optional(std::move(proof)) : std::nullopt;

@@ -12,6 +12,7 @@
 #include "search/embedding/best/bound/shared/tree_view.h"
 #include "search/embedding/best/bound/tree/tree_lane.h"
 #include "search/embedding/best/incumbent/rated.h"
+#include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
 
@@ -45,7 +46,7 @@ struct TreeLaneReport {
 struct ProofReport {
   double bound = 0;
   bool is_finished = false;
-  std::vector<SuggestedChoices> suggestions;
+  std::vector<SuggestedStart> suggestions;
   std::optional<RatedAllocation> found;  // below a target, instead of a proof
   bool is_certified = false;             // trying all plans was the proof
 };

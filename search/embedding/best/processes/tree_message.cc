@@ -224,8 +224,8 @@ void put(MessageWriter& to, const LaneReport& report, const ChoiceModel& model) 
   to.put_flag(report.is_busy);
   to.put_flag(report.is_stuck);
   to.put_flag(report.was_cut_short);
-  to.put_flag(report.stuck_choices.has_value());
-  if (report.stuck_choices) to.put_all(*report.stuck_choices);
+  to.put_flag(report.stuck_start.has_value());
+  if (report.stuck_start) put_start(to, *report.stuck_start);
   const std::optional<Allocation> found =
       report.found ? to_allocation(model, *report.found) : std::nullopt;
   to.put_flag(found.has_value());
@@ -244,7 +244,10 @@ std::optional<LaneReport> get_lane_report(MessageReader& from, const ChoiceModel
   report.is_busy = from.get_flag();
   report.is_stuck = from.get_flag();
   report.was_cut_short = from.get_flag();
-  if (from.get_flag()) report.stuck_choices = from.get_all<std::uint32_t>();
+  if (from.get_flag()) {
+    report.stuck_start = get_start(from, model);
+    if (!report.stuck_start) return std::nullopt;
+  }
   if (from.get_flag()) {
     const std::optional<Allocation> found = get_allocation(from, model, nullptr);
     if (!found) return std::nullopt;

@@ -65,7 +65,7 @@ LaneReport busy_lane(const Model& model, const Allocation& found) {
   lane.open = {(1U << 31) + 1, 2};
   lane.is_busy = true;
   lane.was_cut_short = true;
-  lane.stuck_choices = found.choice;
+  lane.stuck_start = Allocation::of_choices(found.choice);
   PlanCopies copies;
   lane.found = to_plan(model.choices, found, copies);
   lane.work = 77;
@@ -93,9 +93,10 @@ void check_same(const LaneReport& read, const LaneReport& written, const Model& 
   CHECK(read.is_busy);
   CHECK_FALSE(read.is_stuck);
   CHECK(read.was_cut_short);
-  CHECK(read.stuck_choices == written.stuck_choices);
+  REQUIRE(read.stuck_start.has_value());
+  CHECK(read.stuck_start->choice == written.stuck_start->choice);
   REQUIRE(read.found.has_value());
-  CHECK(to_allocation(model.choices, *read.found)->choice == *written.stuck_choices);
+  CHECK(to_allocation(model.choices, *read.found)->choice == written.stuck_start->choice);
   CHECK(read.work == 77);
 }
 
@@ -103,7 +104,9 @@ Verdict full_verdict(const Model& model, const Allocation& found) {
   Verdict verdict;
   verdict.proof.bound = 1.25;
   verdict.proof.is_certified = true;
-  verdict.proof.suggestions.push_back({found.choice, 1.375});
+  Allocation placed = Allocation::of_choices(found.choice);
+  placed.ranks[1] = found.ranks[1];
+  verdict.proof.suggestions.push_back({placed, 1.375});
   verdict.proof.found = RatedAllocation{found, 1.4, 3};
   verdict.next.share = 24;
   verdict.next.lanes = 2;
@@ -177,7 +180,9 @@ TEST_CASE("messages: what the proof says and does next is read as it was written
   CHECK(read->proof.is_certified);
   CHECK_FALSE(read->proof.is_finished);
   REQUIRE(read->proof.suggestions.size() == 1);
-  CHECK(read->proof.suggestions[0].choices == found.choice);
+  CHECK(read->proof.suggestions[0].start.choice == found.choice);
+  CHECK(read->proof.suggestions[0].start.ranks[0].empty());
+  CHECK(read->proof.suggestions[0].start.ranks[1] == found.ranks[1]);
   REQUIRE(read->proof.found.has_value());
   CHECK(same(read->proof.found->allocation, found));
   CHECK(read->next.share == 24);
@@ -300,12 +305,15 @@ TEST_CASE("messages: nodes, branches and lanes that do not exist are refused") {
 TEST_CASE("messages: suggestions that are no choices of the tables are refused") {
   const Model model(forty_tables(60));
   const Allocation known = found_allocation(model, 1);
-  const auto is_read = [&](std::vector<std::uint32_t> choices) {
+  const auto is_start = [&](Allocation start) {
     Verdict verdict = full_verdict(model, known);
-    verdict.proof.suggestions.front().choices = std::move(choices);
+    verdict.proof.suggestions.front().start = std::move(start);
     return verdict_of(model.choices, to_message(verdict, &known, model.choices), &known,
                       model.choices)
         .has_value();
+  };
+  const auto is_read = [&](std::vector<std::uint32_t> choices) {
+    return is_start(Allocation::of_choices(std::move(choices)));
   };
   CHECK(is_read(known.choice));
   CHECK_FALSE(is_read({}));
@@ -315,6 +323,13 @@ TEST_CASE("messages: suggestions that are no choices of the tables are refused")
   changed = known.choice;
   std::swap(changed.front(), changed.back());
   CHECK_FALSE(is_read(changed));
+  Allocation start = known;
+  CHECK(is_start(start));
+  start.ranks.back().push_back(0);  // more than it has shards
+  CHECK_FALSE(is_start(start));
+  start = known;
+  start.ranks.back().assign(start.ranks.back().size(), model.choices.world_size());
+  CHECK_FALSE(is_start(start));
 }
 
 TEST_CASE("messages: of equal allocations the first lane's is taken, as one process would") {

@@ -72,8 +72,8 @@ class Coarsening {
   }
 
   ChoiceModel coarsened() {
-    for (std::size_t table = 0; table < model_.num_tables(); ++table)
-      add(table);
+    for (std::size_t group = 0; group < costs_.groups().size(); ++group)
+      add(group);
     for (std::size_t choice = 0; choice < runs_.size(); ++choice) {
       for (std::size_t run = 0; run < runs_[choice].size(); ++run)
         keep_least(runs_[choice][run], least_of_[cells_[choice][run]]);
@@ -112,15 +112,23 @@ class Coarsening {
     return std::ilogb(std::max(step_, dear));
   }
 
-  // Puts the shards of all its choices in their cells.
-  void add(std::size_t table) {
+  // Puts the shards of all choices of equal tables in their cells.
+  void add(std::size_t group) {
+    const EqualTables& equal = costs_.groups()[group];
     double least = std::numeric_limits<double>::infinity();
-    for (const std::uint32_t choice : costs_.possible(table))
+    for (const std::uint32_t choice : costs_.possible(group))
       least = std::min(least, costs_.cost_of(choice, multipliers_));
-    for (const std::uint32_t choice : costs_.possible(table)) {
-      runs_[choice] = runs_of(model_, model_.choices()[choice]);
-      for (const ChoiceRun& run : runs_[choice])
-        cells_[choice].push_back(cell_of(choice, run, exponent_of(choice, least)));
+    for (const std::uint32_t choice : costs_.possible(group)) {
+      const Runs runs = runs_of(model_, model_.choices()[choice]);
+      std::vector<std::size_t> cells;
+      for (const ChoiceRun& run : runs)
+        cells.push_back(cell_of(choice, run, exponent_of(choice, least)));
+      for (const std::uint32_t table : equal.tables) {
+        const std::uint32_t own =
+            model_.first_choice(table) + choice - model_.first_choice(equal.first());
+        runs_[own] = runs;
+        cells_[own] = cells;
+      }
     }
   }
 

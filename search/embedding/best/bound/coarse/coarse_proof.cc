@@ -7,18 +7,17 @@
 
 namespace shardwright::embedding {
 
-CoarseProof::CoarseProof(const BoundRows& rows, const TableKinds& kinds, double bound, double goal,
+CoarseProof::CoarseProof(const BoundRows& rows, double bound, double goal,
                          const BoundParameters& parameters)
     : rows_(rows),
       parameters_(parameters),
-      num_kinds_(kinds.size()),
       bound_(bound),
       goal_(goal),
       ceiling_(goal),
       target_(goal) {
   parameters_.columns.shares_rows = true;
   // Each class has a part for uniform choices.
-  ended_ = num_kinds_ < parameters.coarse.least_kinds ||
+  ended_ = rows_.kinds().size() < parameters.coarse.least_kinds ||
            2 * rows.classes().size() > parameters.classes.max_apart;
 }
 
@@ -49,7 +48,8 @@ void CoarseProof::coarsen(Budget& budget) {
   const CoarseParameters& own = parameters_.coarse;
   coarse_gap_ = (goal_ - bound_) / goal_;
   failures_ = 0;
-  const std::size_t most = std::min(own.most_kinds, num_kinds_ / own.least_tables_of_kind);
+  const std::size_t most =
+      std::min(own.most_kinds, rows_.kinds().size() / own.least_tables_of_kind);
   std::unique_ptr<const ChoiceModel> finest;
   for (double part = own.most_step; part >= own.least_step; part /= 2) {
     budget.spend(own.choice_steps * domain_.size());
@@ -62,7 +62,7 @@ void CoarseProof::coarsen(Budget& budget) {
   if (ended_) return;
   model_ = std::move(finest);
   coarse_rows_ = std::make_unique<BoundRows>(
-      *model_, RankClasses::apart(rows_.model(), false, parameters_.classes));
+      *model_, RankClasses::apart_jointly(rows_.model(), parameters_.classes));
   columns_ = std::make_unique<ColumnGeneration>(*coarse_rows_, parameters_);
 }
 
@@ -81,8 +81,8 @@ void CoarseProof::ask() {
 void CoarseProof::take(RelaxationAnswer answer) {
   if (answer.kind == RelaxationAnswer::Kind::kInfeasible) return prove(std::move(answer.leaf));
   if (answer.kind == RelaxationAnswer::Kind::kFeasible) {
-    suggestion_ = {largest_shares(*model_, answer.plan), target_};
-    for (std::uint32_t& choice : suggestion_->choices)
+    suggestion_ = {Allocation::of_choices(largest_shares(*model_, answer.plan)), target_};
+    for (std::uint32_t& choice : suggestion_->start.choice)
       choice = *rows_.model().choice_of(model_->choices()[choice].option);
   }
   fail();

@@ -14,9 +14,9 @@
 #include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/relaxation/column_generation.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
-#include "search/embedding/best/bound/tree/tree_lane.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/embedding/model/choice_model.h"
+#include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
 
@@ -29,9 +29,8 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to the rows.
 class CoarseProof {
  public:
-  // `kinds`: of the rows' model. Precondition: the bound is below the goal.
-  CoarseProof(const BoundRows& rows, const TableKinds& kinds, double bound, double goal,
-              const BoundParameters& parameters);
+  // Precondition: the bound is below the goal.
+  CoarseProof(const BoundRows& rows, double bound, double goal, const BoundParameters& parameters);
 
   // Nothing is left to try, or too many tables differ.
   bool has_ended() const { return ended_; }
@@ -45,7 +44,7 @@ class CoarseProof {
   // What was proved since the last call.
   std::optional<Proof> take_proof() { return std::exchange(proof_, std::nullopt); }
   // What a fractional plan has most of that was found instead; in terms of the rows' model.
-  std::optional<SuggestedChoices> take_suggestion() {
+  std::optional<SuggestedStart> take_suggestion() {
     return std::exchange(suggestion_, std::nullopt);
   }
 
@@ -60,7 +59,6 @@ class CoarseProof {
 
   const BoundRows& rows_;
   BoundParameters parameters_;
-  std::size_t num_kinds_;  // of tables
   double bound_;
   double goal_;
   double ceiling_;              // the lowest target that failed, or the goal
@@ -74,7 +72,7 @@ class CoarseProof {
   std::unique_ptr<BoundRows> coarse_rows_;
   std::unique_ptr<ColumnGeneration> columns_;  // null before there is a model
   std::optional<Proof> proof_;
-  std::optional<SuggestedChoices> suggestion_;
+  std::optional<SuggestedStart> suggestion_;
   bool ended_ = false;
 };
 

@@ -6,7 +6,6 @@
 
 #include "search/embedding/best/bound/coarse/coarse_proof.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
-#include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -23,11 +22,10 @@ class CoarseSchedule {
                       goal - bound < own.most_gap * goal);
   }
   // The one in progress, or a new one. Precondition: it is due. The rows must outlive it.
-  CoarseProof& proof(const BoundRows& rows, const TableKinds& kinds, double rating, double bound,
-                     double goal) {
+  CoarseProof& proof(const BoundRows& rows, double rating, double bound, double goal) {
     if (!proof_) {
       rating_ = rating;
-      proof_.emplace(rows, kinds, bound, goal, parameters_);
+      proof_.emplace(rows, bound, goal, parameters_);
     }
     return *proof_;
   }

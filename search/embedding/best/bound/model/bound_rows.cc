@@ -22,7 +22,7 @@ void keep_cheapest(BoundRow& row, const ChoiceRun& shard) {
 
 BoundRows::BoundRows(const ChoiceModel& model, RankClasses classes,
                      std::vector<std::uint32_t> pinned)
-    : model_(&model), classes_(std::move(classes)), pinned_(std::move(pinned)) {
+    : model_(&model), classes_(std::move(classes)), kinds_(model), pinned_(std::move(pinned)) {
   for (Rank rank = 0; rank < model.world_size(); ++rank) {
     const std::uint32_t own = classes_.class_of(rank);
     if (segments_.empty() || segments_.back().rank_class != own) segments_.push_back({own, rank});

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "search/embedding/best/bound/model/rank_classes.h"
+#include "search/embedding/best/bound/model/rank_pattern.h"
+#include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
@@ -29,6 +31,7 @@ struct BoundRow {
 struct FractionalPlan {
   std::vector<double> shares;
   std::vector<std::vector<double>> shards;
+  std::vector<RankPattern> patterns;  // all that the linear program has
 };
 
 // For every table the choice that the fractional plan takes most of. Precondition: it is not empty.
@@ -54,6 +57,7 @@ class BoundRows {
 
   const ChoiceModel& model() const { return *model_; }
   const RankClasses& classes() const { return classes_; }
+  const TableKinds& kinds() const { return kinds_; }
   std::span<const BoundRow> rows() const { return rows_; }
   std::uint32_t first_row(std::uint32_t choice) const { return first_row_[choice]; }
   std::span<const BoundRow> rows_of(std::uint32_t choice) const {
@@ -87,6 +91,7 @@ class BoundRows {
 
   const ChoiceModel* model_;
   RankClasses classes_;
+  TableKinds kinds_;
   std::vector<std::uint32_t> pinned_;
   std::vector<Segment> segments_;
   std::vector<BoundRow> rows_;

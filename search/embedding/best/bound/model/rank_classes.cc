@@ -50,10 +50,11 @@ bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
   std::vector<std::vector<ChoiceRun>> runs(classes.size());
   std::size_t rank = 0;
   for (const ChoiceRun& run : model.runs(choice)) {
+    ClassSet seen = 0;  // with a shard of this run
     for (std::uint32_t k = 0; k < run.count; ++k, ++rank) {
-      std::vector<ChoiceRun>& own =
-          runs[choice.reach == Reach::kAllRanks ? classes.class_of(rank) : 0];
-      if (k == 0 || own.empty()) own.push_back(run);
+      const std::uint32_t own = choice.reach == Reach::kAllRanks ? classes.class_of(rank) : 0;
+      if ((seen >> own & 1) == 0) runs[own].push_back(run);
+      seen |= ClassSet{1} << own;
       if (choice.reach != Reach::kAllRanks) break;
     }
   }
@@ -65,28 +66,59 @@ bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
 }  // namespace
 
 bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters) {
-  if (model.num_hosts() > parameters.max_hosts || model.has_uneven_hosts()) return false;
-  const RankClasses whole(model, model.num_hosts() > 1, parameters);
+  if (model.has_uneven_hosts()) return false;
+  RankClasses own(model, has_separate_hosts(model, parameters), parameters);
+  if (2 * own.size() > parameters.max_apart) return false;
+  const RankClasses whole = own;
+  own.set_apart(own.are_on_one_host(model));
   const std::span<const Choice> choices = model.choices();
-  if (2 * whole.size() > parameters.max_apart) return false;
-  if (std::all_of(choices.begin(), choices.end(), is_uniform)) return false;
-  return std::any_of(choices.begin(), choices.end(), is_uniform) &&
+  const auto is_apart = [&](const Choice& choice) { return own.is_apart(choice); };
+  if (std::all_of(choices.begin(), choices.end(), is_apart)) return false;
+  return std::any_of(choices.begin(), choices.end(), is_apart) &&
          std::all_of(choices.begin(), choices.end(), [&](const Choice& choice) {
-           return !is_uniform(choice) || has_smallest_shards(model, choice, whole);
+           return !is_apart(choice) || has_smallest_shards(model, choice, whole);
          });
 }
 
-RankClasses RankClasses::apart(const ChoiceModel& model, bool separate_hosts,
-                               const RankClassParameters& parameters) {
-  RankClasses own(model, separate_hosts, parameters);
-  own.num_apart_ = static_cast<std::uint32_t>(own.size());
-  own.whole_ = own.classes_;
-  own.classes_.insert(own.classes_.end(), own.whole_.begin(), own.whole_.end());
-  for (std::uint32_t c = own.num_apart_; c < own.size(); ++c)
-    own.single_classes_.push_back(ClassSet{1} << c);
-  for (ClassSet& host : own.hosts_)
-    host |= host << own.num_apart_;
+RankClasses RankClasses::apart(const ChoiceModel& model, const RankClassParameters& parameters) {
+  RankClasses own(model, has_separate_hosts(model, parameters), parameters);
+  own.set_apart(own.are_on_one_host(model));
   return own;
+}
+
+RankClasses RankClasses::apart_jointly(const ChoiceModel& model,
+                                       const RankClassParameters& parameters) {
+  RankClasses own(model, false, parameters);
+  own.set_apart(true);
+  return own;
+}
+
+bool RankClasses::has_separate_hosts(const ChoiceModel& model,
+                                     const RankClassParameters& parameters) {
+  return model.num_hosts() > 1 && model.num_hosts() <= parameters.max_hosts;
+}
+
+bool RankClasses::are_on_one_host(const ChoiceModel& model) const {
+  ClassSet seen = 0;
+  for (std::uint32_t host = 0; host < model.num_hosts(); ++host) {
+    ClassSet own = 0;
+    for (std::uint32_t k = 0; k < model.local_world_size(); ++k)
+      own |= ClassSet{1} << class_of_rank_[host * model.local_world_size() + k];
+    if ((seen & own) != 0) return false;
+    seen |= own;
+  }
+  return true;
+}
+
+void RankClasses::set_apart(bool with_hosts) {
+  hosts_apart_ = with_hosts;
+  num_apart_ = static_cast<std::uint32_t>(size());
+  whole_ = classes_;
+  classes_.insert(classes_.end(), whole_.begin(), whole_.end());
+  for (std::uint32_t c = num_apart_; c < size(); ++c)
+    single_classes_.push_back(ClassSet{1} << c);
+  for (ClassSet& host : hosts_)
+    host |= host << num_apart_;
 }
 
 void RankClasses::set_uniform_use(std::span<const UniformUse> use, double target) {

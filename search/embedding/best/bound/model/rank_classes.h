@@ -45,11 +45,14 @@ class RankClasses {
   RankClasses(const ChoiceModel& model, std::span<const std::uint32_t> sizes);
 
   // Uniform choices are apart (see BoundCertificate): classes c of n and c + n are what all other
-  // choices and what uniform ones may use of the same ranks. Hosts are separate. Preconditions:
+  // choices and what uniform ones may use of the same ranks. Hosts are separate if they are few.
+  // Where a class is on several of them, only choices on all ranks are apart. Precondition:
   // can_be_apart().
-  static RankClasses apart(const ChoiceModel& model, bool separate_hosts,
-                           const RankClassParameters& parameters);
+  static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
   static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
+  // The same with joint hosts, for prices of whole ranks alone: choices that fill hosts are apart,
+  // however many of a host's ranks a class has.
+  static RankClasses apart_jointly(const ChoiceModel& model, const RankClassParameters& parameters);
 
   // Returns true if some choice lies within one host and the hosts are few enough.
   static bool can_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
@@ -65,6 +68,10 @@ class RankClasses {
   }
 
   bool uniform_apart() const { return num_apart_ > 0; }
+  bool is_apart(const Choice& choice) const {
+    return uniform_apart() &&
+           (hosts_apart_ ? is_uniform(choice) : choice.reach == Reach::kAllRanks);
+  }
   // Classes without those of what uniform choices use.
   std::size_t num_apart() const { return num_apart_; }
   // The class whose ranks this one is a part of, without those of uniform choices, and all of such
@@ -80,10 +87,10 @@ class RankClasses {
   // What uniform choices use of the ranks of a class, by class, in plans below the target.
   // Precondition: they are apart.
   void set_uniform_use(std::span<const UniformUse> use, double target);
-  // Where shards of uniform choices may be, or of all others.
-  ClassSet everywhere(bool is_uniform) const {
+  // Where shards of a choice may be.
+  ClassSet everywhere(const Choice& choice) const {
     const ClassSet others = (ClassSet{1} << num_apart_) - 1;
-    return !uniform_apart() ? everywhere() : is_uniform ? everywhere() & ~others : others;
+    return !uniform_apart() ? everywhere() : is_apart(choice) ? everywhere() & ~others : others;
   }
 
   ClassSet everywhere() const { return (ClassSet{1} << classes_.size()) - 1; }
@@ -98,10 +105,14 @@ class RankClasses {
   // A number per rank, equal for ranks of one class.
   using Labels = std::vector<std::uint64_t>;
 
+  static bool has_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
   static Labels label_kinds(const ChoiceModel& model, const RankClassParameters& parameters);
   static void split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
                             Labels& labels);
   void make_classes(const ChoiceModel& model, const Labels& labels);
+  // Every class is on one host.
+  bool are_on_one_host(const ChoiceModel& model) const;
+  void set_apart(bool with_hosts);
 
   std::vector<RankClass> classes_;
   std::vector<std::uint32_t> class_of_rank_;
@@ -109,6 +120,7 @@ class RankClasses {
   std::vector<ClassSet> hosts_;
   bool are_alike_ = false;
   std::uint32_t num_apart_ = 0;
+  bool hosts_apart_ = false;      // choices that fill hosts are apart, too
   std::vector<RankClass> whole_;  // if uniform choices are apart
 };
 

@@ -1,8 +1,9 @@
 #include "search/embedding/best/bound/model/table_groups.h"
 
+#include <algorithm>
 #include <bit>
 #include <map>
-#include <utility>
+#include <span>
 
 namespace shardwright::embedding {
 namespace {
@@ -37,14 +38,23 @@ TableKinds::TableKinds(const ChoiceModel& model) : model_(&model) {
 
 std::vector<EqualTables> TableKinds::groups(const Domain& domain) const {
   std::vector<EqualTables> groups;
-  std::map<std::pair<std::uint32_t, Domain>, std::size_t> number;
+  std::vector<std::vector<std::size_t>> of_kind(size());
+  const auto choices = [&](std::uint32_t table) {
+    return std::span(domain).subspan(model_->first_choice(table), model_->choices(table).size());
+  };
   for (std::uint32_t table = 0; table < kind_of_.size(); ++table) {
-    const auto begin = domain.begin() + model_->first_choice(table);
-    const auto end = begin + static_cast<std::ptrdiff_t>(model_->choices(table).size());
-    const auto [found, added] =
-        number.try_emplace({kind_of_[table], Domain(begin, end)}, groups.size());
-    if (added) groups.push_back({kind_of_[table], {}});
-    groups[found->second].tables.push_back(table);
+    std::vector<std::size_t>& known = of_kind[kind_of_[table]];
+    const std::span<const ClassSet> own = choices(table);
+    const auto same = std::find_if(known.begin(), known.end(), [&](std::size_t group) {
+      const std::span<const ClassSet> other = choices(groups[group].first());
+      return std::equal(own.begin(), own.end(), other.begin());
+    });
+    if (same != known.end()) {
+      groups[*same].tables.push_back(table);
+    } else {
+      known.push_back(groups.size());
+      groups.push_back({kind_of_[table], {table}});
+    }
   }
   return groups;
 }

@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/best/bound/model/rank_classes.h"
+#include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
 
@@ -27,8 +28,11 @@ class TableKinds {
   // O(runs of all choices x log tables).
   explicit TableKinds(const ChoiceModel& model);
 
-  // The groups under a domain, in the order of their first tables.
+  // The groups under a domain, in the order of their first tables. O(choices), as long as the
+  // domains of a kind's tables are few.
   std::vector<EqualTables> groups(const Domain& domain) const;
+  // What that takes of a budget.
+  static std::uint64_t steps_to_group(const Domain& domain) { return domain.size() / 4; }
 
   std::uint32_t kind_of(std::size_t table) const { return kind_of_[table]; }
   // The first table of a kind.

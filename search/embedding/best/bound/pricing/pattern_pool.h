@@ -30,8 +30,8 @@ struct KnownPatterns {
 // Thread safety: one thread at a time. Refers to its arguments.
 class PatternPool {
  public:
-  PatternPool(const BoundRows& rows, const TableKinds& kinds, std::size_t capacity)
-      : rows_(&rows), kinds_(&kinds), capacity_(capacity) {}
+  PatternPool(const BoundRows& rows, std::size_t capacity)
+      : rows_(&rows), kinds_(&rows.kinds()), capacity_(capacity) {}
 
   // Begins a question. Calls `add`, which returns the column of a master program, for every pattern
   // that fits below the target and that the domain of the groups allows.

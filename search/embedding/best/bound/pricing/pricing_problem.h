@@ -2,25 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
+#include "search/embedding/best/bound/model/rank_pattern.h"
 #include "search/embedding/best/bound/pricing/knapsack.h"
 #include "search/embedding/best/bound/pricing/label_search.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
-
-// A column of the master program: shards on one rank of a class, as (row, count) by rising row. It
-// holds rows of one choice per table at most. A row of the first table of a group counts for every
-// table of the group.
-struct RankPattern {
-  std::uint32_t rank_class = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> shards;
-  double load = 0;
-};
 
 struct PricingAnswer {
   RankPattern pattern;

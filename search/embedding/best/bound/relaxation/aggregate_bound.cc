@@ -33,7 +33,7 @@ class CutProgram {
     }
   }
 
-  // `choices`: of every table.
+  // `choices`: of every group's first table.
   void add_cut(const std::vector<ClassUse>& use, const std::vector<std::uint32_t>& choices) {
     choices_.push_back(choices);
     std::vector<LinearProgram::Entry> entries;
@@ -52,12 +52,17 @@ class CutProgram {
 
   bool solve() { return program_.solve(); }
   // The share of every choice in the last solution.
-  std::vector<double> shares(std::size_t num_choices) const {
-    std::vector<double> shares(num_choices, 0);
+  std::vector<double> shares(const ChoiceModel& model,
+                             const std::vector<EqualTables>& groups) const {
+    std::vector<double> shares(model.choices().size(), 0);
     const std::size_t first = 1 + tiers_.size() * classes_.size();
     for (std::size_t cut = 0; cut < choices_.size(); ++cut) {
-      for (const std::uint32_t choice : choices_[cut])
-        shares[choice] += program_.value(first + cut);
+      const double part = program_.value(first + cut);
+      for (std::size_t group = 0; group < groups.size() && part > 0; ++group) {
+        const std::uint32_t own = choices_[cut][group] - model.first_choice(groups[group].first());
+        for (const std::uint32_t table : groups[group].tables)
+          shares[model.first_choice(table) + own] += part;
+      }
     }
     return shares;
   }
@@ -95,7 +100,7 @@ class CutProgram {
   std::span<const MemoryTier> tiers_;
   double target_;
   LinearProgram program_;
-  std::vector<std::vector<std::uint32_t>> choices_;  // of every cut, by table
+  std::vector<std::vector<std::uint32_t>> choices_;  // of every cut, by group
 };
 
 // Only load counts, equally on all ranks.
@@ -110,6 +115,7 @@ std::vector<CapacityMultipliers> even_multipliers(const RankClasses& classes) {
 
 AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domain& domain,
                                const AggregateParameters& parameters, Budget& budget) {
+  budget.spend(TableKinds::steps_to_group(domain));
   LagrangianFunction function(rows, target, domain);
   AggregateBound best;
   best.multipliers = even_multipliers(rows.classes());
@@ -133,7 +139,7 @@ AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domai
     if (!is_solved || cuts.max_bound() - best.bound <= parameters.gap * cuts.max_bound()) break;
     multipliers = cuts.multipliers();
   }
-  if (is_solved) best.shares = cuts.shares(domain.size());
+  if (is_solved) best.shares = cuts.shares(rows.model(), function.groups());
   return best;
 }
 

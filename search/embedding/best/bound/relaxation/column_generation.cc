@@ -9,8 +9,7 @@ namespace shardwright::embedding {
 ColumnGeneration::ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters)
     : rows_(&rows),
       parameters_(parameters),
-      kinds_(rows.model()),
-      pool_(rows, kinds_, parameters.columns.max_known_patterns),
+      pool_(rows, parameters.columns.max_known_patterns),
       center_(rows) {
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c)
     pricing_.emplace_back(rows, c, parameters.pricing);
@@ -20,8 +19,8 @@ ColumnGeneration::ColumnGeneration(const BoundRows& rows, const BoundParameters&
 std::size_t ColumnGeneration::max_rows() const {
   const ChoiceModel& model = rows_->model();
   std::size_t size = 0;
-  for (std::uint32_t kind = 0; kind < kinds_.size(); ++kind) {
-    const std::uint32_t table = kinds_.first_of(kind);
+  for (std::uint32_t kind = 0; kind < rows_->kinds().size(); ++kind) {
+    const std::uint32_t table = rows_->kinds().first_of(kind);
     size += rows_->first_row(model.first_choice(table + 1)) -
             rows_->first_row(model.first_choice(table));
   }
@@ -46,7 +45,7 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
   question_.target = target;
   question_.work_left = work;
   question_.domain = domain;
-  question_.groups = kinds_.groups(domain);
+  question_.groups = rows_->kinds().groups(domain);
   is_new_ = true;
   center_.begin();
   master_ = std::make_unique<MasterProgram>(*rows_, target, question_.domain, question_.groups,

@@ -61,7 +61,6 @@ class ColumnGeneration {
   // Begins a question that may take `work` units. Precondition: every table has a choice in the
   // domain.
   void begin(double target, const Domain& domain, std::uint64_t work);
-  const TableKinds& kinds() const { return kinds_; }
   // Equal tables of the last question.
   const std::vector<EqualTables>& groups() const { return question_.groups; }
   bool is_active() const { return master_ != nullptr; }
@@ -94,7 +93,6 @@ class ColumnGeneration {
 
   const BoundRows* rows_;
   const BoundParameters& parameters_;
-  TableKinds kinds_;
   std::vector<PricingProblem> pricing_;  // by rank class
   PatternPool pool_;
   Question question_;

@@ -14,10 +14,10 @@ struct CommonUse {
   double load = 0;
   PerTier<double> bytes = {};
 
-  void add(const CommonUse& other) {
-    load += other.load;
+  void add(const CommonUse& other, double tables) {
+    load += tables * other.load;
     for (const MemoryTier tier : kMemoryTiers)
-      bytes[tier] += other.bytes[tier];
+      bytes[tier] += tables * other.bytes[tier];
   }
 };
 
@@ -37,6 +37,8 @@ class CommonLoad {
       : rows_(rows), classes_(rows.classes()), target_(target), domain_(domain) {}
 
   void reduce(Budget& budget) {
+    budget.spend(TableKinds::steps_to_group(domain_));
+    groups_ = groups();
     for (int round = 0; round < kMaxRounds && !budget.interrupted() && reduce_once(budget);
          ++round) {
     }
@@ -46,27 +48,42 @@ class CommonLoad {
   // Rounds beyond the first few remove next to nothing. The check of a certificate allows for more.
   static constexpr int kMaxRounds = 8;
 
+  // Equal tables. A pinned one is like no other.
+  std::vector<EqualTables> groups() const {
+    if (rows_.pinned().empty()) return rows_.kinds().groups(domain_);
+    std::vector<EqualTables> single;
+    for (std::uint32_t table = 0; table < rows_.model().num_tables(); ++table)
+      single.push_back({rows_.kinds().kind_of(table), {table}});
+    return single;
+  }
+
   // Returns true if a choice was removed, from all classes or from some.
   bool reduce_once(Budget& budget) {
     const ChoiceModel& model = rows_.model();
     total_.assign(classes_.size(), {});
-    of_table_.assign(model.num_tables() * classes_.size(), {});
-    for (std::size_t table = 0; table < model.num_tables(); ++table)
-      add_table(table);
+    of_group_.assign(groups_.size() * classes_.size(), {});
+    for (std::size_t group = 0; group < groups_.size(); ++group)
+      add_group(group);
     for (std::uint32_t c = 0; c < rows_.pinned().size(); ++c)
       add_pinned(rows_.pinned()[c], c);
     bool any = false;
-    for (std::size_t table = 0; table < model.num_tables(); ++table) {
-      budget.spend(model.choices(table).size());
-      for (std::uint32_t i = 0; i < model.choices(table).size(); ++i)
-        any |= restrict(model.first_choice(table) + i, table);
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      const std::uint32_t first = groups_[group].first();
+      budget.spend(model.choices(first).size());
+      for (std::uint32_t i = 0; i < model.choices(first).size(); ++i) {
+        if (!restrict(model.first_choice(first) + i, group)) continue;
+        any = true;
+        for (const std::uint32_t table : groups_[group].tables)
+          domain_[model.first_choice(table) + i] = domain_[model.first_choice(first) + i];
+      }
     }
     return any;
   }
 
-  void add_table(std::size_t table) {
+  void add_group(std::size_t group) {
     const ChoiceModel& model = rows_.model();
-    CommonUse* const own = &of_table_[table * classes_.size()];
+    const std::uint32_t table = groups_[group].first();
+    CommonUse* const own = &of_group_[group * classes_.size()];
     bool first = true;
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
@@ -84,13 +101,13 @@ class CommonLoad {
       first = false;
     }
     for (std::size_t c = 0; c < classes_.size(); ++c)
-      total_[c].add(own[c]);
+      total_[c].add(own[c], groups_[group].size());
   }
 
   // No two of its shards are on one rank, so that every rank of the class has one.
   void add_pinned(std::uint32_t table, std::uint32_t rank_class) {
     const ChoiceModel& model = rows_.model();
-    CommonUse& own = of_table_[table * classes_.size() + rank_class];
+    CommonUse& own = of_group_[table * classes_.size() + rank_class];  // each table is a group
     bool first = true;
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
@@ -101,12 +118,12 @@ class CommonLoad {
         first = false;
       }
     }
-    total_[rank_class].add(own);
+    total_[rank_class].add(own, 1);
   }
 
   // Beside what the other tables put on every rank of the class.
-  bool fits(const BoundRow& row, std::size_t c, std::size_t table) const {
-    const CommonUse& own = of_table_[table * classes_.size() + c];
+  bool fits(const BoundRow& row, std::size_t c, std::size_t group) const {
+    const CommonUse& own = of_group_[group * classes_.size() + c];
     const CommonUse& all = total_[c];
     const Storage& room = classes_[c].room;
     const CommonUse use = use_of(row);
@@ -119,19 +136,20 @@ class CommonLoad {
            });
   }
 
-  bool restrict(std::uint32_t choice, std::size_t table) {
+  // Of the group's first table.
+  bool restrict(std::uint32_t choice, std::size_t group) {
     ClassSet left = domain_[choice];
     if (left == 0) return false;
     const Choice& own = rows_.model().choices()[choice];
     const bool one_place = own.reach == Reach::kDevice && own.num_shards == 1;
     for (const BoundRow& row : rows_.rows_of(choice)) {
       if (row.in_class) {
-        if (!fits(row, row.run, table)) left = 0;
+        if (!fits(row, row.run, group)) left = 0;
         continue;
       }
       ClassSet here = 0;
       for (std::size_t c = 0; c < classes_.size(); ++c) {
-        if ((left >> c & 1) != 0 && fits(row, c, table)) here |= ClassSet{1} << c;
+        if ((left >> c & 1) != 0 && fits(row, c, group)) here |= ClassSet{1} << c;
       }
       if (here == 0 || one_place) left = here;
     }
@@ -142,23 +160,29 @@ class CommonLoad {
   const RankClasses& classes_;
   double target_;
   Domain& domain_;
+  std::vector<EqualTables> groups_;
   std::vector<CommonUse> total_;     // by class
-  std::vector<CommonUse> of_table_;  // by table and class
+  std::vector<CommonUse> of_group_;  // by group and class, of one table
 };
 
 // Returns true if a choice was removed.
 bool fix_by_reduced_costs(const BoundRows& rows, double target,
                           const std::vector<CapacityMultipliers>& multipliers, Domain& domain,
                           Budget& budget) {
+  budget.spend(TableKinds::steps_to_group(domain));
   LagrangianFunction function(rows, target, domain);
   const double slack = target * (1 + kBoundRounding) - function.value(multipliers, budget);
   std::vector<std::uint32_t> removed;
-  for (std::size_t table = 0; table < rows.model().num_tables(); ++table) {
+  const ChoiceModel& model = rows.model();
+  for (std::size_t group = 0; group < function.groups().size(); ++group) {
+    const EqualTables& equal = function.groups()[group];
     double least = std::numeric_limits<double>::infinity();
-    for (const std::uint32_t choice : function.possible(table))
+    for (const std::uint32_t choice : function.possible(group))
       least = std::min(least, function.cost_of(choice, multipliers));
-    for (const std::uint32_t choice : function.possible(table)) {
-      if (function.cost_of(choice, multipliers) - least > slack) removed.push_back(choice);
+    for (const std::uint32_t choice : function.possible(group)) {
+      if (function.cost_of(choice, multipliers) - least <= slack) continue;
+      for (const std::uint32_t table : equal.tables)
+        removed.push_back(model.first_choice(table) + choice - model.first_choice(equal.first()));
     }
   }
   for (const std::uint32_t choice : removed)

@@ -13,13 +13,16 @@ double cost_at(const CapacityMultipliers& multipliers, const BoundRow& row) {
 }  // namespace
 
 LagrangianFunction::LagrangianFunction(const BoundRows& rows, double target, const Domain& domain)
-    : rows_(rows), classes_(rows.classes()), domain_(domain), target_(target) {
+    : rows_(rows),
+      classes_(rows.classes()),
+      domain_(domain),
+      target_(target),
+      groups_(rows.kinds().groups(domain)) {
   const ChoiceModel& model = rows.model();
-  possible_.reserve(domain.size());
-  begin_.reserve(model.num_tables() + 1);
-  for (std::size_t table = 0; table < model.num_tables(); ++table) {
-    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
-      const std::uint32_t choice = model.first_choice(table) + i;
+  begin_.reserve(groups_.size() + 1);
+  for (const EqualTables& group : groups_) {
+    for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(group.first()) + i;
       if (domain[choice] != 0 && rows.is_possible(choice, target)) possible_.push_back(choice);
     }
     begin_.push_back(possible_.size());
@@ -35,8 +38,8 @@ double LagrangianFunction::value(const std::vector<CapacityMultipliers>& multipl
   use_.assign(classes_.size(), {});
   cheapest_.clear();
   double sum = 0;
-  for (std::size_t table = 0; table + 1 < begin_.size(); ++table) {
-    const std::span<const std::uint32_t> choices = possible(table);
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const std::span<const std::uint32_t> choices = possible(group);
     double least = std::numeric_limits<double>::infinity();
     std::uint32_t cheapest = 0;
     for (const std::uint32_t choice : choices) {
@@ -46,8 +49,8 @@ double LagrangianFunction::value(const std::vector<CapacityMultipliers>& multipl
         cheapest = choice;
       }
     }
-    sum += least;
-    take(cheapest, multipliers);
+    sum += groups_[group].size() * least;
+    take(cheapest, groups_[group].size(), multipliers);
     cheapest_.push_back(cheapest);
     budget.spend(choices.size());
   }
@@ -83,13 +86,14 @@ std::uint32_t LagrangianFunction::cheapest_class(
   return best;
 }
 
-void LagrangianFunction::take(std::uint32_t choice,
+void LagrangianFunction::take(std::uint32_t choice, std::uint32_t tables,
                               const std::vector<CapacityMultipliers>& multipliers) {
   for (const BoundRow& row : rows_.rows_of(choice)) {
     ClassUse& own = use_[cheapest_class(row, multipliers)];
-    own.load += row.need * row.load;
+    const double shards = static_cast<double>(tables) * row.need;
+    own.load += shards * row.load;
     for (const MemoryTier tier : kMemoryTiers)
-      own.bytes[tier] += row.need * row.bytes[tier];
+      own.bytes[tier] += shards * row.bytes[tier];
   }
 }
 

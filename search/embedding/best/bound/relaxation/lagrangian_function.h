@@ -18,7 +18,7 @@ struct ClassUse {
 };
 
 // The Lagrangian function at given multipliers, and its subgradient there. Only choices that are
-// possible below the target count.
+// possible below the target count. Of equal tables the first one is looked at.
 // Thread safety: one thread at a time. Refers to its arguments.
 class LagrangianFunction {
  public:
@@ -26,15 +26,16 @@ class LagrangianFunction {
 
   bool every_table_is_possible() const;
 
-  // Each table takes its cheapest choice; use() then says what they use. O(possible choices).
+  // Each table takes its cheapest choice; use() then says what they use. O(possible choices of the
+  // groups).
   double value(const std::vector<CapacityMultipliers>& multipliers, Budget& budget);
   const std::vector<ClassUse>& use() const { return use_; }
-  // The cheapest choice of every table.
+  const std::vector<EqualTables>& groups() const { return groups_; }
+  // The cheapest choice of every group's first table.
   const std::vector<std::uint32_t>& cheapest() const { return cheapest_; }
-
-  // The possible choices of a table.
-  std::span<const std::uint32_t> possible(std::size_t table) const {
-    return std::span(possible_).subspan(begin_[table], begin_[table + 1] - begin_[table]);
+  // The possible choices of a group's first table.
+  std::span<const std::uint32_t> possible(std::size_t group) const {
+    return std::span(possible_).subspan(begin_[group], begin_[group + 1] - begin_[group]);
   }
   // What all shards of a choice cost, each in its cheapest class.
   double cost_of(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) const;
@@ -42,16 +43,18 @@ class LagrangianFunction {
  private:
   std::uint32_t cheapest_class(const BoundRow& row,
                                const std::vector<CapacityMultipliers>& multipliers) const;
-  void take(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers);
+  void take(std::uint32_t choice, std::uint32_t tables,
+            const std::vector<CapacityMultipliers>& multipliers);
 
   const BoundRows& rows_;
   const RankClasses& classes_;
   const Domain& domain_;
   double target_;
-  std::vector<std::uint32_t> possible_;  // table after table
-  std::vector<std::size_t> begin_{0};    // of each table, and the end
+  std::vector<EqualTables> groups_;
+  std::vector<std::uint32_t> possible_;  // group after group
+  std::vector<std::size_t> begin_{0};    // of each group, and the end
   std::vector<ClassUse> use_;
-  std::vector<std::uint32_t> cheapest_;  // by table
+  std::vector<std::uint32_t> cheapest_;  // by group
 };
 
 }  // namespace shardwright::embedding

@@ -284,6 +284,7 @@ FractionalPlan MasterProgram::plan() const {
   plan.shares.assign(domain_.size(), 0);
   plan.shards.assign(shard_row_.size(), std::vector<double>(class_row_.size(), 0));
   for (const auto& [pattern, column] : patterns_) {
+    plan.patterns.push_back(pattern);
     for (const auto& [row, count] : pattern.shards)
       plan.shards[row][pattern.rank_class] += count * program_.value(column);
   }

@@ -55,7 +55,7 @@ class MasterProgram {
   void add_choice_columns();
   void add_uniform_columns(std::uint32_t choice, std::size_t group_row);
   bool is_apart(std::uint32_t choice) const {
-    return rows_.classes().uniform_apart() && is_uniform(rows_.model().choices()[choice]);
+    return rows_.classes().is_apart(rows_.model().choices()[choice]);
   }
   void set_uniform_duals(DualPoint& point) const;
   void add_use(const BoundRow& row, std::uint32_t rank_class);

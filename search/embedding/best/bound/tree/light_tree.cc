@@ -8,11 +8,9 @@
 namespace shardwright::embedding {
 
 LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-                     const TableKinds& kinds, double target, const BoundParameters& parameters,
-                     Budget& budget)
+                     double target, const BoundParameters& parameters, Budget& budget)
     : rows_(&rows),
       branching_(&branching),
-      kinds_(&kinds),
       aggregate_(&parameters.aggregate),
       branches_(&parameters.branching),
       targets_(&parameters.targets),
@@ -46,7 +44,7 @@ void LightTree::visit(Open next, Budget& budget) {
   }
   std::optional<Branch> branch;
   if (!reduced.plan.shares.empty()) {
-    const std::vector<EqualTables> groups = kinds_->groups(next.domain);
+    const std::vector<EqualTables> groups = rows_->kinds().groups(next.domain);
     for (const double least : {branches_->large_separation, branches_->light_separation}) {
       if (!branch)
         branch = branching_->choose_large(next.domain, groups, reduced.plan, target_, least);

@@ -20,9 +20,8 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to its arguments.
 class LightTree {
  public:
-  LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-            const TableKinds& kinds, double target, const BoundParameters& parameters,
-            Budget& budget);
+  LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching, double target,
+            const BoundParameters& parameters, Budget& budget);
 
   double target() const { return target_; }
   // Nothing is left to do, or it has had its work. A tree of which a part is proved has more, as
@@ -50,7 +49,6 @@ class LightTree {
 
   const BoundRows* rows_;
   const Branching* branching_;
-  const TableKinds* kinds_;
   const AggregateParameters* aggregate_;
   const BranchingParameters* branches_;
   const BoundTargetParameters* targets_;

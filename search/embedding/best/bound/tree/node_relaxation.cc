@@ -56,7 +56,7 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   }
   if (!search_steps_ || found.plan.shares.empty()) return std::nullopt;
   std::optional<Branch> branch =
-      branching_->choose_large(*domain_, columns_.kinds().groups(*domain_), found.plan, target_,
+      branching_->choose_large(*domain_, rows_->kinds().groups(*domain_), found.plan, target_,
                                rows_->pinned().empty() ? parameters_->branching.large_separation
                                                        : parameters_->branching.pinned_separation);
   if (!branch) return std::nullopt;

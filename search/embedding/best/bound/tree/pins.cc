@@ -158,10 +158,21 @@ bool can_exchange_ranks(const ChoiceModel& model) {
 }  // namespace
 
 Domain root_domain(const BoundRows& rows, double target) {
-  Domain domain(rows.model().choices().size(), 0);
-  for (std::uint32_t choice = 0; choice < domain.size(); ++choice) {
-    if (rows.is_possible(choice, target))
-      domain[choice] = rows.classes().everywhere(is_uniform(rows.model().choices()[choice]));
+  const ChoiceModel& model = rows.model();
+  const TableKinds& kinds = rows.kinds();
+  Domain domain(model.choices().size(), 0);
+  for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
+    const std::uint32_t begin = model.first_choice(table);
+    const std::uint32_t end = model.first_choice(table + 1);
+    const std::uint32_t like = kinds.first_of(kinds.kind_of(table));
+    if (like != table) {
+      std::copy_n(domain.begin() + model.first_choice(like), end - begin, domain.begin() + begin);
+      continue;
+    }
+    for (std::uint32_t choice = begin; choice < end; ++choice) {
+      if (rows.is_possible(choice, target))
+        domain[choice] = rows.classes().everywhere(model.choices()[choice]);
+    }
   }
   return domain;
 }

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "search/embedding/best/bound/rounding/round_patterns.h"
+
 namespace shardwright::embedding {
 
 void TreeLane::begin(double target, const NodeLimits& limits) {
@@ -11,7 +13,7 @@ void TreeLane::begin(double target, const NodeLimits& limits) {
   limits_ = limits;
   search_steps_ = search_->node_steps;
   found_.reset();
-  stuck_choices_.reset();
+  stuck_start_.reset();
   stands_for_busy_ = false;
   lesson_.reset();
   if (relaxation_) relaxation_->abandon();
@@ -54,7 +56,8 @@ void TreeLane::visit_next(Budget& budget) {
 void TreeLane::step(Budget& budget) {
   const std::uint64_t before = budget.work_done();
   if (!relaxation().is_active()) visit_next(budget);
-  if (std::optional<NodeAnswer> answer = relaxation_->step(budget)) take(std::move(*answer));
+  if (std::optional<NodeAnswer> answer = relaxation_->step(budget))
+    take(std::move(*answer), budget);
   work_ += budget.work_done() - before;
 }
 
@@ -66,14 +69,16 @@ void TreeLane::adapt_search(const NodeAnswer& answer) {
   if (search_steps_ < search_->least_node_steps) search_steps_ = 0;
 }
 
-void TreeLane::take(NodeAnswer answer) {
+void TreeLane::take(NodeAnswer answer, Budget& budget) {
   adapt_search(answer);
   was_cut_short_ |= answer.was_cut_short;
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
   if (answer.kind == NodeAnswer::Kind::kStuck || (is_divided && !limits_.may_divide)) {
     is_stuck_ = true;
-    // The largest share of every table.
-    if (!answer.plan.shares.empty()) stuck_choices_ = largest_shares(tree_->model(), answer.plan);
+    if (!answer.plan.shares.empty()) {
+      stuck_start_ = round_patterns(*rows_, relaxation_->domain(), relaxation_->columns().groups(),
+                                    answer.plan, target_, budget);
+    }
     found_ = std::move(answer.found);
     return;
   }
@@ -119,7 +124,7 @@ std::uint64_t TreeLane::hand_over(BoundTree& tree) {
 }
 
 LaneReport TreeLane::report() const {
-  LaneReport report{{}, {}, is_busy(), is_stuck_, was_cut_short_, stuck_choices_, found_, work_};
+  LaneReport report{{}, {}, is_busy(), is_stuck_, was_cut_short_, stuck_start_, found_, work_};
   for (const Answered& own : answered_)
     report.answered.push_back({own.node, own.answer});
   for (const Open& open : open_)
@@ -135,7 +140,7 @@ void TreeLane::stand_for(LaneReport report) {
   stands_for_busy_ = report.is_busy;
   is_stuck_ = report.is_stuck;
   was_cut_short_ = report.was_cut_short;
-  stuck_choices_ = std::move(report.stuck_choices);
+  stuck_start_ = std::move(report.stuck_start);
   found_ = std::move(report.found);
   work_ = report.work;
 }

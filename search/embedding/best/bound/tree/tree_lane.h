@@ -11,14 +11,9 @@
 #include "search/budget.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
 #include "search/embedding/best/bound/tree/node_relaxation.h"
+#include "search/embedding/model/allocation.h"
 
 namespace shardwright::embedding {
-
-// A choice for every table from which a plan below the target may be made.
-struct SuggestedChoices {
-  std::vector<std::uint32_t> choices;
-  double target = 0;
-};
 
 // What the lanes may do at every node of a target.
 // Thread safety: a value.
@@ -40,7 +35,7 @@ struct LaneReport {
   bool is_busy = false;                 // with a node that is not answered yet
   bool is_stuck = false;
   bool was_cut_short = false;
-  std::optional<std::vector<std::uint32_t>> stuck_choices;
+  std::optional<Allocation> stuck_start;
   std::optional<Plan> found;
   std::uint64_t work = 0;
 };
@@ -76,8 +71,8 @@ class TreeLane {
   // A node that is not excluded cannot be divided: the target must be given up.
   bool is_stuck() const { return is_stuck_; }
   bool was_cut_short() const { return was_cut_short_; }
-  // Choices of the node where it is stuck, if its fractional plan mixes none.
-  const std::optional<std::vector<std::uint32_t>>& stuck_choices() const { return stuck_choices_; }
+  // What the fractional plan of the node where it is stuck suggests to the search.
+  const std::optional<Allocation>& stuck_start() const { return stuck_start_; }
 
   // A plan below the target that is in the node where it is stuck, if it found one.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
@@ -113,7 +108,7 @@ class TreeLane {
 
   bool is_busy() const { return stands_for_busy_ || (relaxation_ && relaxation_->is_active()); }
   void visit_next(Budget& budget);
-  void take(NodeAnswer answer);
+  void take(NodeAnswer answer, Budget& budget);
   void adapt_search(const NodeAnswer& answer);
 
   const BoundTree* tree_;
@@ -134,7 +129,7 @@ class TreeLane {
   bool is_stuck_ = false;
   bool was_cut_short_ = false;
   bool stands_for_busy_ = false;
-  std::optional<std::vector<std::uint32_t>> stuck_choices_;
+  std::optional<Allocation> stuck_start_;
   std::optional<Plan> found_;
 };
 

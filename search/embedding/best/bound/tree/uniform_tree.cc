@@ -2,25 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "search/embedding/best/bound/rounding/round_patterns.h"
 #include "search/embedding/best/bound/tree/pins.h"
 
 namespace shardwright::embedding {
 
 UniformTree::UniformTree(const ChoiceModel& model, const BoundParameters& parameters)
     : parameters_(&parameters),
-      rows_(model, RankClasses::apart(model, model.num_hosts() > 1, parameters.classes)),
+      rows_(model, RankClasses::apart(model, parameters.classes)),
       branching_(rows_, parameters.branching),
       relaxation_(rows_, branching_, parameters) {}
 
-void UniformTree::begin(double target, std::uint64_t work) {
+void UniformTree::begin(double target, std::uint64_t work, bool divides) {
   abandon();
   target_ = target;
   work_ = 0;
   most_work_ = work;
+  divides_ = divides;
   is_stuck_ = false;
-  stuck_choices_.clear();
+  stuck_plan_ = {};
   nodes_.assign(1, {});
   std::vector<UniformUse> use(rows_.classes().num_apart());
   rows_.set_uniform_use(use, target);
@@ -49,8 +52,15 @@ void UniformTree::step(Budget& budget) {
 void UniformTree::take(NodeAnswer answer) {
   nodes_[current_.node].proof = std::move(answer.proof);
   if (answer.kind == NodeAnswer::Kind::kExcluded) return;
-  const Interval own = widest(answer.plan);
   const UniformTreeParameters& parameters = parameters_->uniform;
+  const Interval known = certain();
+  const bool is_certain = known.width > parameters.least_width;
+  if (!divides_ && !is_certain) {
+    is_stuck_ = true;
+    stuck_plan_ = std::move(answer.plan);
+    return;
+  }
+  const Interval own = is_certain ? known : widest(answer.plan);
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
   if (own.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
     nodes_[current_.node].proof.uniform_split = own.split;
@@ -65,7 +75,7 @@ void UniformTree::take(NodeAnswer answer) {
   }
   if (!is_divided) {
     is_stuck_ = true;
-    if (!answer.plan.shares.empty()) stuck_choices_ = largest_shares(rows_.model(), answer.plan);
+    stuck_plan_ = std::move(answer.plan);
     return;
   }
   BoundNode& proof = nodes_[current_.node].proof;
@@ -83,12 +93,62 @@ void UniformTree::take(NodeAnswer answer) {
   }
 }
 
+Allocation UniformTree::take_suggestion(Budget& budget) {
+  const FractionalPlan plan = std::exchange(stuck_plan_, {});
+  if (plan.shares.empty()) return {};
+  return round_patterns(rows_, relaxation_.domain(), relaxation_.columns().groups(), plan, target_,
+                        budget);
+}
+
 UniformTree::NodeId UniformTree::add_children() {
   const auto first = static_cast<NodeId>(nodes_.size());
   nodes_[current_.node].first_child = first;
   nodes_[current_.node].proof.is_leaf = false;
   nodes_.resize(nodes_.size() + 2);
   return first;
+}
+
+double UniformTree::whole_rank(std::uint32_t rank_class, std::optional<MemoryTier> tier) const {
+  const RankClass& whole = rows_.classes().whole(rank_class);
+  return tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
+}
+
+// What tables use for which nothing but uniform choices is left. Below that there is no plan.
+UniformTree::Interval UniformTree::certain() const {
+  constexpr double kBelow = 1 - 1e-9;
+  Interval best;
+  for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
+    const auto keep_wider = [&](std::optional<MemoryTier> tier) {
+      const double use = certain_use(c, tier) * kBelow;
+      const double least = tier ? current_.use[c].least_bytes[*tier] : current_.use[c].least_load;
+      const double width = (use - least) / std::max(whole_rank(c, tier), 1e-300);
+      if (width > best.width) best = {{c, tier, tier ? std::floor(use) : use}, width};
+    };
+    keep_wider(std::nullopt);
+    for (const MemoryTier tier : rows_.model().tiers())
+      keep_wider(tier);
+  }
+  return best;
+}
+
+double UniformTree::certain_use(std::uint32_t rank_class, std::optional<MemoryTier> tier) const {
+  const ChoiceModel& model = rows_.model();
+  const std::uint32_t own = rows_.classes().uniform_class(rank_class);
+  double sum = 0;
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(table) + i;
+      if (relaxation_.domain()[choice] == 0) continue;
+      double use = 0;
+      for (const BoundRow& row : rows_.rows_of(choice)) {
+        if (row.in_class && row.run == own) use = tier ? row.bytes[*tier] : row.load;
+      }
+      least = std::min(least, use);
+    }
+    if (std::isfinite(least)) sum += least;
+  }
+  return sum;
 }
 
 UniformTree::Interval UniformTree::widest(const FractionalPlan& plan) const {
@@ -111,9 +171,7 @@ UniformTree::Interval UniformTree::interval_of(std::uint32_t rank_class,
                                                std::optional<MemoryTier> tier,
                                                const FractionalPlan& plan) const {
   const UniformUse& own = current_.use[rank_class];
-  const RankClass& whole = rows_.classes().whole(rank_class);
-  const double all =
-      tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
+  const double all = whole_rank(rank_class, tier);
   const double least = tier ? own.least_bytes[*tier] : own.least_load;
   double most = std::min(all, tier ? own.most_bytes[*tier] : own.most_load);
   if (all <= 0) return {};

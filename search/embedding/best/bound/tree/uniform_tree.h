@@ -12,6 +12,7 @@
 #include "search/embedding/best/bound/tree/branching.h"
 #include "search/embedding/best/bound/tree/node_relaxation.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/model/allocation.h"
 
 namespace shardwright::embedding {
 
@@ -31,7 +32,9 @@ class UniformTree {
   UniformTree& operator=(const UniformTree&) = delete;
 
   // Begins with a target, which may take so much work. What was learnt from earlier ones is kept.
-  void begin(double target, std::uint64_t work);
+  // `divides`: otherwise the first fractional plan is what is asked for, and nothing is divided but
+  // what is certain.
+  void begin(double target, std::uint64_t work, bool divides = true);
   // Gives up the target.
   void abandon();
   bool is_active() const { return target_ != 0; }
@@ -43,8 +46,9 @@ class UniformTree {
   bool is_proved() const { return !is_stuck_ && open_.empty() && !relaxation_.is_active(); }
   // One step of the relaxation of a node. Precondition: it has not ended.
   void step(Budget& budget);
-  // The choices of the node that nothing divides; empty if there is no such node.
-  const std::vector<std::uint32_t>& stuck_choices() const { return stuck_choices_; }
+  // The choices of the node that nothing divides, with ranks for what its patterns hold; empty if
+  // there is no such node.
+  Allocation take_suggestion(Budget& budget);
 
   const RankClasses& classes() const { return rows_.classes(); }
   // Rows of shards that a linear program has at most.
@@ -71,6 +75,9 @@ class UniformTree {
   };
 
   void take(NodeAnswer answer);
+  Interval certain() const;
+  double certain_use(std::uint32_t rank_class, std::optional<MemoryTier> tier) const;
+  double whole_rank(std::uint32_t rank_class, std::optional<MemoryTier> tier) const;
   Interval widest(const FractionalPlan& plan) const;
   Interval interval_of(std::uint32_t rank_class, std::optional<MemoryTier> tier,
                        const FractionalPlan& plan) const;
@@ -88,8 +95,9 @@ class UniformTree {
   std::vector<Node> nodes_;
   std::vector<Open> open_;  // the last is next
   Open current_;
+  bool divides_ = true;
   bool is_stuck_ = false;
-  std::vector<std::uint32_t> stuck_choices_;
+  FractionalPlan stuck_plan_;
 };
 
 }  // namespace shardwright::embedding

@@ -43,7 +43,7 @@ constexpr double kLeastRating = 6.601;
 // The highest target that is proved on the way to the goal, with a certificate of it.
 std::pair<double, BoundCertificate> proved(const BoundModel& model, double bound, double goal,
                                            const BoundParameters& parameters) {
-  CoarseProof own(model.rows, TableKinds(model.choices), bound, goal, parameters);
+  CoarseProof own(model.rows, bound, goal, parameters);
   Budget budget;
   std::pair<double, BoundCertificate> best{0, {}};
   while (!own.has_ended()) {
@@ -119,24 +119,24 @@ TEST_CASE("coarse proof: proves the least rating of tables that all differ, and 
 TEST_CASE("coarse proof: a goal above the least rating is not proved, and its choices are told") {
   const BoundModel model = fifty_tables();
   const BoundParameters parameters;
-  CoarseProof own(model.rows, TableKinds(model.choices), 6.25, kLeastRating * 1.01, parameters);
+  CoarseProof own(model.rows, 6.25, kLeastRating * 1.01, parameters);
   Budget budget;
-  std::optional<SuggestedChoices> suggested;
+  std::optional<SuggestedStart> suggested;
   while (!own.has_ended() && !suggested) {
     own.step(budget);
     suggested = own.take_suggestion();
   }
   REQUIRE(suggested);
   CHECK(suggested->target == kLeastRating * 1.01);
-  REQUIRE(suggested->choices.size() == kTables);
+  REQUIRE(suggested->start.choice.size() == kTables);
   for (std::size_t table = 0; table < kTables; ++table)
-    CHECK(model.choices.table_of(suggested->choices[table]) == table);
+    CHECK(model.choices.table_of(suggested->start.choice[table]) == table);
   CHECK(proved(model, 6.25, kLeastRating * 1.01, parameters).first < kLeastRating);
 }
 
 TEST_CASE("coarse proof: few kinds of tables are left to other methods") {
   const BoundModel model = five_on_four();
-  CHECK(CoarseProof(model.rows, TableKinds(model.choices), 8.75, 14, {}).has_ended());
+  CHECK(CoarseProof(model.rows, 8.75, 14, {}).has_ended());
 }
 
 TEST_CASE("coarse schedule: one proof for a rating, once it is near the bound") {
@@ -146,7 +146,7 @@ TEST_CASE("coarse schedule: one proof for a rating, once it is near the bound") 
   CHECK_FALSE(schedule.is_due(20, 6.25, 19.99));
   CHECK_FALSE(schedule.is_due(6.6, 6.6, 6.59));
   REQUIRE(schedule.is_due(6.7, 6.25, 6.69));
-  schedule.proof(model.rows, TableKinds(model.choices), 6.7, 6.25, 6.69);
+  schedule.proof(model.rows, 6.7, 6.25, 6.69);
   CHECK(schedule.is_due(6.7, 6.25, 6.69));
   schedule.end();
   CHECK_FALSE(schedule.is_due(6.69, 6.25, 6.68));

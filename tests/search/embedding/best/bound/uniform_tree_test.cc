@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/options/bound_options.h"
@@ -61,16 +62,68 @@ std::string error_of(const BoundModel& model, const BoundCertificate& certificat
   return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
 }
 
+// Four hosts of two ranks, more than are told apart. One table is on all ranks with 2 ms each, or
+// on a single rank with 12 ms; four fill a host with 3 ms per rank; seven of 4 ms are on one rank
+// each.
+BoundModel four_hosts() {
+  SpaceBuilder builder(problem_spec(12, 8, 2));
+  builder.add(0, kRowWise, 8, 2, 10).add(0, kTableWise, 1, 12, 10);
+  for (std::uint32_t table = 1; table < 5; ++table)
+    builder.add(table, kTableRowWise, 2, 3, 10);
+  for (std::uint32_t table = 5; table < 12; ++table)
+    builder.add(table, kTableWise, 1, 4, 10);
+  return BoundModel(builder.take());
+}
+
+BoundParameters without_hosts() {
+  BoundParameters parameters;
+  parameters.classes.max_hosts = 2;
+  return parameters;
+}
+
+// What a tree that does not end below the target suggests, checked: no rank has more than that.
+void check_suggested(const BoundModel& model, const BoundParameters& parameters, double target,
+                     bool divides) {
+  UniformTree tree(model.choices, parameters);
+  Budget budget;
+  tree.begin(target, 10'000'000, divides);
+  while (!tree.has_ended())
+    tree.step(budget);
+  REQUIRE(tree.is_stuck());
+  const Allocation start = tree.take_suggestion(budget);
+  std::vector<double> loads(model.choices.world_size(), 0);
+  for (std::size_t table = 0; table < model.choices.num_tables(); ++table) {
+    const Choice& choice = model.choices.choices()[start.choice[table]];
+    const double load = model.choices.runs(choice).front().load;
+    if (choice.reach == Reach::kAllRanks) {
+      for (double& own : loads)
+        own += load;
+      continue;
+    }
+    // Choices that fill hosts are in patterns only where they are not apart.
+    const bool is_open = tree.classes().is_apart(choice);
+    REQUIRE(start.ranks[table].size() == (is_open ? 0 : choice.num_shards));
+    for (const Rank rank : start.ranks[table])
+      loads[rank] += load;
+    if (choice.reach == Reach::kWholeHosts && !is_open) {
+      CHECK(start.ranks[table][0] % 2 == 0);
+      CHECK(start.ranks[table][1] == start.ranks[table][0] + 1);
+    }
+  }
+  CHECK(*std::max_element(loads.begin(), loads.end()) < target);
+  CHECK(tree.take_suggestion(budget).choice.empty());
+}
+
 }  // namespace
 
 TEST_CASE("uniform tree: classes for uniform choices stand beside those for all others") {
   const BoundModel model = two_hosts();
   REQUIRE(RankClasses::can_be_apart(model.choices, {}));
-  RankClasses classes = RankClasses::apart(model.choices, model.choices.num_hosts() > 1, {});
+  RankClasses classes = RankClasses::apart(model.choices, {});
   CHECK(classes.size() == 4);
   CHECK(classes.num_apart() == 2);
-  CHECK(classes.everywhere(true) == 0b1100);
-  CHECK(classes.everywhere(false) == 0b0011);
+  CHECK(classes.everywhere(model.choices.choices()[0]) == 0b1100);
+  CHECK(classes.everywhere(model.choices.choices()[2]) == 0b0011);
   std::vector<UniformUse> use(2);
   use[0].restrict_to({0, std::nullopt, 4}, false);
   use[1].restrict_to({1, std::nullopt, 3}, true);
@@ -110,7 +163,7 @@ TEST_CASE("uniform targets: they wait until all others had as much work, or have
   targets.share().others += parameters.work;
   CHECK(targets.is_due(1));
   CHECK_FALSE(targets.is_due(2));
-  CHECK(targets.next(1, 1.0, 2.0) == 1.5);
+  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.5);
   CHECK(targets.work() == parameters.work);
   targets.share().own += 1;
   CHECK_FALSE(targets.is_due(1));
@@ -141,9 +194,61 @@ TEST_CASE("uniform tree: the check refuses splits that mean nothing") {
   certificate.nodes[0].tables.clear();
   certificate.uniform_apart = false;
   CHECK(error() == "a node splits a rank class that has no part for uniform options");
-  certificate.uniform_apart = true;
-  certificate.class_of_rank = {0, 1, 1, 0};
-  CHECK(error() == "the rank classes do not match the topology");
+}
+
+TEST_CASE("uniform tree: where hosts are many, only choices on all ranks are apart") {
+  const BoundModel model = four_hosts();
+  const BoundParameters parameters = without_hosts();
+  REQUIRE(RankClasses::can_be_apart(model.choices, parameters.classes));
+  const RankClasses classes = RankClasses::apart(model.choices, parameters.classes);
+  CHECK(classes.size() == 2);
+  CHECK(classes.is_apart(model.choices.choices()[0]));
+  CHECK_FALSE(classes.is_apart(model.choices.choices()[2]));
+  CHECK(RankClasses::apart_jointly(model.choices, parameters.classes)
+            .is_apart(model.choices.choices()[2]));
+  UniformTree tree(model.choices, parameters);
+  // 2 ms everywhere, and on all ranks but one 3 ms of a table that fills its host, and 4 ms.
+  CHECK_FALSE(proves(tree, 9.0001));
+  REQUIRE(proves(tree, 8.9999));
+  const BoundCertificate certificate = certificate_of(tree, 8.9999);
+  CHECK(error_of(model, certificate) == "");
+  BoundCertificate higher = certificate;
+  higher.bound = 9.001;
+  CHECK(error_of(model, higher) != "");
+}
+
+TEST_CASE("uniform tree: what tables certainly use on all ranks is divided off first") {
+  const BoundModel model = four_hosts();
+  const BoundParameters parameters = without_hosts();
+  UniformTree tree(model.choices, parameters);
+  REQUIRE(proves(tree, 8.9999));  // a single rank has no room for 12 ms
+  const std::vector<BoundNode> nodes = tree.certificate_nodes();
+  REQUIRE(nodes.front().uniform_split.has_value());
+  CHECK(nodes.front().uniform_split->at == doctest::Approx(2));
+}
+
+TEST_CASE("uniform tree: its patterns say where tables may be") {
+  for (const bool divides : {true, false}) {
+    check_suggested(two_hosts(), {}, 9.0001, divides);
+    check_suggested(four_hosts(), without_hosts(), 9.0001, divides);
+    check_suggested(four_hosts(), without_hosts(), 12.0001, divides);
+  }
+}
+
+TEST_CASE("uniform targets: some above one where nothing was left to divide suggest plans") {
+  UniformTreeParameters parameters;
+  parameters.suggestions = 3;
+  UniformTargets targets(parameters);
+  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.5);
+  CHECK_FALSE(targets.is_suggesting());
+  targets.fail(1.5, true);
+  CHECK(targets.has_next(1, 1.0, 2.0, 0.01));
+  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.75);
+  CHECK(targets.is_suggesting());
+  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.875);
+  CHECK(targets.next(1, 1.0, 1.8, 0.01) == doctest::Approx(1.65));  // a plan of 1.8 was found
+  CHECK(targets.next(1, 1.0, 1.8, 0.01) == doctest::Approx(1.25));  // no more
+  CHECK_FALSE(targets.is_suggesting());
 }
 
 TEST_CASE("uniform tree: both parts of whole ranks together take no more than those") {

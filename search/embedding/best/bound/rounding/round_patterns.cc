@@ -1,0 +1,280 @@
+#include "search/embedding/best/bound/rounding/round_patterns.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "search/embedding/best/bound/rounding/pattern_dive.h"
+
+namespace shardwright::embedding {
+namespace {
+
+// Shards of a row that have no rank yet, or the first ones of blocks that fill hosts.
+struct Waiting {
+  std::uint32_t table = 0;
+  std::uint32_t shard = 0;
+};
+
+// Thread safety: one thread at a time. Refers to its arguments.
+class Rounding {
+ public:
+  Rounding(const BoundRows& rows, const Domain& domain, const std::vector<EqualTables>& groups,
+           const FractionalPlan& plan, double target)
+      : rows_(rows),
+        domain_(domain),
+        model_(rows.model()),
+        target_(target),
+        made_(model_.num_tables()) {
+    made_.choice = largest_shares(model_, plan);
+    for (const EqualTables& group : groups)
+      add_tables(group);
+    const std::size_t classes =
+        rows.classes().uniform_apart() ? rows.classes().num_apart() : rows.classes().size();
+    for (std::size_t c = 0; c < classes; ++c)
+      demand_.class_size.push_back(rows.classes()[c].size);
+    demand_.ranks_of_host = fills_hosts_ ? model_.local_world_size() : 1;
+  }
+
+  Allocation run(const std::vector<RankPattern>& patterns, Budget& budget) {
+    if (demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts())) return std::move(made_);
+    std::vector<RankPattern> own = trimmed(patterns);
+    if (fills_hosts_) add_crossed(PatternDive(demand_, own).used(budget), own);
+    const WholePatterns found = PatternDive(demand_, own).run(budget);
+    if (found.patterns.empty()) return std::move(made_);
+    for (std::size_t g = 0; g < open_.size(); ++g)
+      deal_out(open_[g], found.tables[g]);
+    for (std::uint32_t c = 0; c < demand_.class_size.size(); ++c)
+      fill_class(c, found.patterns);
+    budget.spend(model_.num_tables());
+    return std::move(made_);
+  }
+
+ private:
+  // Equal tables whose shards are to be in patterns.
+  struct Open {
+    std::vector<std::uint32_t> tables;
+    std::vector<std::uint32_t> choices;  // of the group's first table
+    std::uint32_t first_choice = 0;      // of that table
+  };
+
+  bool is_in_patterns(std::uint32_t choice) const {
+    const Choice& own = model_.choices()[choice];
+    return (own.reach == Reach::kDevice || own.reach == Reach::kWholeHosts) &&
+           !rows_.classes().is_apart(own);
+  }
+
+  void add_tables(const EqualTables& group) {
+    Open open;
+    for (const std::uint32_t table : group.tables) {
+      if (is_in_patterns(made_.choice[table])) open.tables.push_back(table);
+    }
+    if (open.tables.empty()) return;
+    PatternDemand::Tables& need = demand_.tables.emplace_back();
+    need.count = static_cast<std::uint32_t>(open.tables.size());
+    open.first_choice = model_.first_choice(group.first());
+    for (std::uint32_t i = 0; i < model_.choices(group.first()).size(); ++i) {
+      const std::uint32_t choice = open.first_choice + i;
+      if (domain_[choice] == 0 || !is_in_patterns(choice)) continue;
+      const bool fills_hosts = model_.choices()[choice].reach == Reach::kWholeHosts;
+      fills_hosts_ |= fills_hosts;
+      PatternDemand::Shards& shards = need.choices.emplace_back();
+      for (std::uint32_t r = rows_.first_row(choice); r < rows_.first_row(choice + 1); ++r) {
+        shards.emplace_back(r, rows_.rows()[r].need);
+        demand_.rows[r] = {size_of(rows_.rows()[r]), fills_hosts};
+      }
+      open.choices.push_back(choice);
+    }
+    open_.push_back(std::move(open));
+  }
+
+  // Tables beyond those that have a place keep their choices.
+  void deal_out(const Open& open, const std::vector<std::uint32_t>& counts) {
+    auto next = open.tables.begin();
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      for (std::uint32_t k = 0; k < counts[i] && next != open.tables.end(); ++k, ++next) {
+        made_.choice[*next] = model_.first_choice(*next) + open.choices[i] - open.first_choice;
+        wait(*next, open.choices[i]);
+      }
+    }
+  }
+
+  // `same`: the choice of the first one of the equal tables.
+  void wait(std::uint32_t table, std::uint32_t same) {
+    const Choice& choice = model_.choices()[same];
+    made_.ranks[table].resize(choice.num_shards);
+    const bool fills_hosts = choice.reach == Reach::kWholeHosts;
+    const std::uint32_t step = fills_hosts ? model_.local_world_size() : 1;
+    const std::span<const ChoiceRun> runs = model_.runs(choice);
+    for (std::uint32_t r = rows_.first_row(same); r < rows_.first_row(same + 1); ++r) {
+      const BoundRow& row = rows_.rows()[r];
+      std::uint32_t begin = 0;
+      for (std::uint32_t run = 0; run < row.run && !fills_hosts; ++run)
+        begin += runs[run].count;
+      for (std::uint32_t shard = 0; shard < row.need; shard += step)
+        waiting_[r].push_back({table, begin + shard});
+    }
+  }
+
+  double size_of(const BoundRow& row) const {
+    const RankClass& own = rows_.classes()[0];
+    double size = row.load * own.time_scale / target_;
+    for (const MemoryTier tier : model_.tiers())
+      size += row.bytes[tier] / std::max(1.0, static_cast<double>(own.room[tier].value()));
+    return size;
+  }
+
+  // What patterns may use of a rank: what choices on all ranks leave.
+  struct Room {
+    double load = 0;
+    PerTier<double> bytes = {};
+  };
+
+  std::vector<Room> rooms() const {
+    std::vector<Room> rooms;
+    const bool is_apart = rows_.classes().uniform_apart();
+    for (std::uint32_t c = 0; c < demand_.class_size.size(); ++c) {
+      const RankClass& whole = is_apart ? rows_.classes().whole(c) : rows_.classes()[c];
+      rooms.push_back({target_ / whole.time_scale, as_doubles(whole.room)});
+    }
+    for (const std::uint32_t choice : made_.choice) {
+      if (model_.choices()[choice].reach != Reach::kAllRanks) continue;
+      for (const BoundRow& row : rows_.rows_of(choice)) {
+        Room& own = rooms[row.run % rooms.size()];
+        own.load -= row.load;
+        for (const MemoryTier tier : kMemoryTiers)
+          own.bytes[tier] -= row.bytes[tier];
+      }
+    }
+    return rooms;
+  }
+
+  // Every host part with every other pattern's single shards, as far as they fit together: few
+  // patterns share a host part by chance, and a host needs as many as it has ranks.
+  void add_crossed(const std::vector<RankCount>& used, std::vector<RankPattern>& patterns) const {
+    const std::vector<Room> all = rooms();
+    std::set<HostPart> host_parts;
+    for (const RankCount& own : used)
+      host_parts.insert(own.host_part);
+    for (const HostPart& host_part : host_parts) {
+      for (const RankCount& own : used) {
+        if (own.host_part == host_part) continue;
+        RankPattern crossed{own.rank_class, host_part, 0};
+        for (const auto& shards : own.shards) {
+          if (!demand_.rows.at(shards.first).fills_hosts) crossed.shards.push_back(shards);
+        }
+        std::sort(crossed.shards.begin(), crossed.shards.end());
+        trim(crossed, all[own.rank_class]);
+        patterns.push_back(std::move(crossed));
+      }
+    }
+  }
+
+  // A relaxation may let patterns use more than choices on all ranks leave.
+  std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) const {
+    const std::vector<Room> all = rooms();
+    for (RankPattern& pattern : patterns)
+      trim(pattern, all[pattern.rank_class]);
+    return patterns;
+  }
+
+  void trim(RankPattern& pattern, const Room& room) const {
+    trim(pattern, room.load, [&](std::uint32_t row) { return rows_.rows()[row].load; });
+    for (const MemoryTier tier : kMemoryTiers) {
+      trim(pattern, room.bytes[tier],
+           [&](std::uint32_t row) { return rows_.rows()[row].bytes[tier]; });
+    }
+  }
+
+  // Takes the smallest shard that is large enough away, or else the largest one, until the others
+  // fit.
+  template <class Use>
+  static void trim(RankPattern& pattern, double room, const Use& use_of) {
+    double excess = -room;
+    for (const auto& [row, count] : pattern.shards)
+      excess += count * use_of(row);
+    while (excess > 0 && !pattern.shards.empty()) {
+      const auto is_better = [&](const auto& a, const auto& b) {
+        const double use = use_of(a.first);
+        const double other = use_of(b.first);
+        return use >= excess && other >= excess ? use < other : use > other;
+      };
+      const auto next = std::min_element(pattern.shards.begin(), pattern.shards.end(), is_better);
+      excess -= use_of(next->first);
+      if (--next->second == 0) pattern.shards.erase(next);
+    }
+  }
+
+  bool has_whole_hosts() const {
+    if (model_.has_uneven_hosts()) return false;
+    const std::uint32_t local = model_.local_world_size();
+    for (Rank rank = 0; rank < model_.world_size(); ++rank) {
+      if (rows_.classes().class_of(rank) != rows_.classes().class_of(rank - rank % local))
+        return false;
+    }
+    return true;
+  }
+
+  void fill_class(std::uint32_t rank_class, const std::vector<RankCount>& counts) {
+    std::vector<Rank> ranks;
+    for (Rank rank = 0; rank < model_.world_size(); ++rank) {
+      if (rows_.classes().class_of(rank) == rank_class) ranks.push_back(rank);
+    }
+    std::size_t next = 0;
+    for (const RankCount& own : counts) {
+      if (own.rank_class != rank_class) continue;
+      for (std::uint32_t k = 0; k < own.ranks && next < ranks.size(); ++k, ++next) {
+        if (fills_hosts_ && next % model_.local_world_size() == 0) fill_host(ranks[next], own);
+        fill_rank(ranks[next], own);
+      }
+    }
+  }
+
+  void fill_host(Rank first, const RankCount& own) {
+    for (const auto& [row, count] : own.host_part) {
+      each_next(row, count, [&](const Waiting& next) {
+        for (std::uint32_t k = 0; k < model_.local_world_size(); ++k)
+          made_.ranks[next.table][next.shard + k] = first + k;
+      });
+    }
+  }
+
+  void fill_rank(Rank rank, const RankCount& own) {
+    for (const auto& [row, count] : own.shards) {
+      if (demand_.rows.at(row).fills_hosts) continue;
+      each_next(row, count,
+                [&](const Waiting& next) { made_.ranks[next.table][next.shard] = rank; });
+    }
+  }
+
+  template <class Visit>
+  void each_next(std::uint32_t row, std::uint32_t count, const Visit& visit) {
+    std::vector<Waiting>& waiting = waiting_[row];
+    for (std::uint32_t k = 0; k < count && !waiting.empty(); ++k) {
+      visit(waiting.back());
+      waiting.pop_back();
+    }
+  }
+
+  const BoundRows& rows_;
+  const Domain& domain_;
+  const ChoiceModel& model_;
+  double target_;
+  Allocation made_;
+  PatternDemand demand_;
+  std::vector<Open> open_;
+  std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
+  bool fills_hosts_ = false;
+};
+
+}  // namespace
+
+Allocation round_patterns(const BoundRows& rows, const Domain& domain,
+                          const std::vector<EqualTables>& groups, const FractionalPlan& plan,
+                          double target, Budget& budget) {
+  return Rounding(rows, domain, groups, plan, target).run(plan.patterns, budget);
+}
+
+}  // namespace shardwright::embedding
