@@ -228,9 +228,9 @@ void BestSearch::offer_to_lanes() {
   offer_to(lanes_.neighbourhoods);
 }
 
-// The lanes take turns with what the proof suggests, first the suggestions with places for tables,
-// and the last ones before others: they are for the targets closest to the bound. Several lanes try
-// the same one, as each goes on from there in its own way.
+// The lanes take turns with what the proof suggests, the last suggestions first: they are for the
+// targets closest to the bound. Places for tables are tried once, before all else; then several
+// lanes try the choices, as each places them in its own way.
 void BestSearch::suggest_to_lane(std::vector<SuggestedStart> suggestions) {
   for (SuggestedStart& suggestion : suggestions)
     suggestions_.push_back({std::move(suggestion), parameters_.lanes.suggestion_tries});
@@ -241,6 +241,7 @@ void BestSearch::suggest_to_lane(std::vector<SuggestedStart> suggestions) {
       placed != suggestions_.rend() ? std::prev(placed.base()) : std::prev(suggestions_.end());
   const auto& lane = lanes_.annealing[num_suggested_++ % lanes_.annealing.size()];
   if (lane) lane->suggest(next->made);
+  next->made.start = Allocation::of_choices(std::move(next->made.start.choice));
   if (--next->tries_left == 0) suggestions_.erase(next);
 }
 

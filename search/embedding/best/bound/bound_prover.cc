@@ -225,14 +225,15 @@ void BoundProver::plant_light_tree(Budget& budget) {
 }
 
 bool BoundProver::has_uniform_target() const {
-  return may_be_apart_ &&
-         uniform_targets_.has_next(targets_.effort(), certificate_.bound, targets_.goal(rating_),
+  return may_be_apart_ && targets_.effort() > 0 &&
+         uniform_targets_.has_next(certificate_.bound, targets_.goal(rating_),
                                    parameters_.targets.root_step * rating_);
 }
 
 bool BoundProver::needs_uniform_tree() const {
   if (uniform_tree_ && uniform_tree_->is_active()) return true;
-  return has_uniform_target() && uniform_targets_.is_due(targets_.effort());
+  return has_uniform_target() && uniform_targets_.is_due(certificate_.bound, targets_.goal(rating_),
+                                                         parameters_.targets.root_step * rating_);
 }
 
 void BoundProver::grow_uniform_tree(Budget& budget) {
@@ -241,9 +242,8 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
   if (own.is_active() && own.target() > rating_) own.abandon();  // a better plan came
   if (!own.is_active()) {
     if (!needs_uniform_tree()) return;
-    const double target =
-        uniform_targets_.next(targets_.effort(), certificate_.bound, targets_.goal(rating_),
-                              parameters_.targets.root_step * rating_);
+    const double target = uniform_targets_.next(certificate_.bound, targets_.goal(rating_),
+                                                parameters_.targets.root_step * rating_);
     own.begin(target, uniform_targets_.work(), !uniform_targets_.is_suggesting());
   }
   const std::uint64_t before = budget.work_done();

@@ -4,10 +4,19 @@
 
 namespace shardwright::embedding {
 
-bool UniformTargets::has_next(std::uint32_t effort, double bound, double goal,
-                              double least_step) const {
-  if (suggests(goal, least_step)) return true;
-  if (effort > state_.effort) return std::min(state_.stuck, goal) - bound > least_step;
+bool UniformTargets::has_next(double bound, double goal, double least_step) const {
+  if (suggests(goal, least_step) || goes_on(bound, goal, least_step)) return true;
+  return work_of(state_.effort) < parameters_->most_work &&
+         std::min(state_.stuck, goal) - bound > least_step;
+}
+
+bool UniformTargets::is_due(double bound, double goal, double least_step) const {
+  const bool is_same = suggests(goal, least_step) || goes_on(bound, goal, least_step);
+  return state_.share.allows(work_of(is_same ? state_.effort : state_.effort + 1));
+}
+
+// With the same effort.
+bool UniformTargets::goes_on(double bound, double goal, double least_step) const {
   return state_.effort > 0 && state_.cut_short < parameters_->most_cut_short &&
          std::min(state_.ceiling, goal) - bound > least_step;
 }
@@ -23,7 +32,7 @@ std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
   return std::min(work, parameters_->most_work);
 }
 
-double UniformTargets::next(std::uint32_t effort, double bound, double goal, double least_step) {
+double UniformTargets::next(double bound, double goal, double least_step) {
   is_suggesting_ = suggests(goal, least_step);
   if (is_suggesting_) {
     --suggestions_left_;
@@ -31,8 +40,8 @@ double UniformTargets::next(std::uint32_t effort, double bound, double goal, dou
     if (suggested_ >= goal) suggested_ = state_.stuck;
     return suggested_ = (suggested_ + goal) / 2;
   }
-  if (effort > state_.effort) {
-    state_.effort = effort;
+  if (!goes_on(bound, goal, least_step)) {
+    ++state_.effort;
     state_.ceiling = state_.stuck;
     state_.cut_short = 0;
   }

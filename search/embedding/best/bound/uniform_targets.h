@@ -33,11 +33,12 @@ class UniformTargets {
 
   // Returns true if a target is to be tried. `goal`: the target that would prove the rating
   // optimal. `least_step`: of bisection.
-  bool has_next(std::uint32_t effort, double bound, double goal, double least_step) const;
-  bool is_due(std::uint32_t effort) const { return state_.share.allows(work_of(effort)); }
+  bool has_next(double bound, double goal, double least_step) const;
+  // Returns true if it may begin now. Precondition: has_next().
+  bool is_due(double bound, double goal, double least_step) const;
   WorkShare& share() { return state_.share; }
   // Precondition: has_next().
-  double next(std::uint32_t effort, double bound, double goal, double least_step);
+  double next(double bound, double goal, double least_step);
   // Returns true if the target that was chosen last is only to suggest a plan.
   bool is_suggesting() const { return is_suggesting_; }
   // Work for the target that was chosen last.
@@ -49,6 +50,7 @@ class UniformTargets {
  private:
   std::uint64_t work_of(std::uint32_t effort) const;
   bool suggests(double goal, double least_step) const;
+  bool goes_on(double bound, double goal, double least_step) const;
 
   const UniformTreeParameters* parameters_;
   State state_;

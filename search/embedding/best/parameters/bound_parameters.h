@@ -208,6 +208,14 @@ struct BoundTargetParameters {
   std::size_t max_nodes = 4'000;  // halved, doubled: 0
 };
 
+// Starts from fractional mixes of patterns.
+// Thread safety: a value.
+struct RoundingParameters {
+  // Dives through the patterns of one fractional plan; none begins after so much work.
+  std::uint64_t tries = 16;
+  std::uint64_t most_work = 2'000'000;
+};
+
 // Trees in which what uniform choices use of every rank is divided first.
 // Thread safety: a value.
 struct UniformTreeParameters {
@@ -360,6 +368,7 @@ struct BoundParameters {
   BranchingParameters branching;
   PinParameters pins;
   CoarseParameters coarse;
+  RoundingParameters rounding;
   UniformTreeParameters uniform;
   RankTreeParameters ranks;
   NodeSearchParameters search;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "search/embedding/best/bound/coarse/coarse_model.h"
+#include "search/embedding/best/bound/rounding/round_patterns.h"
 #include "search/embedding/best/bound/tree/pins.h"
 
 namespace shardwright::embedding {
@@ -30,7 +31,7 @@ void CoarseProof::step(Budget& budget) {
   } else if (!columns_->is_active()) {
     ask();
   } else if (std::optional<RelaxationAnswer> answer = columns_->iterate(budget)) {
-    take(*std::move(answer));
+    take(*std::move(answer), budget);
   }
 }
 
@@ -68,20 +69,22 @@ void CoarseProof::coarsen(Budget& budget) {
 
 void CoarseProof::ask() {
   coarse_rows_->set_uniform_use(std::vector<UniformUse>(rows_.classes().size()), target_);
-  const Domain domain = root_domain(*coarse_rows_, target_);
+  question_ = root_domain(*coarse_rows_, target_);
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
-    const auto first = domain.begin() + model_->first_choice(table);
+    const auto first = question_.begin() + model_->first_choice(table);
     const auto end = first + static_cast<std::ptrdiff_t>(model_->choices(table).size());
     // No choice of the table is possible: the aggregate bound says so, too.
     if (std::all_of(first, end, [](ClassSet classes) { return classes == 0; })) return fail();
   }
-  columns_->begin(target_, domain, parameters_.coarse.work);
+  columns_->begin(target_, question_, parameters_.coarse.work);
 }
 
-void CoarseProof::take(RelaxationAnswer answer) {
+void CoarseProof::take(RelaxationAnswer answer, Budget& budget) {
   if (answer.kind == RelaxationAnswer::Kind::kInfeasible) return prove(std::move(answer.leaf));
   if (answer.kind == RelaxationAnswer::Kind::kFeasible) {
-    suggestion_ = {Allocation::of_choices(largest_shares(*model_, answer.plan)), target_};
+    suggestion_ = {round_patterns(*coarse_rows_, question_, columns_->groups(), answer.plan,
+                                  target_, parameters_, budget),
+                   target_};
     for (std::uint32_t& choice : suggestion_->start.choice)
       choice = *rows_.model().choice_of(model_->choices()[choice].option);
   }

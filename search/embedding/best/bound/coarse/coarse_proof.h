@@ -52,7 +52,7 @@ class CoarseProof {
   void reduce(Budget& budget);
   void coarsen(Budget& budget);
   void ask();
-  void take(RelaxationAnswer answer);
+  void take(RelaxationAnswer answer, Budget& budget);
   void prove(BoundNode leaf);
   void fail();
   BoundNode joined(BoundNode leaf) const;
@@ -71,6 +71,7 @@ class CoarseProof {
   std::unique_ptr<const ChoiceModel> model_;
   std::unique_ptr<BoundRows> coarse_rows_;
   std::unique_ptr<ColumnGeneration> columns_;  // null before there is a model
+  Domain question_;                            // of the coarse rows, for the target
   std::optional<Proof> proof_;
   std::optional<SuggestedStart> suggestion_;
   bool ended_ = false;

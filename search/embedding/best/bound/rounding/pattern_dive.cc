@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <tuple>
+
+#include "search/random.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -19,8 +23,9 @@ std::uint32_t whole_part(double value) {
 
 }  // namespace
 
-PatternDive::PatternDive(const PatternDemand& demand, const std::vector<RankPattern>& patterns)
-    : demand_(demand) {
+PatternDive::PatternDive(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
+                         const ColumnGenerationParameters& parameters, std::uint64_t seed)
+    : demand_(demand), parameters_(parameters) {
   // By class, host part and all shards; each once.
   std::map<std::tuple<std::uint32_t, HostPart, PatternDemand::Shards>, int> distinct;
   for (std::uint32_t c = 0; c < demand.class_size.size(); ++c)
@@ -45,7 +50,7 @@ PatternDive::PatternDive(const PatternDemand& demand, const std::vector<RankPatt
     ++parts_.back().end;
   }
   add_rows();
-  add_pattern_columns();
+  add_pattern_columns(seed);
   add_choice_columns();
 }
 
@@ -62,7 +67,8 @@ void PatternDive::add_rows() {
     program_.add_row(tables.count, tables.count);
 }
 
-void PatternDive::add_pattern_columns() {
+void PatternDive::add_pattern_columns(std::uint64_t seed) {
+  RandomGenerator random(seed);
   std::vector<LinearProgram::Entry> entries;
   for (const Part& part : parts_) {
     for (std::size_t p = part.first; p < part.end; ++p) {
@@ -72,7 +78,8 @@ void PatternDive::add_pattern_columns() {
         entries.push_back({shard_row_[row], static_cast<double>(count)});
       entries.push_back({first_class_row_ + own.rank_class, 1});
       entries.push_back({part.row, 1});
-      program_.add_column(0, 0, LinearProgram::kInfinity, entries);
+      const double cost = seed == 0 ? 0 : random.fraction();
+      program_.add_column(cost, 0, LinearProgram::kInfinity, entries);
     }
   }
 }
@@ -83,37 +90,48 @@ void PatternDive::add_choice_columns() {
     const PatternDemand::Tables& tables = demand_.tables[t];
     found_.tables.emplace_back(tables.choices.size(), 0);
     std::vector<std::size_t>& columns = choice_column_.emplace_back();
-    double least = 0;
     for (const PatternDemand::Shards& shards : tables.choices) {
       entries.assign(1, {first_tables_row_ + t, 1});
-      double size = 0;
-      for (const auto& [row, count] : shards) {
-        entries.push_back({shard_row_[row], -static_cast<double>(count)});
-        size += count * demand_.rows.at(row).size;
-      }
+      std::map<std::uint32_t, double> counts;
+      for (const auto& [row, count] : shards)
+        counts[row] += count;
+      for (const auto& [row, count] : counts)
+        entries.push_back({shard_row_[row], -count});
       columns.push_back(program_.add_column(0, 0, LinearProgram::kInfinity, entries));
-      least = columns.size() == 1 ? size : std::min(least, size);
     }
     entries.assign(1, {first_tables_row_ + t, 1});
-    program_.add_column(kUnplaced * least, 0, LinearProgram::kInfinity, entries);
+    program_.add_column(kUnplaced * least_size(tables), 0, LinearProgram::kInfinity, entries);
   }
 }
 
+// Of the choices, what all shards take.
+double PatternDive::least_size(const PatternDemand::Tables& tables) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const PatternDemand::Shards& shards : tables.choices) {
+    double size = 0;
+    for (const auto& [row, count] : shards)
+      size += count * demand_.rows.at(row).size;
+    least = std::min(least, size);
+  }
+  return least;
+}
+
 bool PatternDive::solve(Budget& budget) {
-  constexpr std::uint64_t kPivotSteps = 16;
-  constexpr std::uint64_t kCellsPerStep = 3;
   const std::size_t before = program_.iterations();
   const bool is_solved = is_solved_ ? program_.solve_again() : program_.solve();
   is_solved_ = true;
   const std::uint64_t size = program_.num_rows() + program_.num_columns();
-  budget.spend((1 + program_.iterations() - before) * (kPivotSteps + size / kCellsPerStep));
+  const std::uint64_t steps_per_pivot =
+      parameters_.pivot_steps + std::min(size / 3, parameters_.max_pivot_size_steps);
+  budget.spend((1 + program_.iterations() - before) * steps_per_pivot);
   return is_solved && !budget.interrupted();
 }
 
+// Empty ranks belong to no host part in particular.
 double PatternDive::ranks_of(const Part& part) const {
   double sum = 0;
   for (std::size_t p = part.first; p < part.end; ++p)
-    sum += program_.value(p);
+    sum += found_.patterns[p].shards.empty() ? 0 : program_.value(p);
   return sum;
 }
 
@@ -128,16 +146,24 @@ std::vector<RankCount> PatternDive::used(Budget& budget) {
 
 WholePatterns PatternDive::run(Budget& budget) {
   std::vector<Whole> patterns;
-  for (std::size_t p = 0; p < found_.patterns.size(); ++p)
-    patterns.push_back({p, &found_.patterns[p].ranks});
+  for (std::size_t p = 0; p < found_.patterns.size(); ++p) {
+    RankCount& own = found_.patterns[p];
+    patterns.push_back({p, &own.ranks, own.shards != own.host_part});
+  }
   std::vector<Whole> choices;
   for (std::size_t t = 0; t < choice_column_.size(); ++t) {
     for (std::size_t i = 0; i < choice_column_[t].size(); ++i)
-      choices.push_back({choice_column_[t][i], &found_.tables[t][i]});
+      choices.push_back({choice_column_[t][i], &found_.tables[t][i], true});
   }
   const bool found = solve(budget) && (demand_.ranks_of_host == 1 || fix_parts(budget)) &&
                      fix(patterns, budget) && fix(choices, budget);
-  return found ? std::move(found_) : WholePatterns();
+  if (!found) return {};
+  for (std::size_t t = 0; t < demand_.tables.size(); ++t) {
+    const std::vector<std::uint32_t>& placed = found_.tables[t];
+    const std::uint32_t num_placed = std::accumulate(placed.begin(), placed.end(), 0U);
+    found_.unplaced += (demand_.tables[t].count - num_placed) * least_size(demand_.tables[t]);
+  }
+  return std::move(found_);
 }
 
 bool PatternDive::fix_parts(Budget& budget) {
@@ -158,12 +184,27 @@ bool PatternDive::fix_parts(Budget& budget) {
       }
     }
     const bool is_whole = most <= kWhole;
+    if (is_whole) leave_other_hosts_empty();
     if (!fixed && !is_whole) ++next->hosts;
     for (const Part& part : parts_) {
       const double ranks = part.hosts * ranks_of_host;
       program_.set_row_bounds(part.row, ranks, is_whole ? ranks : LinearProgram::kInfinity);
     }
     if (is_whole) return solve(budget);
+  }
+}
+
+// The first part of every class is the one that fills no host.
+void PatternDive::leave_other_hosts_empty() {
+  for (std::uint32_t c = 0; c < demand_.class_size.size(); ++c) {
+    std::uint32_t left = demand_.class_size[c] / demand_.ranks_of_host;
+    Part* empty = nullptr;
+    for (Part& part : parts_) {
+      if (found_.patterns[part.first].rank_class != c) continue;
+      if (empty == nullptr) empty = &part;
+      left -= part.hosts;
+    }
+    empty->hosts += left;
   }
 }
 
@@ -178,7 +219,7 @@ bool PatternDive::fix(const std::vector<Whole>& columns, Budget& budget) {
       const std::uint32_t whole = whole_part(value);
       fixed |= whole > *own.least;
       *own.least = std::max(*own.least, whole);
-      if (value - *own.least > most) {
+      if (own.is_open && value - *own.least > most) {
         most = value - *own.least;
         next = &own;
       }

@@ -9,6 +9,7 @@
 
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/rank_pattern.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/linear_program.h"
 
 namespace shardwright::embedding {
@@ -53,6 +54,7 @@ struct RankCount {
 struct WholePatterns {
   std::vector<RankCount> patterns;                 // those of a class and a host part in a row
   std::vector<std::vector<std::uint32_t>> tables;  // how many have a choice and places, by choice
+  double unplaced = 0;                             // what the others need at least, in ranks
 };
 
 // Diving: the linear program chooses among the choices of tables and leaves as little as possible
@@ -61,10 +63,12 @@ struct WholePatterns {
 // then choices.
 // Source: the restricted master heuristics of Sadykov, Vanderbeck, Pessoa, Tahiri, Uchoa, "Primal
 // Heuristics for Branch and Price: The Assets of Diving Methods" (2019).
-// Thread safety: one thread at a time. Refers to the demand.
+// Thread safety: one thread at a time. Refers to the demand and the parameters.
 class PatternDive {
  public:
-  PatternDive(const PatternDemand& demand, const std::vector<RankPattern>& patterns);
+  // Other seeds make other patterns a little dearer, and so end at other numbers of them.
+  PatternDive(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
+              const ColumnGenerationParameters& parameters, std::uint64_t seed = 0);
 
   // The patterns that a solution of the linear program has, whole or not; none if there is no
   // solution.
@@ -84,17 +88,21 @@ class PatternDive {
   struct Whole {
     std::size_t column = 0;
     std::uint32_t* least = nullptr;
+    bool is_open = true;  // otherwise its number follows from the others
   };
 
   void add_rows();
-  void add_pattern_columns();
+  void add_pattern_columns(std::uint64_t seed);
   void add_choice_columns();
+  double least_size(const PatternDemand::Tables& tables) const;
   bool solve(Budget& budget);
   double ranks_of(const Part& part) const;
   bool fix_parts(Budget& budget);
+  void leave_other_hosts_empty();
   bool fix(const std::vector<Whole>& columns, Budget& budget);
 
   const PatternDemand& demand_;
+  const ColumnGenerationParameters& parameters_;
   WholePatterns found_;
   std::vector<Part> parts_;
   std::map<std::uint32_t, std::size_t> shard_row_;  // of the linear program, by row

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "search/embedding/best/bound/rounding/pattern_dive.h"
@@ -22,11 +23,12 @@ struct Waiting {
 class Rounding {
  public:
   Rounding(const BoundRows& rows, const Domain& domain, const std::vector<EqualTables>& groups,
-           const FractionalPlan& plan, double target)
+           const FractionalPlan& plan, double target, const BoundParameters& parameters)
       : rows_(rows),
         domain_(domain),
         model_(rows.model()),
         target_(target),
+        parameters_(parameters),
         made_(model_.num_tables()) {
     made_.choice = largest_shares(model_, plan);
     for (const EqualTables& group : groups)
@@ -39,10 +41,11 @@ class Rounding {
   }
 
   Allocation run(const std::vector<RankPattern>& patterns, Budget& budget) {
-    if (demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts())) return std::move(made_);
+    if (patterns.empty() || demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts()))
+      return std::move(made_);
     std::vector<RankPattern> own = trimmed(patterns);
-    if (fills_hosts_) add_crossed(PatternDive(demand_, own).used(budget), own);
-    const WholePatterns found = PatternDive(demand_, own).run(budget);
+    if (fills_hosts_) add_crossed(PatternDive(demand_, own, parameters_.columns).used(budget), own);
+    const WholePatterns found = best_dive(own, budget);
     if (found.patterns.empty()) return std::move(made_);
     for (std::size_t g = 0; g < open_.size(); ++g)
       deal_out(open_[g], found.tables[g]);
@@ -59,6 +62,19 @@ class Rounding {
     std::vector<std::uint32_t> choices;  // of the group's first table
     std::uint32_t first_choice = 0;      // of that table
   };
+
+  WholePatterns best_dive(const std::vector<RankPattern>& patterns, Budget& budget) const {
+    const RoundingParameters& own = parameters_.rounding;
+    WholePatterns best;
+    const std::uint64_t end = budget.work_done() + own.most_work;
+    for (std::uint64_t seed = 0; seed < own.tries && budget.work_done() < end; ++seed) {
+      WholePatterns found = PatternDive(demand_, patterns, parameters_.columns, seed).run(budget);
+      const bool is_better = best.patterns.empty() || found.unplaced < best.unplaced;
+      if (!found.patterns.empty() && is_better) best = std::move(found);
+      if (!best.patterns.empty() && best.unplaced == 0) break;
+    }
+    return best;
+  }
 
   bool is_in_patterns(std::uint32_t choice) const {
     const Choice& own = model_.choices()[choice];
@@ -82,8 +98,8 @@ class Rounding {
       fills_hosts_ |= fills_hosts;
       PatternDemand::Shards& shards = need.choices.emplace_back();
       for (std::uint32_t r = rows_.first_row(choice); r < rows_.first_row(choice + 1); ++r) {
-        shards.emplace_back(r, rows_.rows()[r].need);
-        demand_.rows[r] = {size_of(rows_.rows()[r]), fills_hosts};
+        shards.emplace_back(counted_as(r), rows_.rows()[r].need);
+        demand_.rows[counted_as(r)] = {size_of(rows_.rows()[r]), fills_hosts};
       }
       open.choices.push_back(choice);
     }
@@ -114,8 +130,15 @@ class Rounding {
       for (std::uint32_t run = 0; run < row.run && !fills_hosts; ++run)
         begin += runs[run].count;
       for (std::uint32_t shard = 0; shard < row.need; shard += step)
-        waiting_[r].push_back({table, begin + shard});
+        waiting_[counted_as(r)].push_back({table, begin + shard});
     }
+  }
+
+  // The first row seen with equal shards: a place for one is a place for any of them.
+  std::uint32_t counted_as(std::uint32_t row) {
+    const BoundRow& own = rows_.rows()[row];
+    const Reach reach = model_.choices()[own.choice].reach;
+    return equal_rows_.try_emplace({reach, own.load, own.storage}, row).first->second;
   }
 
   double size_of(const BoundRow& row) const {
@@ -173,10 +196,15 @@ class Rounding {
   }
 
   // A relaxation may let patterns use more than choices on all ranks leave.
-  std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) const {
+  std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) {
     const std::vector<Room> all = rooms();
-    for (RankPattern& pattern : patterns)
+    for (RankPattern& pattern : patterns) {
+      std::map<std::uint32_t, std::uint32_t> counts;
+      for (const auto& [row, count] : pattern.shards)
+        counts[counted_as(row)] += count;
+      pattern.shards.assign(counts.begin(), counts.end());
       trim(pattern, all[pattern.rank_class]);
+    }
     return patterns;
   }
 
@@ -262,9 +290,11 @@ class Rounding {
   const Domain& domain_;
   const ChoiceModel& model_;
   double target_;
+  const BoundParameters& parameters_;
   Allocation made_;
   PatternDemand demand_;
   std::vector<Open> open_;
+  std::map<std::tuple<Reach, double, Storage>, std::uint32_t> equal_rows_;
   std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
   bool fills_hosts_ = false;
 };
@@ -273,8 +303,8 @@ class Rounding {
 
 Allocation round_patterns(const BoundRows& rows, const Domain& domain,
                           const std::vector<EqualTables>& groups, const FractionalPlan& plan,
-                          double target, Budget& budget) {
-  return Rounding(rows, domain, groups, plan, target).run(plan.patterns, budget);
+                          double target, const BoundParameters& parameters, Budget& budget) {
+  return Rounding(rows, domain, groups, plan, target, parameters).run(plan.patterns, budget);
 }
 
 }  // namespace shardwright::embedding

@@ -6,6 +6,7 @@
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
+#include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/embedding/model/allocation.h"
 
 namespace shardwright::embedding {
@@ -17,6 +18,6 @@ namespace shardwright::embedding {
 // interrupted. Precondition: the plan is not empty.
 Allocation round_patterns(const BoundRows& rows, const Domain& domain,
                           const std::vector<EqualTables>& groups, const FractionalPlan& plan,
-                          double target, Budget& budget);
+                          double target, const BoundParameters& parameters, Budget& budget);
 
 }  // namespace shardwright::embedding

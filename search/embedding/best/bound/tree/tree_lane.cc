@@ -77,7 +77,7 @@ void TreeLane::take(NodeAnswer answer, Budget& budget) {
     is_stuck_ = true;
     if (!answer.plan.shares.empty()) {
       stuck_start_ = round_patterns(*rows_, relaxation_->domain(), relaxation_->columns().groups(),
-                                    answer.plan, target_, budget);
+                                    answer.plan, target_, *parameters_, budget);
     }
     found_ = std::move(answer.found);
     return;

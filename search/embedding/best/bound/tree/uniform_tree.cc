@@ -97,7 +97,7 @@ Allocation UniformTree::take_suggestion(Budget& budget) {
   const FractionalPlan plan = std::exchange(stuck_plan_, {});
   if (plan.shares.empty()) return {};
   return round_patterns(rows_, relaxation_.domain(), relaxation_.columns().groups(), plan, target_,
-                        budget);
+                        *parameters_, budget);
 }
 
 UniformTree::NodeId UniformTree::add_children() {
@@ -115,7 +115,7 @@ double UniformTree::whole_rank(std::uint32_t rank_class, std::optional<MemoryTie
 
 // What tables use for which nothing but uniform choices is left. Below that there is no plan.
 UniformTree::Interval UniformTree::certain() const {
-  constexpr double kBelow = 1 - 1e-9;
+  constexpr double kBelow = 1 - 1e-6;  // more than rounding, and the tolerance of limits
   Interval best;
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
     const auto keep_wider = [&](std::optional<MemoryTier> tier) {

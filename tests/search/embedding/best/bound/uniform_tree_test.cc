@@ -159,16 +159,41 @@ TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
 TEST_CASE("uniform targets: they wait until all others had as much work, or have ended") {
   const UniformTreeParameters parameters;
   UniformTargets targets(parameters);
-  CHECK_FALSE(targets.is_due(1));
+  REQUIRE(targets.has_next(1, 2, 0.01));
+  CHECK_FALSE(targets.is_due(1, 2, 0.01));
   targets.share().others += parameters.work;
-  CHECK(targets.is_due(1));
-  CHECK_FALSE(targets.is_due(2));
-  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.5);
+  CHECK(targets.is_due(1, 2, 0.01));
+  CHECK(targets.next(1, 2, 0.01) == 1.5);
   CHECK(targets.work() == parameters.work);
   targets.share().own += 1;
-  CHECK_FALSE(targets.is_due(1));
+  CHECK_FALSE(targets.is_due(1, 2, 0.01));
   targets.share().others_ended = true;
-  CHECK(targets.is_due(1));
+  CHECK(targets.is_due(1, 2, 0.01));
+}
+
+TEST_CASE("uniform targets: more effort follows when some were cut short, up to the most") {
+  UniformTreeParameters parameters;
+  parameters.work = 10;
+  parameters.most_work = 40;
+  parameters.work_growth = 4;
+  parameters.most_cut_short = 2;
+  UniformTargets targets(parameters);
+  targets.share().others = 25;
+  CHECK(targets.next(1, 2, 0.01) == 1.5);
+  targets.fail(1.5, false);
+  CHECK(targets.next(1, 2, 0.01) == 1.25);
+  CHECK(targets.work() == 10);
+  targets.fail(1.25, false);
+  CHECK(targets.has_next(1, 2, 0.01));
+  CHECK_FALSE(targets.is_due(1, 2, 0.01));
+  targets.share().others = 40;
+  CHECK(targets.is_due(1, 2, 0.01));
+  CHECK(targets.next(1, 2, 0.01) == 1.5);
+  CHECK(targets.work() == 40);
+  targets.fail(1.5, false);
+  CHECK(targets.next(1, 2, 0.01) == 1.25);
+  targets.fail(1.25, false);
+  CHECK_FALSE(targets.has_next(1, 2, 0.01));
 }
 
 TEST_CASE("uniform tree: the check refuses splits that mean nothing") {
@@ -239,15 +264,15 @@ TEST_CASE("uniform targets: some above one where nothing was left to divide sugg
   UniformTreeParameters parameters;
   parameters.suggestions = 3;
   UniformTargets targets(parameters);
-  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.5);
+  CHECK(targets.next(1, 2, 0.01) == 1.5);
   CHECK_FALSE(targets.is_suggesting());
   targets.fail(1.5, true);
-  CHECK(targets.has_next(1, 1.0, 2.0, 0.01));
-  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.75);
+  CHECK(targets.has_next(1, 2, 0.01));
+  CHECK(targets.next(1, 2, 0.01) == 1.75);
   CHECK(targets.is_suggesting());
-  CHECK(targets.next(1, 1.0, 2.0, 0.01) == 1.875);
-  CHECK(targets.next(1, 1.0, 1.8, 0.01) == doctest::Approx(1.65));  // a plan of 1.8 was found
-  CHECK(targets.next(1, 1.0, 1.8, 0.01) == doctest::Approx(1.25));  // no more
+  CHECK(targets.next(1, 2, 0.01) == 1.875);
+  CHECK(targets.next(1, 1.8, 0.01) == doctest::Approx(1.65));  // a plan of 1.8 was found
+  CHECK(targets.next(1, 1.8, 0.01) == doctest::Approx(1.25));  // no more
   CHECK_FALSE(targets.is_suggesting());
 }
 

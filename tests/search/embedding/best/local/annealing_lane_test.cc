@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "search/embedding/best/incumbent/tie_breaking.h"
+#include "search/embedding/best/local/construct.h"
 #include "search/embedding/best/moves/considered_choices.h"
 #include "search/embedding/best/moves/pair_balancer.h"
 #include "tests/support/embedding/embedding_builders.h"
@@ -63,6 +64,31 @@ TEST_CASE("considered choices: with a part of what is left, far dearer ones are 
   CHECK(drawn(1) == std::vector<bool>{true, true, true});
   CHECK(drawn(0.25) == std::vector<bool>{true, true, false});
   CHECK(drawn(0.01) == std::vector<bool>{true, false, false});
+}
+
+TEST_CASE("construct: tables that have ranks keep them, and others are placed beside them") {
+  // Two tables of 4 ms, one of 3 and one of 1. Each would be on a rank of its own, or beside the
+  // smallest.
+  SpaceBuilder builder(problem_spec(5, 3, 3));
+  builder.add(0, kTableWise, 1, 4, 10).add(1, kTableWise, 1, 4, 10).add(2, kTableWise, 1, 3, 10);
+  builder.add(3, kTableWise, 1, 1, 10).add(4, kRowWise, 3, 0.5, 10);
+  const Model model(builder.take());
+  AllocationState state(model.context);
+  state.set_goal({0, 5, 1, true, 1});
+  RandomGenerator random(1);
+  std::uint64_t work = 0;
+  const Budget budget;
+  StopCheck stopped(budget);
+  Allocation start = Allocation::of_choices({0, 1, 2, 3, 4});
+  start.ranks[0] = {2};
+  start.ranks[3] = {2};
+  const std::optional<Allocation> made = construct(state, random, start, {}, work, stopped);
+  REQUIRE(made.has_value());
+  CHECK(made->ranks[0] == std::vector<Rank>{2});
+  CHECK(made->ranks[3] == std::vector<Rank>{2});
+  CHECK(made->ranks[1].front() + made->ranks[2].front() == 1);
+  CHECK(made->ranks[4].empty());
+  CHECK(state.max_load() == doctest::Approx(5.5));
 }
 
 TEST_CASE("improve: small models are solved to the optimum if they have a plan") {
