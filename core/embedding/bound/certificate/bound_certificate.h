@@ -125,8 +125,8 @@ struct BoundCertificate {
   // ranks of a class differs by rounding only, and they count as their smallest shard there. Every
   // class c of n then stands for two: c is what is left of its ranks for all other options, c + n
   // what uniform options may use of them. At first both are whole ranks; splits at the nodes take
-  // from one what they leave to the other. Together they never use more than whole ranks. Every
-  // class lies on one host.
+  // from one what they leave to the other. Together they never use more than whole ranks. If a
+  // class has ranks of several hosts, options that fill hosts are not uniform.
   bool uniform_apart = false;
   // Every class is one rank, and every rank is on a host. Of an option with a shard on every rank
   // the smallest one counts on all of them, and of one that fills hosts the smallest one on all
