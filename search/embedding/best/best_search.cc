@@ -235,6 +235,10 @@ void BestSearch::suggest_to_lane(std::vector<SuggestedStart> suggestions) {
   for (SuggestedStart& suggestion : suggestions)
     suggestions_.push_back({std::move(suggestion), parameters_.lanes.suggestion_tries});
   if (suggestions_.empty()) return;
+  const std::size_t most = parameters_.lanes.most_suggestions;
+  if (suggestions_.size() > most)
+    suggestions_.erase(suggestions_.begin(),
+                       suggestions_.end() - static_cast<std::ptrdiff_t>(most));
   const auto placed = std::find_if(suggestions_.rbegin(), suggestions_.rend(),
                                    [](const Suggestion& own) { return own.made.has_places(); });
   const auto next =

@@ -68,6 +68,7 @@ class Rounding {
     WholePatterns best;
     const std::uint64_t end = budget.work_done() + own.most_work;
     for (std::uint64_t seed = 0; seed < own.tries && budget.work_done() < end; ++seed) {
+      budget.spend(patterns.size());
       WholePatterns found = PatternDive(demand_, patterns, parameters_.columns, seed).run(budget);
       const bool is_better = best.patterns.empty() || found.unplaced < best.unplaced;
       if (!found.patterns.empty() && is_better) best = std::move(found);

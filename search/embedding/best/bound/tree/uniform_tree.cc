@@ -45,7 +45,10 @@ void UniformTree::step(Budget& budget) {
     relaxation_.begin(target_, std::move(current_.domain), parameters_->uniform.node_work,
                       std::nullopt);
   }
-  if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) take(*std::move(answer));
+  if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) {
+    budget.spend(relaxation_.domain().size());
+    take(*std::move(answer));
+  }
   work_ += budget.work_done() - before;
 }
 

@@ -114,6 +114,17 @@ void check_suggested(const BoundModel& model, const BoundParameters& parameters,
   CHECK(tree.take_suggestion(budget).choice.empty());
 }
 
+// The tree proves the least rating, and nothing above it; the check agrees.
+void check_least(const BoundModel& model, const BoundParameters& parameters, double least) {
+  UniformTree tree(model.choices, parameters);
+  CHECK_FALSE(proves(tree, least + 1e-4));
+  REQUIRE(proves(tree, least - 1e-4));
+  BoundCertificate certificate = certificate_of(tree, least - 1e-4);
+  CHECK(error_of(model, certificate) == "");
+  certificate.bound = least + 1e-3;
+  CHECK(error_of(model, certificate) != "");
+}
+
 }  // namespace
 
 TEST_CASE("uniform tree: classes for uniform choices stand beside those for all others") {
@@ -145,15 +156,8 @@ TEST_CASE("uniform tree: without uniform choices, or with them alone, nothing is
 TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
   const BoundModel model = two_hosts();
   const BoundParameters parameters;
-  UniformTree tree(model.choices, parameters);
   // The tables of 7 ms beside 2 ms, that of 6 ms beside 3 ms.
-  CHECK_FALSE(proves(tree, 9.0001));
-  REQUIRE(proves(tree, 8.9999));
-  const BoundCertificate certificate = certificate_of(tree, 8.9999);
-  CHECK(error_of(model, certificate) == "");
-  BoundCertificate higher = certificate;
-  higher.bound = 9.001;
-  CHECK(error_of(model, higher) != "");
+  check_least(model, parameters, 9);
 }
 
 TEST_CASE("uniform targets: they wait until all others had as much work, or have ended") {
@@ -231,15 +235,8 @@ TEST_CASE("uniform tree: where hosts are many, only choices on all ranks are apa
   CHECK_FALSE(classes.is_apart(model.choices.choices()[2]));
   CHECK(RankClasses::apart_jointly(model.choices, parameters.classes)
             .is_apart(model.choices.choices()[2]));
-  UniformTree tree(model.choices, parameters);
   // 2 ms everywhere, and on all ranks but one 3 ms of a table that fills its host, and 4 ms.
-  CHECK_FALSE(proves(tree, 9.0001));
-  REQUIRE(proves(tree, 8.9999));
-  const BoundCertificate certificate = certificate_of(tree, 8.9999);
-  CHECK(error_of(model, certificate) == "");
-  BoundCertificate higher = certificate;
-  higher.bound = 9.001;
-  CHECK(error_of(model, higher) != "");
+  check_least(model, parameters, 9);
 }
 
 TEST_CASE("uniform tree: what tables certainly use on all ranks is divided off first") {
