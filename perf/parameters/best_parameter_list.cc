@@ -35,6 +35,7 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("calm_work", &Own::calm_work);
   group.add("stuck_work", &Own::stuck_work);
   group.add("suggestion_tries", &Own::suggestion_tries);
+  group.add("most_suggestions", &Own::most_suggestions);
   group.add("progress", &Own::progress);
   group.add("search_proof_gap", &Own::search_proof_gap);
   group.add("search_check_steps", &Own::search_check_steps);

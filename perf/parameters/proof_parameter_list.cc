@@ -97,10 +97,19 @@ void add_uniform(std::vector<ProofParameter>& all) {
   group.add("work_growth", &Own::work_growth);
   group.add("most_work", &Own::most_work);
   group.add("most_cut_short", &Own::most_cut_short);
+  group.add("suggestions", &Own::suggestions);
   group.add("node_work", &Own::node_work);
   group.add("least_width", &Own::least_width);
   group.add("least_stuck_width", &Own::least_stuck_width);
   group.add("fullness", &Own::fullness);
+}
+
+void add_rounding(std::vector<ProofParameter>& all) {
+  using Own = embedding::RoundingParameters;
+  const Group<Own> group(all, "rounding",
+                         [](BoundParameters& root) -> Own& { return root.rounding; });
+  group.add("tries", &Own::tries);
+  group.add("most_work", &Own::most_work);
 }
 
 void add_pins(std::vector<ProofParameter>& all) {
@@ -169,6 +178,7 @@ std::vector<ProofParameter> proof_parameters() {
   add_branching(all);
   add_pins(all);
   add_uniform(all);
+  add_rounding(all);
   add_node_search(all);
   add_bound_targets(all);
   return all;

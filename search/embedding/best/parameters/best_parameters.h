@@ -55,7 +55,7 @@ struct LaneParameters {
   // Rounds of lanes that start from choices that the proof suggests.
   std::uint32_t suggestion_tries = 3;
   // Suggestions that wait for a lane. Older ones are for targets that are farther from the bound.
-  std::size_t most_suggestions = 32;
+  std::uint32_t most_suggestions = 32;
   // Plans get better if over the last 1 / recent_parts of all work the rating fell by this part of
   // its distance to the bound.
   double progress = 0.1;  // halved, doubled: 0
