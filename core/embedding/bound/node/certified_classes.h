@@ -21,8 +21,8 @@ class CertifiedClasses {
  public:
   // `target`: the rating that no plan may reach. Empty if the certificate's `class_of_rank` does
   // not name a class for every rank, or names more classes than an OptionDomain has bits for; if
-  // uniform options are apart, also if ranks are alike; if ranks are
-  // apart, also if a class has several ranks or one on no host.
+  // uniform options are apart, also if ranks are alike; if ranks are apart, also if a class has
+  // several ranks or one on no host.
   static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
                                               const BoundCertificate& certificate, double target);
 

@@ -4,6 +4,7 @@
 // left, when the default is halved and doubled; + is worse: perf/parameters/README.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -110,6 +111,10 @@ struct ColumnGenerationParameters {
   // Halved: work -24.4 %; doubled: work +40.9 %, 1 case not proved.
   std::uint64_t pivot_steps = 300;
   std::uint64_t max_pivot_size_steps = 4'000;  // halved, doubled: 0
+  // `size`: rows and columns.
+  std::uint64_t steps_per_pivot(std::uint64_t size) const {
+    return pivot_steps + std::min(size / 3, max_pivot_size_steps);
+  }
   // The same for the factorisation of a basis, by the square and the cube of rows and columns:
   // 0.1 ms for MLPerf DLRM, 1 ms for 100 tables on 16 ranks, 25 ms for 500 tables on 8.
   double factor_square_steps = 0.15;

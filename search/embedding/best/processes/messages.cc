@@ -14,7 +14,7 @@ namespace {
 
 // The first byte of a message. The second digit is the version of the format.
 constexpr std::uint8_t kOpening = 0x12;
-constexpr std::uint8_t kReport = 0x22;
+constexpr std::uint8_t kReport = 0x23;
 constexpr std::uint8_t kVerdict = 0x32;
 
 constexpr std::uint8_t kNotStopped = 0xff;

@@ -69,14 +69,13 @@ bool RankClasses::can_be_apart(const ChoiceModel& model, const RankClassParamete
   if (model.has_uneven_hosts()) return false;
   RankClasses own(model, has_separate_hosts(model, parameters), parameters);
   if (2 * own.size() > parameters.max_apart) return false;
-  const RankClasses whole = own;
   own.set_apart(own.are_on_one_host(model));
   const std::span<const Choice> choices = model.choices();
   const auto is_apart = [&](const Choice& choice) { return own.is_apart(choice); };
   if (std::all_of(choices.begin(), choices.end(), is_apart)) return false;
   return std::any_of(choices.begin(), choices.end(), is_apart) &&
          std::all_of(choices.begin(), choices.end(), [&](const Choice& choice) {
-           return !is_apart(choice) || has_smallest_shards(model, choice, whole);
+           return !is_apart(choice) || has_smallest_shards(model, choice, own);
          });
 }
 

@@ -51,7 +51,7 @@ class RankClasses {
   static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
   static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
   // The same with joint hosts, for prices of whole ranks alone: choices that fill hosts are apart,
-  // however many of a host's ranks a class has.
+  // too, on however many hosts a class is.
   static RankClasses apart_jointly(const ChoiceModel& model, const RankClassParameters& parameters);
 
   // Returns true if some choice lies within one host and the hosts are few enough.

@@ -99,6 +99,7 @@ std::optional<RelaxationAnswer> ColumnGeneration::iterate(Budget& budget) {
 RelaxationAnswer ColumnGeneration::end(RelaxationAnswer answer) {
   pool_.end([&](std::size_t column) { return master_->is_basic(column); });
   center_.end(question_.groups);
+  if (!answer.plan.shares.empty()) answer.plan.patterns = master_->take_patterns();
   master_.reset();
   return answer;
 }

@@ -224,9 +224,17 @@ std::size_t MasterProgram::add(const RankPattern& pattern) {
   return patterns_.back().second;
 }
 
+std::vector<RankPattern> MasterProgram::take_patterns() {
+  std::vector<RankPattern> taken;
+  taken.reserve(patterns_.size());
+  for (auto& own : patterns_)
+    taken.push_back(std::move(own.first));
+  patterns_.clear();
+  return taken;
+}
+
 std::uint64_t MasterProgram::steps_per_pivot() const {
-  const std::uint64_t size = program_.num_rows() + program_.num_columns();
-  return parameters_.pivot_steps + std::min(size / 3, parameters_.max_pivot_size_steps);
+  return parameters_.steps_per_pivot(program_.num_rows() + program_.num_columns());
 }
 
 std::uint64_t MasterProgram::steps_per_solve() const {
@@ -284,7 +292,6 @@ FractionalPlan MasterProgram::plan() const {
   plan.shares.assign(domain_.size(), 0);
   plan.shards.assign(shard_row_.size(), std::vector<double>(class_row_.size(), 0));
   for (const auto& [pattern, column] : patterns_) {
-    plan.patterns.push_back(pattern);
     for (const auto& [row, count] : pattern.shards)
       plan.shards[row][pattern.rank_class] += count * program_.value(column);
   }

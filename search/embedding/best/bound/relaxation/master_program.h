@@ -44,7 +44,10 @@ class MasterProgram {
   double excess() const { return program_.objective(); }
   // Rows that the program does not have get 0.
   DualPoint dual_values() const;
+  // Without its patterns.
   FractionalPlan plan() const;
+  // All columns that are patterns. The program has ended.
+  std::vector<RankPattern> take_patterns();
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};

@@ -24,7 +24,7 @@ std::uint32_t whole_part(double value) {
 }  // namespace
 
 PatternDive::PatternDive(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
-                         const ColumnGenerationParameters& parameters, std::uint64_t seed)
+                         const ColumnGenerationParameters& parameters)
     : demand_(demand), parameters_(parameters) {
   // By class, host part and all shards; each once.
   std::map<std::tuple<std::uint32_t, HostPart, PatternDemand::Shards>, int> distinct;
@@ -49,6 +49,18 @@ PatternDive::PatternDive(const PatternDemand& demand, const std::vector<RankPatt
     all.push_back({rank_class, host_part, shards, 0});
     ++parts_.back().end;
   }
+}
+
+void PatternDive::begin(std::uint64_t seed) {
+  program_ = LinearProgram(LinearProgram::Scaling::kNone);
+  is_solved_ = false;
+  choice_column_.clear();
+  found_.tables.clear();
+  found_.unplaced = 0;
+  for (RankCount& own : found_.patterns)
+    own.ranks = 0;
+  for (Part& part : parts_)
+    part.hosts = 0;
   add_rows();
   add_pattern_columns(seed);
   add_choice_columns();
@@ -120,10 +132,8 @@ bool PatternDive::solve(Budget& budget) {
   const std::size_t before = program_.iterations();
   const bool is_solved = is_solved_ ? program_.solve_again() : program_.solve();
   is_solved_ = true;
-  const std::uint64_t size = program_.num_rows() + program_.num_columns();
-  const std::uint64_t steps_per_pivot =
-      parameters_.pivot_steps + std::min(size / 3, parameters_.max_pivot_size_steps);
-  budget.spend((1 + program_.iterations() - before) * steps_per_pivot);
+  budget.spend((1 + program_.iterations() - before) *
+               parameters_.steps_per_pivot(program_.num_rows() + program_.num_columns()));
   return is_solved && !budget.interrupted();
 }
 
@@ -137,6 +147,7 @@ double PatternDive::ranks_of(const Part& part) const {
 
 std::vector<RankCount> PatternDive::used(Budget& budget) {
   std::vector<RankCount> used;
+  begin(0);
   if (!solve(budget)) return used;
   for (std::size_t p = 0; p < found_.patterns.size(); ++p) {
     if (program_.value(p) > kWhole) used.push_back(found_.patterns[p]);
@@ -144,7 +155,8 @@ std::vector<RankCount> PatternDive::used(Budget& budget) {
   return used;
 }
 
-WholePatterns PatternDive::run(Budget& budget) {
+WholePatterns PatternDive::run(Budget& budget, std::uint64_t seed) {
+  begin(seed);
   std::vector<Whole> patterns;
   for (std::size_t p = 0; p < found_.patterns.size(); ++p) {
     RankCount& own = found_.patterns[p];
@@ -163,7 +175,7 @@ WholePatterns PatternDive::run(Budget& budget) {
     const std::uint32_t num_placed = std::accumulate(placed.begin(), placed.end(), 0U);
     found_.unplaced += (demand_.tables[t].count - num_placed) * least_size(demand_.tables[t]);
   }
-  return std::move(found_);
+  return found_;
 }
 
 bool PatternDive::fix_parts(Budget& budget) {

@@ -66,15 +66,15 @@ struct WholePatterns {
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
 class PatternDive {
  public:
-  // Other seeds make other patterns a little dearer, and so end at other numbers of them.
   PatternDive(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
-              const ColumnGenerationParameters& parameters, std::uint64_t seed = 0);
+              const ColumnGenerationParameters& parameters);
 
   // The patterns that a solution of the linear program has, whole or not; none if there is no
   // solution.
   std::vector<RankCount> used(Budget& budget);
-  // No patterns if the linear program failed or the budget was interrupted.
-  WholePatterns run(Budget& budget);
+  // No patterns if the linear program failed or the budget was interrupted. Other seeds make other
+  // patterns a little dearer, and so end at other numbers of them.
+  WholePatterns run(Budget& budget, std::uint64_t seed = 0);
 
  private:
   // Patterns of one class with one host part, which are consecutive.
@@ -91,6 +91,7 @@ class PatternDive {
     bool is_open = true;  // otherwise its number follows from the others
   };
 
+  void begin(std::uint64_t seed);
   void add_rows();
   void add_pattern_columns(std::uint64_t seed);
   void add_choice_columns();

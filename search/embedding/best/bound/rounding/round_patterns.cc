@@ -43,6 +43,7 @@ class Rounding {
   Allocation run(const std::vector<RankPattern>& patterns, Budget& budget) {
     if (patterns.empty() || demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts()))
       return std::move(made_);
+    rooms_ = rooms();
     std::vector<RankPattern> own = trimmed(patterns);
     if (fills_hosts_) add_crossed(PatternDive(demand_, own, parameters_.columns).used(budget), own);
     const WholePatterns found = best_dive(own, budget);
@@ -65,11 +66,12 @@ class Rounding {
 
   WholePatterns best_dive(const std::vector<RankPattern>& patterns, Budget& budget) const {
     const RoundingParameters& own = parameters_.rounding;
+    PatternDive dive(demand_, patterns, parameters_.columns);
     WholePatterns best;
     const std::uint64_t end = budget.work_done() + own.most_work;
     for (std::uint64_t seed = 0; seed < own.tries && budget.work_done() < end; ++seed) {
       budget.spend(patterns.size());
-      WholePatterns found = PatternDive(demand_, patterns, parameters_.columns, seed).run(budget);
+      WholePatterns found = dive.run(budget, seed);
       const bool is_better = best.patterns.empty() || found.unplaced < best.unplaced;
       if (!found.patterns.empty() && is_better) best = std::move(found);
       if (!best.patterns.empty() && best.unplaced == 0) break;
@@ -178,7 +180,6 @@ class Rounding {
   // Every host part with every other pattern's single shards, as far as they fit together: few
   // patterns share a host part by chance, and a host needs as many as it has ranks.
   void add_crossed(const std::vector<RankCount>& used, std::vector<RankPattern>& patterns) const {
-    const std::vector<Room> all = rooms();
     std::set<HostPart> host_parts;
     for (const RankCount& own : used)
       host_parts.insert(own.host_part);
@@ -190,7 +191,7 @@ class Rounding {
           if (!demand_.rows.at(shards.first).fills_hosts) crossed.shards.push_back(shards);
         }
         std::sort(crossed.shards.begin(), crossed.shards.end());
-        trim(crossed, all[own.rank_class]);
+        trim(crossed, rooms_[own.rank_class]);
         patterns.push_back(std::move(crossed));
       }
     }
@@ -198,13 +199,12 @@ class Rounding {
 
   // A relaxation may let patterns use more than choices on all ranks leave.
   std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) {
-    const std::vector<Room> all = rooms();
     for (RankPattern& pattern : patterns) {
       std::map<std::uint32_t, std::uint32_t> counts;
       for (const auto& [row, count] : pattern.shards)
         counts[counted_as(row)] += count;
       pattern.shards.assign(counts.begin(), counts.end());
-      trim(pattern, all[pattern.rank_class]);
+      trim(pattern, rooms_[pattern.rank_class]);
     }
     return patterns;
   }
@@ -295,6 +295,7 @@ class Rounding {
   Allocation made_;
   PatternDemand demand_;
   std::vector<Open> open_;
+  std::vector<Room> rooms_;  // by class
   std::map<std::tuple<Reach, double, Storage>, std::uint32_t> equal_rows_;
   std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
   bool fills_hosts_ = false;

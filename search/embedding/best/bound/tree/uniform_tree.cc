@@ -45,10 +45,7 @@ void UniformTree::step(Budget& budget) {
     relaxation_.begin(target_, std::move(current_.domain), parameters_->uniform.node_work,
                       std::nullopt);
   }
-  if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) {
-    budget.spend(relaxation_.domain().size());
-    take(*std::move(answer));
-  }
+  if (std::optional<NodeAnswer> answer = relaxation_.step(budget)) take(*std::move(answer));
   work_ += budget.work_done() - before;
 }
 
@@ -138,10 +135,10 @@ double UniformTree::certain_use(std::uint32_t rank_class, std::optional<MemoryTi
   const ChoiceModel& model = rows_.model();
   const std::uint32_t own = rows_.classes().uniform_class(rank_class);
   double sum = 0;
-  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+  for (const EqualTables& group : relaxation_.columns().groups()) {
     double least = std::numeric_limits<double>::infinity();
-    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
-      const std::uint32_t choice = model.first_choice(table) + i;
+    for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
+      const std::uint32_t choice = model.first_choice(group.first()) + i;
       if (relaxation_.domain()[choice] == 0) continue;
       double use = 0;
       for (const BoundRow& row : rows_.rows_of(choice)) {
@@ -149,7 +146,7 @@ double UniformTree::certain_use(std::uint32_t rank_class, std::optional<MemoryTi
       }
       least = std::min(least, use);
     }
-    if (std::isfinite(least)) sum += least;
+    sum += group.size() * least;
   }
   return sum;
 }

@@ -50,7 +50,7 @@ TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
   const std::vector<RankPattern> patterns{{0, {{kSmall, 2}}, 1}, {0, {{kLarge, 1}}, 1}};
   for (const std::uint64_t seed : {0, 1, 2, 3}) {
     Budget budget;
-    const WholePatterns found = PatternDive(demand, patterns, {}, seed).run(budget);
+    const WholePatterns found = PatternDive(demand, patterns, {}).run(budget, seed);
     CHECK(num_ranks(found) == 4);
     CHECK(ranks_with(found, kSmall).at(2) == 3);
     CHECK(ranks_with(found, kLarge).at(1) == 1);
