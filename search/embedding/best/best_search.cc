@@ -50,7 +50,8 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
       group_(group),
       proves_(prove),
       proof_(model, prove, parameters, budget, group),
-      round_work_(parameters_.lanes.first_round_work) {
+      round_work_(parameters_.lanes.first_round_work),
+      suggestions_(model, parameters.lanes) {
   lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
   first_lane_ = proof_.num_lanes();
   lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
@@ -228,39 +229,42 @@ void BestSearch::offer_to_lanes() {
   offer_to(lanes_.neighbourhoods);
 }
 
-// The lanes take turns with what the proof suggests, the last suggestions first: they are for the
-// targets closest to the bound. Places for tables are tried once, before all else; then several
-// lanes try the choices, as each places them in its own way.
+// The lanes take turns with what the proof suggests.
 void BestSearch::suggest_to_lane(std::vector<SuggestedStart> suggestions) {
-  for (SuggestedStart& suggestion : suggestions)
-    suggestions_.push_back({std::move(suggestion), parameters_.lanes.suggestion_tries});
-  if (suggestions_.empty()) return;
-  const std::size_t most = parameters_.lanes.most_suggestions;
-  if (suggestions_.size() > most)
-    suggestions_.erase(suggestions_.begin(),
-                       suggestions_.end() - static_cast<std::ptrdiff_t>(most));
-  const auto placed = std::find_if(suggestions_.rbegin(), suggestions_.rend(),
-                                   [](const Suggestion& own) { return own.made.has_places(); });
-  const auto next =
-      placed != suggestions_.rend() ? std::prev(placed.base()) : std::prev(suggestions_.end());
+  suggestions_.add(std::move(suggestions));
+  std::optional<SuggestedStart> next = suggestions_.take();
+  if (!next) return;
   const auto& lane = lanes_.annealing[num_suggested_++ % lanes_.annealing.size()];
-  if (lane) lane->suggest(next->made);
-  next->made.start = Allocation::of_choices(std::move(next->made.start.choice));
-  if (--next->tries_left == 0) suggestions_.erase(next);
+  if (lane) lane->suggest(*std::move(next));
 }
 
-// A plan that the proof found below its target, if it is better than the best one.
-std::optional<RatedAllocation> BestSearch::found_by_proof() {
-  std::optional<Plan> plan;
-  if (proof_.prover() != nullptr) plan = proof_.prover()->take_found();
-  if (!plan) return std::nullopt;
-  std::optional<Allocation> allocation = to_allocation(context_.model(), *plan);
-  if (!allocation) return std::nullopt;
+// Returns nothing unless it is good and better than the best plan.
+std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
   AllocationState state(context_);
-  state.assign(*allocation);
-  RatedAllocation found{*std::move(allocation), state.max_load(), state.peak_hbm()};
+  state.assign(allocation);
+  RatedAllocation found{std::move(allocation), state.max_load(), state.peak_hbm()};
   if (!state.all_good() || (best_ && !is_better(found, *best_))) return std::nullopt;
   return found;
+}
+
+// The best one of the plan that the proof found below its target and of suggestions in which every
+// table has a place.
+std::optional<RatedAllocation> BestSearch::found_by_proof(
+    const std::vector<SuggestedStart>& suggestions) {
+  std::optional<RatedAllocation> best;
+  const auto consider = [&](std::optional<RatedAllocation> found) {
+    if (found && (!best || is_better(*found, *best))) best = std::move(found);
+  };
+  std::optional<Plan> plan;
+  if (proof_.prover() != nullptr) plan = proof_.prover()->take_found();
+  if (plan) {
+    if (std::optional<Allocation> allocation = to_allocation(context_.model(), *plan))
+      consider(rated(*std::move(allocation)));
+  }
+  for (const SuggestedStart& suggestion : suggestions) {
+    if (suggestion.num_unplaced(context_.model()) == 0) consider(rated(suggestion.start));
+  }
+  return best;
 }
 
 // In process 0.
@@ -273,7 +277,7 @@ ProofReport BestSearch::report_of_proof(const Budget& budget) {
   proof.bound = by_search_ ? by_search_->bound : proof_.prover()->bound();
   proof.is_finished = proof_.prover()->finished();
   proof.suggestions = proof_.prover()->take_suggestions();
-  proof.found = found_by_proof();
+  proof.found = found_by_proof(proof.suggestions);
   return proof;
 }
 

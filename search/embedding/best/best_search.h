@@ -23,6 +23,7 @@
 #include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/best/proof_part.h"
+#include "search/embedding/best/suggestions.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/suggested_start.h"
 #include "search/search_group.h"
@@ -118,12 +119,6 @@ class BestSearch {
     std::unique_ptr<NeighbourhoodLane> neighbourhoods;
   };
 
-  // What the proof suggests.
-  struct Suggestion {
-    SuggestedStart made;
-    std::uint32_t tries_left = 0;
-  };
-
   // What the proof is to show: that no plan rates below this. Precondition: there is a best plan.
   double aim() const { return std::min(best_->rating, to_beat_); }
   bool is_proved() const;
@@ -140,7 +135,8 @@ class BestSearch {
   void publish(const RatedAllocation& found);
   void offer_to_lanes();
   void suggest_to_lane(std::vector<SuggestedStart> suggestions);
-  std::optional<RatedAllocation> found_by_proof();
+  std::optional<RatedAllocation> rated(Allocation allocation);
+  std::optional<RatedAllocation> found_by_proof(const std::vector<SuggestedStart>& suggestions);
   AnnealingLane& annealing_lane(std::uint32_t lane);
   NeighbourhoodLane& neighbourhood_lane();
   template <class Lane>
@@ -178,7 +174,7 @@ class BestSearch {
   std::uint64_t best_since_ = 0;                 // work done when it was found
   std::uint64_t bound_since_ = 0;                // work done when the bound last rose
   std::shared_ptr<const Allocation> reference_;  // that ties are broken toward
-  std::vector<Suggestion> suggestions_;          // not tried often enough yet
+  Suggestions suggestions_;
   std::size_t num_suggested_ = 0;
   std::vector<ImprovementStep> steps_;
   PlanCopies copies_;
