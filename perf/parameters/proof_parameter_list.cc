@@ -110,6 +110,9 @@ void add_rounding(std::vector<ProofParameter>& all) {
                          [](BoundParameters& root) -> Own& { return root.rounding; });
   group.add("tries", &Own::tries);
   group.add("most_work", &Own::most_work);
+  group.add("most_unplaced", &Own::most_unplaced);
+  group.add("pricing_rounds", &Own::pricing_rounds);
+  group.add("most_pricing_work", &Own::most_pricing_work);
 }
 
 void add_pins(std::vector<ProofParameter>& all) {

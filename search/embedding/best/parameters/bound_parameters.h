@@ -217,8 +217,16 @@ struct BoundTargetParameters {
 // Thread safety: a value.
 struct RoundingParameters {
   // Dives through the patterns of one fractional plan; none begins after so much work.
-  std::uint64_t tries = 16;
-  std::uint64_t most_work = 2'000'000;
+  std::uint64_t tries = 32;
+  std::uint64_t most_work = 8'000'000;
+  // Places are given up if tables that take more than a rank, and more than this part of all ranks,
+  // have none.
+  double most_unplaced = 1.0 / 64;
+  // Patterns are priced at most so often before something is fixed, and with so much work in a
+  // dive. Good ones suffice.
+  std::uint32_t pricing_rounds = 4;
+  std::uint64_t most_pricing_work = 500'000;
+  KnapsackParameters pricing{.multiplier_bisections = 12, .hbm_sections = 8};
 };
 
 // Trees in which what uniform choices use of every rank is divided first.
@@ -338,13 +346,15 @@ struct CoarseParameters {
   // there are no more kinds of tables.
   double most_step = 1.0 / 2;
   double least_step = 1.0 / 16;
-  std::size_t most_kinds = 512;
+  std::size_t most_kinds = 2048;
   // Otherwise a program with all kinds is hardly larger, or small enough.
   std::size_t least_tables_of_kind = 2;
   std::size_t least_kinds = 32;
   // Work for a target, and targets in vain for every model.
-  std::uint64_t work = 12'000'000;
+  std::uint64_t work = 64'000'000;
   std::uint32_t most_failures = 3;
+  // The goal itself is tried once the gap is no larger than this part of it.
+  double near = 2e-3;
   // It is tried once the gap is no larger than this part of the rating, and again when the rating
   // has fallen by so much.
   double most_gap = 0.1;

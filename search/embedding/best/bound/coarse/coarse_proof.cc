@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "search/embedding/best/bound/coarse/coarse_model.h"
+#include "search/embedding/best/bound/coarse/even_places.h"
 #include "search/embedding/best/bound/rounding/round_patterns.h"
 #include "search/embedding/best/bound/tree/pins.h"
 
@@ -15,7 +16,7 @@ CoarseProof::CoarseProof(const BoundRows& rows, double bound, double goal,
       bound_(bound),
       goal_(goal),
       ceiling_(goal),
-      target_(goal) {
+      target_(next_target()) {
   parameters_.columns.shares_rows = true;
   // Each class has a part for uniform choices.
   ended_ = rows_.kinds().size() < parameters.coarse.least_kinds ||
@@ -59,12 +60,15 @@ void CoarseProof::coarsen(Budget& budget) {
     if (budget.interrupted() || TableKinds(*model).size() > most) break;
     finest = std::move(model);
   }
-  ended_ = finest == nullptr;
+  ended_ = finest == nullptr && model_ == nullptr;
   if (ended_) return;
-  model_ = std::move(finest);
-  coarse_rows_ = std::make_unique<BoundRows>(
-      *model_, RankClasses::apart_jointly(rows_.model(), parameters_.classes));
+  if (finest != nullptr) {
+    model_ = std::move(finest);
+    coarse_rows_ = std::make_unique<BoundRows>(
+        *model_, RankClasses::apart_jointly(rows_.model(), parameters_.classes));
+  }
   columns_ = std::make_unique<ColumnGeneration>(*coarse_rows_, parameters_);
+  if (!known_.was_easy.empty()) columns_->learn(known_);
 }
 
 void CoarseProof::ask() {
@@ -85,6 +89,7 @@ void CoarseProof::take(RelaxationAnswer answer, Budget& budget) {
     suggestion_ = {round_patterns(*coarse_rows_, question_, columns_->groups(), answer.plan,
                                   target_, parameters_, budget),
                    target_};
+    even_places(*model_, rows_.model(), suggestion_->start);
     for (std::uint32_t& choice : suggestion_->start.choice)
       choice = *rows_.model().choice_of(model_->choices()[choice].option);
   }
@@ -98,17 +103,23 @@ void CoarseProof::prove(BoundNode leaf) {
   bound_ = target_;
   ended_ = bound_ >= goal_;
   if ((goal_ - bound_) / goal_ <= coarse_gap_ / 2) {
+    known_ = columns_->known();
+    known_.patterns = {};
     columns_.reset();
     ceiling_ = goal_;
-    target_ = goal_;
-  } else {
-    target_ = (bound_ + ceiling_) / 2;
   }
+  target_ = next_target();
+}
+
+// Targets far below the goal are proved in a hundredth of the work.
+double CoarseProof::next_target() const {
+  const bool is_near = ceiling_ - bound_ <= parameters_.coarse.near * goal_;
+  return is_near && ceiling_ == goal_ ? goal_ : (bound_ + ceiling_) / 2;
 }
 
 void CoarseProof::fail() {
   ceiling_ = target_;
-  target_ = (bound_ + ceiling_) / 2;
+  target_ = next_target();
   ended_ = ++failures_ == parameters_.coarse.most_failures;
 }
 

@@ -54,6 +54,7 @@ class CoarseProof {
   void ask();
   void take(RelaxationAnswer answer, Budget& budget);
   void prove(BoundNode leaf);
+  double next_target() const;
   void fail();
   BoundNode joined(BoundNode leaf) const;
 
@@ -71,6 +72,7 @@ class CoarseProof {
   std::unique_ptr<const ChoiceModel> model_;
   std::unique_ptr<BoundRows> coarse_rows_;
   std::unique_ptr<ColumnGeneration> columns_;  // null before there is a model
+  PricingKnowledge known_;                     // dual values of the model before
   Domain question_;                            // of the coarse rows, for the target
   std::optional<Proof> proof_;
   std::optional<SuggestedStart> suggestion_;

@@ -6,12 +6,11 @@
 
 namespace shardwright::embedding {
 
-void Knapsack::fill(const PricingQuery& query) {
-  const ChoiceModel& model = rows_->model();
-  const RankClass& own = rows_->classes()[rank_class_];
+void Knapsack::fill(const BoundRows& rows, std::uint32_t rank_class, const PricingQuery& query) {
+  const ChoiceModel& model = rows.model();
+  const RankClass& own = rows.classes()[rank_class];
   const PerTier<double> room = as_doubles(own.room);
-  capacity_ = {rows_->classes().load_limit(rank_class_, query.target), room.hbm, room.ddr,
-               room.ssd};
+  capacity_ = {rows.classes().load_limit(rank_class, query.target), room.hbm, room.ddr, room.ssd};
   items_.clear();
   classes_.clear();
   for (const EqualTables& group : query.groups) {
@@ -19,7 +18,8 @@ void Knapsack::fill(const PricingQuery& query) {
     const std::size_t first = items_.size();
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
-      if ((query.domain[choice] >> rank_class_ & 1) != 0) add_items(choice, query.dual_values);
+      if ((query.domain[choice] >> rank_class & 1) != 0)
+        add_items(rows, rank_class, choice, query.dual_values);
     }
     drop_dominated_items(first);
     if (items_.size() == first) continue;
@@ -31,21 +31,31 @@ void Knapsack::fill(const PricingQuery& query) {
   }
 }
 
-void Knapsack::add_items(std::uint32_t choice, std::span<const double> dual_values) {
+void Knapsack::fill(std::span<const Item> items, std::span<const std::uint32_t> copies,
+                    const Resources& capacity) {
+  capacity_ = capacity;
+  items_.assign(items.begin(), items.end());
+  classes_.clear();
+  for (std::uint32_t i = 0; i < items.size(); ++i)
+    classes_.push_back({i, 1, copies[i], 0, {}});
+}
+
+void Knapsack::add_items(const BoundRows& rows, std::uint32_t rank_class, std::uint32_t choice,
+                         std::span<const double> dual_values) {
   std::array<std::uint32_t, 2> usable{};
   std::size_t num_usable = 0;
-  const std::uint32_t first = rows_->first_row(choice);
-  for (std::uint32_t r = 0; r < rows_->rows_of(choice).size() && num_usable < 2; ++r) {
-    const BoundRow& row = rows_->rows()[first + r];
-    if (dual_values[first + r] > 0 && rows_->fits(row, rank_class_)) {
+  const std::uint32_t first = rows.first_row(choice);
+  for (std::uint32_t r = 0; r < rows.rows_of(choice).size() && num_usable < 2; ++r) {
+    const BoundRow& row = rows.rows()[first + r];
+    if (dual_values[first + r] > 0 && rows.fits(row, rank_class)) {
       usable[num_usable++] = first + r;
     }
   }
   if (num_usable == 0) return;
   const std::uint32_t row = usable[0];
   const std::uint32_t other_row = num_usable == 2 ? usable[1] : usable[0];
-  const BoundRow& a = rows_->rows()[row];
-  const BoundRow& b = rows_->rows()[other_row];
+  const BoundRow& a = rows.rows()[row];
+  const BoundRow& b = rows.rows()[other_row];
   const auto add = [&](std::uint32_t k, std::uint32_t l) {
     Item item;
     item.value = k * dual_values[row] + l * dual_values[other_row];

@@ -102,10 +102,12 @@ struct PricingQuery {
 // Thread safety: one thread at a time.
 class Knapsack {
  public:
-  Knapsack(const BoundRows& rows, std::uint32_t rank_class)
-      : rows_(&rows), rank_class_(rank_class) {}
-
-  void fill(const PricingQuery& query);
+  // What a rank of the class may hold.
+  void fill(const BoundRows& rows, std::uint32_t rank_class, const PricingQuery& query);
+  // `items`: single shards, of which there are as many as `copies` says; no table holds them
+  // together. Precondition: each fits.
+  void fill(std::span<const Item> items, std::span<const std::uint32_t> copies,
+            const Resources& capacity);
   // Rounds the resources of all items down to multiples of capacity / `units`, so that fewer labels
   // differ. Every pattern that fits still fits; new ones may exceed the capacity by one unit per
   // item.
@@ -113,8 +115,6 @@ class Knapsack {
   // Sorts the classes, those with the most valuable items first.
   void sort_classes(const CapacityMultipliers& multipliers);
 
-  const BoundRows& rows() const { return *rows_; }
-  std::uint32_t rank_class() const { return rank_class_; }
   const Resources& capacity() const { return capacity_; }
   bool fits(const Resources& use) const { return use.fits_in(capacity_); }
   std::span<const Item> items() const { return items_; }
@@ -126,12 +126,11 @@ class Knapsack {
   std::uint32_t multiplicity_bound(const ItemClass& own) const;
 
  private:
-  void add_items(std::uint32_t choice, std::span<const double> dual_values);
+  void add_items(const BoundRows& rows, std::uint32_t rank_class, std::uint32_t choice,
+                 std::span<const double> dual_values);
   bool add_item(const Item& item);
   void drop_dominated_items(std::size_t first);
 
-  const BoundRows* rows_;
-  std::uint32_t rank_class_;
   Resources capacity_;
   std::vector<Item> items_;
   std::vector<ItemClass> classes_;

@@ -9,7 +9,7 @@ namespace shardwright::embedding {
 PricingAnswer PricingProblem::solve(const PricingQuery& query, Budget& budget) {
   const std::uint64_t steps_before = search_.steps();
   std::uint64_t multiplier_steps = 0;
-  knapsack_.fill(query);
+  knapsack_.fill(*rows_, rank_class_, query);
   PricingAnswer answer;
   answer.multipliers = best_multipliers(knapsack_, parameters_, multiplier_steps);
   Found found = find(answer.multipliers, query);
@@ -27,7 +27,7 @@ PricingAnswer PricingProblem::solve(const PricingQuery& query, Budget& budget) {
 
 PricingAnswer PricingProblem::relax(const PricingQuery& query, Budget& budget) {
   std::uint64_t steps = 0;
-  knapsack_.fill(query);
+  knapsack_.fill(*rows_, rank_class_, query);
   PricingAnswer answer;
   answer.multipliers = best_multipliers(knapsack_, parameters_, steps);
   knapsack_.sort_classes(answer.multipliers);
@@ -54,7 +54,7 @@ PricingProblem::Found PricingProblem::find(const CapacityMultipliers& multiplier
 
 RankPattern PricingProblem::best_pattern() const {
   RankPattern pattern;
-  pattern.rank_class = knapsack_.rank_class();
+  pattern.rank_class = rank_class_;
   auto& shards = pattern.shards;
   for (const Item& item : search_.best_items()) {
     if (item.count > 0) shards.emplace_back(item.row, item.count);
@@ -63,7 +63,7 @@ RankPattern PricingProblem::best_pattern() const {
   std::sort(shards.begin(), shards.end());
   std::size_t kept = 0;
   for (const auto& [row, count] : shards) {
-    pattern.load += count * knapsack_.rows().rows()[row].load;
+    pattern.load += count * rows_->rows()[row].load;
     if (kept > 0 && shards[kept - 1].first == row) {
       shards[kept - 1].second += count;
     } else {

@@ -25,7 +25,7 @@ class PricingProblem {
  public:
   PricingProblem(const BoundRows& rows, std::uint32_t rank_class,
                  const KnapsackParameters& parameters)
-      : parameters_(parameters), knapsack_(rows, rank_class), search_(parameters) {}
+      : rows_(&rows), rank_class_(rank_class), parameters_(parameters), search_(parameters) {}
 
   // Looks only for patterns worth more than `query.at_least`. If there is none, `max_value` may be
   // as high as `at_least`, and the pattern may be any that fits. If an exact search needs too many
@@ -44,6 +44,8 @@ class PricingProblem {
   Found find(const CapacityMultipliers& multipliers, const PricingQuery& query);
   RankPattern best_pattern() const;
 
+  const BoundRows* rows_;
+  std::uint32_t rank_class_;
   const KnapsackParameters& parameters_;
   Knapsack knapsack_;
   LabelSearch search_;

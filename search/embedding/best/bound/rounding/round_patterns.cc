@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -12,6 +12,9 @@
 
 namespace shardwright::embedding {
 namespace {
+
+// Less than this part of a rank is rounding.
+constexpr double kPlaced = 1e-6;
 
 // Shards of a row that have no rank yet, or the first ones of blocks that fill hosts.
 struct Waiting {
@@ -36,21 +39,22 @@ class Rounding {
     const std::size_t classes =
         rows.classes().uniform_apart() ? rows.classes().num_apart() : rows.classes().size();
     for (std::size_t c = 0; c < classes; ++c)
-      demand_.class_size.push_back(rows.classes()[c].size);
+      demand_.classes.push_back({rows.classes()[c].size, {}});
     demand_.ranks_of_host = fills_hosts_ ? model_.local_world_size() : 1;
   }
 
   Allocation run(const std::vector<RankPattern>& patterns, Budget& budget) {
     if (patterns.empty() || demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts()))
       return std::move(made_);
-    rooms_ = rooms();
+    set_rooms();
     std::vector<RankPattern> own = trimmed(patterns);
-    if (fills_hosts_) add_crossed(PatternDive(demand_, own, parameters_.columns).used(budget), own);
+    add_host_parts(own);
     const WholePatterns found = best_dive(own, budget);
-    if (found.patterns.empty()) return std::move(made_);
+    const double most = std::max(1.0, parameters_.rounding.most_unplaced * model_.world_size());
+    if (found.patterns.empty() || found.unplaced > most) return std::move(made_);
     for (std::size_t g = 0; g < open_.size(); ++g)
       deal_out(open_[g], found.tables[g]);
-    for (std::uint32_t c = 0; c < demand_.class_size.size(); ++c)
+    for (std::uint32_t c = 0; c < demand_.classes.size(); ++c)
       fill_class(c, found.patterns);
     budget.spend(model_.num_tables());
     return std::move(made_);
@@ -60,13 +64,14 @@ class Rounding {
   // Equal tables whose shards are to be in patterns.
   struct Open {
     std::vector<std::uint32_t> tables;
-    std::vector<std::uint32_t> choices;  // of the group's first table
-    std::uint32_t first_choice = 0;      // of that table
+    std::vector<std::uint32_t> choices;         // of the group's first table
+    std::uint32_t first_choice = 0;             // of that table
+    std::optional<std::uint32_t> on_all_ranks;  // a possible choice of it
   };
 
   WholePatterns best_dive(const std::vector<RankPattern>& patterns, Budget& budget) const {
     const RoundingParameters& own = parameters_.rounding;
-    PatternDive dive(demand_, patterns, parameters_.columns);
+    PatternDive dive(demand_, patterns, parameters_);
     WholePatterns best;
     const std::uint64_t end = budget.work_done() + own.most_work;
     for (std::uint64_t seed = 0; seed < own.tries && budget.work_done() < end; ++seed) {
@@ -74,15 +79,14 @@ class Rounding {
       WholePatterns found = dive.run(budget, seed);
       const bool is_better = best.patterns.empty() || found.unplaced < best.unplaced;
       if (!found.patterns.empty() && is_better) best = std::move(found);
-      if (!best.patterns.empty() && best.unplaced == 0) break;
+      if (!best.patterns.empty() && best.unplaced < kPlaced) break;
     }
     return best;
   }
 
   bool is_in_patterns(std::uint32_t choice) const {
     const Choice& own = model_.choices()[choice];
-    return (own.reach == Reach::kDevice || own.reach == Reach::kWholeHosts) &&
-           !rows_.classes().is_apart(own);
+    return own.reach == Reach::kDevice || own.reach == Reach::kWholeHosts;
   }
 
   void add_tables(const EqualTables& group) {
@@ -96,20 +100,29 @@ class Rounding {
     open.first_choice = model_.first_choice(group.first());
     for (std::uint32_t i = 0; i < model_.choices(group.first()).size(); ++i) {
       const std::uint32_t choice = open.first_choice + i;
-      if (domain_[choice] == 0 || !is_in_patterns(choice)) continue;
+      if (domain_[choice] == 0) continue;
+      if (model_.choices()[choice].reach == Reach::kAllRanks) keep_cheaper(open, choice);
+      if (!is_in_patterns(choice)) continue;
       const bool fills_hosts = model_.choices()[choice].reach == Reach::kWholeHosts;
       fills_hosts_ |= fills_hosts;
       PatternDemand::Shards& shards = need.choices.emplace_back();
       for (std::uint32_t r = rows_.first_row(choice); r < rows_.first_row(choice + 1); ++r) {
         shards.emplace_back(counted_as(r), rows_.rows()[r].need);
-        demand_.rows[counted_as(r)] = {size_of(rows_.rows()[r]), fills_hosts};
+        demand_.rows[counted_as(r)] = {use_of(rows_.rows()[r]), size_of(rows_.rows()[r]),
+                                       fills_hosts};
       }
       open.choices.push_back(choice);
     }
     open_.push_back(std::move(open));
   }
 
-  // Tables beyond those that have a place keep their choices.
+  void keep_cheaper(Open& open, std::uint32_t choice) const {
+    const auto load_of = [&](std::uint32_t own) { return model_.choices()[own].max_load; };
+    if (!open.on_all_ranks || load_of(choice) < load_of(*open.on_all_ranks))
+      open.on_all_ranks = choice;
+  }
+
+  // Tables beyond those that have a place are on all ranks, if that is possible.
   void deal_out(const Open& open, const std::vector<std::uint32_t>& counts) {
     auto next = open.tables.begin();
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -118,6 +131,8 @@ class Rounding {
         wait(*next, open.choices[i]);
       }
     }
+    for (; next != open.tables.end() && open.on_all_ranks; ++next)
+      made_.choice[*next] = model_.first_choice(*next) + *open.on_all_ranks - open.first_choice;
   }
 
   // `same`: the choice of the first one of the equal tables.
@@ -152,47 +167,31 @@ class Rounding {
     return size;
   }
 
-  // What patterns may use of a rank: what choices on all ranks leave.
-  struct Room {
-    double load = 0;
-    PerTier<double> bytes = {};
-  };
-
-  std::vector<Room> rooms() const {
-    std::vector<Room> rooms;
+  // What choices on all ranks leave of the ranks.
+  void set_rooms() {
     const bool is_apart = rows_.classes().uniform_apart();
-    for (std::uint32_t c = 0; c < demand_.class_size.size(); ++c) {
+    const auto classes = static_cast<std::uint32_t>(demand_.classes.size());
+    for (std::uint32_t c = 0; c < classes; ++c) {
       const RankClass& whole = is_apart ? rows_.classes().whole(c) : rows_.classes()[c];
-      rooms.push_back({target_ / whole.time_scale, as_doubles(whole.room)});
+      const PerTier<double> bytes = as_doubles(whole.room);
+      demand_.classes[c].room = {target_ / whole.time_scale, bytes.hbm, bytes.ddr, bytes.ssd};
     }
     for (const std::uint32_t choice : made_.choice) {
       if (model_.choices()[choice].reach != Reach::kAllRanks) continue;
-      for (const BoundRow& row : rows_.rows_of(choice)) {
-        Room& own = rooms[row.run % rooms.size()];
-        own.load -= row.load;
-        for (const MemoryTier tier : kMemoryTiers)
-          own.bytes[tier] -= row.bytes[tier];
-      }
+      for (const BoundRow& row : rows_.rows_of(choice))
+        demand_.classes[row.run % classes].room.remove(1, use_of(row));
     }
-    return rooms;
   }
 
-  // Every host part with every other pattern's single shards, as far as they fit together: few
-  // patterns share a host part by chance, and a host needs as many as it has ranks.
-  void add_crossed(const std::vector<RankCount>& used, std::vector<RankPattern>& patterns) const {
-    std::set<HostPart> host_parts;
-    for (const RankCount& own : used)
-      host_parts.insert(own.host_part);
-    for (const HostPart& host_part : host_parts) {
-      for (const RankCount& own : used) {
-        if (own.host_part == host_part) continue;
-        RankPattern crossed{own.rank_class, host_part, 0};
-        for (const auto& shards : own.shards) {
-          if (!demand_.rows.at(shards.first).fills_hosts) crossed.shards.push_back(shards);
-        }
-        std::sort(crossed.shards.begin(), crossed.shards.end());
-        trim(crossed, rooms_[own.rank_class]);
-        patterns.push_back(std::move(crossed));
+  static Resources use_of(const BoundRow& row) {
+    return {row.load, row.bytes.hbm, row.bytes.ddr, row.bytes.ssd};
+  }
+
+  // Patterns have no host parts where choices that fill hosts are apart.
+  void add_host_parts(std::vector<RankPattern>& patterns) const {
+    for (const auto& [row, own] : demand_.rows) {
+      for (std::uint32_t c = 0; c < demand_.classes.size() && own.fills_hosts; ++c) {
+        if (own.use.fits_in(demand_.classes[c].room)) patterns.push_back({c, {{row, 1}}, 0});
       }
     }
   }
@@ -201,20 +200,19 @@ class Rounding {
   std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) {
     for (RankPattern& pattern : patterns) {
       std::map<std::uint32_t, std::uint32_t> counts;
-      for (const auto& [row, count] : pattern.shards)
-        counts[counted_as(row)] += count;
+      for (const auto& [row, count] : pattern.shards) {
+        const std::uint32_t own = counted_as(row);
+        if (demand_.rows.contains(own)) counts[own] += count;
+      }
       pattern.shards.assign(counts.begin(), counts.end());
-      trim(pattern, rooms_[pattern.rank_class]);
+      const Resources& room = demand_.classes[pattern.rank_class].room;
+      for (const auto resource :
+           {&Resources::load, &Resources::hbm, &Resources::ddr, &Resources::ssd}) {
+        trim(pattern, room.*resource,
+             [&](std::uint32_t row) { return demand_.rows.at(row).use.*resource; });
+      }
     }
     return patterns;
-  }
-
-  void trim(RankPattern& pattern, const Room& room) const {
-    trim(pattern, room.load, [&](std::uint32_t row) { return rows_.rows()[row].load; });
-    for (const MemoryTier tier : kMemoryTiers) {
-      trim(pattern, room.bytes[tier],
-           [&](std::uint32_t row) { return rows_.rows()[row].bytes[tier]; });
-    }
   }
 
   // Takes the smallest shard that is large enough away, or else the largest one, until the others
@@ -295,7 +293,6 @@ class Rounding {
   Allocation made_;
   PatternDemand demand_;
   std::vector<Open> open_;
-  std::vector<Room> rooms_;  // by class
   std::map<std::tuple<Reach, double, Storage>, std::uint32_t> equal_rows_;
   std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
   bool fills_hosts_ = false;

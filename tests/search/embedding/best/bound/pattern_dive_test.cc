@@ -20,6 +20,18 @@ constexpr std::uint32_t kSmall = 1;
 constexpr std::uint32_t kLarge = 2;
 constexpr std::uint32_t kOnHost = 5;
 
+// Single shards, or shards of choices that fill hosts, of which a rank holds this part.
+PatternDemand::Row row(double size, bool fills_hosts = false) {
+  return {{size, 0, 0, 0}, size, fills_hosts};
+}
+
+// Ranks of one class, each with room for 1.
+PatternDemand on_ranks(std::uint32_t count) {
+  PatternDemand demand;
+  demand.classes = {{count, {1, 0, 0, 0}}};
+  return demand;
+}
+
 // Ranks with each number of shards of a row.
 std::map<std::uint32_t, std::uint32_t> ranks_with(const WholePatterns& found, std::uint32_t row) {
   std::map<std::uint32_t, std::uint32_t> ranks;
@@ -43,10 +55,9 @@ std::uint32_t num_ranks(const WholePatterns& found) {
 
 TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
   // Four ranks hold two small shards or a large one; five small tables, one large.
-  PatternDemand demand;
-  demand.rows = {{kSmall, {0.5, false}}, {kLarge, {1, false}}};
+  PatternDemand demand = on_ranks(4);
+  demand.rows = {{kSmall, row(0.5)}, {kLarge, row(1)}};
   demand.tables = {{5, {{{kSmall, 1}}}}, {1, {{{kLarge, 1}}}}};
-  demand.class_size = {4};
   const std::vector<RankPattern> patterns{{0, {{kSmall, 2}}, 1}, {0, {{kLarge, 1}}, 1}};
   for (const std::uint64_t seed : {0, 1, 2, 3}) {
     Budget budget;
@@ -62,10 +73,9 @@ TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
 
 TEST_CASE("pattern dive: tables take other choices where patterns leave them no place") {
   // Two ranks; three tables are large or two small shards each, of which a rank holds three.
-  PatternDemand demand;
-  demand.rows = {{kSmall, {0.3, false}}, {kLarge, {1, false}}};
+  PatternDemand demand = on_ranks(2);
+  demand.rows = {{kSmall, row(0.3)}, {kLarge, row(1)}};
   demand.tables = {{3, {{{kLarge, 1}}, {{kSmall, 2}}}}};
-  demand.class_size = {2};
   const std::vector<RankPattern> patterns{{0, {{kSmall, 3}}, 0.9}, {0, {{kLarge, 1}}, 1}};
   Budget budget;
   const WholePatterns found = PatternDive(demand, patterns, {}).run(budget);
@@ -74,10 +84,9 @@ TEST_CASE("pattern dive: tables take other choices where patterns leave them no 
 }
 
 TEST_CASE("pattern dive: tables beyond what ranks hold have no place") {
-  PatternDemand demand;
-  demand.rows = {{kLarge, {0.8, false}}};
+  PatternDemand demand = on_ranks(3);
+  demand.rows = {{kLarge, row(0.8)}};
   demand.tables = {{5, {{{kLarge, 1}}}}};
-  demand.class_size = {3};
   Budget budget;
   const WholePatterns found = PatternDive(demand, {{0, {{kLarge, 1}}, 0.8}}, {}).run(budget);
   CHECK(found.tables == std::vector<std::vector<std::uint32_t>>{{3}});
@@ -87,10 +96,9 @@ TEST_CASE("pattern dive: tables beyond what ranks hold have no place") {
 TEST_CASE("pattern dive: all ranks of a host hold the same of what fills it") {
   // Three hosts of two ranks. One table fills a host; seven small ones, of which a rank holds two,
   // or one beside the host's. The linear program would give that part to single ranks.
-  PatternDemand demand;
-  demand.rows = {{kSmall, {0.4, false}}, {kOnHost, {0.5, true}}};
+  PatternDemand demand = on_ranks(6);
+  demand.rows = {{kSmall, row(0.4)}, {kOnHost, row(0.5, true)}};
   demand.tables = {{1, {{{kOnHost, 2}}}}, {7, {{{kSmall, 1}}}}};
-  demand.class_size = {6};
   demand.ranks_of_host = 2;
   const std::vector<RankPattern> patterns{
       {0, {{kSmall, 2}}, 0.8}, {0, {{kSmall, 1}, {kOnHost, 1}}, 0.9}, {0, {{kOnHost, 1}}, 0.5}};
@@ -104,14 +112,46 @@ TEST_CASE("pattern dive: all ranks of a host hold the same of what fills it") {
   for (const auto& [part, count] : ranks)
     CHECK(count % 2 == 0);
   CHECK(ranks.at({{kOnHost, 1}}) >= 2);
-  CHECK(PatternDive(demand, patterns, {}).used(budget).size() >= 2);
+}
+
+TEST_CASE("pattern dive: patterns are priced for what is left") {
+  // Three ranks; three small tables and three large ones. The only pattern that is known fills one
+  // rank with small ones, and leaves no place for the last large one.
+  PatternDemand demand = on_ranks(3);
+  demand.rows = {{kSmall, row(0.33)}, {kLarge, row(0.6)}};
+  demand.tables = {{3, {{{kSmall, 1}}}}, {3, {{{kLarge, 1}}}}};
+  const std::vector<RankPattern> patterns{
+      {0, {{kSmall, 3}}, 0.99}, {0, {{kSmall, 1}}, 0.33}, {0, {{kLarge, 1}}, 0.6}};
+  Budget budget;
+  const WholePatterns found = PatternDive(demand, patterns, {}).run(budget);
+  CHECK(found.unplaced == 0);
+  REQUIRE(found.patterns.size() == 1);
+  CHECK(found.patterns[0].shards == PatternDemand::Shards{{kSmall, 1}, {kLarge, 1}});
+  CHECK(found.patterns[0].ranks == 3);
+  BoundParameters without;
+  without.rounding.pricing_rounds = 0;
+  CHECK(PatternDive(demand, patterns, without).run(budget).unplaced == doctest::Approx(0.6));
+}
+
+TEST_CASE("pattern dive: host parts leave room for priced patterns") {
+  // Two hosts of two ranks, each filled in part by a table; beside it a rank holds one small table.
+  PatternDemand demand = on_ranks(4);
+  demand.rows = {{kSmall, row(0.4)}, {kOnHost, row(0.5, true)}};
+  demand.tables = {{2, {{{kOnHost, 2}}}}, {4, {{{kSmall, 1}}}}};
+  demand.ranks_of_host = 2;
+  Budget budget;
+  const WholePatterns found =
+      PatternDive(demand, {{0, {{kSmall, 1}}, 0.4}, {0, {{kOnHost, 1}}, 0.5}}, {}).run(budget);
+  CHECK(found.unplaced == 0);
+  REQUIRE(found.patterns.size() == 1);
+  CHECK(found.patterns[0].host_part == HostPart{{kOnHost, 1}});
+  CHECK(found.patterns[0].ranks == 4);
 }
 
 TEST_CASE("pattern dive: nothing once the budget is interrupted") {
-  PatternDemand demand;
-  demand.rows = {{kLarge, {0.8, false}}};
+  PatternDemand demand = on_ranks(3);
+  demand.rows = {{kLarge, row(0.8)}};
   demand.tables = {{2, {{{kLarge, 1}}}}};
-  demand.class_size = {3};
   std::stop_source source;
   source.request_stop();
   Budget budget(std::nullopt, std::nullopt, source.get_token());

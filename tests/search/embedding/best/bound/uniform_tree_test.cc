@@ -100,12 +100,10 @@ void check_suggested(const BoundModel& model, const BoundParameters& parameters,
         own += load;
       continue;
     }
-    // Choices that fill hosts are in patterns only where they are not apart.
-    const bool is_open = tree.classes().is_apart(choice);
-    REQUIRE(start.ranks[table].size() == (is_open ? 0 : choice.num_shards));
+    REQUIRE(start.ranks[table].size() == choice.num_shards);
     for (const Rank rank : start.ranks[table])
       loads[rank] += load;
-    if (choice.reach == Reach::kWholeHosts && !is_open) {
+    if (choice.reach == Reach::kWholeHosts) {
       CHECK(start.ranks[table][0] % 2 == 0);
       CHECK(start.ranks[table][1] == start.ranks[table][0] + 1);
     }
