@@ -119,6 +119,7 @@ class Contraction {
     for (const Link& link : edges_of_[v])
       by_neighbour[other(link.edge, v)].push_back(link.edge);
     std::vector<Side> all;
+    all.reserve(by_neighbour.size());
     for (auto& [neighbour, edges] : by_neighbour)
       all.push_back({neighbour, std::move(edges)});
     return all;
@@ -237,6 +238,7 @@ class Contraction {
     const std::size_t choices = groups_at(edges[0], variable).size();
     for (std::uint32_t s = 0; s < choices; ++s) {
       std::vector<std::uint32_t> key;
+      key.reserve(edges.size());
       for (const Edge& edge : edges)
         key.push_back(groups_at(edge, variable)[s]);
       const auto [at, is_new] =

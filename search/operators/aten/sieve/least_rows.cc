@@ -46,8 +46,8 @@ template <typename T>
 }
 
 bool has_wide_registers() {
-  static const bool has = __builtin_cpu_supports("avx2") != 0;
-  return has;
+  static const bool kHas = __builtin_cpu_supports("avx2") != 0;
+  return kHas;
 }
 #endif
 

@@ -49,7 +49,8 @@ std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices&
     price += memory.prices()[row];
   if (!(price > 0)) return {};
   // By costs, none where they do not matter, and by what is held.
-  std::map<std::pair<std::vector<double>, std::vector<Held>>, std::vector<std::uint32_t>> groups;
+  using Group = std::pair<std::vector<double>, std::vector<Held>>;
+  std::map<Group, std::vector<std::uint32_t>> groups;
   std::vector<std::vector<Heaviness>> by_node;
   for (std::uint32_t node = 0; node < instance.num_nodes(); ++node) {
     by_node.push_back(heaviness(tree, memory, node));
@@ -60,7 +61,7 @@ std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices&
     groups[{{costs.begin(), costs.end()}, held}].push_back(node);
     std::sort(held.begin(), held.end());
     held.erase(std::unique(held.begin(), held.end()), held.end());
-    groups[{{}, std::move(held)}].push_back(node);
+    groups[Group(std::vector<double>(), std::move(held))].push_back(node);
   }
   std::vector<HeavyCount> counts;
   for (const auto& [key, nodes] : groups) {
