@@ -217,8 +217,8 @@ struct BoundTargetParameters {
 // Thread safety: a value.
 struct RoundingParameters {
   // Dives through the patterns of one fractional plan; none begins after so much work.
-  std::uint64_t tries = 32;
-  std::uint64_t most_work = 8'000'000;
+  std::uint64_t tries = 16;
+  std::uint64_t most_work = 2'000'000;
   // Places are given up if tables that take more than a rank, and more than this part of all ranks,
   // have none.
   double most_unplaced = 1.0 / 64;

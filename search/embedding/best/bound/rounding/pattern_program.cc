@@ -182,6 +182,7 @@ std::vector<std::uint32_t> PatternProgram::most_of_use() const {
       left[shard_row_.at(row)] -= fixed_[pattern.column] * static_cast<double>(count);
   }
   std::vector<std::uint32_t> most;
+  most.reserve(left.size());
   for (const double own : left)
     most.push_back(static_cast<std::uint32_t>(std::max(0.0, std::ceil(own - kNothing))));
   return most;

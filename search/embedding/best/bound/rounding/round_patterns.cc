@@ -169,17 +169,19 @@ class Rounding {
 
   // What choices on all ranks leave of the ranks.
   void set_rooms() {
-    const bool is_apart = rows_.classes().uniform_apart();
-    const auto classes = static_cast<std::uint32_t>(demand_.classes.size());
-    for (std::uint32_t c = 0; c < classes; ++c) {
-      const RankClass& whole = is_apart ? rows_.classes().whole(c) : rows_.classes()[c];
+    const RankClasses& classes = rows_.classes();
+    const bool is_apart = classes.uniform_apart();
+    for (std::uint32_t c = 0; c < demand_.classes.size(); ++c) {
+      const RankClass& whole = is_apart ? classes.whole(c) : classes[c];
       const PerTier<double> bytes = as_doubles(whole.room);
       demand_.classes[c].room = {target_ / whole.time_scale, bytes.hbm, bytes.ddr, bytes.ssd};
     }
     for (const std::uint32_t choice : made_.choice) {
       if (model_.choices()[choice].reach != Reach::kAllRanks) continue;
-      for (const BoundRow& row : rows_.rows_of(choice))
-        demand_.classes[row.run % classes].room.remove(1, use_of(row));
+      for (const BoundRow& row : rows_.rows_of(choice)) {
+        const std::uint32_t own = is_apart ? classes.whole_class(row.run) : row.run;
+        demand_.classes[own].room.remove(1, use_of(row));
+      }
     }
   }
 
