@@ -248,16 +248,14 @@ std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
 }
 
 // The best one of the plan that the proof found below its target and of suggestions in which every
-// table has a place.
+// table has a place. Precondition: there is a proof.
 std::optional<RatedAllocation> BestSearch::found_by_proof(
     const std::vector<SuggestedStart>& suggestions) {
   std::optional<RatedAllocation> best;
   const auto consider = [&](std::optional<RatedAllocation> found) {
     if (found && (!best || is_better(*found, *best))) best = std::move(found);
   };
-  std::optional<Plan> plan;
-  if (proof_.prover() != nullptr) plan = proof_.prover()->take_found();
-  if (plan) {
+  if (const std::optional<Plan> plan = proof_.prover()->take_found()) {
     if (std::optional<Allocation> allocation = to_allocation(context_.model(), *plan))
       consider(rated(*std::move(allocation)));
   }

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>

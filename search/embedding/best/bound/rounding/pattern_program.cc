@@ -153,17 +153,15 @@ bool PatternProgram::add_patterns(Budget& budget) {
   budget.spend(2 * patterns_.size());
   const std::vector<std::uint32_t> most = most_of_use();
   const std::vector<double> ranks = ranks_of_parts();
-  std::vector<std::size_t> used;
-  std::vector<std::size_t> others;
-  for (std::size_t p = 0; p < parts_.size(); ++p)
-    (parts_[p].host_part.empty() || ranks[p] > kNothing ? used : others).push_back(p);
-  for (const std::vector<std::size_t>& parts : {used, others}) {
-    bool added = false;
-    for (const std::size_t part : parts)
-      added |= !budget.interrupted() && add_pattern(part, most, budget);
-    if (added) return true;
+  bool added = false;
+  for (const bool is_used : {true, false}) {
+    for (std::size_t p = 0; p < parts_.size() && !budget.interrupted(); ++p) {
+      if ((parts_[p].host_part.empty() || ranks[p] > kNothing) == is_used)
+        added |= add_pattern(p, most, budget);
+    }
+    if (added) break;
   }
-  return false;
+  return added;
 }
 
 // Of every row, the shards that have no place on what is fixed.
