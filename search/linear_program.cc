@@ -33,6 +33,7 @@ class LinearProgram::Solver {
   }
 
   ClpSimplex model;
+  bool is_factorized = false;  // the basis is that of the last call of dual()
   std::vector<double> row_lower;
   std::vector<double> row_upper;
   std::size_t num_columns = 0;
@@ -57,6 +58,7 @@ LinearProgram& LinearProgram::operator=(LinearProgram&&) noexcept = default;
 LinearProgram LinearProgram::copy() const {
   LinearProgram own(std::make_unique<Solver>(*solver_));
   own.iterations_ = iterations_;
+  own.solver_->is_factorized = false;
   return own;
 }
 
@@ -97,6 +99,8 @@ LinearProgram::Basis LinearProgram::basis() const {
 }
 
 void LinearProgram::set_basis(const Basis& basis) {
+  if (std::equal(basis.begin(), basis.end(), solver_->model.statusArray())) return;
+  solver_->is_factorized = false;
   std::copy(basis.begin(), basis.end(), solver_->model.statusArray());
 }
 
@@ -107,7 +111,10 @@ void LinearProgram::set_objective_limit(double limit) {
 bool LinearProgram::solve_again() {
   constexpr int kNoValuesPass = 0;
   constexpr int kKeepWorkAreas = 1;
-  solver_->model.dual(kNoValuesPass, kKeepWorkAreas);
+  constexpr int kKeepFactorization = 2;
+  solver_->model.dual(kNoValuesPass,
+                      kKeepWorkAreas | (solver_->is_factorized ? kKeepFactorization : 0));
+  solver_->is_factorized = solver_->model.status() <= 1;  // solved, or infeasible below the limit
   iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
   return solver_->model.status() == 0;
 }
@@ -120,6 +127,7 @@ bool LinearProgram::solve() {
   solver_->model.setMaximumIterations(static_cast<int>(
       std::min<std::size_t>(kLeastLimit + kIterationsPerRow * num_rows(), 1 << 30)));
   solver_->model.primal();
+  solver_->is_factorized = false;
   iterations_ += static_cast<std::size_t>(std::max(0, solver_->model.numberIterations()));
   return solver_->model.status() == 0;
 }

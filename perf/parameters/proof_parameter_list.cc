@@ -110,9 +110,58 @@ void add_rounding(std::vector<ProofParameter>& all) {
                          [](BoundParameters& root) -> Own& { return root.rounding; });
   group.add("tries", &Own::tries);
   group.add("most_work", &Own::most_work);
+  group.add("parts_of_work", &Own::parts_of_work);
   group.add("most_unplaced", &Own::most_unplaced);
   group.add("pricing_rounds", &Own::pricing_rounds);
   group.add("most_pricing_work", &Own::most_pricing_work);
+}
+
+void add_coarse(std::vector<ProofParameter>& all) {
+  using Own = embedding::CoarseParameters;
+  const Group<Own> group(all, "coarse", [](BoundParameters& root) -> Own& { return root.coarse; });
+  group.add("most_step", &Own::most_step);
+  group.add("least_step", &Own::least_step);
+  group.add("most_kinds", &Own::most_kinds);
+  group.add("least_tables_of_kind", &Own::least_tables_of_kind);
+  group.add("least_kinds", &Own::least_kinds);
+  group.add("work", &Own::work);
+  group.add("most_failures", &Own::most_failures);
+  group.add("near", &Own::near);
+  group.add("most_gap", &Own::most_gap);
+  group.add("rating_fall", &Own::rating_fall);
+  group.add("choice_steps", &Own::choice_steps);
+}
+
+void add_ranks(std::vector<ProofParameter>& all) {
+  using Own = embedding::RankTreeParameters;
+  const Group<Own> group(all, "ranks", [](BoundParameters& root) -> Own& { return root.ranks; });
+  group.add("most_cells", &Own::most_cells);
+  group.add("least_extra", &Own::least_extra);
+  group.add("max_nodes", &Own::max_nodes);
+  group.add("most_check_steps", &Own::most_check_steps);
+  group.add("most_goal_check_steps", &Own::most_goal_check_steps);
+  group.add("lanes", &Own::lanes);
+  group.add("dealt_nodes", &Own::dealt_nodes);
+  group.add("max_reductions", &Own::max_reductions);
+  group.add("most_tried", &Own::most_tried);
+  group.add("look_ahead", &Own::look_ahead);
+  group.add("reliable_tries", &Own::reliable_tries);
+  group.add("first_gain", &Own::first_gain);
+  group.add("least_gain", &Own::least_gain);
+  group.add("size_weight", &Own::size_weight);
+  group.add("replant_fall", &Own::replant_fall);
+  group.add("trial_nodes", &Own::trial_nodes);
+  group.add("least_part", &Own::least_part);
+  group.add("least_step", &Own::least_step);
+  group.add("nodes_per_plan", &Own::nodes_per_plan);
+  group.add("plan_steps", &Own::plan_steps);
+  group.add("leaf_search_steps", &Own::leaf_search_steps);
+  group.add("first_searched_bits", &Own::first_searched_bits);
+  group.add("search_step_work", &Own::search_step_work);
+  group.add("pivot_steps", &Own::pivot_steps);
+  group.add("pivot_size_steps", &Own::pivot_size_steps);
+  group.add("solve_steps", &Own::solve_steps);
+  group.add("solve_size_steps", &Own::solve_size_steps);
 }
 
 void add_pins(std::vector<ProofParameter>& all) {
@@ -182,6 +231,8 @@ std::vector<ProofParameter> proof_parameters() {
   add_pins(all);
   add_uniform(all);
   add_rounding(all);
+  add_coarse(all);
+  add_ranks(all);
   add_node_search(all);
   add_bound_targets(all);
   return all;

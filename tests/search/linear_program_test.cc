@@ -79,6 +79,31 @@ TEST_CASE("linear program: bounds change, and a solution starts from the last on
   CHECK(program.objective() == doctest::Approx(10));
 }
 
+TEST_CASE(
+    "linear program: a basis that is the last one, or another one, leads to the same optimum") {
+  // The least of three kinds, each with a room of its own, for a sum of 6.
+  LinearProgram program(LinearProgram::Scaling::kNone);
+  const std::size_t row = program.add_row(6, LinearProgram::kInfinity);
+  const std::array<Entry, 1> one{Entry{row, 1}};
+  std::array<std::size_t, 3> columns{};
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    columns[i] = program.add_column(static_cast<double>(i + 1), 0, 4, one);
+  REQUIRE(program.solve());
+  const LinearProgram::Basis first = program.basis();
+  for (const bool returns : {false, true, false, true, true}) {
+    program.set_column_bounds(columns[0], 0, returns ? 4 : 1);
+    program.set_basis(returns ? first : program.basis());
+    REQUIRE(program.solve_again());
+    CHECK(program.objective() == doctest::Approx(returns ? 8 : 12));
+    CHECK(program.value(columns[1]) == doctest::Approx(returns ? 2 : 4));
+  }
+  LinearProgram copy = program.copy();
+  copy.set_basis(program.basis());
+  copy.set_column_bounds(columns[1], 0, 0);
+  REQUIRE(copy.solve_again());
+  CHECK(copy.objective() == doctest::Approx(4 + 2 * 3));
+}
+
 TEST_CASE("linear program: a copy has the solution, and is solved on its own") {
   LinearProgram program;
   const std::size_t row = program.add_row(6, LinearProgram::kInfinity);

@@ -166,11 +166,12 @@ class TreeChecker {
     }
   }
 
-  // Takes the steps of so many walks over all options from what is left.
+  // Takes the steps of so many walks over the open options from what is left.
   bool spend(std::uint64_t walks) {
-    const std::uint64_t per_walk =
-        classes_.ranks_apart() ? check_steps_per_option(classes_.size()) : 1;
-    const std::uint64_t steps = walks * per_walk * options_.space().size();
+    const std::uint64_t steps =
+        walks * (classes_.ranks_apart()
+                     ? steps_of_walk(options_.num_open(), options_.num_tables(), classes_.size())
+                     : options_.space().size());
     if (steps > work_left_) return fail(std::string(kProofTooLong));
     work_left_ -= steps;
     return true;

@@ -19,10 +19,12 @@ namespace shardwright::embedding {
 // this much, relatively; the check proves a bound that is higher by as much.
 inline constexpr double kRatingSlack = 1e-9;
 
-// Where ranks are apart, a walk over a node takes so many steps for every option. One for every
-// round that drops options for lack of room, one for every list of multipliers, and one for a leaf.
-inline std::uint64_t check_steps_per_option(std::size_t ranks) {
-  return std::max<std::uint64_t>(1, ranks / 2);
+// Where ranks are apart, a walk over the open options of a node takes so many steps. There is one
+// for every round that drops options for lack of room, one for every list of multipliers, and one
+// for a leaf.
+inline std::uint64_t steps_of_walk(std::size_t open_options, std::size_t tables,
+                                   std::size_t ranks) {
+  return 2 * (open_options + tables) * ranks;
 }
 
 // Returns what is wrong with the proof, or nothing if it holds.

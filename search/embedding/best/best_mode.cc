@@ -26,8 +26,8 @@ using embedding::OptionPool;
 using embedding::Plan;
 using embedding::Topology;
 
-// Work limits of a certificate's check: less than a second, and a tenth of one after a stop.
-constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 28;
+// Work limits of a certificate's check: two seconds, and a tenth of one after a stop.
+constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 29;
 constexpr std::uint64_t kCheckStepsAfterStop = std::uint64_t{1} << 25;
 
 void keep_if_better(const OptionPool& pool, const Topology& available, const Plan& plan,

@@ -42,6 +42,26 @@ TEST_CASE("directed rounding: results enclose the exact ones tightly") {
   }
 }
 
+TEST_CASE("directed rounding: a step leads to the next double") {
+  using Limits = std::numeric_limits<double>;
+  const auto check = [](double value) {
+    CHECK(step_up(value) == std::nextafter(value, Limits::infinity()));
+    CHECK(step_down(value) == std::nextafter(value, -Limits::infinity()));
+  };
+  for (const double value : {0.0, Limits::denorm_min(), Limits::min(), 0.5, 1.0, 2.0, Limits::max(),
+                             Limits::infinity()}) {
+    check(value);
+    check(-value);
+  }
+  CHECK(std::isnan(step_up(Limits::quiet_NaN())));
+  CHECK(std::isnan(step_down(Limits::quiet_NaN())));
+  for (const std::uint64_t seed : test_support::seeds({12})) {
+    test_support::Random random(seed);
+    for (int i = 0; i < 10'000; ++i)
+      check(random_double(random));
+  }
+}
+
 TEST_CASE("directed rounding: rounding shows in the interval") {
   const double tiny = std::numeric_limits<double>::denorm_min();
   CHECK(add_up(1, tiny) > 1);

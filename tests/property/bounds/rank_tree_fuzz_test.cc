@@ -94,7 +94,7 @@ void check_problem(const SmallProblem& small, Random& random, Counts& counts) {
   if (!RankModel::is_possible(model)) return;
   ++counts.possible;
   Budget budget;
-  RankTree above(model, *least * (1 + 1e-3), {}, parameters, budget);
+  RankTree above(model, *least * (1 + 1e-3), {}, {}, parameters, budget);
   grow(above, budget);
   CHECK(above.bound() <= *least * (1 + 1e-9));
   if (const std::optional<Plan> found = above.take_found()) {
@@ -102,7 +102,7 @@ void check_problem(const SmallProblem& small, Random& random, Counts& counts) {
     CHECK(evaluation.rating >= *least * (1 - 1e-9));
     if (evaluation.rating <= *least * (1 + parameters.optimality_gap)) ++counts.found;
   }
-  RankTree tree(model, *least * (1 - 1e-4), {}, parameters, budget);
+  RankTree tree(model, *least * (1 - 1e-4), {}, {}, parameters, budget);
   grow(tree, budget);
   CHECK_FALSE(tree.take_found().has_value());
   BoundCertificate proof = tree.certificate(tree.bound());

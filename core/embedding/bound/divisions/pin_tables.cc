@@ -52,13 +52,10 @@ class TablePins {
   }
 
   std::vector<RankUse> shards_of(OptionId id) const {
-    const ShardingOption& option = options_.space().option(id);
     std::vector<RankUse> shards;
-    for (std::size_t run = 0; run < option.costs.size(); ++run) {
+    for (const RunUse& run : options_.runs(id)) {
       // Two stand for all: each pair of shards is a pair of these.
-      const std::size_t count = std::min<std::size_t>(option.layout->extents[run].count, 2);
-      shards.insert(shards.end(), count,
-                    use_of(option.costs[run], options_.classes().perf_model()));
+      shards.insert(shards.end(), std::min<std::size_t>(run.count, 2), run.use);
     }
     return shards;
   }
@@ -72,7 +69,7 @@ class TablePins {
 
   // Beside what every unpinned rank holds.
   bool exclude_each_other(const RankUse& a, const RankUse& b) const {
-    return !fits(options_.classes(), next_class_, sum_of(sum_of(a, b), common_.on(next_class_)));
+    return !options_.classes().fits(sum_of(sum_of(a, b), common_.on(next_class_)), next_class_);
   }
 
   bool spend(std::uint64_t pairs) {

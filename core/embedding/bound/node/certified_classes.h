@@ -1,12 +1,14 @@
 // The rank classes of a certificate, with what its check needs of each.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/node/rank_use.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/sharding_option.h"
@@ -70,6 +72,14 @@ class CertifiedClasses {
 
   // Returns true if an otherwise empty rank of the class may hold the shard.
   bool fits(const ShardCost& cost, std::size_t rank_class) const;
+  // The same for shards that use this, or more.
+  bool fits(const RankUse& use, std::size_t rank_class) const {
+    const Storage& room = room_[rank_class];
+    return use.load < load_limit_[rank_class] &&
+           std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
+             return use.bytes[tier] <= rounded_up(room[tier].value());
+           });
+  }
   PerfModel perf_model() const { return perf_model_; }
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/embedding/bound/options/bound_options.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
@@ -12,41 +11,7 @@ namespace {
 constexpr double kMost = std::numeric_limits<double>::infinity();
 constexpr RankUse kLargest{kMost, {kMost, kMost, kMost}};
 
-// Combines load and every tier of memory.
-template <class Combine>
-RankUse combined(const RankUse& a, const RankUse& b, const Combine& combine) {
-  RankUse use{combine(a.load, b.load)};
-  for (const MemoryTier tier : kMemoryTiers)
-    use.bytes[tier] = combine(a.bytes[tier], b.bytes[tier]);
-  return use;
-}
-
 }  // namespace
-
-RankUse use_of(const ShardCost& cost, PerfModel model) {
-  RankUse use{load_of(cost, model)};
-  for (const MemoryTier tier : kMemoryTiers)
-    use.bytes[tier] = rounded_down(cost.storage[tier].value());
-  return use;
-}
-
-RankUse least_of(const RankUse& a, const RankUse& b) {
-  return combined(a, b, [](double x, double y) { return std::min(x, y); });
-}
-
-RankUse sum_of(const RankUse& a, const RankUse& b) { return combined(a, b, add_down); }
-
-RankUse without(const RankUse& all, const RankUse& own) {
-  return combined(all, own, [](double x, double y) { return add_down(x, -y); });
-}
-
-bool fits(const CertifiedClasses& classes, std::size_t rank_class, const RankUse& use) {
-  const Storage& room = classes.room(rank_class);
-  return use.load < classes.load_limit(rank_class) &&
-         std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
-           return use.bytes[tier] <= rounded_up(room[tier].value());
-         });
-}
 
 CommonUse::CommonUse(const OpenOptions& options) : all_(options.classes().size()) {
   for (std::size_t table = 0; table < options.num_tables(); ++table)
@@ -77,12 +42,12 @@ std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::si
   const std::vector<OpenOption>& open = options.of_table(table);
   if (open.empty()) return {};
   for (const OpenOption& domain : open) {
-    const ShardingOption& option = options.space().option(domain.option);
+    const std::span<const RunUse> runs = options.runs(domain.option);
     const std::span<const ClassShards> by_class = options.shards_by_class(domain.option);
     if (by_class.empty()) return {};
     for (const ClassShards& shards : by_class) {
       RankUse& own = least[shards.rank_class];
-      own = least_of(own, use_of(option.costs[shards.run], options.classes().perf_model()));
+      own = least_of(own, runs[shards.run].use);
     }
   }
   return least;
@@ -106,10 +71,8 @@ std::vector<RankUse> CommonUse::use_of_placed(const OpenOptions& options, std::s
 RankUse CommonUse::smallest_of(const OpenOptions& options, std::size_t table) const {
   RankUse least = kLargest;
   for (const OpenOption& domain : options.of_table(table)) {
-    const ShardingOption& option = options.space().option(domain.option);
-    for (std::size_t run = 0; run < option.costs.size(); ++run) {
-      if (option.layout->extents[run].count > 0)
-        least = least_of(least, use_of(option.costs[run], options.classes().perf_model()));
+    for (const RunUse& run : options.runs(domain.option)) {
+      if (run.count > 0) least = least_of(least, run.use);
     }
   }
   return options.of_table(table).empty() ? RankUse() : least;

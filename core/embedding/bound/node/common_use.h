@@ -6,24 +6,9 @@
 #include <vector>
 
 #include "core/embedding/bound/node/open_options.h"
-#include "core/embedding/problem/storage.h"
-#include "core/embedding/sharding_option.h"
+#include "core/embedding/bound/node/rank_use.h"
 
 namespace shardwright::embedding {
-
-// Load and bytes of shards on one rank, rounded down.
-struct RankUse {
-  double load = 0;
-  PerTier<double> bytes = {};
-};
-
-RankUse use_of(const ShardCost& cost, PerfModel model);
-RankUse least_of(const RankUse& a, const RankUse& b);
-RankUse sum_of(const RankUse& a, const RankUse& b);
-RankUse without(const RankUse& all, const RankUse& own);
-
-// Returns true if one rank of the class can hold the shards that use this, or more.
-bool fits(const CertifiedClasses& classes, std::size_t rank_class, const RankUse& use);
 
 // A table all of whose open options have a shard on every rank takes at least the cheapest of these
 // shards on every rank. A pinned table does so on the ranks of its class. Where ranks are apart, a

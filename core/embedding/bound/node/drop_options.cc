@@ -1,8 +1,12 @@
 #include "core/embedding/bound/node/drop_options.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/embedding/bound/node/common_use.h"
 #include "core/embedding/bound/node/lagrangian_sum.h"
@@ -15,53 +19,96 @@ namespace {
 class CommonUseDrop {
  public:
   explicit CommonUseDrop(OpenOptions& options)
-      : options_(options), classes_(options.classes()), common_(options) {}
+      : options_(options),
+        classes_(options.classes()),
+        common_(options),
+        beside_(classes_.size()) {}
 
   // Returns true if any option went, or may be in fewer classes than before.
   bool drop() {
     bool any = false;
-    for (std::size_t table = 0; table < options_.num_tables(); ++table) {
-      std::vector<OpenOption> kept;
-      bool differs = false;
-      for (const OpenOption& domain : options_.of_table(table)) {
-        const std::uint32_t left = classes_left(table, domain);
-        differs |= left != domain.classes;
-        if (left != 0) kept.push_back({domain.option, left, domain.held});
-      }
-      if (differs) options_.set(table, std::move(kept));
-      any |= differs;
-    }
+    for (std::size_t table = 0; table < options_.num_tables(); ++table)
+      any |= drop_of(table);
     return any;
   }
 
  private:
-  bool fits_beside(std::size_t table, OptionId option, std::size_t run,
-                   std::size_t rank_class) const {
-    const ShardCost& cost = options_.space().option(option).costs[run];
-    return classes_.fits(cost, rank_class) &&
-           fits(classes_, rank_class,
-                sum_of(common_.on_beside(rank_class, table), use_of(cost, classes_.perf_model())));
+  bool drop_of(std::size_t table) {
+    const RankUse largest = largest_of(table);
+    roomy_ = 0;
+    for (std::size_t c = 0; c < classes_.size(); ++c) {
+      if (has_room_for(largest, c)) {
+        roomy_ |= std::uint32_t{1} << c;
+      } else {
+        beside_[c] = common_.on_beside(c, table);
+      }
+    }
+    left_.clear();
+    bool differs = false;
+    for (const OpenOption& domain : options_.of_table(table)) {
+      left_.push_back(classes_left(domain));
+      differs |= left_.back() != domain.classes;
+    }
+    if (!differs) return false;
+    std::vector<OpenOption> kept;
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      const OpenOption& own = options_.of_table(table)[i];
+      if (left_[i] != 0) kept.push_back({own.option, left_[i], own.held});
+    }
+    options_.set(table, std::move(kept));
+    return true;
+  }
+
+  // Beside all tables, this one included. Says so in passing, without rounding: what has room
+  // stays.
+  bool has_room_for(const RankUse& use, std::size_t rank_class) const {
+    const RankUse& all = common_.on(rank_class);
+    if (all.load + use.load >= classes_.load_limit(rank_class)) return false;
+    const Storage& room = classes_.room(rank_class);
+    return std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
+      return all.bytes[tier] + use.bytes[tier] <= static_cast<double>(room[tier].value());
+    });
+  }
+
+  // The most that a shard of an open option takes, of load and every memory.
+  RankUse largest_of(std::size_t table) const {
+    RankUse largest;
+    for (const OpenOption& domain : options_.of_table(table)) {
+      for (const RunUse& run : options_.runs(domain.option)) {
+        if (run.count > 0) largest = most_of(largest, run.use);
+      }
+    }
+    return largest;
+  }
+
+  // The classes, of these, that have room for the shard beside all other tables.
+  std::uint32_t with_room(const RunUse& run, std::uint32_t classes) const {
+    std::uint32_t left = classes & roomy_;
+    for (std::uint32_t open = classes & ~roomy_; open != 0; open &= open - 1) {
+      const auto c = static_cast<std::size_t>(std::countr_zero(open));
+      if (classes_.fits(run.use, c) && classes_.fits(sum_of(beside_[c], run.use), c))
+        left |= std::uint32_t{1} << c;
+    }
+    return left;
   }
 
   // The classes of the domain that the option may still be in. An option of several shards may be
   // in all of its classes, or nowhere.
-  std::uint32_t classes_left(std::size_t table, const OpenOption& domain) const {
-    const ShardingOption& option = options_.space().option(domain.option);
+  std::uint32_t classes_left(const OpenOption& domain) const {
+    const std::span<const RunUse> runs = options_.runs(domain.option);
     const std::span<const ClassShards> by_class = options_.shards_by_class(domain.option);
     for (const ClassShards& shards : by_class) {
-      if (!fits_beside(table, domain.option, shards.run, shards.rank_class)) return 0;
+      const std::uint32_t own = std::uint32_t{1} << shards.rank_class;
+      if (with_room(runs[shards.run], own) == 0) return 0;
     }
     if (!by_class.empty()) return domain.classes;
-    if (classes_.ranks_apart()) return ranks_left(table, domain);
+    if (classes_.ranks_apart()) return ranks_left(domain);
+    const ShardingOption& option = options_.space().option(domain.option);
     const bool in_one_place = option.num_shards() == 1 && is_free(option, options_.topology());
     const std::optional<std::uint32_t> counted = options_.counted_run(domain.option);
-    for (std::size_t run = 0; run < option.costs.size(); ++run) {
-      if (option.layout->extents[run].count == 0 || (counted && *counted != run)) continue;
-      std::uint32_t here = 0;
-      for (std::size_t c = 0; c < classes_.size(); ++c) {
-        if ((domain.classes >> c & 1) != 0 && fits_beside(table, domain.option, run, c))
-          here |= std::uint32_t{1} << c;
-      }
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      if (runs[run].count == 0 || (counted && *counted != run)) continue;
+      const std::uint32_t here = with_room(runs[run], domain.classes);
       if (here == 0 || in_one_place) return here;
     }
     return domain.classes;
@@ -69,16 +116,13 @@ class CommonUseDrop {
 
   // The ranks that have room for some shard; none if a rank that the option holds has not, or no
   // host has for one that fills hosts.
-  std::uint32_t ranks_left(std::size_t table, const OpenOption& domain) const {
-    const ShardingOption& option = options_.space().option(domain.option);
+  std::uint32_t ranks_left(const OpenOption& domain) const {
+    const std::span<const RunUse> runs = options_.runs(domain.option);
     const std::optional<std::uint32_t> counted = options_.counted_run(domain.option);
     std::uint32_t left = 0;
-    for (std::size_t run = 0; run < option.costs.size(); ++run) {
-      if (option.layout->extents[run].count == 0 || (counted && *counted != run)) continue;
-      for (std::size_t c = 0; c < classes_.size(); ++c) {
-        if ((domain.classes >> c & 1) != 0 && fits_beside(table, domain.option, run, c))
-          left |= std::uint32_t{1} << c;
-      }
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      if (runs[run].count == 0 || (counted && *counted != run)) continue;
+      left |= with_room(runs[run], domain.classes & ~left);
     }
     for (const std::uint32_t host : classes_.classes_of_host()) {
       if (counted && (host & ~left) != 0) left &= ~host;
@@ -89,6 +133,10 @@ class CommonUseDrop {
   OpenOptions& options_;
   const CertifiedClasses& classes_;
   CommonUse common_;
+  // Of the current table:
+  std::uint32_t roomy_ = 0;          // classes with room for every shard
+  std::vector<RankUse> beside_;      // what all other tables use, by class that is not roomy
+  std::vector<std::uint32_t> left_;  // by option
 };
 
 }  // namespace
@@ -108,11 +156,12 @@ void drop_by_reduced_costs(OpenOptions& options,
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
     std::vector<OpenOption> kept;
     bool differs = false;
-    for (OpenOption own : options.of_table(table)) {
+    for (std::size_t i = 0; i < options.of_table(table).size(); ++i) {
+      OpenOption own = options.of_table(table)[i];
       const std::uint32_t before = own.classes;
       const bool has_ranks =
           options.classes().ranks_apart() && options.shards_by_class(own.option).empty();
-      if (sum.excludes(table, own)) {
+      if (sum.excludes(table, i)) {
         own.classes = 0;
       } else if (has_ranks) {
         own.classes = sum.affordable_ranks(table, own);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "core/embedding/bound/node/placed_cost.h"
+#include "core/embedding/bound/node/rank_use.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
@@ -13,9 +15,9 @@ namespace {
 double all_shards_of(const OpenOptions& options, const OpenOption& domain,
                      const std::vector<CapacityMultipliers>& multipliers) {
   const CertifiedClasses& classes = options.classes();
-  const ShardingOption& option = options.space().option(domain.option);
+  const std::span<const RunUse> runs = options.runs(domain.option);
   const auto cost = [&](std::size_t run, std::size_t rank_class) {
-    return cost_at(multipliers[rank_class], option.costs[run], classes.perf_model());
+    return cost_at(multipliers[rank_class], runs[run].use);
   };
   double sum = 0;
   for (const ClassShards& shards : options.shards_by_class(domain.option))
@@ -24,17 +26,17 @@ double all_shards_of(const OpenOptions& options, const OpenOption& domain,
   const auto add = [&](std::size_t run, std::int64_t count) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t c = 0; c < multipliers.size(); ++c) {
-      if ((domain.classes >> c & 1) == 0 || !classes.fits(option.costs[run], c)) continue;
+      if ((domain.classes >> c & 1) == 0 || !classes.fits(runs[run].use, c)) continue;
       least = std::min(least, cost(run, c));
     }
     sum = add_down(sum, multiply_down(static_cast<double>(count), least));
   };
   if (const std::optional<std::uint32_t> counted = options.counted_run(domain.option)) {
-    add(*counted, option.num_shards());
+    add(*counted, options.space().option(domain.option).num_shards());
     return sum;
   }
-  for (std::size_t run = 0; run < option.costs.size(); ++run)
-    add(run, option.layout->extents[run].count);
+  for (std::size_t run = 0; run < runs.size(); ++run)
+    add(run, runs[run].count);
   return sum;
 }
 
@@ -56,8 +58,11 @@ LagrangianSum::LagrangianSum(const OpenOptions& options,
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
     const std::vector<OpenOption>& open = options.of_table(table);
     double least = open.empty() ? 0 : std::numeric_limits<double>::infinity();
-    for (const OpenOption& domain : open)
-      least = std::min(least, cost_of(domain));
+    first_.push_back(costs_.size());
+    for (const OpenOption& domain : open) {
+      costs_.push_back(cost_of(domain));
+      least = std::min(least, costs_.back());
+    }
     least_.push_back(least);
     needed_ = add_down(needed_, least);
   }
@@ -77,8 +82,8 @@ bool LagrangianSum::is_too_much(std::size_t table, double cost) const {
   return add_down(add_down(needed_, -least_[table]), cost) > capacity_;
 }
 
-bool LagrangianSum::excludes(std::size_t table, const OpenOption& domain) const {
-  return is_too_much(table, cost_of(domain));
+bool LagrangianSum::excludes(std::size_t table, std::size_t option) const {
+  return is_too_much(table, costs_[first_[table] + option]);
 }
 
 std::uint32_t LagrangianSum::affordable_ranks(std::size_t table, const OpenOption& domain) const {

@@ -19,8 +19,8 @@ class LagrangianSum {
 
   // Returns true if all tables, each with its cheapest open option, need more than all ranks have.
   bool excludes_all() const { return needed_ > capacity_; }
-  // Returns true if they do when this table takes this option.
-  bool excludes(std::size_t table, const OpenOption& domain) const;
+  // Returns true if they do when this table takes its n-th open option.
+  bool excludes(std::size_t table, std::size_t option) const;
   // Where ranks are apart: the ranks that the option may use and that hold a shard already, or
   // where one more does not change that. Not for options on all ranks. O(runs x ranks).
   std::uint32_t affordable_ranks(std::size_t table, const OpenOption& domain) const;
@@ -31,7 +31,9 @@ class LagrangianSum {
 
   const OpenOptions& options_;
   const std::vector<CapacityMultipliers>& multipliers_;
-  std::vector<double> least_;  // by table
+  std::vector<double> costs_;       // of all open options
+  std::vector<std::size_t> first_;  // of those, by table
+  std::vector<double> least_;       // by table
   double needed_ = 0;
   double capacity_ = 0;
 };

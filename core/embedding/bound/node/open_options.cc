@@ -17,6 +17,7 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
   has_options_.assign(space.problem().tables().size(), false);
   open_.resize(has_options_.size());
   shards_by_class_.resize(space.size());
+  first_run_.resize(space.size());
   counted_run_.resize(classes.uniform_apart() || classes.ranks_apart() ? space.size() : 0);
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (i % kOptionsPerLook == 0 && is_stopped && is_stopped()) return;
@@ -39,16 +40,29 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
     for (const OpenOption& domain : options) {
       if (is_possible(domain.option) && !is_replaced(domain.option, options)) {
         kept.push_back(domain);
+        add_runs(domain.option);
         can_be_apart_ &= !classes_.uniform_apart() || has_smallest_shards(domain.option);
       }
     }
     options = std::move(kept);
+    num_open_ += options.size();
   }
   complete_ = true;
 }
 
+void OpenOptions::add_runs(OptionId id) {
+  const ShardingOption& option = space_.option(id);
+  first_run_[id.index()] = runs_.size();
+  for (std::size_t run = 0; run < option.costs.size(); ++run) {
+    runs_.push_back(
+        {use_of(option.costs[run], classes_.perf_model()), option.layout->extents[run].count});
+  }
+}
+
 void OpenOptions::set(std::size_t table, std::vector<OpenOption> options) {
   num_kept_ += open_[table].size();
+  num_open_ += options.size();
+  num_open_ -= open_[table].size();
   replaced_.push_back({table, std::exchange(open_[table], std::move(options))});
 }
 
@@ -63,8 +77,11 @@ void OpenOptions::pin(std::size_t table) {
 
 void OpenOptions::restore(std::size_t mark) {
   for (; replaced_.size() > mark; replaced_.pop_back()) {
+    std::vector<OpenOption>& options = open_[replaced_.back().table];
     num_kept_ -= replaced_.back().options.size();
-    open_[replaced_.back().table] = std::move(replaced_.back().options);
+    num_open_ += replaced_.back().options.size();
+    num_open_ -= options.size();
+    options = std::move(replaced_.back().options);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/bound/node/certified_classes.h"
+#include "core/embedding/bound/node/rank_use.h"
 #include "core/embedding/search_space.h"
 
 namespace shardwright::embedding {
@@ -59,6 +60,8 @@ class OpenOptions {
   // The changes so far. restore() takes back those after a mark.
   std::size_t mark() const { return replaced_.size(); }
   void restore(std::size_t mark);
+  // Options that are open, of all tables.
+  std::size_t num_open() const { return num_open_; }
   // Options that are kept for restore().
   std::size_t num_kept() const { return num_kept_; }
 
@@ -82,6 +85,10 @@ class OpenOptions {
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
+  // What the shards of an option use that is open, or was at the root, by run.
+  std::span<const RunUse> runs(OptionId option) const {
+    return {runs_.data() + first_run_[option.index()], space_.option(option).costs.size()};
+  }
   // The run that all shards of an option count as, if it fills hosts and uniform options or ranks
   // are apart; empty for all others.
   std::optional<std::uint32_t> counted_run(OptionId option) const;
@@ -100,6 +107,7 @@ class OpenOptions {
   std::optional<std::uint32_t> smallest_run(const ShardingOption& option) const;
   bool are_alike(OptionId id, OptionId other) const;
   bool is_possible(OptionId id) const;
+  void add_runs(OptionId id);
   bool is_replaced(OptionId id, const std::vector<OpenOption>& options) const;
 
   const SearchSpace& space_;
@@ -110,10 +118,13 @@ class OpenOptions {
   std::vector<bool> has_options_;                          // by table, in the space
   std::vector<std::vector<OpenOption>> open_;              // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
+  std::vector<RunUse> runs_;                               // of options open at the root
+  std::vector<std::size_t> first_run_;                     // of those, by option
   std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if nothing is apart
   std::vector<std::size_t> pinned_;                        // tables
   std::vector<Replaced> replaced_;                         // in the order of the changes
-  std::size_t num_kept_ = 0;                               // options in `replaced_`
+  std::size_t num_open_ = 0;
+  std::size_t num_kept_ = 0;  // options in `replaced_`
 };
 
 }  // namespace shardwright::embedding

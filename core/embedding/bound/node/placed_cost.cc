@@ -4,7 +4,9 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <span>
 
+#include "core/embedding/bound/node/rank_use.h"
 #include "core/embedding/bound/options/bound_options.h"
 #include "core/numeric/directed_rounding.h"
 
@@ -20,7 +22,8 @@ class PlacedCost {
              const std::vector<CapacityMultipliers>& multipliers)
       : classes_(options.classes()),
         own_(own),
-        option_(options.space().option(own.option)),
+        runs_(options.runs(own.option)),
+        num_shards_(options.space().option(own.option).num_shards()),
         multipliers_(multipliers) {}
 
   // `run`: the shard that stands for all.
@@ -70,7 +73,7 @@ class PlacedCost {
   double within(std::uint32_t ranks) const {
     RankSums extra;
     const double sum = sum_within(ranks, extra);
-    return num_held() > option_.num_shards() ? kInfinity : sum;
+    return num_held() > num_shards_ ? kInfinity : sum;
   }
   RankSums with_shard_on(std::uint32_t ranks) const {
     RankSums extra;
@@ -78,7 +81,7 @@ class PlacedCost {
     RankSums sums = unlimited();
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const bool is_held = (own_.held >> c & 1) != 0;
-      if (num_held() + (is_held ? 0 : 1) > option_.num_shards()) continue;
+      if (num_held() + (is_held ? 0 : 1) > num_shards_) continue;
       sums[c] = is_held ? sum : add_down(sum, std::max(0.0, extra[c]));
     }
     return sums;
@@ -95,7 +98,7 @@ class PlacedCost {
   // What larger shards take belongs to a block if there is only one.
   Blocks blocks_of(std::uint32_t run, std::uint32_t local) const {
     Blocks blocks;
-    blocks.count = option_.num_shards() / local;
+    blocks.count = num_shards_ / local;
     for (const std::uint32_t host : classes_.classes_of_host())
       blocks.least = std::min(blocks.least, block_on(run, host, blocks.count));
     blocks.sum = multiply_down(blocks.count, blocks.least);
@@ -126,8 +129,8 @@ class PlacedCost {
   double sum_within(std::uint32_t ranks, RankSums& extra) const {
     extra = unlimited();
     double sum = 0;
-    for (std::uint32_t run = 0; run < option_.costs.size(); ++run) {
-      const std::uint32_t count = option_.layout->extents[run].count;
+    for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+      const std::uint32_t count = runs_[run].count;
       if (count == 0) continue;
       RankSums cost = unlimited();
       double least = kInfinity;
@@ -148,8 +151,8 @@ class PlacedCost {
 
   // Infinite where the shard cannot be.
   double at(std::uint32_t run, std::size_t c) const {
-    if ((own_.classes >> c & 1) == 0 || !classes_.fits(option_.costs[run], c)) return kInfinity;
-    return cost_at(multipliers_[c], option_.costs[run], classes_.perf_model());
+    if ((own_.classes >> c & 1) == 0 || !classes_.fits(runs_[run].use, c)) return kInfinity;
+    return cost_at(multipliers_[c], runs_[run].use);
   }
 
   double block_on(std::uint32_t run, std::uint32_t host, std::uint32_t blocks) const {
@@ -162,8 +165,8 @@ class PlacedCost {
   // of one part are on different ranks. Infinite if there are too few.
   double extras_within(std::uint32_t smallest, std::uint32_t ranks, std::uint32_t parts) const {
     double sum = 0;
-    for (std::uint32_t run = 0; run < option_.costs.size(); ++run) {
-      const std::uint32_t count = option_.layout->extents[run].count;
+    for (std::uint32_t run = 0; run < runs_.size(); ++run) {
+      const std::uint32_t count = runs_[run].count;
       if (count == 0 || run == smallest) continue;
       RankSums extra = unlimited();
       for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -189,22 +192,10 @@ class PlacedCost {
 
   const CertifiedClasses& classes_;
   const OpenOption& own_;
-  const ShardingOption& option_;
+  std::span<const RunUse> runs_;
+  std::uint32_t num_shards_;
   const std::vector<CapacityMultipliers>& multipliers_;
 };
-
-}  // namespace
-
-double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, PerfModel model) {
-  double sum = multiply_down(multipliers.load, load_of(cost, model));
-  for (const MemoryTier tier : kMemoryTiers) {
-    const double bytes = rounded_down(cost.storage[tier].value());
-    sum = add_down(sum, multiply_down(multipliers[tier], bytes));
-  }
-  return sum;
-}
-
-namespace {
 
 bool is_in_one_host(const OpenOptions& options, OptionId id) {
   const ShardingOption& option = options.space().option(id);

@@ -9,9 +9,6 @@
 
 namespace shardwright::embedding {
 
-// What a shard takes at the multipliers of a class, rounded down.
-double cost_at(const CapacityMultipliers& multipliers, const ShardCost& cost, PerfModel model);
-
 // What all shards take at least, rounded down, each on the cheapest rank that may have it. An
 // option that lies on one host does so here, one that fills hosts fills them, and every rank that
 // holds a shard gets one. Infinite if that is not possible. `multipliers`: by rank. Precondition:

@@ -60,7 +60,7 @@ class BoundProver {
   std::size_t num_busy_rank_lanes() const { return rank_proof_.num_busy_lanes(); }
   // Returns true if that tree shows no less than what is proved.
   bool is_rank_tree_ahead() const { return rank_proof_.is_ahead(); }
-  // Returns true if it is that tree that raises the bound.
+  // Returns true if it is that tree that may prove the goal.
   bool is_rank_tree_rising() const { return rank_proof_.is_rising(); }
   void run_rank_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   void end_round();

@@ -50,7 +50,8 @@ struct LaneParameters {
   std::uint64_t checkpoint_work = 64'000'000;
   // What a checkpoint keeps of the tree. Leaves beyond it are proved again.
   std::size_t most_kept_bytes = 8'000'000;
-  // If the bound has not risen for so much work either, the lanes share the work as before.
+  // If the bound has not risen for so much work either, and the tree over ranks does not get on,
+  // the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;
   // Rounds of lanes that start from choices that the proof suggests.
   std::uint32_t suggestion_tries = 3;

@@ -73,8 +73,10 @@ class Rounding {
     const RoundingParameters& own = parameters_.rounding;
     PatternDive dive(demand_, patterns, parameters_);
     WholePatterns best;
-    const std::uint64_t end = budget.work_done() + own.most_work;
+    const std::uint64_t before = budget.work_done();
+    const std::uint64_t end = before + std::max(own.most_work, before / own.parts_of_work);
     for (std::uint64_t seed = 0; seed < own.tries && budget.work_done() < end; ++seed) {
+      if (budget.interrupted()) break;
       budget.spend(patterns.size());
       WholePatterns found = dive.run(budget, seed);
       const bool is_better = best.patterns.empty() || found.unplaced < best.unplaced;

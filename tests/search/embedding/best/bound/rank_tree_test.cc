@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,7 +54,7 @@ BoundParameters without_search() {
 // Five tables of 7 ms on four ranks: no plan rates below 14 ms.
 struct FiveOnFour {
   explicit FiveOnFour(double target, const BoundParameters& chosen = without_search())
-      : parameters(chosen), tree(model.choices, target, {}, parameters, budget) {}
+      : parameters(chosen), tree(model.choices, target, {}, {}, parameters, budget) {}
 
   BoundModel model = five_on_four();
   BoundParameters parameters;
@@ -122,6 +123,24 @@ TEST_CASE("rank tree: proves less if the check may take few steps only") {
   CHECK(wrong_with(own.model, certificate) == "");
 }
 
+TEST_CASE("rank tree: knows what is closed, and how long the check of all it did takes") {
+  FiveOnFour own(13.999);
+  RankTree& tree = own.tree;
+  double closed = 0;
+  while (!tree.has_ended()) {
+    run_round(tree, own.budget);
+    CHECK(tree.closed_part() >= closed);
+    closed = tree.closed_part();
+    CHECK((closed == 1) == tree.has_ended());
+  }
+  const BoundCertificate certificate = tree.certificate(13.999);
+  const SearchSpace& space = *own.model.space;
+  const Topology& topology = space.problem().topology();
+  const std::uint64_t steps = tree.check_steps();
+  CHECK(check_bound(space, topology, certificate, steps).value_or("") == "");
+  CHECK(check_bound(space, topology, certificate, steps / 4).value_or("") == kProofTooLong);
+}
+
 TEST_CASE("rank tree: what lanes do does not depend on which one is the first to do it") {
   SpaceBuilder builder(problem_spec(13, 4, 4));
   for (std::uint32_t table = 0; table < 13; ++table)
@@ -129,8 +148,8 @@ TEST_CASE("rank tree: what lanes do does not depend on which one is the first to
   const BoundModel model(builder.take());
   const BoundParameters parameters = without_search();
   Budget budget;
-  RankTree forwards(model.choices, 37, {}, parameters, budget);
-  RankTree backwards(model.choices, 37, {}, parameters, budget);
+  RankTree forwards(model.choices, 37, {}, {}, parameters, budget);
+  RankTree backwards(model.choices, 37, {}, {}, parameters, budget);
   std::size_t most_busy = 0;
   for (int round = 0; round < 60 && !forwards.has_ended(); ++round) {
     forwards.begin_round();
@@ -179,7 +198,7 @@ TEST_CASE("rank tree: larger shards of choices on all ranks are on some ranks") 
     BoundParameters parameters = without_search();
     parameters.ranks.least_extra = least_extra;
     Budget budget;
-    RankTree tree(model.choices, 6.9, {}, parameters, budget);
+    RankTree tree(model.choices, 6.9, {}, {}, parameters, budget);
     grow(tree, budget);
     CHECK(wrong_with(model, tree.certificate(tree.bound())) == "");
     return tree.bound();
@@ -286,6 +305,57 @@ TEST_CASE("rank proof: grows a tree in rounds, and says what is better than what
   grow_all(too_large);
   CHECK_FALSE(too_large.take_proof().has_value());
   CHECK_FALSE(too_large.has_next(20));
+}
+
+TEST_CASE("rank proof: a tree is planted anew, once, with what its divisions gained") {
+  const BoundModel model = five_on_four();
+  BoundParameters parameters = without_search();
+  const BoundRows rows(model.choices, false, parameters.classes);
+  // Rounds until the goal is proved, and those in which only the first lane worked: it plants then.
+  const auto rounds_to_prove = [&](std::size_t trial_nodes) {
+    parameters.ranks.trial_nodes = trial_nodes;
+    Budget budget;
+    RankProof proof(model.choices, parameters);
+    int alone = 0;
+    for (int round = 1; round < 100; ++round) {
+      proof.begin_round(8.75, 13.999);
+      alone += proof.num_busy_lanes() == 1 ? 1 : 0;
+      for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
+        proof.run_lane(lane, rows, 1, budget);
+      proof.end_round();
+      const std::optional<BoundCertificate> proved = proof.take_proof();
+      if (!proved || proved->bound < 13.99) continue;
+      CHECK(wrong_with(model, *proved) == "");
+      return std::pair(round, alone);
+    }
+    return std::pair(100, alone);
+  };
+  const auto [straight, alone] = rounds_to_prove(1'000);
+  const auto [again, twice_alone] = rounds_to_prove(1);
+  CHECK(straight < again);
+  CHECK(twice_alone > alone);
+  CHECK(again < 100);  // more than once, it would never end
+}
+
+TEST_CASE("rank proof: a tree whose check takes too long does not rise") {
+  const BoundModel model = five_on_four();
+  BoundParameters parameters = without_search();
+  const BoundRows rows(model.choices, false, parameters.classes);
+  for (const std::uint64_t most : {parameters.ranks.most_goal_check_steps, std::uint64_t{1}}) {
+    parameters.ranks.most_goal_check_steps = most;
+    parameters.ranks.most_check_steps = 1;
+    Budget budget;
+    RankProof proof(model.choices, parameters);
+    for (int round = 0; round < 100 && proof.has_next(13.999); ++round) {
+      proof.begin_round(8.75, 13.999);
+      for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
+        proof.run_lane(lane, rows, 1, budget);
+      proof.end_round();
+    }
+    CHECK(proof.is_ahead());
+    CHECK(proof.is_rising() == (most > 1));
+    CHECK(proof.take_proof().has_value() == (most > 1));
+  }
 }
 
 TEST_CASE("rank proof: only one of the goal may take long to check") {

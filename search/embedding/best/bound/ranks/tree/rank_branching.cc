@@ -35,6 +35,20 @@ void RankExperience::add(const RankExperience& other) {
   all_.add(other.all_);
 }
 
+RankExperience RankExperience::tried_once() const {
+  RankExperience once = *this;
+  const auto keep_mean = [](Tried& own) {
+    for (const std::size_t child : {0U, 1U}) {
+      own.gain[child] /= std::max(1U, own.times[child]);
+      own.times[child] = std::min(1U, own.times[child]);
+    }
+  };
+  for (auto& [kind, own] : once.by_kind_)
+    keep_mean(own);
+  keep_mean(once.all_);
+  return once;
+}
+
 double RankBranching::score(const std::array<double, 2>& gains) const {
   return std::max(gains[0], parameters_.least_gain) * std::max(gains[1], parameters_.least_gain);
 }

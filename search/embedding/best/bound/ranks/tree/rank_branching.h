@@ -40,6 +40,8 @@ class RankExperience {
   const Tried& of_all() const { return all_; }
   void learn(const Kind& kind, bool is_first, double gain);
   void add(const RankExperience& other);
+  // The same mean gains, as if each division had been tried once.
+  RankExperience tried_once() const;
 
  private:
   std::map<Kind, Tried> by_kind_;

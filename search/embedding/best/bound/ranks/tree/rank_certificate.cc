@@ -9,9 +9,6 @@
 namespace shardwright::embedding {
 namespace {
 
-// A step of a search takes as long as to look at so many options.
-constexpr std::uint64_t kWalksPerSearchStep = 8;
-
 // Writes nodes in preorder.
 // Thread safety: one thread at a time. Refers to its arguments.
 class RankCertificate {
@@ -78,11 +75,8 @@ class RankCertificate {
 }  // namespace
 
 // A certificate of a bound has the children of all nodes below it.
-double affordable_bound(const RankModel& model, const std::vector<const RankNode*>& visited,
-                        double bound, std::uint64_t check_steps) {
-  // The check looks at all options, those that no plan needs included.
-  const std::uint64_t walk =
-      model.model().pool().space().size() * check_steps_per_option(model.num_ranks());
+double affordable_bound(const std::vector<const RankNode*>& visited, double bound,
+                        std::uint64_t check_steps) {
   std::vector<std::pair<double, std::uint64_t>> steps;  // by the bound above which they count
   for (const RankNode* const node : visited) {
     if (!node->place.parent) continue;
@@ -90,8 +84,7 @@ double affordable_bound(const RankModel& model, const std::vector<const RankNode
         std::lower_bound(visited.begin(), visited.end(), *node->place.parent,
                          [](const RankNode* own, const RankNodeId& id) { return own->id < id; });
     if ((*parent)->bound >= bound) continue;
-    steps.emplace_back((*parent)->bound,
-                       node->check_walks * walk + kWalksPerSearchStep * node->search_steps);
+    steps.emplace_back((*parent)->bound, node->all_check_steps());
   }
   std::sort(steps.begin(), steps.end());
   std::uint64_t sum = 0;

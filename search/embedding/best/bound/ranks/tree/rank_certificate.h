@@ -15,8 +15,8 @@ namespace shardwright::embedding {
 
 // The highest bound, up to this one, of which a certificate takes no more than about so many steps
 // to check. O(nodes x log(nodes)).
-double affordable_bound(const RankModel& model, const std::vector<const RankNode*>& visited,
-                        double bound, std::uint64_t check_steps);
+double affordable_bound(const std::vector<const RankNode*>& visited, double bound,
+                        std::uint64_t check_steps);
 
 // Of a bound that all leaves have. Nodes whose own bound suffices are leaves of it. `fixing`: of
 // the root, before it was visited. O(nodes x log(nodes)).

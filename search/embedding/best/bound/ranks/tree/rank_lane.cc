@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/ranks/rank_costs.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 
@@ -91,13 +92,20 @@ double RankLane::enough() const { return target_ * (1 + kBoundRounding); }
 
 void RankLane::visit(const OpenRankNode& open, Budget& budget) {
   // The target may have fallen below its bound since it was put off: its parent closes it.
-  if (open.bound >= enough()) return;
+  if (open.bound >= enough()) {
+    closed_part_ += open.part;
+    return;
+  }
   Visit at;
   at.node.id = {index_, static_cast<std::uint32_t>(nodes_.size())};
   at.node.place = open.place;
   at.node.bound = open.bound;
+  at.part = open.part;
   at.left = child_of(model_, open);
+  at.node.check_steps = walk_of(at.left.domain);
   if (!is_closed(at, budget) && !is_excluded(at, budget)) divide(at, budget);
+  if (!at.node.division && at.node.bound >= target_) closed_part_ += at.part;
+  check_steps_ += at.node.all_check_steps();
   nodes_.push_back(std::move(at.node));
 }
 
@@ -117,18 +125,25 @@ bool RankLane::is_closed(Visit& at, Budget& budget) {
     budget.spend(2 * at.left.domain.size() * model_.num_ranks());
     if (!costs.remove_dear(target_, at.left.domain)) break;
     at.node.fixing.push_back(at.multipliers);
-    ++at.node.check_walks;
+    at.node.check_steps += walk_of(at.left.domain);
   }
   at.left.basis = program_.basis();
   return false;
 }
 
+// Of the check of a certificate.
+std::uint64_t RankLane::walk_of(const RankDomain& domain) const {
+  const auto open = std::count_if(domain.begin(), domain.end(),
+                                  [](const RankPlaces& own) { return own.may != 0; });
+  return steps_of_walk(static_cast<std::size_t>(open), model_.num_tables(), model_.num_ranks());
+}
+
 // The check of a certificate takes as many rounds.
 bool RankLane::remove_counted(Visit& at, Budget& budget) const {
+  const std::uint64_t walk = walk_of(at.left.domain);
   const std::uint64_t before = budget.work_done();
   const bool is_possible = remove_misfits(model_, target_, at.left.domain, budget);
-  at.node.check_walks +=
-      static_cast<std::uint32_t>((budget.work_done() - before) / at.left.domain.size());
+  at.node.check_steps += walk * ((budget.work_done() - before) / at.left.domain.size());
   return is_possible;
 }
 
@@ -173,16 +188,16 @@ void RankLane::divide(Visit& at, Budget& budget) {
   Selected choice = choose(at, std::move(candidates), budget);
   at.left.division = choice.candidate.division;
   at.node.division = std::move(choice.candidate.division);
-  add_children(at.node, std::move(at.left), choice.gains);
+  add_children(at.node, at.part, std::move(at.left), choice.gains);
 }
 
 // The child that gains less is more likely to have a good plan. One that is closed at once comes
 // before it.
-void RankLane::add_children(const RankNode& node, DividedRankNode left,
+void RankLane::add_children(const RankNode& node, double part, DividedRankNode left,
                             const std::array<double, 2>& gains) {
   const auto parent = std::make_shared<const DividedRankNode>(std::move(left));
   const auto child = [&](bool is_first) {
-    return OpenRankNode{{node.id, is_first}, node.bound, parent};
+    return OpenRankNode{{node.id, is_first}, node.bound, part / 2, parent};
   };
   const bool is_second_later = gains[0] <= gains[1];
   if (std::max(gains[0], gains[1]) >= gap(node.bound)) {

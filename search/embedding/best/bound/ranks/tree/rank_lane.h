@@ -39,6 +39,10 @@ class RankLane {
 
   // All that it has visited.
   const std::vector<RankNode>& nodes() const { return nodes_; }
+  // The part of the tree that it has closed.
+  double closed_part() const { return closed_part_; }
+  // What the check of a certificate with all of them would take.
+  std::uint64_t check_steps() const { return check_steps_; }
   // The lowest bound of those that stay open, as nothing divides them; infinite if there are none.
   double stuck_bound() const { return stuck_bound_; }
   // Below the last one, if it found a plan.
@@ -53,6 +57,7 @@ class RankLane {
   // What is known of a node while it is visited.
   struct Visit {
     RankNode node;
+    double part = 0;                               // of the tree
     DividedRankNode left;                          // what it leaves to children
     std::vector<CapacityMultipliers> multipliers;  // of the last solution
   };
@@ -69,6 +74,7 @@ class RankLane {
   OpenRankNode take_next();
   void visit(const OpenRankNode& open, Budget& budget);
   bool is_closed(Visit& at, Budget& budget);
+  std::uint64_t walk_of(const RankDomain& domain) const;
   bool remove_counted(Visit& at, Budget& budget) const;
   bool is_excluded(Visit& at, Budget& budget);
   FoundPlan search(const PlaceDomain& places, const std::vector<CapacityMultipliers>& prices,
@@ -76,7 +82,8 @@ class RankLane {
   bool is_bounded(Visit& at, Budget& budget);
   Solution solve(const RankDomain& domain, Budget& budget);
   void divide(Visit& at, Budget& budget);
-  void add_children(const RankNode& node, DividedRankNode left, const std::array<double, 2>& gains);
+  void add_children(const RankNode& node, double part, DividedRankNode left,
+                    const std::array<double, 2>& gains);
   Selected choose(const Visit& at, std::vector<RankCandidate> candidates, Budget& budget);
   std::array<double, 2> try_out(const Visit& at, const RankCandidate& candidate, Budget& budget);
   void look_for_plan(const RankDomain& domain, Budget& budget);
@@ -93,6 +100,8 @@ class RankLane {
   RankProgram program_;
   RankBranching branching_;
   std::vector<RankNode> nodes_;
+  std::uint64_t check_steps_ = 0;
+  double closed_part_ = 0;
   std::vector<OpenRankNode> open_;  // a heap: the lowest bound first
   std::vector<OpenRankNode> dive_;  // the last is next
   double stuck_bound_;

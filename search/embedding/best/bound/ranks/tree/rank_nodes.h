@@ -41,8 +41,11 @@ struct RankNode {
   // All its plans were tried, in so many steps.
   bool is_searched = false;
   std::uint64_t search_steps = 0;
-  // How often the check of a certificate walks over all options for it, roughly.
-  std::uint32_t check_walks = 1;
+  // What the check of a certificate takes for it, roughly, without the search.
+  std::uint64_t check_steps = 0;
+
+  // A step of a search takes as long as so many others.
+  std::uint64_t all_check_steps() const { return check_steps + 6 * search_steps; }
 };
 
 // What the children of a node begin with.
@@ -57,6 +60,7 @@ struct DividedRankNode {
 struct OpenRankNode {
   RankNodePlace place;
   double bound = 0;  // of its parent
+  double part = 1;   // of the tree: half of its parent's
   // The other child shares it. At the root nothing is divided.
   std::shared_ptr<const DividedRankNode> parent;
 };

@@ -29,7 +29,7 @@ bool RankProof::has_next(double goal) const { return is_to_be_planted(goal) || i
 void RankProof::begin_round(double bound, double goal) {
   bound_ = bound;
   goal_ = goal;
-  plants_ = bound_ < goal_ && is_to_be_planted(goal_);
+  plants_ = bound_ < goal_ && (is_to_be_planted(goal_) || has_learned());
   num_busy_ = plants_ ? 1 : 0;
   if (bound_ >= goal_ || plants_ || !is_growing()) return;
   if (goal_ < tree_->target()) tree_->lower_target(goal_);
@@ -50,12 +50,20 @@ void RankProof::run_lane(std::size_t lane, const BoundRows& rows, std::uint64_t 
   work_ += budget.work_done() - before;
 }
 
+bool RankProof::is_rising() const {
+  if (!tree_ || !is_ahead()) return false;
+  if (tree_->check_steps() > parameters_->ranks.most_goal_check_steps) return false;
+  const bool is_half_done = tree_bound_ - bound_ >= (tree_->target() - bound_) / 2;
+  return is_half_done || work_ < 2 * risen_at_;
+}
+
 void RankProof::end_round() {
   if (!tree_) return;
   tree_->end_round();
   if (std::optional<Plan> found = tree_->take_found()) found_ = std::move(found);
   tree_bound_ = tree_->bound();
   const double step = parameters_->ranks.least_step * (tree_->target() - bound_);
+  note_progress(step);
   if (!is_step(tree_bound_, step)) return;
   double proved = tree_->bound_within(parameters_->ranks.most_check_steps);
   is_long_ = proved < tree_->target() &&
@@ -63,6 +71,15 @@ void RankProof::end_round() {
   if (is_long_) proved = tree_->target();
   if (!is_step(proved, step)) return;
   proof_ = tree_->certificate(proved);
+}
+
+// By its lowest bound, or by what is closed: where loads are nearly even, bounds rise at the end.
+void RankProof::note_progress(double step) {
+  const double open_part = 1 - tree_->closed_part();
+  const double most = (1 - parameters_->ranks.least_part) * risen_open_part_;
+  if (tree_bound_ <= risen_to_ + step && open_part >= most) return;
+  risen_to_ = tree_bound_;
+  risen_open_part_ = open_part;
   risen_at_ = work_;
 }
 
@@ -75,6 +92,11 @@ void RankProof::plant(const BoundRows& rows, Budget& budget) {
   tree_bound_ = 0;
   work_ = 0;
   risen_at_ = 0;
+  risen_to_ = bound_;
+  risen_open_part_ = 1;
+  is_trial_ = has_learned() ? false : is_trial_ || !tree_;
+  // Gains of the nodes below tell which divisions to try out at the top, not what they gain there.
+  RankExperience known = tree_ ? tree_->known().tried_once() : RankExperience();
   tree_.reset();
   planted_ = goal;
   Domain domain = root_domain(rows, goal);
@@ -84,7 +106,7 @@ void RankProof::plant(const BoundRows& rows, Budget& budget) {
     prices.push_back(by_rank(multipliers, rows.classes()));
   prices.push_back(by_rank(reduced.multipliers, rows.classes()));
   if (open_cells(rows, domain) > parameters_->ranks.most_cells) return;
-  tree_ = std::make_unique<RankTree>(*model_, goal, prices, *parameters_, budget);
+  tree_ = std::make_unique<RankTree>(*model_, goal, prices, std::move(known), *parameters_, budget);
   if (tree_->open_cells() > parameters_->ranks.most_cells) tree_.reset();
 }
 

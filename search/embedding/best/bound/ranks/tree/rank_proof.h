@@ -18,9 +18,10 @@
 
 namespace shardwright::embedding {
 
-// Plants a tree for the goal and lets it grow, in rounds. A better plan lowers the goal of the
-// tree; a much better one is worth another tree, in which fewer choices are open. Only the first
-// lane works in the round in which one is planted. Thread safety: run_lane() may be called
+// Plants a tree for the goal and lets it grow, in rounds. When its divisions have shown what they
+// gain, it is planted anew, with that experience. A better plan lowers the goal of the tree; a much
+// better one is worth another tree, in which fewer choices are open. Only the first lane works in
+// the round in which one is planted. Thread safety: run_lane() may be called
 // concurrently for different lanes, and with other methods; everything else by one thread at a
 // time. Refers to its arguments.
 class RankProof {
@@ -40,9 +41,9 @@ class RankProof {
 
   // Returns true unless the tree is behind: others have proved more than its open nodes show.
   bool is_ahead() const { return !tree_ || tree_bound_ >= bound_; }
-  // Returns true if the tree is ahead and has raised the bound lately: in the second half of its
-  // work.
-  bool is_rising() const { return is_ahead() && work_ < 2 * risen_at_; }
+  // Returns true if the tree is what may prove the goal: its check is not too long yet, and its
+  // open nodes show half of what others left open, or it has got on in the second half of its work.
+  bool is_rising() const;
   // What the last round found: a plan below the goal, and a bound that is better by a step, or the
   // goal.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
@@ -55,6 +56,11 @@ class RankProof {
     return is_possible_ && goal < planted_ * (1 - parameters_->ranks.replant_fall);
   }
   bool is_step(double bound, double step) const;
+  void note_progress(double step);
+  // A tree of its size has told which divisions gain most.
+  bool has_learned() const {
+    return is_trial_ && is_growing() && tree_->num_nodes() >= parameters_->ranks.trial_nodes;
+  }
   bool is_growing() const { return tree_ && !tree_->has_ended(); }
   void plant(const BoundRows& rows, Budget& budget);
 
@@ -64,6 +70,9 @@ class RankProof {
   double bound_ = 0;
   std::atomic<std::uint64_t> work_ = 0;  // of this tree
   std::uint64_t risen_at_ = 0;           // the same when its bound was last a step better
+  double risen_to_ = 0;                  // that bound
+  double risen_open_part_ = 1;           // and what was not closed
+  bool is_trial_ = false;                // the first one for its goal
   bool plants_ = false;                  // in this round
   std::size_t num_busy_ = 0;
   double tree_bound_ = 0;

@@ -9,11 +9,12 @@
 namespace shardwright::embedding {
 
 RankTree::RankTree(const ChoiceModel& model, double target, const MultiplierList& prices,
-                   const BoundParameters& parameters, Budget& budget)
+                   RankExperience known, const BoundParameters& parameters, Budget& budget)
     : parameters_(parameters),
       target_(target),
       model_(model, target, parameters.ranks.least_extra),
       program_(model_, reduced_root(prices, budget), parameters, budget),
+      known_(std::move(known)),
       lanes_(parameters.ranks.lanes),
       stuck_bound_(std::numeric_limits<double>::infinity()) {}
 
@@ -27,7 +28,7 @@ RankDomain RankTree::reduced_root(const MultiplierList& prices, Budget& budget) 
     root_fixing_.push_back(own);
   }
   open_.push_back(
-      {{}, 0, std::make_shared<const DividedRankNode>(DividedRankNode{domain, {}, {}, {}})});
+      {{}, 0, 1, std::make_shared<const DividedRankNode>(DividedRankNode{domain, {}, {}, {}})});
   return domain;
 }
 
@@ -66,6 +67,8 @@ void RankTree::run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
 
 void RankTree::end_round() {
   num_nodes_ = 0;
+  check_steps_ = 0;
+  closed_part_ = 0;
   for (const std::unique_ptr<RankLane>& own : lanes_) {
     if (!own) continue;
     for (OpenRankNode& node : own->take_open()) {
@@ -74,6 +77,8 @@ void RankTree::end_round() {
     }
     known_.add(own->take_learned());
     num_nodes_ += own->nodes().size();
+    check_steps_ += own->check_steps();
+    closed_part_ += own->closed_part();
     stuck_bound_ = std::min(stuck_bound_, own->stuck_bound());
     std::optional<Plan> found = own->take_found();
     if (found && own->target() < target_) {
@@ -99,7 +104,7 @@ std::vector<const RankNode*> RankTree::visited() const {
 }
 
 double RankTree::bound_within(std::uint64_t check_steps) const {
-  return affordable_bound(model_, visited(), bound(), check_steps);
+  return affordable_bound(visited(), bound(), check_steps);
 }
 
 BoundCertificate RankTree::certificate(double bound) const {

@@ -29,10 +29,10 @@ namespace shardwright::embedding {
 // thread at a time. Not moved; keeps references to the model and the parameters.
 class RankTree {
  public:
-  // `prices`: multipliers by rank, which remove choices of the root. Precondition:
-  // RankModel::is_possible().
+  // `prices`: multipliers by rank, which remove choices of the root. `known`: what divisions gained
+  // in another tree of this model. Precondition: RankModel::is_possible().
   RankTree(const ChoiceModel& model, double target, const MultiplierList& prices,
-           const BoundParameters& parameters, Budget& budget);
+           RankExperience known, const BoundParameters& parameters, Budget& budget);
   RankTree(const RankTree&) = delete;
   RankTree& operator=(const RankTree&) = delete;
 
@@ -53,12 +53,18 @@ class RankTree {
 
   // The following are not for within a round.
   std::size_t num_nodes() const { return num_nodes_; }
+  // The part of the tree that is closed, if both children of a node are as large.
+  double closed_part() const { return closed_part_; }
+  // What the check of a certificate with all nodes that were visited would take.
+  std::uint64_t check_steps() const { return check_steps_; }
   // No plan rates below this.
   double bound() const;
   // The highest bound up to that of which the check of a certificate takes about so many steps.
   double bound_within(std::uint64_t check_steps) const;
   // The proof of a bound up to bound().
   BoundCertificate certificate(double bound) const;
+  // What its divisions gained.
+  const RankExperience& known() const { return known_; }
   // The best plan that was found since the last call.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
@@ -77,7 +83,9 @@ class RankTree {
   std::vector<std::unique_ptr<RankLane>> lanes_;
   std::size_t num_busy_ = 0;
   std::size_t num_nodes_ = 0;  // visited
-  double stuck_bound_;         // the lowest one of nodes that cannot be divided
+  std::uint64_t check_steps_ = 0;
+  double closed_part_ = 0;
+  double stuck_bound_;  // the lowest one of nodes that cannot be divided
   std::optional<Plan> found_;
 };
 
