@@ -33,6 +33,12 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("settled_proof_share", &Own::settled_proof_share);
   group.add("calm_proof_share", &Own::calm_proof_share);
   group.add("calm_work", &Own::calm_work);
+  group.add("alone_proof_share", &Own::alone_proof_share);
+  group.add("behind_part", &Own::behind_part);
+  group.add("usual_proof_share", &Own::usual_proof_share);
+  group.add("catch_up_rounds", &Own::catch_up_rounds);
+  group.add("checkpoint_work", &Own::checkpoint_work);
+  group.add("most_kept_bytes", &Own::most_kept_bytes);
   group.add("stuck_work", &Own::stuck_work);
   group.add("suggestion_tries", &Own::suggestion_tries);
   group.add("most_suggestions", &Own::most_suggestions);
@@ -103,6 +109,9 @@ void add_restarts(std::vector<BestParameter>& all) {
   const Group<Own> group(all, "restarts",
                          [](BestParameters& best) -> Own& { return best.annealing.restarts; });
   group.add("shard_limits", &Own::shard_limits);
+  group.add("coarse_excess", &Own::coarse_excess, Kind::kRatio);
+  group.add("most_single_factor", &Own::most_single_factor, Kind::kRatio);
+  group.add("single_factor_steps", &Own::single_factor_steps);
   group.add("price_step", &Own::price_step);
   group.add("first_price_steps", &Own::first_price_steps);
   group.add("price_steps", &Own::price_steps);

@@ -21,7 +21,8 @@ from tracking.errors import TrackError  # noqa: E402
 
 FACTORS = (0.5, 2.0)
 TABLE = Path(__file__).resolve().with_name("README.md")
-MEMBER = re.compile(r"^  [\w:<>, ]+? (\w+)(?: = [^;]+|\{[^;]*\});", re.MULTILINE)
+SETTINGS = re.compile(r"^struct \w+Settings \{.*?^\};", re.MULTILINE | re.DOTALL)
+MEMBER = re.compile(r"^  (?!bool |\w+Parameters )[\w:<>, ]+? (\w+)(?: = [^;]+|\{[^;]*\});", re.MULTILINE)
 
 EXAMPLES = """examples:
   perf/parameters/run.py                                 every parameter of best mode; prints a Markdown table
@@ -136,8 +137,9 @@ class Domain:
         return f"<!-- table: {self.name} -->", f"<!-- end of table: {self.name} -->"
 
     def declared(self) -> set[str]:
-        """The members with a default in the headers."""
-        return {name for header in self.headers for name in MEMBER.findall(header.read_text(encoding="utf-8"))}
+        """The members with a default in the headers, without those that a caller sets."""
+        return {name for header in self.headers
+                for name in MEMBER.findall(SETTINGS.sub("", header.read_text(encoding="utf-8")))}
 
 
 PROOF_PARAMETERS = tuple(repository.ROOT / "search/embedding/best/parameters" / name

@@ -57,10 +57,22 @@ void add_memory_prices(std::vector<SolverParameter>& all) {
   group.add("most_single_steps", &Own::most_single_steps);
   group.add("first_price", &Own::first_price);
   group.add("price_growth", &Own::price_growth, Kind::kRatio);
+  group.add("known_price_step", &Own::known_price_step, Kind::kRatio);
   group.add("most_steps", &Own::most_steps);
   group.add("stretch", &Own::stretch);
   group.add("progress", &Own::progress);
   group.add("blind_target", &Own::blind_target);
+}
+
+void add_counts(std::vector<SolverParameter>& all) {
+  using Own = operators::CountParameters;
+  const Group<Own> group(all, "counts",
+                         [](SolverParameters& solver) -> Own& { return solver.exact.counts; });
+  group.add("most_parts", &Own::most_parts);
+  group.add("first_labels", &Own::first_labels);
+  group.add("least_gain", &Own::least_gain);
+  group.add("labels_growth", &Own::labels_growth);
+  group.add("first_step", &Own::first_step);
 }
 
 void add_labels(std::vector<SolverParameter>& all) {
@@ -214,6 +226,7 @@ std::vector<SolverParameter> solver_parameters() {
   add_reduce(all);
   add_order(all);
   add_memory_prices(all);
+  add_counts(all);
   add_labels(all);
   add_dual(all);
   add_price_bundle(all);
