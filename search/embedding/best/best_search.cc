@@ -150,8 +150,9 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   const bool improving = fall > lanes.progress * (best_->rating - bound());
   if (improving) return lanes.proof_share;
   const bool is_calm = work > best_since_ + lanes.calm_work;
-  const bool is_rising =
-      work <= bound_since_ + lanes.stuck_work || proof_.prover()->is_rank_tree_rising();
+  const BoundProver* const prover = proof_.prover();
+  const bool is_rising = work <= bound_since_ + lanes.stuck_work ||
+                         (prover != nullptr && prover->is_rank_tree_rising());
   return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 

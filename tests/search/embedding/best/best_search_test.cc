@@ -119,6 +119,17 @@ TEST_CASE("best search: a start that does not fit is not accepted") {
                      [](const Violation& v) { return v.kind == Violation::Kind::kOutOfMemory; }));
 }
 
+TEST_CASE("best search: without a proof it goes on, however long ago the last better plan was") {
+  const Model model(forty_tables(60));
+  BestParameters parameters;
+  parameters.lanes.calm_work = 0;
+  parameters.lanes.stuck_work = 0;
+  parameters.lanes.recent_parts = 1'000'000;
+  BestSearch search(model.choices, 1, false, parameters);
+  CHECK(better_plans(search, 3'000'000).size() >= 1);
+  CHECK(search.bound() == 0);
+}
+
 TEST_CASE("best search: a start with another model's tables is ignored") {
   const Model model(forty_tables(60));
   const Model other(forty_tables(80));
