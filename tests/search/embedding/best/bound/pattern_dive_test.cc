@@ -59,7 +59,7 @@ TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
   demand.rows = {{kSmall, row(0.5)}, {kLarge, row(1)}};
   demand.tables = {{5, {{{kSmall, 1}}}}, {1, {{{kLarge, 1}}}}};
   const std::vector<RankPattern> patterns{{0, {{kSmall, 2}}, 1}, {0, {{kLarge, 1}}, 1}};
-  for (const std::uint64_t seed : {0, 1, 2, 3}) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
     Budget budget;
     const WholePatterns found = PatternDive(demand, patterns, {}).run(budget, seed);
     CHECK(num_ranks(found) == 4);

@@ -94,7 +94,7 @@ void RankProof::plant(const BoundRows& rows, Budget& budget) {
   risen_at_ = 0;
   risen_to_ = bound_;
   risen_open_part_ = 1;
-  is_trial_ = has_learned() ? false : is_trial_ || !tree_;
+  is_trial_ = !has_learned() && (is_trial_ || !tree_);
   // Gains of the nodes below tell which divisions to try out at the top, not what they gain there.
   RankExperience known = tree_ ? tree_->known().tried_once() : RankExperience();
   tree_.reset();
