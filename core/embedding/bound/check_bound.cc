@@ -258,15 +258,8 @@ class TreeChecker {
     if (!error_.empty()) return false;
     const std::size_t begin = is_first ? 0 : node.count - 1;
     const std::size_t end = is_first ? node.count : node.tables.size();
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t table = node.tables[i].index();
-      std::vector<OpenOption> open;
-      for (std::size_t n = 0; n < kept.size(); ++n) {
-        const OpenOption& own = options_.of_table(table)[n];
-        if (kept[n] != 0) open.push_back({own.option, kept[n], own.held});
-      }
-      options_.set(table, std::move(open));
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      options_.restrict_to(node.tables[i].index(), kept);
     return true;
   }
 

@@ -134,8 +134,7 @@ std::uint32_t CertifiedClasses::whole_hosts(std::uint32_t classes) const {
 }
 
 bool CertifiedClasses::fits(const ShardCost& cost, std::size_t rank_class) const {
-  return load_of(cost, perf_model_) < load_limit_[rank_class] &&
-         cost.storage.fits_in(room_[rank_class]);
+  return fits(use_of(cost, perf_model_), rank_class);
 }
 
 }  // namespace shardwright::embedding

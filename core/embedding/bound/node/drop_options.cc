@@ -49,18 +49,12 @@ class CommonUseDrop {
       left_.push_back(classes_left(domain));
       differs |= left_.back() != domain.classes;
     }
-    if (!differs) return false;
-    std::vector<OpenOption> kept;
-    for (std::size_t i = 0; i < left_.size(); ++i) {
-      const OpenOption& own = options_.of_table(table)[i];
-      if (left_[i] != 0) kept.push_back({own.option, left_[i], own.held});
-    }
-    options_.set(table, std::move(kept));
-    return true;
+    if (differs) options_.restrict_to(table, left_);
+    return differs;
   }
 
-  // Beside all tables, this one included. Says so in passing, without rounding: what has room
-  // stays.
+  // Beside all tables, this one included. Needs no directed rounding: an error here only keeps an
+  // option, and that is safe.
   bool has_room_for(const RankUse& use, std::size_t rank_class) const {
     const RankUse& all = common_.on(rank_class);
     if (all.load + use.load >= classes_.load_limit(rank_class)) return false;
@@ -152,27 +146,25 @@ std::uint64_t drop_by_common_use(OpenOptions& options) {
 void drop_by_reduced_costs(OpenOptions& options,
                            const std::vector<CapacityMultipliers>& multipliers) {
   const LagrangianSum sum(options, multipliers);
-  std::vector<std::pair<std::size_t, std::vector<OpenOption>>> changed;
+  std::vector<std::pair<std::size_t, std::vector<std::uint32_t>>> changed;
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
-    std::vector<OpenOption> kept;
+    std::vector<std::uint32_t> left;
     bool differs = false;
-    for (std::size_t i = 0; i < options.of_table(table).size(); ++i) {
-      OpenOption own = options.of_table(table)[i];
-      const std::uint32_t before = own.classes;
+    for (const OpenOption& own : options.of_table(table)) {
       const bool has_ranks =
           options.classes().ranks_apart() && options.shards_by_class(own.option).empty();
-      if (sum.excludes(table, i)) {
-        own.classes = 0;
+      left.push_back(own.classes);
+      if (sum.excludes(table, left.size() - 1)) {
+        left.back() = 0;
       } else if (has_ranks) {
-        own.classes = sum.affordable_ranks(table, own);
+        left.back() = sum.affordable_ranks(table, own);
       }
-      differs |= own.classes != before;
-      if (own.classes != 0) kept.push_back(own);
+      differs |= left.back() != own.classes;
     }
-    if (differs) changed.emplace_back(table, std::move(kept));
+    if (differs) changed.emplace_back(table, std::move(left));
   }
-  for (auto& [table, kept] : changed)
-    options.set(table, std::move(kept));
+  for (const auto& [table, left] : changed)
+    options.restrict_to(table, left);
 }
 
 }  // namespace shardwright::embedding

@@ -66,6 +66,15 @@ void OpenOptions::set(std::size_t table, std::vector<OpenOption> options) {
   replaced_.push_back({table, std::exchange(open_[table], std::move(options))});
 }
 
+void OpenOptions::restrict_to(std::size_t table, std::span<const std::uint32_t> classes) {
+  std::vector<OpenOption> kept;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const OpenOption& own = open_[table][i];
+    if (classes[i] != 0) kept.push_back({own.option, classes[i], own.held});
+  }
+  set(table, std::move(kept));
+}
+
 void OpenOptions::pin(std::size_t table) {
   const std::uint32_t own = std::uint32_t{1} << pinned_.size();
   std::vector<OpenOption> options = open_[table];

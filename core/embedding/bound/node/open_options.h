@@ -57,6 +57,8 @@ class OpenOptions {
   const std::vector<OpenOption>& of_table(std::size_t table) const { return open_[table]; }
   // Keeps what the table had for restore().
   void set(std::size_t table, std::vector<OpenOption> options);
+  // Keeps of every open option these classes, part of its own; an option without any goes.
+  void restrict_to(std::size_t table, std::span<const std::uint32_t> classes);
   // The changes so far. restore() takes back those after a mark.
   std::size_t mark() const { return replaced_.size(); }
   void restore(std::size_t mark);

@@ -39,6 +39,14 @@ void run_round(RankTree& tree, Budget& budget) {
   tree.end_round();
 }
 
+void run_round(RankProof& proof, const BoundRows& rows, double bound, double goal,
+               std::uint64_t work, Budget& budget) {
+  proof.begin_round(bound, goal);
+  for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
+    proof.run_lane(lane, rows, work, budget);
+  proof.end_round();
+}
+
 void grow(RankTree& tree, Budget& budget) {
   for (int round = 0; round < 1'000 && !tree.has_ended(); ++round)
     run_round(tree, budget);
@@ -278,12 +286,8 @@ TEST_CASE("rank proof: grows a tree in rounds, and says what is better than what
   const BoundRows rows(model.choices, false, parameters.classes);
   Budget budget;
   const auto grow_all = [&](RankProof& proof) {
-    for (int round = 0; round < 100 && proof.has_next(20); ++round) {
-      proof.begin_round(8.75, 20);
-      for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
-        proof.run_lane(lane, rows, 10'000, budget);
-      proof.end_round();
-    }
+    for (int round = 0; round < 100 && proof.has_next(20); ++round)
+      run_round(proof, rows, 8.75, 20, 10'000, budget);
   };
   RankProof proof(model.choices, parameters);
   REQUIRE(proof.has_next(20));
@@ -318,11 +322,8 @@ TEST_CASE("rank proof: a tree is planted anew, once, with what its divisions gai
     RankProof proof(model.choices, parameters);
     int alone = 0;
     for (int round = 1; round < 100; ++round) {
-      proof.begin_round(8.75, 13.999);
+      run_round(proof, rows, 8.75, 13.999, 1, budget);
       alone += proof.num_busy_lanes() == 1 ? 1 : 0;
-      for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
-        proof.run_lane(lane, rows, 1, budget);
-      proof.end_round();
       const std::optional<BoundCertificate> proved = proof.take_proof();
       if (!proved || proved->bound < 13.99) continue;
       CHECK(wrong_with(model, *proved) == "");
@@ -346,12 +347,8 @@ TEST_CASE("rank proof: a tree whose check takes too long does not rise") {
     parameters.ranks.most_check_steps = 1;
     Budget budget;
     RankProof proof(model.choices, parameters);
-    for (int round = 0; round < 100 && proof.has_next(13.999); ++round) {
-      proof.begin_round(8.75, 13.999);
-      for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
-        proof.run_lane(lane, rows, 1, budget);
-      proof.end_round();
-    }
+    for (int round = 0; round < 100 && proof.has_next(13.999); ++round)
+      run_round(proof, rows, 8.75, 13.999, 1, budget);
     CHECK(proof.is_ahead());
     CHECK(proof.is_rising() == (most > 1));
     CHECK(proof.take_proof().has_value() == (most > 1));
@@ -367,10 +364,7 @@ TEST_CASE("rank proof: only one of the goal may take long to check") {
   RankProof proof(model.choices, parameters);
   double bound = 8;
   for (int round = 0; round < 100 && proof.has_next(13.999); ++round) {
-    proof.begin_round(bound, 13.999);
-    for (std::size_t lane = 0; lane < proof.num_busy_lanes(); ++lane)
-      proof.run_lane(lane, rows, 1, budget);
-    proof.end_round();
+    run_round(proof, rows, bound, 13.999, 1, budget);
     const std::optional<BoundCertificate> proved = proof.take_proof();
     if (!proved) continue;
     CHECK(proved->bound > bound);

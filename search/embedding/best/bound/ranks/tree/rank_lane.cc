@@ -102,7 +102,6 @@ void RankLane::visit(const OpenRankNode& open, Budget& budget) {
   at.node.bound = open.bound;
   at.part = open.part;
   at.left = child_of(model_, open);
-  at.node.check_steps = walk_of(at.left.domain);
   if (!is_closed(at, budget) && !is_excluded(at, budget)) divide(at, budget);
   if (!at.node.division && at.node.bound >= target_) closed_part_ += at.part;
   check_steps_ += at.node.all_check_steps();
@@ -125,7 +124,6 @@ bool RankLane::is_closed(Visit& at, Budget& budget) {
     budget.spend(2 * at.left.domain.size() * model_.num_ranks());
     if (!costs.remove_dear(target_, at.left.domain)) break;
     at.node.fixing.push_back(at.multipliers);
-    at.node.check_steps += walk_of(at.left.domain);
   }
   at.left.basis = program_.basis();
   return false;
@@ -138,12 +136,12 @@ std::uint64_t RankLane::walk_of(const RankDomain& domain) const {
   return steps_of_walk(static_cast<std::size_t>(open), model_.num_tables(), model_.num_ranks());
 }
 
-// The check of a certificate takes as many rounds.
+// The check of a certificate takes as many rounds, and one for the multipliers before or the leaf.
 bool RankLane::remove_counted(Visit& at, Budget& budget) const {
   const std::uint64_t walk = walk_of(at.left.domain);
   const std::uint64_t before = budget.work_done();
   const bool is_possible = remove_misfits(model_, target_, at.left.domain, budget);
-  at.node.check_steps += walk * ((budget.work_done() - before) / at.left.domain.size());
+  at.node.check_steps += walk * (1 + (budget.work_done() - before) / at.left.domain.size());
   return is_possible;
 }
 

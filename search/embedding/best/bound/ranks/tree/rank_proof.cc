@@ -54,7 +54,7 @@ bool RankProof::is_rising() const {
   if (!tree_ || !is_ahead()) return false;
   if (tree_->check_steps() > parameters_->ranks.most_goal_check_steps) return false;
   const bool is_half_done = tree_bound_ - bound_ >= (tree_->target() - bound_) / 2;
-  return is_half_done || work_ < 2 * risen_at_;
+  return is_half_done || work_ < 2 * progress_.work;
 }
 
 void RankProof::end_round() {
@@ -76,11 +76,9 @@ void RankProof::end_round() {
 // By its lowest bound, or by what is closed: where loads are nearly even, bounds rise at the end.
 void RankProof::note_progress(double step) {
   const double open_part = 1 - tree_->closed_part();
-  const double most = (1 - parameters_->ranks.least_part) * risen_open_part_;
-  if (tree_bound_ <= risen_to_ + step && open_part >= most) return;
-  risen_to_ = tree_bound_;
-  risen_open_part_ = open_part;
-  risen_at_ = work_;
+  const double most = (1 - parameters_->ranks.least_part) * progress_.open_part;
+  if (tree_bound_ > progress_.bound + step || open_part < most)
+    progress_ = {work_, tree_bound_, open_part};
 }
 
 bool RankProof::is_step(double bound, double step) const {
@@ -91,9 +89,7 @@ void RankProof::plant(const BoundRows& rows, Budget& budget) {
   const double goal = goal_;
   tree_bound_ = 0;
   work_ = 0;
-  risen_at_ = 0;
-  risen_to_ = bound_;
-  risen_open_part_ = 1;
+  progress_ = {0, bound_, 1};
   is_trial_ = !has_learned() && (is_trial_ || !tree_);
   // Gains of the nodes below tell which divisions to try out at the top, not what they gain there.
   RankExperience known = tree_ ? tree_->known().tried_once() : RankExperience();

@@ -52,6 +52,13 @@ class RankProof {
   bool is_long() const { return is_long_; }
 
  private:
+  // How far a tree was.
+  struct Progress {
+    std::uint64_t work = 0;
+    double bound = 0;
+    double open_part = 1;
+  };
+
   bool is_to_be_planted(double goal) const {
     return is_possible_ && goal < planted_ * (1 - parameters_->ranks.replant_fall);
   }
@@ -69,9 +76,7 @@ class RankProof {
   bool is_possible_;
   double bound_ = 0;
   std::atomic<std::uint64_t> work_ = 0;  // of this tree
-  std::uint64_t risen_at_ = 0;           // the same when its bound was last a step better
-  double risen_to_ = 0;                  // that bound
-  double risen_open_part_ = 1;           // and what was not closed
+  Progress progress_;                    // when it last got on
   bool is_trial_ = false;                // the first one for its goal
   bool plants_ = false;                  // in this round
   std::size_t num_busy_ = 0;

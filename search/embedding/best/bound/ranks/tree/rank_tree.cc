@@ -67,8 +67,6 @@ void RankTree::run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
 
 void RankTree::end_round() {
   num_nodes_ = 0;
-  check_steps_ = 0;
-  closed_part_ = 0;
   for (const std::unique_ptr<RankLane>& own : lanes_) {
     if (!own) continue;
     for (OpenRankNode& node : own->take_open()) {
@@ -77,8 +75,6 @@ void RankTree::end_round() {
     }
     known_.add(own->take_learned());
     num_nodes_ += own->nodes().size();
-    check_steps_ += own->check_steps();
-    closed_part_ += own->closed_part();
     stuck_bound_ = std::min(stuck_bound_, own->stuck_bound());
     std::optional<Plan> found = own->take_found();
     if (found && own->target() < target_) {
@@ -92,6 +88,20 @@ void RankTree::end_round() {
 double RankTree::bound() const {
   const double open = open_.empty() ? target_ : open_.front().bound;
   return std::min({target_, stuck_bound_, open});
+}
+
+double RankTree::closed_part() const {
+  double closed = 0;
+  for (const std::unique_ptr<RankLane>& own : lanes_)
+    closed += own ? own->closed_part() : 0;
+  return closed;
+}
+
+std::uint64_t RankTree::check_steps() const {
+  std::uint64_t steps = 0;
+  for (const std::unique_ptr<RankLane>& own : lanes_)
+    steps += own ? own->check_steps() : 0;
+  return steps;
 }
 
 std::vector<const RankNode*> RankTree::visited() const {

@@ -54,9 +54,9 @@ class RankTree {
   // The following are not for within a round.
   std::size_t num_nodes() const { return num_nodes_; }
   // The part of the tree that is closed, if both children of a node are as large.
-  double closed_part() const { return closed_part_; }
+  double closed_part() const;
   // What the check of a certificate with all nodes that were visited would take.
-  std::uint64_t check_steps() const { return check_steps_; }
+  std::uint64_t check_steps() const;
   // No plan rates below this.
   double bound() const;
   // The highest bound up to that of which the check of a certificate takes about so many steps.
@@ -83,9 +83,7 @@ class RankTree {
   std::vector<std::unique_ptr<RankLane>> lanes_;
   std::size_t num_busy_ = 0;
   std::size_t num_nodes_ = 0;  // visited
-  std::uint64_t check_steps_ = 0;
-  double closed_part_ = 0;
-  double stuck_bound_;  // the lowest one of nodes that cannot be divided
+  double stuck_bound_;         // the lowest one of nodes that cannot be divided
   std::optional<Plan> found_;
 };
 
