@@ -157,6 +157,7 @@ void add_ranks(std::vector<ProofParameter>& all) {
   group.add("plan_steps", &Own::plan_steps);
   group.add("leaf_search_steps", &Own::leaf_search_steps);
   group.add("first_searched_bits", &Own::first_searched_bits);
+  group.add("first_bits_fall", &Own::first_bits_fall);
   group.add("search_step_work", &Own::search_step_work);
   group.add("pivot_steps", &Own::pivot_steps);
   group.add("pivot_size_steps", &Own::pivot_size_steps);

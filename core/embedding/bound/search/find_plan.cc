@@ -1,11 +1,13 @@
 #include "core/embedding/bound/search/find_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <utility>
 
-#include "core/embedding/bound/search/all_plans.h"
+#include "core/embedding/bound/search/filling/rank_filling.h"
+#include "core/embedding/bound/search/tree/all_plans.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -51,6 +53,122 @@ bool is_too_dear(const SearchSpace& space, const Topology& available, const Plan
   return !has_places || shard_prices.is_too_much(needed, shard_prices.worth_of_useful());
 }
 
+Plan plan_of(const SearchSpace& space, const TablePlacements& placements,
+             const std::vector<std::uint32_t>& placement_of_table) {
+  std::vector<const ShardingOption*> options;
+  std::vector<Rank> ranks;
+  for (const std::uint32_t placement : placement_of_table) {
+    const PlacedShards& own = placements[placement];
+    options.push_back(&space.option(own.choice->option));
+    const auto of_shards = placements.ranks_of_shards(own);
+    ranks.insert(ranks.end(), of_shards.begin(), of_shards.end());
+  }
+  return Plan::make(nullptr, options, ranks);
+}
+
+// Fills ranks and tries all plans by turns. Each is exponentially faster than the other one
+// somewhere, and begins anew with more steps. So a check takes what the search took, whatever its
+// limit.
+// Thread safety: one thread at a time. Refers to its arguments and to a counter of work.
+class PlanSearch {
+ public:
+  PlanSearch(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
+             std::vector<RankPriceSet> prices, std::uint64_t& work,
+             const std::function<bool()>& is_stopped)
+      : space_(space),
+        available_(available),
+        goal_(goal),
+        prices_(std::move(prices)),
+        work_(work),
+        is_stopped_(is_stopped),
+        tables_(all_choices(space, available, goal)) {
+    found_.below = goal.below.value_or(0);
+  }
+
+  FoundPlan run() {
+    prepare_filling();
+    // Filling comes first where every rank counts by itself, which leaves few alike.
+    const bool is_tree_first = goal_.within == nullptr || !goal_.within->has_even_shards;
+    for (std::size_t i = is_tree_first ? 1 : 0; i < kTurns.size() && placements_ && !is_over_;
+         ++i) {
+      const std::uint64_t begin = work_;
+      work_ = std::min(begin, kTurns[i].most_steps);
+      const std::uint64_t later = begin - work_;
+      kTurns[i].fills ? fill_ranks() : try_all();
+      work_ = was_stopped() ? 0 : work_ + later;
+    }
+    if (!is_over_) try_all();
+    return std::move(found_);
+  }
+
+ private:
+  using Answer = FoundPlan::Answer;
+  struct Turn {
+    bool fills;
+    std::uint64_t most_steps;
+  };
+  static constexpr std::array kTurns{
+      Turn{true, std::uint64_t{1} << 16}, Turn{false, std::uint64_t{1} << 15},
+      Turn{true, std::uint64_t{1} << 17}, Turn{false, std::uint64_t{1} << 20},
+      Turn{true, std::uint64_t{1} << 20},
+  };
+
+  bool was_stopped() const { return work_ == 0 && is_stopped_ && is_stopped_(); }
+
+  // Without placement rules and moves, and where the prices leave little of a rank empty.
+  void prepare_filling() {
+    if (!goal_.below || goal_.held != nullptr || space_.problem().rules().any()) return;
+    ranks_ = traits_of(space_, available_);
+    placements_ = TablePlacements::make(tables_, ranks_, available_.local_world_size(),
+                                        prices_.front(), *goal_.below, work_);
+    if (!placements_) return;
+    StepLimit limit(work_, is_stopped_);
+    if (!RankFilling(*placements_, ranks_, prices_.front(), *goal_.below, limit).is_promising())
+      placements_.reset();
+  }
+
+  void fill_ranks() {
+    StepLimit limit(work_, is_stopped_);
+    while (!is_over_) {
+      RankFilling filling(*placements_, ranks_, prices_.front(), found_.below, limit);
+      const RankFilling::Answer answer = filling.run();
+      if (answer == RankFilling::Answer::kNoneExists) return end(Answer::kNoneExists);
+      if (answer == RankFilling::Answer::kGivenUp || !placements_->is_exact()) return;
+      found_.plan = plan_of(space_, *placements_, filling.placement_of());
+      found_.below = std::min(found_.below, filling.rating() * (1 - goal_.improvement));
+      if (goal_.improvement == 0) end(Answer::kFound);
+    }
+  }
+
+  void try_all() {
+    PlanGoal goal = goal_;
+    if (goal.below) goal.below = found_.below;
+    AllPlans plans(space_, available_, goal, tables_, prices_, work_, is_stopped_);
+    plans.run();
+    if (plans.found()) found_.plan = plans.found();
+    found_.below = plans.target();
+    if (plans.found() && goal_.improvement == 0) return end(Answer::kFound);
+    if (work_ > 0) end(Answer::kNoneExists);
+  }
+
+  void end(Answer answer) {
+    found_.answer = answer;
+    is_over_ = true;
+  }
+
+  const SearchSpace& space_;
+  const Topology& available_;
+  const PlanGoal& goal_;
+  std::vector<RankPriceSet> prices_;
+  std::uint64_t& work_;
+  const std::function<bool()>& is_stopped_;
+  std::vector<ChoicesOfTable> tables_;
+  std::vector<RankTraits> ranks_;
+  std::optional<TablePlacements> placements_;
+  FoundPlan found_;
+  bool is_over_ = false;
+};
+
 FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
                std::vector<RankPriceSet> prices, std::uint64_t work_limit,
                const std::function<bool()>& is_stopped) {
@@ -68,12 +186,10 @@ FoundPlan find(const SearchSpace& space, const Topology& available, const PlanGo
     return {excluded ? Answer::kNoneExists : Answer::kTooLarge, std::nullopt,
             goal.below.value_or(0), work_limit - work};
   }
-  AllPlans plans(space, available, goal, all_choices(space, available, goal), std::move(prices),
-                 work, is_stopped);
-  plans.run();
-  Answer answer = work == 0 ? Answer::kGivenUp : Answer::kNoneExists;
-  if (plans.found() && (work == 0 || goal.improvement == 0)) answer = Answer::kFound;
-  return {answer, plans.found(), plans.target(), work_limit - work};
+  FoundPlan found = PlanSearch(space, available, goal, std::move(prices), work, is_stopped).run();
+  if (found.plan && work == 0) found.answer = Answer::kFound;
+  found.steps = work_limit - work;
+  return found;
 }
 
 }  // namespace

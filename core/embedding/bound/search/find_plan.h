@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/embedding/bound/search/choices/plan_goal.h"
-#include "core/embedding/bound/search/shard_prices.h"
+#include "core/embedding/bound/search/state/shard_prices.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
@@ -33,7 +33,8 @@ struct FoundPlan {
 // Steps of a search for any plan that is to take less than a second.
 inline constexpr std::uint64_t kAnyPlanSteps = std::uint64_t{1} << 26;
 
-// Tries every option of every table on all ranks (AllPlans). All placement rules count. `available`
+// Tries every option of every table on all ranks, table by table (AllPlans). All placement rules
+// count. `available`
 // is the topology after reservation and margin.
 FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
                         std::uint64_t work_limit = kAnyPlanSteps,
@@ -41,8 +42,9 @@ FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
 
 // The same for a plan that rates below a target, moves included if there is an old plan. The plan
 // found obeys all rules and fits the memory, but evaluate() is not asked. `prices` shorten the
-// search. Loads of ranks are sums in floating point, so the target must lie above a claimed bound
-// by kRatingSlack. Precondition: `goal` has a target.
+// search; where the first of them bound the rating closely, without rules and moves, ranks are
+// filled one after the other, too (RankFilling). Loads of ranks are sums in floating point, so the
+// target must lie above a claimed bound by kRatingSlack. Precondition: `goal` has a target.
 //
 // With an improvement the search is branch and bound. kNoneExists then says that no plan rates less
 // than `below`, the answer's, and the plan found last is there with any answer.

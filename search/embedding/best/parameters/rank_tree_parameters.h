@@ -52,9 +52,11 @@ struct RankTreeParameters {
   std::uint32_t nodes_per_plan = 32;
   std::uint64_t plan_steps = std::uint64_t{1} << 16;
   // All plans of a node are tried, in at most so many steps, if there are no more than two to so
-  // many. The second number is the first one that is tried; it follows how often searches end.
-  std::uint64_t leaf_search_steps = std::uint64_t{1} << 14;
-  double first_searched_bits = 20;
+  // many. The second number is the first one that is tried; it follows how often searches end, and
+  // falls by the third until one does.
+  std::uint64_t leaf_search_steps = std::uint64_t{1} << 16;
+  double first_searched_bits = 60;
+  double first_bits_fall = 4;
   // A step of a search takes as long as so many of the proof.
   std::uint64_t search_step_work = 4;
   // Steps that take as long as a simplex pivot, and as the rest of a solution: a fixed part, and

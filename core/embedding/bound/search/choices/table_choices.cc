@@ -94,9 +94,9 @@ class ChoiceMaker {
       const std::uint32_t count = option.layout->extents[run].count;
       const CountedShard whole{load(option.costs[run]), option.costs[run].storage};
       const CountedShard least = counted_shard(option, choice.form, run);
-      const CountedShard extra{whole.load - least.load, whole.bytes - least.bytes};
+      const CountedShard extra{whole.load - least.load, counted(whole.bytes - least.bytes)};
       if (count == 0 || (extra.load == 0 && extra.bytes == Storage())) continue;
-      const PerTier<double> bytes = as_doubles(counted(extra.bytes));
+      const PerTier<double> bytes = as_doubles(extra.bytes);
       choice.shards.push_back({count, extra.load, bytes, ranks_of(id, Form::kFree, whole, 0), {}});
       if (choice.shards.back().ranks.empty()) return false;
     }

@@ -264,8 +264,8 @@ FoundPlan RankLane::search(const PlaceDomain& places,
   return found;
 }
 
-// Tries all plans where there are so few that this takes less than dividing: where about every
-// second search ends. The check of a certificate does not search where there are placement rules.
+// Tries all plans where this takes less than dividing: where about every second search ends. The
+// check of a certificate does not search where there are placement rules.
 bool RankLane::is_excluded(Visit& at, Budget& budget) {
   const ChoiceModel& model = model_.model();
   if (model.pool().space().problem().rules().any() || budget.interrupted()) return false;
@@ -284,7 +284,9 @@ bool RankLane::is_excluded(Visit& at, Budget& budget) {
     if (found.plan) take_best_plan(places, at.multipliers, budget);
   } while (found.plan && target_ < target);
   const bool is_excluded = found.answer == FoundPlan::Answer::kNoneExists;
-  searched_bits_ += is_excluded ? 1 : -1;
+  has_excluded_ |= is_excluded;
+  const double fall = has_excluded_ ? 1 : parameters_.ranks.first_bits_fall;
+  searched_bits_ += is_excluded ? 1 : -fall;
   if (!is_excluded) return false;
   at.node.bound = target_;
   at.node.is_searched = true;

@@ -106,7 +106,8 @@ class RankLane {
   std::vector<OpenRankNode> dive_;  // the last is next
   double stuck_bound_;
   std::optional<Plan> found_;
-  double searched_bits_;  // nodes with more open places are not searched
+  bool has_excluded_ = false;  // a node, by search
+  double searched_bits_;       // nodes with more open places are not searched
 };
 
 }  // namespace shardwright::embedding

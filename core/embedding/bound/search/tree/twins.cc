@@ -1,4 +1,4 @@
-#include "core/embedding/bound/search/twins.h"
+#include "core/embedding/bound/search/tree/twins.h"
 
 #include <algorithm>
 

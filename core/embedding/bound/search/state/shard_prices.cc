@@ -1,4 +1,4 @@
-#include "core/embedding/bound/search/shard_prices.h"
+#include "core/embedding/bound/search/state/shard_prices.h"
 
 #include <algorithm>
 #include <limits>

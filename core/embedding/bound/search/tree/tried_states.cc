@@ -1,4 +1,4 @@
-#include "core/embedding/bound/search/tried_states.h"
+#include "core/embedding/bound/search/tree/tried_states.h"
 
 #include <algorithm>
 #include <cmath>

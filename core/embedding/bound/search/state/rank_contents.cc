@@ -1,9 +1,8 @@
-#include "core/embedding/bound/search/rank_contents.h"
+#include "core/embedding/bound/search/state/rank_contents.h"
 
 #include <algorithm>
 
 namespace shardwright::embedding {
-namespace {
 
 std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& available) {
   std::vector<RankTraits> traits;
@@ -13,8 +12,6 @@ std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& avai
   }
   return traits;
 }
-
-}  // namespace
 
 RankContents::RankContents(const SearchSpace& space, const Topology& available,
                            const std::vector<ChoicesOfTable>& tables)

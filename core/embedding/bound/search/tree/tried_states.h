@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/embedding/bound/search/choices/table_set.h"
-#include "core/embedding/bound/search/rank_contents.h"
+#include "core/embedding/bound/search/state/rank_contents.h"
 
 namespace shardwright::embedding {
 

@@ -8,7 +8,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
-#include "core/embedding/bound/search/rank_contents.h"
+#include "core/embedding/bound/search/state/rank_contents.h"
 
 namespace shardwright::embedding {
 

@@ -9,9 +9,10 @@
 
 #include "core/embedding/bound/search/choices/table_choices.h"
 #include "core/embedding/bound/search/choices/table_set.h"
-#include "core/embedding/bound/search/rank_contents.h"
-#include "core/embedding/bound/search/shard_prices.h"
-#include "core/embedding/bound/search/tried_states.h"
+#include "core/embedding/bound/search/state/rank_contents.h"
+#include "core/embedding/bound/search/state/shard_prices.h"
+#include "core/embedding/bound/search/state/step_limit.h"
+#include "core/embedding/bound/search/tree/tried_states.h"
 #include "core/embedding/plan.h"
 
 namespace shardwright::embedding {
@@ -63,9 +64,7 @@ class AllPlans {
     std::vector<Rank> ranks;
   };
 
-  bool is_over() const { return (found_ && improvement_ == 0) || work_ == 0; }
-  void hear_stop();
-  void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
+  bool is_over() const { return (found_ && improvement_ == 0) || limit_.is_over(); }
   Level& level() { return levels_[num_placed_]; }
 
   void sort_choices();
@@ -87,9 +86,8 @@ class AllPlans {
   bool any_valid_;  // without a target
   double target_;
   double improvement_;
-  std::uint64_t& work_;
-  const std::function<bool()>& is_stopped_;  // empty if nothing stops it
-  std::uint64_t ask_at_;                     // when so much work is left
+  std::uint64_t& work_;  // what limit_ counts
+  StepLimit limit_;
   std::vector<ChoicesOfTable> tables_;
   RankContents ranks_;
   ShardPrices prices_;

@@ -8,9 +8,11 @@
 
 #include "core/embedding/bound/search/choices/table_choices.h"
 #include "core/embedding/bound/search/choices/table_set.h"
-#include "core/embedding/bound/search/rank_kinds.h"
+#include "core/embedding/bound/search/state/rank_kinds.h"
 
 namespace shardwright::embedding {
+
+std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& available);
 
 struct RankContent {
   double load = 0;  // times the rank's factor

@@ -1,4 +1,4 @@
-#include "core/embedding/bound/search/rank_kinds.h"
+#include "core/embedding/bound/search/state/rank_kinds.h"
 
 #include <algorithm>
 #include <map>

@@ -1,11 +1,11 @@
-#include "core/embedding/bound/search/all_plans.h"
+#include "core/embedding/bound/search/tree/all_plans.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 #include <utility>
 
-#include "core/embedding/bound/search/twins.h"
+#include "core/embedding/bound/search/tree/twins.h"
 #include "core/embedding/evaluation/evaluate.h"
 
 namespace shardwright::embedding {
@@ -35,8 +35,7 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const Pl
       target_(goal.below.value_or(1)),  // all loads are 0 without a target
       improvement_(any_valid_ ? 0 : goal.improvement),
       work_(work),
-      is_stopped_(is_stopped),
-      ask_at_(work),
+      limit_(work, is_stopped),
       tables_(std::move(tables)),
       ranks_(space, available, tables_),
       prices_(ranks_, target_, std::move(prices), goal.held != nullptr, work),
@@ -94,7 +93,7 @@ void AllPlans::accept() {
     // What follows is what some shards take beyond the least one.
     ranks.insert(ranks.end(), own.ranks.begin(), own.ranks.begin() + options.back()->num_shards());
   }
-  spend(ranks.size());
+  limit_.spend(ranks.size());
   Plan plan = Plan::make(nullptr, options, ranks);
   if (!any_valid_ || evaluate(space_.problem(), available_, plan).valid()) found_ = std::move(plan);
   if (improvement_ == 0) return;
@@ -143,15 +142,8 @@ std::optional<std::size_t> AllPlans::cheapest_next(Level& level) {
   return next;
 }
 
-void AllPlans::hear_stop() {
-  constexpr std::uint64_t kWorkBetween = std::uint64_t{1} << 16;  // about a millisecond
-  if (!is_stopped_ || work_ > ask_at_) return;
-  ask_at_ = work_ - std::min(work_, kWorkBetween);
-  if (is_stopped_()) work_ = 0;
-}
-
 void AllPlans::place_tables() {
-  hear_stop();
+  limit_.hear_stop();
   if (is_over()) return;
   if (num_placed_ == tables_.size()) return accept();
   if (!prices_everywhere_) return place_next();
@@ -224,7 +216,7 @@ void AllPlans::place_shards(const Step& step) {
   }
   const EqualShards& shards = step.choice->shards[step.group];
   const auto [begin, end] = shards.places(step.first, step.end);
-  spend(1 + (end - begin) * step.width);
+  limit_.spend(1 + (end - begin) * step.width);
   const Rank least = step.done > 0 ? step.least : step.first;
   const PriceSums left = level().left;
   Twins twins(ranks_, level().outlook, work_);
