@@ -86,16 +86,17 @@ class PlanSearch {
   }
 
   FoundPlan run() {
-    prepare_filling();
     // Filling comes first where every rank counts by itself, which leaves few alike.
     const bool is_tree_first = goal_.within == nullptr || !goal_.within->has_even_shards;
-    for (std::size_t i = is_tree_first ? 1 : 0; i < kTurns.size() && placements_ && !is_over_;
-         ++i) {
+    bool goes_on = may_fill();
+    for (std::size_t i = is_tree_first ? 1 : 0; i < kTurns.size() && goes_on; ++i) {
+      if (kTurns[i].fills && !placements_ && !prepare_filling()) break;
       const std::uint64_t begin = work_;
       work_ = std::min(begin, kTurns[i].most_steps);
       const std::uint64_t later = begin - work_;
       kTurns[i].fills ? fill_ranks() : try_all();
       work_ = was_stopped() ? 0 : work_ + later;
+      goes_on = !is_over_ && work_ > 0;
     }
     if (!is_over_) try_all();
     return std::move(found_);
@@ -115,16 +116,19 @@ class PlanSearch {
 
   bool was_stopped() const { return work_ == 0 && is_stopped_ && is_stopped_(); }
 
-  // Without placement rules and moves, and where the prices leave little of a rank empty.
-  void prepare_filling() {
-    if (!goal_.below || goal_.held != nullptr || space_.problem().rules().any()) return;
+  // Without placement rules and moves.
+  bool may_fill() const {
+    return goal_.below && goal_.held == nullptr && !space_.problem().rules().any();
+  }
+
+  // Returns false if there are too many placements, or if the prices leave much of a rank empty.
+  bool prepare_filling() {
     ranks_ = traits_of(space_, available_);
     placements_ = TablePlacements::make(tables_, ranks_, available_.local_world_size(),
                                         prices_.front(), *goal_.below, work_);
-    if (!placements_) return;
+    if (!placements_) return false;
     StepLimit limit(work_, is_stopped_);
-    if (!RankFilling(*placements_, ranks_, prices_.front(), *goal_.below, limit).is_promising())
-      placements_.reset();
+    return RankFilling(*placements_, ranks_, prices_.front(), *goal_.below, limit).is_promising();
   }
 
   void fill_ranks() {
