@@ -94,11 +94,11 @@ class PlanSearch {
       const std::uint64_t begin = work_;
       work_ = std::min(begin, kTurns[i].most_steps);
       const std::uint64_t later = begin - work_;
-      kTurns[i].fills ? fill_ranks() : try_all();
+      kTurns[i].fills ? fill_ranks() : try_all(later == 0);
       work_ = was_stopped() ? 0 : work_ + later;
       goes_on = !is_over_ && work_ > 0;
     }
-    if (!is_over_) try_all();
+    if (!is_over_ && work_ > 0) try_all(true);
     return std::move(found_);
   }
 
@@ -144,10 +144,12 @@ class PlanSearch {
     }
   }
 
-  void try_all() {
+  // `is_last`: nothing comes after it.
+  void try_all(bool is_last) {
     PlanGoal goal = goal_;
     if (goal.below) goal.below = found_.below;
-    AllPlans plans(space_, available_, goal, tables_, prices_, work_, is_stopped_);
+    AllPlans plans(space_, available_, goal, is_last ? std::move(tables_) : tables_,
+                   is_last ? std::move(prices_) : prices_, work_, is_stopped_);
     plans.run();
     if (plans.found()) found_.plan = plans.found();
     found_.below = plans.target();
