@@ -1,15 +1,13 @@
 // Filling one rank after the other agrees with every plan of small problems.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "core/embedding/bound/search/filling/rank_filling.h"
-#include "core/embedding/evaluation/evaluate.h"
 #include "tests/support/embedding/small_bounds.h"
 
 namespace shardwright::rank_filling_property_test {
