@@ -44,15 +44,15 @@ std::optional<Filled> fill(const SmallProblem& small, const RankPriceSet& prices
       all_choices(space, small.available, {target, nullptr, nullptr, 0});
   const std::vector<RankTraits> ranks = traits_of(space, small.available);
   std::uint64_t work = steps;
-  const auto placements = TablePlacements::make(tables, ranks, small.available.local_world_size(),
-                                                prices, target, work);
-  if (!placements) return std::nullopt;
-  CHECK(placements->is_exact());
   const std::function<bool()> never;
   StepLimit limit(work, never);
+  const auto placements = TablePlacements::make(tables, ranks, small.available.local_world_size(),
+                                                prices, target, limit);
+  if (!placements) return std::nullopt;
+  CHECK(placements->is_exact());
   RankFilling filling(*placements, ranks, prices, target, limit);
-  Filled filled{filling.run(), filling.rating()};
-  return filled;
+  const Answer answer = filling.run();
+  return Filled{answer, filling.rating()};
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ bool is_too_dear(const SearchSpace& space, const Topology& available, const Plan
     return false;
   const std::vector<ChoicesOfTable> none;
   const RankContents empty(space, available, none);
-  ShardPrices shard_prices(empty, *goal.below, std::move(prices), goal.held != nullptr, work);
+  StepLimit limit(work, is_stopped);
+  ShardPrices shard_prices(empty, *goal.below, std::move(prices), goal.held != nullptr, limit);
   PriceSums needed(shard_prices.size(), 0);
   bool has_places = true;
   for_each_table(space, available, goal, [&](const ChoicesOfTable& own) {
@@ -81,24 +82,22 @@ class PlanSearch {
         prices_(std::move(prices)),
         work_(work),
         is_stopped_(is_stopped),
-        tables_(all_choices(space, available, goal)) {
+        tables_(all_choices(space, available, goal)),
+        may_fill_(goal.below && goal.held == nullptr && !space.problem().rules().any()) {
     found_.below = goal.below.value_or(0);
   }
 
   FoundPlan run() {
     // Filling comes first where every rank counts by itself, which leaves few alike.
     const bool is_tree_first = goal_.within == nullptr || !goal_.within->has_even_shards;
-    bool goes_on = may_fill();
-    for (std::size_t i = is_tree_first ? 1 : 0; i < kTurns.size() && goes_on; ++i) {
-      if (kTurns[i].fills && !placements_ && !prepare_filling()) break;
+    for (std::size_t i = is_tree_first ? 1 : 0; i < kTurns.size() && may_fill_ && goes_on(); ++i) {
       const std::uint64_t begin = work_;
       work_ = std::min(begin, kTurns[i].most_steps);
       const std::uint64_t later = begin - work_;
       kTurns[i].fills ? fill_ranks() : try_all(later == 0);
       work_ = was_stopped() ? 0 : work_ + later;
-      goes_on = !is_over_ && work_ > 0;
     }
-    if (!is_over_ && work_ > 0) try_all(true);
+    if (goes_on()) try_all(true);
     return std::move(found_);
   }
 
@@ -116,25 +115,22 @@ class PlanSearch {
 
   bool was_stopped() const { return work_ == 0 && is_stopped_ && is_stopped_(); }
 
-  // Without placement rules and moves.
-  bool may_fill() const {
-    return goal_.below && goal_.held == nullptr && !space_.problem().rules().any();
-  }
+  bool goes_on() const { return !is_over_ && work_ > 0; }
 
-  // Returns false if there are too many placements, or if the prices leave much of a rank empty.
-  bool prepare_filling() {
-    ranks_ = traits_of(space_, available_);
-    placements_ = TablePlacements::make(tables_, ranks_, available_.local_world_size(),
-                                        prices_.front(), *goal_.below, work_);
-    if (!placements_) return false;
-    StepLimit limit(work_, is_stopped_);
-    return RankFilling(*placements_, ranks_, prices_.front(), *goal_.below, limit).is_promising();
-  }
-
+  // There is no other turn if there are too many placements, or if the prices leave much of a rank
+  // empty.
   void fill_ranks() {
     StepLimit limit(work_, is_stopped_);
-    while (!is_over_) {
+    if (!placements_) {
+      ranks_ = traits_of(space_, available_);
+      placements_ = TablePlacements::make(tables_, ranks_, available_.local_world_size(),
+                                          prices_.front(), *goal_.below, limit);
+    }
+    may_fill_ = placements_.has_value();
+    while (may_fill_ && !is_over_) {
       RankFilling filling(*placements_, ranks_, prices_.front(), found_.below, limit);
+      may_fill_ = filling.is_promising();
+      if (!may_fill_) return;
       const RankFilling::Answer answer = filling.run();
       if (answer == RankFilling::Answer::kNoneExists) return end(Answer::kNoneExists);
       if (answer == RankFilling::Answer::kGivenUp || !placements_->is_exact()) return;
@@ -148,8 +144,9 @@ class PlanSearch {
   void try_all(bool is_last) {
     PlanGoal goal = goal_;
     if (goal.below) goal.below = found_.below;
+    StepLimit limit(work_, is_stopped_);
     AllPlans plans(space_, available_, goal, is_last ? std::move(tables_) : tables_,
-                   is_last ? std::move(prices_) : prices_, work_, is_stopped_);
+                   is_last ? std::move(prices_) : prices_, limit);
     plans.run();
     if (plans.found()) found_.plan = plans.found();
     found_.below = plans.target();
@@ -171,6 +168,7 @@ class PlanSearch {
   std::vector<ChoicesOfTable> tables_;
   std::vector<RankTraits> ranks_;
   std::optional<TablePlacements> placements_;
+  bool may_fill_;  // without placement rules and moves
   FoundPlan found_;
   bool is_over_ = false;
 };

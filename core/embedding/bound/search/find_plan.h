@@ -34,8 +34,7 @@ struct FoundPlan {
 inline constexpr std::uint64_t kAnyPlanSteps = std::uint64_t{1} << 26;
 
 // Tries every option of every table on all ranks, table by table (AllPlans). All placement rules
-// count. `available`
-// is the topology after reservation and margin.
+// count. `available` is the topology after reservation and margin.
 FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
                         std::uint64_t work_limit = kAnyPlanSteps,
                         const std::function<bool()>& is_stopped = {});

@@ -9,8 +9,6 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Relative to what all ranks are worth, or to the target. Far above the rounding of sums.
-constexpr double kSumSlack = 1e-11;
 constexpr std::uint32_t kNoPlacement = std::numeric_limits<std::uint32_t>::max();
 
 std::uint64_t bit(Rank rank) { return std::uint64_t{1} << rank; }

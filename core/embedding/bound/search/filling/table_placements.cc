@@ -171,13 +171,13 @@ std::optional<TablePlacements> TablePlacements::make(const std::vector<ChoicesOf
                                                      const std::vector<RankTraits>& ranks,
                                                      std::uint32_t ranks_per_host,
                                                      const RankPriceSet& prices, double target,
-                                                     std::uint64_t& work) {
+                                                     StepLimit& limit) {
   if (ranks.size() > kMostRanks) return std::nullopt;
   TablePlacements made;
   Maker maker(ranks, ranks_per_host, prices, target, made);
   const bool all = std::all_of(tables.begin(), tables.end(),
                                [&](const ChoicesOfTable& own) { return maker.add_table(own); });
-  work -= std::min<std::uint64_t>(work, made.parts_.size());
+  limit.spend(made.parts_.size());
   if (!all) return std::nullopt;
   return made;
 }

@@ -10,6 +10,7 @@
 #include "core/embedding/bound/search/choices/table_choices.h"
 #include "core/embedding/bound/search/state/rank_kinds.h"
 #include "core/embedding/bound/search/state/shard_prices.h"
+#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
 
@@ -43,7 +44,7 @@ class TablePlacements {
                                              const std::vector<RankTraits>& ranks,
                                              std::uint32_t ranks_per_host,
                                              const RankPriceSet& prices, double target,
-                                             std::uint64_t& work);
+                                             StepLimit& limit);
 
   std::size_t num_tables() const { return first_.size() - 1; }
   // Those of a table are in a row, the cheapest first.

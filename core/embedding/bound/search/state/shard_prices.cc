@@ -7,14 +7,6 @@
 #include "core/numeric/ways_to_share.h"
 
 namespace shardwright::embedding {
-namespace {
-
-// Relative to all that the ranks are worth. Far above the rounding of sums over ranks and tables,
-// far below kRatingSlack.
-constexpr double kSumSlack = 1e-11;
-
-}  // namespace
-
 RankPriceSet prices_by_rank(const std::vector<CapacityMultipliers>& of_classes,
                             const std::vector<std::uint32_t>& class_of_rank) {
   RankPriceSet prices;
@@ -24,12 +16,12 @@ RankPriceSet prices_by_rank(const std::vector<CapacityMultipliers>& of_classes,
 }
 
 ShardPrices::ShardPrices(const RankContents& ranks, double target, std::vector<RankPriceSet> prices,
-                         bool has_charges, std::uint64_t& work)
+                         bool has_charges, StepLimit& limit)
     : ranks_(ranks),
       target_(target),
       has_charges_(has_charges),
       prices_(std::move(prices)),
-      work_(work),
+      limit_(limit),
       joins_(ranks.size(), 1),
       here_(ranks.size(), 0),
       useful_(ranks.size(), 1),
@@ -87,7 +79,7 @@ void ShardPrices::begin() {
 
 void ShardPrices::find_joins(std::size_t table) {
   if (!ranks_.has_rules(table)) return joins_.assign(joins_.size(), 1);
-  work_ -= std::min<std::uint64_t>(work_, ranks_.size());
+  limit_.spend(ranks_.size());
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
     joins_[rank] = ranks_.may_join(rank, table) ? 1 : 0;
 }
@@ -132,7 +124,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   std::uint64_t room = 0;
   std::uint32_t most = 1;
   const auto [begin, stop] = choice.shards[i].places(first, end);
-  work_ -= std::min<std::uint64_t>(work_, 1 + (stop - begin) * width);
+  limit_.spend(1 + (stop - begin) * width);
   for (std::size_t place = begin; place < stop; ++place) {
     const Rank rank = choice.shards[i].ranks[place];
     const std::uint32_t here = most_at(own, choice, i, place);

@@ -9,8 +9,13 @@
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
 #include "core/embedding/bound/search/state/rank_contents.h"
+#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
+
+// Relative to all that the ranks are worth. Far above the rounding of sums over ranks and tables,
+// far below kRatingSlack.
+inline constexpr double kSumSlack = 1e-11;
 
 // Prices of load and memory, by rank.
 using RankPriceSet = std::vector<CapacityMultipliers>;
@@ -24,11 +29,11 @@ using PriceSums = boost::container::small_vector<double, 13>;  // by set of pric
 // loads that add up to at most w, the priced loads and w times the charges stay below w times the
 // target. Source: Fisher 1981, "The Lagrangian relaxation method for solving integer programming
 // problems".
-// Thread safety: one thread at a time. Refers to the ranks and the counter of work.
+// Thread safety: one thread at a time. Refers to the ranks and the limit.
 class ShardPrices {
  public:
   ShardPrices(const RankContents& ranks, double target, std::vector<RankPriceSet> prices,
-              bool has_charges, std::uint64_t& work);
+              bool has_charges, StepLimit& limit);
 
   std::size_t size() const { return prices_.size(); }
   // What ranks were worth before is still no less than what they are worth now.
@@ -81,7 +86,7 @@ class ShardPrices {
   double target_;
   bool has_charges_;
   std::vector<RankPriceSet> prices_;
-  std::uint64_t& work_;
+  StepLimit& limit_;
   PriceSums charge_weight_;  // what a unit of charges costs: the prices of all loads, or 1
   PriceSums slack_;
   PriceSums cheapest_;                // scratch of price_shards

@@ -28,18 +28,17 @@ double least_bytes(const ChoicesOfTable& table) {
 
 AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
                    std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
-                   std::uint64_t& work, const std::function<bool()>& is_stopped)
+                   StepLimit& limit)
     : space_(space),
       available_(available),
       any_valid_(!goal.below),
       target_(goal.below.value_or(1)),  // all loads are 0 without a target
       improvement_(any_valid_ ? 0 : goal.improvement),
-      work_(work),
-      limit_(work, is_stopped),
+      limit_(limit),
       tables_(std::move(tables)),
       ranks_(space, available, tables_),
-      prices_(ranks_, target_, std::move(prices), goal.held != nullptr, work),
-      tried_(ranks_, target_, work),
+      prices_(ranks_, target_, std::move(prices), goal.held != nullptr, limit),
+      tried_(ranks_, target_, limit),
       levels_(tables_.size() + 1),
       order_(tables_.size()),
       placed_(tables_.size()),
@@ -104,10 +103,10 @@ void AllPlans::accept() {
 // Returns nothing if the remaining tables have no place below the target.
 std::optional<std::size_t> AllPlans::next_table(Level& level) {
   if (!prices_everywhere_) return order_[num_placed_];
-  const std::uint64_t before = work_;
+  const std::uint64_t before = limit_.left();
   const auto next = cheapest_next(level);
   if (num_placed_ > 0 || !next) return next;
-  prices_everywhere_ = (before - work_) * tables_.size() <= work_;
+  prices_everywhere_ = (before - limit_.left()) * tables_.size() <= limit_.left();
   if (prices_everywhere_) return next;
   prices_.drop();
   level.later.clear();
@@ -169,7 +168,7 @@ void AllPlans::place_next() {
 void AllPlans::place_choice(std::size_t table, const TableChoice& choice) {
   const std::uint32_t local = ranks_.ranks_per_host();
   const std::uint32_t size = tables_[table].reach(choice, local);
-  Twins twins(ranks_, level().outlook, work_);
+  Twins twins(ranks_, level().outlook, limit_);
   for (Rank first = 0; first + size <= ranks_.size() && !is_over(); first += size) {
     const Step step{table, &choice, choice.width(local), 0, 0, first, first + size, 0};
     const bool is_new = size == ranks_.size() ||
@@ -219,7 +218,7 @@ void AllPlans::place_shards(const Step& step) {
   limit_.spend(1 + (end - begin) * step.width);
   const Rank least = step.done > 0 ? step.least : step.first;
   const PriceSums left = level().left;
-  Twins twins(ranks_, level().outlook, work_);
+  Twins twins(ranks_, level().outlook, limit_);
   for (std::size_t i = begin; i < end && !is_over(); ++i) {
     const Rank first = shards.ranks[i];
     if (!may_all_be_on(step, i)) continue;

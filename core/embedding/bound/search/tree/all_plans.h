@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,11 +27,9 @@ namespace shardwright::embedding {
 class AllPlans {
  public:
   AllPlans(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
-           std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices,
-           std::uint64_t& work, const std::function<bool()>& is_stopped);
+           std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices, StepLimit& limit);
 
-  // Ends with the first plan that counts, unless better ones are asked for, or if no work is left.
-  // A stop takes the rest of the work.
+  // Ends with the first plan that counts, unless better ones are asked for, or if no step is left.
   void run() { place_tables(); }
   // The last one.
   const std::optional<Plan>& found() const { return found_; }
@@ -86,8 +83,7 @@ class AllPlans {
   bool any_valid_;  // without a target
   double target_;
   double improvement_;
-  std::uint64_t& work_;  // what limit_ counts
-  StepLimit limit_;
+  StepLimit& limit_;
   std::vector<ChoicesOfTable> tables_;
   RankContents ranks_;
   ShardPrices prices_;

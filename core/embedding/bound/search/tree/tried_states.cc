@@ -21,8 +21,8 @@ void append(std::string& bytes, Value value) {
 
 }  // namespace
 
-TriedStates::TriedStates(const RankContents& ranks, double target, std::uint64_t& work)
-    : ranks_(ranks), work_(work), unit_(target * kSameLoad) {
+TriedStates::TriedStates(const RankContents& ranks, double target, StepLimit& limit)
+    : ranks_(ranks), limit_(limit), unit_(target * kSameLoad) {
   if (ranks.size() <= kMostRanks && ranks.groups().size() <= kMostGroups)
     keys_.resize(ranks.size());
 }
@@ -61,7 +61,7 @@ void TriedStates::sort_keys(const Outlook& outlook) {
 TriedStates::State TriedStates::state(const TableSet& remaining, const Outlook& outlook) {
   State state;
   if (keys_.empty()) return state;
-  work_ -= std::min<std::uint64_t>(work_, keys_.size());
+  limit_.spend(keys_.size());
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
     keys_[rank] = key_of(rank, outlook);
   sort_keys(outlook);

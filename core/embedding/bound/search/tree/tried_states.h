@@ -10,19 +10,19 @@
 
 #include "core/embedding/bound/search/choices/table_set.h"
 #include "core/embedding/bound/search/state/rank_contents.h"
+#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
 
 // Whether the remaining tables can be placed depends on what the ranks hold, on which groups of
 // tables are where and on the charges so far, but not on how that came about, and not on which of
 // several interchangeable ranks or hosts is which. States are kept as a whole, since a hash of them
-// could be forged. Thread safety: one thread at a time. Refers to its arguments and to a counter of
-// work.
+// could be forged. Thread safety: one thread at a time. Refers to its arguments.
 class TriedStates {
  public:
   // Loads that differ by less than a tiny part of `target` are the same: plans through the two
   // states rate the same but for one such part per table, which is far less than kRatingSlack.
-  TriedStates(const RankContents& ranks, double target, std::uint64_t& work);
+  TriedStates(const RankContents& ranks, double target, StepLimit& limit);
 
   using State = std::string;
   // Returns an empty state, which is never kept, if there are many ranks.
@@ -46,7 +46,7 @@ class TriedStates {
   void sort_keys(const Outlook& outlook);
 
   const RankContents& ranks_;
-  std::uint64_t& work_;
+  StepLimit& limit_;
   double unit_;  // of load
   std::vector<RankKey> keys_;
   std::size_t bytes_ = 0;

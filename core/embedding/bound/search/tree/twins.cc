@@ -5,7 +5,7 @@
 namespace shardwright::embedding {
 
 bool Twins::is_new_host(std::uint32_t host) {
-  spend(hosts_.size() * ranks_.ranks_per_host());
+  limit_.spend(hosts_.size() * ranks_.ranks_per_host());
   const bool alike = std::any_of(hosts_.begin(), hosts_.end(), [&](std::uint32_t other) {
     return ranks_.are_hosts_alike(other, host, outlook_);
   });
@@ -24,7 +24,7 @@ bool Twins::is_new(Rank rank) {
     }
     if (!last_is_new_) return false;
   }
-  spend(kept_.size());
+  limit_.spend(kept_.size());
   const bool alike = std::any_of(kept_.begin(), kept_.end(), [&](Rank other) {
     return ranks_.are_alike(other, rank, outlook_);
   });

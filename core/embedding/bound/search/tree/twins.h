@@ -6,26 +6,25 @@
 #include <boost/container/small_vector.hpp>
 
 #include "core/embedding/bound/search/state/rank_contents.h"
+#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
 
 // Sees ranks, or hosts, in ascending order, and keeps the first of those that are alike.
-// Thread safety: one thread at a time. Refers to its arguments and to a counter of work.
+// Thread safety: one thread at a time. Refers to its arguments.
 class Twins {
  public:
-  Twins(const RankContents& ranks, const Outlook& outlook, std::uint64_t& work)
-      : ranks_(ranks), outlook_(outlook), work_(work) {}
+  Twins(const RankContents& ranks, const Outlook& outlook, StepLimit& limit)
+      : ranks_(ranks), outlook_(outlook), limit_(limit) {}
 
   // Returns true if no earlier rank is like this one.
   bool is_new(Rank rank);
   bool is_new_host(std::uint32_t host);
 
  private:
-  void spend(std::uint64_t steps) { work_ -= steps < work_ ? steps : work_; }
-
   const RankContents& ranks_;
   const Outlook& outlook_;
-  std::uint64_t& work_;
+  StepLimit& limit_;
   boost::container::small_vector<Rank, 16> kept_;  // on the last host only where hosts matter
   boost::container::small_vector<std::uint32_t, 16> hosts_;
   std::uint32_t last_host_ = 0;
