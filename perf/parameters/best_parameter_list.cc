@@ -133,6 +133,7 @@ void add_restarts(std::vector<BestParameter>& all) {
   group.add("drawn_steps", &Own::drawn_steps);
   group.add("annealed_least", &Own::annealed_least, Kind::kRatio);
   group.add("annealed_one_in", &Own::annealed_one_in);
+  group.add("far_annealed_one_in", &Own::far_annealed_one_in);
   group.add("reach_spread", &Own::reach_spread);
   group.add("considered_parts", &Own::considered_parts);
   group.add("first_target_tries", &Own::first_target_tries);
@@ -156,6 +157,7 @@ void add_choices(std::vector<BestParameter>& all) {
   group.add("pair_part", &Own::pair_part);
   group.add("moved_part", &Own::moved_part);
   group.add("best_part", &Own::best_part);
+  group.add("fills", &Own::fills);
 }
 
 void add_balance(std::vector<BestParameter>& all) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "search/embedding/best/local/choices_below.h"
-#include "search/embedding/model/context/priced_choices.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -158,10 +157,8 @@ double Restarts::aim_anew(double bound) {
   return std::min(target + 2 * above, incumbent_->rating());
 }
 
-// Returns true if rounds that begin anew, so much above the bound, begin with annealed choices.
-bool Restarts::anneals_choices(double above) const {
-  const RestartParameters& restarts = parameters_->restarts;
-  return choice_annealer_.is_useful() && above > restarts.annealed_least && above <= restarts.far;
+bool Restarts::may_anneal_choices(double above) const {
+  return choice_annealer_.is_useful() && above > parameters_->restarts.annealed_least;
 }
 
 double Restarts::above_bound(double bound) const {
@@ -175,10 +172,10 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   const double above = above_bound(bound);
   if (round == 0) return above > restarts.far && lane % 2 != 0;
   if (above <= restarts.nearest) return false;
-  const std::uint32_t one_in = anneals_choices(above)  ? restarts.annealed_one_in
-                               : above > restarts.far  ? restarts.far_one_in
-                               : above > restarts.near ? restarts.near_one_in
-                                                       : restarts.drawn_one_in;
+  const std::uint32_t one_in = above > restarts.far        ? restarts.far_one_in
+                               : may_anneal_choices(above) ? restarts.annealed_one_in
+                               : above > restarts.near     ? restarts.near_one_in
+                                                           : restarts.drawn_one_in;
   return annealer_->random().below(one_in) == 0;
 }
 
@@ -194,11 +191,10 @@ double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   return made ? target : 0;
 }
 
-std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& budget) {
+std::vector<std::uint32_t> Restarts::draw(PricedChoices& priced, const MemoryPrices& prices,
+                                          double bound) {
   const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
-  PricedChoices priced(context, &budget);
-  priced.admit_below(incumbent_->rating() * (1 + kRounding));
   RandomGenerator& random = annealer_->random();
   const double above = std::max(0.0, incumbent_->rating() - bound);
   const double spread = restarts.reach_spread * above / incumbent_->rating();
@@ -208,19 +204,47 @@ std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& bu
   const double part = random.fraction();
   const double excess = restarts.drawn_excess * part * part * above * context.speed();
   annealer_->placer().spend(restarts.work_per_choice * context.model().choices().size());
-  return priced.draw(context.prices(), factors, excess, restarts.drawn_steps, random);
+  return priced.draw(prices, factors, excess, restarts.drawn_steps, random);
 }
 
-// Choices of the best plan, or drawn ones, after they were annealed.
+std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& budget) {
+  PricedChoices priced(state_->context(), &budget);
+  priced.admit_below(incumbent_->rating() * (1 + kRounding));
+  return draw(priced, state_->context().prices(), bound);
+}
+
+// Choices with shards below the target, at the prices of memory that these have. Where a table takes
+// little memory in few large shards and much in small ones, no chain of moves leads from one to the
+// other: all other tables must leave the memory at once. Returns nothing if a table has no such
+// choice.
+std::optional<std::vector<std::uint32_t>> Restarts::draw_below(double target, double bound,
+                                                               const Budget& budget) {
+  const auto& fills = parameters_->choices.fills;
+  PricedChoices priced(state_->context(), &budget);
+  priced.admit_below(target);
+  MemoryPrices prices;
+  const double fill = fills[annealer_->random().below(fills.size())];
+  const double dual = priced.fit_prices(parameters_->construct.price_steps, prices, fill);
+  annealer_->placer().spend(parameters_->restarts.work_per_choice *
+                            state_->model().choices().size());
+  if (dual == std::numeric_limits<double>::infinity()) return std::nullopt;
+  return draw(priced, prices, bound);
+}
+
+// Choices of the best plan, or drawn ones, after they were annealed. Far from the bound they are
+// drawn for the target.
 double Restarts::place_annealed(double bound, const Budget& budget) {
   RandomGenerator& random = annealer_->random();
   const double rating = incumbent_->rating();
   const double target = bound + random.fraction() * (rating - bound);
   const bool keeps_best = random.fraction() < parameters_->choices.best_part;
-  const std::vector<std::uint32_t> start =
-      keeps_best ? incumbent_->best()->allocation.choice : draw_choices(bound, budget);
+  std::optional<std::vector<std::uint32_t>> below;
+  if (above_bound(bound) > parameters_->restarts.far) below = draw_below(target, bound, budget);
+  const std::vector<std::uint32_t> start = below        ? *below
+                                           : keeps_best ? incumbent_->best()->allocation.choice
+                                                        : draw_choices(bound, budget);
   ConsideredChoices considered(*state_);
-  considered.set_rating(rating * (1 + kRounding));
+  considered.set_rating((below ? target : rating) * (1 + kRounding));
   const std::uint64_t before = choice_annealer_.work();
   StopCheck stopped(budget);
   state_->assign(choice_annealer_.improve(start, considered, rating, target, random, stopped));
@@ -236,7 +260,8 @@ double Restarts::construct_below(double bound, const Budget& budget) {
   if (const auto suggested = std::exchange(suggested_, std::nullopt))
     return place(suggested->start, suggested->target, stopped);
   const double above = above_bound(bound);
-  if (anneals_choices(above)) return place_annealed(bound, budget);
+  const bool anneals = above <= restarts.far || random.below(restarts.far_annealed_one_in) == 0;
+  if (anneals && may_anneal_choices(above)) return place_annealed(bound, budget);
   if (above <= restarts.near) {
     std::vector<std::uint32_t> drawn = draw_choices(bound, budget);
     const double target = bound + random.fraction() * (incumbent_->rating() - bound);

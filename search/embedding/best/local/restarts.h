@@ -12,6 +12,7 @@
 #include "search/embedding/best/local/construct.h"
 #include "search/embedding/best/moves/annealer.h"
 #include "search/embedding/best/parameters/annealing_parameters.h"
+#include "search/embedding/model/context/priced_choices.h"
 #include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
@@ -66,8 +67,11 @@ class Restarts {
 
   // The best rating as a multiple of the bound, or of a rating that no choices were found for.
   double above_bound(double bound) const;
+  bool may_anneal_choices(double above) const;
+  std::vector<std::uint32_t> draw(PricedChoices& priced, const MemoryPrices& prices, double bound);
   std::vector<std::uint32_t> draw_choices(double bound, const Budget& budget);
-  bool anneals_choices(double above) const;
+  std::optional<std::vector<std::uint32_t>> draw_below(double target, double bound,
+                                                       const Budget& budget);
   double place_annealed(double bound, const Budget& budget);
   double place(Allocation start, double target, StopCheck& stopped);
 
