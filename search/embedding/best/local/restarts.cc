@@ -213,10 +213,10 @@ std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& bu
   return draw(priced, state_->context().prices(), bound);
 }
 
-// Choices with shards below the target, at the prices of memory that these have. Where a table takes
-// little memory in few large shards and much in small ones, no chain of moves leads from one to the
-// other: all other tables must leave the memory at once. Returns nothing if a table has no such
-// choice.
+// Choices with shards below the target, at the prices of memory that these have. Where a table
+// takes little memory in few large shards and much in small ones, no chain of moves leads from one
+// to the other: all other tables must leave the memory at once. Returns nothing if a table has no
+// such choice.
 std::optional<std::vector<std::uint32_t>> Restarts::draw_below(double target, double bound,
                                                                const Budget& budget) {
   const auto& fills = parameters_->choices.fills;
