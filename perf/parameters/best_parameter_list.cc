@@ -133,7 +133,6 @@ void add_restarts(std::vector<BestParameter>& all) {
   group.add("drawn_steps", &Own::drawn_steps);
   group.add("annealed_least", &Own::annealed_least, Kind::kRatio);
   group.add("annealed_one_in", &Own::annealed_one_in);
-  group.add("far_annealed_one_in", &Own::far_annealed_one_in);
   group.add("reach_spread", &Own::reach_spread);
   group.add("considered_parts", &Own::considered_parts);
   group.add("first_target_tries", &Own::first_target_tries);

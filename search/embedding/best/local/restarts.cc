@@ -157,8 +157,10 @@ double Restarts::aim_anew(double bound) {
   return std::min(target + 2 * above, incumbent_->rating());
 }
 
-bool Restarts::may_anneal_choices(double above) const {
-  return choice_annealer_.is_useful() && above > parameters_->restarts.annealed_least;
+// Returns true if rounds that begin anew, so much above the bound, begin with annealed choices.
+bool Restarts::anneals_choices(double above) const {
+  const RestartParameters& restarts = parameters_->restarts;
+  return choice_annealer_.is_useful() && above > restarts.annealed_least && above <= restarts.far;
 }
 
 double Restarts::above_bound(double bound) const {
@@ -172,10 +174,10 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   const double above = above_bound(bound);
   if (round == 0) return above > restarts.far && lane % 2 != 0;
   if (above <= restarts.nearest) return false;
-  const std::uint32_t one_in = above > restarts.far        ? restarts.far_one_in
-                               : may_anneal_choices(above) ? restarts.annealed_one_in
-                               : above > restarts.near     ? restarts.near_one_in
-                                                           : restarts.drawn_one_in;
+  const std::uint32_t one_in = anneals_choices(above)  ? restarts.annealed_one_in
+                               : above > restarts.far  ? restarts.far_one_in
+                               : above > restarts.near ? restarts.near_one_in
+                                                       : restarts.drawn_one_in;
   return annealer_->random().below(one_in) == 0;
 }
 
@@ -239,7 +241,7 @@ double Restarts::place_annealed(double bound, const Budget& budget) {
   const double target = bound + random.fraction() * (rating - bound);
   const bool keeps_best = random.fraction() < parameters_->choices.best_part;
   std::optional<std::vector<std::uint32_t>> below;
-  if (above_bound(bound) > parameters_->restarts.far) below = draw_below(target, bound, budget);
+  if (rating > parameters_->restarts.far * bound) below = draw_below(target, bound, budget);
   const std::vector<std::uint32_t> start = below        ? *below
                                            : keeps_best ? incumbent_->best()->allocation.choice
                                                         : draw_choices(bound, budget);
@@ -260,8 +262,7 @@ double Restarts::construct_below(double bound, const Budget& budget) {
   if (const auto suggested = std::exchange(suggested_, std::nullopt))
     return place(suggested->start, suggested->target, stopped);
   const double above = above_bound(bound);
-  const bool anneals = above <= restarts.far || random.below(restarts.far_annealed_one_in) == 0;
-  if (anneals && may_anneal_choices(above)) return place_annealed(bound, budget);
+  if (anneals_choices(above)) return place_annealed(bound, budget);
   if (above <= restarts.near) {
     std::vector<std::uint32_t> drawn = draw_choices(bound, budget);
     const double target = bound + random.fraction() * (incumbent_->rating() - bound);

@@ -146,13 +146,11 @@ struct RestartParameters {
   // decide where the best plan is close.
   double nearest = 1.0001;
   std::uint32_t drawn_one_in = 4;
-  // Between `annealed_least` and `far` bounds, one round in `annealed_one_in` starts with choices
-  // that were annealed alone, where these are useful; farther away, one in `far_annealed_one_in` of
-  // those that start below a target. Nearer to the bound, choices are seldom at fault: without this
-  // limit, 177 tables on one host take 127 instead of 31 million steps to be even.
+  // Between `annealed_least` and `far` bounds, one round in this many starts with choices that were
+  // annealed alone, where these are useful. Nearer to the bound, choices are seldom at fault:
+  // without this limit, 177 tables on one host take 127 instead of 31 million steps to be even.
   double annealed_least = 1.005;
   std::uint32_t annealed_one_in = 2;
-  std::uint32_t far_annealed_one_in = 2;
   double drawn_excess = 1;
   int drawn_steps = 10;  // of the bisection that finds their temperature
   // For each draw, the loads of choices on single ranks, on hosts and on all ranks count by factors
