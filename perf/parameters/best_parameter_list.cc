@@ -156,7 +156,6 @@ void add_choices(std::vector<BestParameter>& all) {
   group.add("pair_part", &Own::pair_part);
   group.add("moved_part", &Own::moved_part);
   group.add("best_part", &Own::best_part);
-  group.add("fills", &Own::fills);
 }
 
 void add_balance(std::vector<BestParameter>& all) {

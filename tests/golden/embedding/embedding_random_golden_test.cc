@@ -39,21 +39,18 @@ const std::map<int, Missed> kOpen = {
     {262, {0.0029, 0.0082}}  // 28 tables on 16 ranks of four hosts, tight memory
 };
 
-// Checks that the plan is valid, that its bound is proved and that both are on the right side of
-// the optimum.
-EmbeddingPlanResult planned(const nlohmann::json& row, double optimum) {
+// Checks that the plan is valid and that its bound is proved.
+EmbeddingPlanResult planned(const nlohmann::json& row, const PlanOptions& options = {}) {
   const auto problem = std::make_shared<const Problem>(
       require(Problem::make(require(read_problem(row["problem"].dump())))));
-  EmbeddingPlanResult result = require(plan_embedding(problem, {}));
+  EmbeddingPlanResult result = require(plan_embedding(problem, options));
   REQUIRE(result.plan.has_value());
   const Topology& available = result.reservation->topology;
   const Evaluation evaluation = evaluate(*problem, available, *result.plan);
   CHECK(evaluation.valid());
   CHECK(evaluation.rating == *result.best_rating);
-  CHECK(*result.best_rating >= optimum * (1 - kSolver));
   REQUIRE(result.lower_bound.has_value());
   REQUIRE(result.certificate.has_value());
-  CHECK(*result.lower_bound <= optimum * (1 + kSummation));
   CHECK(check_bound(*result.search_space, available, *result.certificate).value_or("") == "");
   return result;
 }
@@ -68,7 +65,9 @@ TEST_CASE("random golden: all that a MILP solver proves is proved, but for the o
     const int seed = row["seed"].get<int>();
     CAPTURE(seed);
     const auto optimum = row["optimum"].get<double>();
-    const EmbeddingPlanResult result = planned(row, optimum);
+    const EmbeddingPlanResult result = planned(row);
+    CHECK(*result.best_rating >= optimum * (1 - kSolver));
+    CHECK(*result.lower_bound <= optimum * (1 + kSummation));
     const auto found = kOpen.find(seed);
     const Missed expected = found == kOpen.end() ? Missed() : found->second;
     if (found != kOpen.end()) ++open;
@@ -81,20 +80,19 @@ TEST_CASE("random golden: all that a MILP solver proves is proved, but for the o
   CHECK(open == kOpen.size());
 }
 
-// HiGHS proves nothing in a minute, but finds a good plan: one table needs 60 % of the memory, and
-// all others must make room for it at once. Plans without that rate 62.7.
+// Seed 441 of perf/vs_highs/compare. HiGHS proves nothing in a minute, but finds a good plan. One
+// table has shards of 59 ms and more, or takes 63 % of every rank, for which all others must make
+// room at once.
 TEST_CASE("random golden: a table that all others must make room for is found its place") {
   const nlohmann::json rows =
       nlohmann::json::parse(require(read_file("tests/golden/embedding/full_memory.json.gz")));
   REQUIRE(rows.size() == 1);
-  const auto problem = std::make_shared<const Problem>(
-      require(Problem::make(require(read_problem(rows[0]["problem"].dump())))));
   PlanOptions options;
   options.work_limit = 100'000'000;  // a quarter of the default
-  const EmbeddingPlanResult result = require(plan_embedding(problem, options));
-  REQUIRE(result.plan.has_value());
-  CHECK(evaluate(*problem, result.reservation->topology, *result.plan).valid());
-  CHECK(*result.best_rating <= 1.2 * rows[0]["highs"].get<double>());
+  const EmbeddingPlanResult result = planned(rows[0], options);
+  const auto highs = rows[0]["highs"].get<double>();
+  CHECK(*result.best_rating <= 1.2 * highs);
+  CHECK(*result.lower_bound <= highs * (1 + kSummation));
 }
 
 }  // namespace shardwright::embedding_random_golden_test

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "search/embedding/best/local/choices_below.h"
+#include "search/embedding/model/context/priced_choices.h"
 
 namespace shardwright::embedding {
 namespace {
@@ -193,10 +194,14 @@ double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   return made ? target : 0;
 }
 
-std::vector<std::uint32_t> Restarts::draw(PricedChoices& priced, const MemoryPrices& prices,
-                                          double bound) {
+// Choices whose shards do not rate above the limit, at these prices. Precondition: the limit is not
+// below the context's bound, so every table has such choices.
+std::vector<std::uint32_t> Restarts::draw_choices(double limit, const MemoryPrices& prices,
+                                                  double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
+  PricedChoices priced(context, &budget);
+  priced.admit_below(limit * (1 + kRounding));
   RandomGenerator& random = annealer_->random();
   const double above = std::max(0.0, incumbent_->rating() - bound);
   const double spread = restarts.reach_spread * above / incumbent_->rating();
@@ -209,44 +214,26 @@ std::vector<std::uint32_t> Restarts::draw(PricedChoices& priced, const MemoryPri
   return priced.draw(prices, factors, excess, restarts.drawn_steps, random);
 }
 
-std::vector<std::uint32_t> Restarts::draw_choices(double bound, const Budget& budget) {
-  PricedChoices priced(state_->context(), &budget);
-  priced.admit_below(incumbent_->rating() * (1 + kRounding));
-  return draw(priced, state_->context().prices(), bound);
-}
-
-// Choices with shards below the target, at the prices of memory that these have. Where a table
-// takes little memory in few large shards and much in small ones, no chain of moves leads from one
-// to the other: all other tables must leave the memory at once. Returns nothing if a table has no
-// such choice.
-std::optional<std::vector<std::uint32_t>> Restarts::draw_below(double target, double bound,
-                                                               const Budget& budget) {
-  const auto& fills = parameters_->choices.fills;
-  PricedChoices priced(state_->context(), &budget);
-  priced.admit_below(target);
-  MemoryPrices prices;
-  const double fill = fills[annealer_->random().below(fills.size())];
-  const double dual = priced.fit_prices(parameters_->construct.price_steps, prices, fill);
-  annealer_->placer().spend(parameters_->restarts.work_per_choice *
-                            state_->model().choices().size());
-  if (dual == std::numeric_limits<double>::infinity()) return std::nullopt;
-  return draw(priced, prices, bound);
-}
-
-// Choices of the best plan, or drawn ones, after they were annealed. Far from the bound they are
-// drawn for the target.
+// Choices of the best plan, or drawn ones, after they were annealed. Far from the bound no shard is
+// above the target, and a part of the memory is left free: no chain of moves leads from a table in
+// few large shards to one that takes much more memory in small ones, since all others must make
+// room for it at once.
 double Restarts::place_annealed(double bound, const Budget& budget) {
   RandomGenerator& random = annealer_->random();
+  const SearchContext& context = state_->context();
   const double rating = incumbent_->rating();
   const double target = bound + random.fraction() * (rating - bound);
+  const bool is_far = rating > parameters_->restarts.far * bound;
   const bool keeps_best = random.fraction() < parameters_->choices.best_part;
-  std::optional<std::vector<std::uint32_t>> below;
-  if (rating > parameters_->restarts.far * bound) below = draw_below(target, bound, budget);
-  const std::vector<std::uint32_t> start = below        ? *below
-                                           : keeps_best ? incumbent_->best()->allocation.choice
-                                                        : draw_choices(bound, budget);
+  const double limit = is_far ? target : rating;
+  const auto& by_fill = context.prices_by_fill();
+  const MemoryPrices& prices =
+      is_far ? by_fill[random.below(by_fill.size())] : context.prices();
+  const std::vector<std::uint32_t> start = keeps_best && !is_far
+                                               ? incumbent_->best()->allocation.choice
+                                               : draw_choices(limit, prices, bound, budget);
   ConsideredChoices considered(*state_);
-  considered.set_rating((below ? target : rating) * (1 + kRounding));
+  considered.set_rating(limit * (1 + kRounding));
   const std::uint64_t before = choice_annealer_.work();
   StopCheck stopped(budget);
   state_->assign(choice_annealer_.improve(start, considered, rating, target, random, stopped));
@@ -264,7 +251,8 @@ double Restarts::construct_below(double bound, const Budget& budget) {
   const double above = above_bound(bound);
   if (anneals_choices(above)) return place_annealed(bound, budget);
   if (above <= restarts.near) {
-    std::vector<std::uint32_t> drawn = draw_choices(bound, budget);
+    std::vector<std::uint32_t> drawn =
+        draw_choices(incumbent_->rating(), context.prices(), bound, budget);
     const double target = bound + random.fraction() * (incumbent_->rating() - bound);
     return place(Allocation::of_choices(std::move(drawn)), target, stopped);
   }

@@ -68,10 +68,8 @@ class Restarts {
   // The best rating as a multiple of the bound, or of a rating that no choices were found for.
   double above_bound(double bound) const;
   bool anneals_choices(double above) const;
-  std::vector<std::uint32_t> draw(PricedChoices& priced, const MemoryPrices& prices, double bound);
-  std::vector<std::uint32_t> draw_choices(double bound, const Budget& budget);
-  std::optional<std::vector<std::uint32_t>> draw_below(double target, double bound,
-                                                       const Budget& budget);
+  std::vector<std::uint32_t> draw_choices(double limit, const MemoryPrices& prices, double bound,
+                                          const Budget& budget);
   double place_annealed(double bound, const Budget& budget);
   double place(Allocation start, double target, StopCheck& stopped);
 

@@ -201,9 +201,6 @@ struct ChoiceAnnealingParameters {
   double pair_part = 0.5;     // of the moves: two tables instead of one
   double moved_part = 0.3;    // of the moves of a table on hosts: to other hosts
   double best_part = 0.6;     // of the starts: from the best plan's choices instead of drawn ones
-  // Choices that are drawn for a target are priced to fill one of these parts of the memory: what
-  // fills all of it seldom fits.
-  std::array<double, 4> fills{1, 1, 0.98, 0.95};
 };
 
 // All that an AnnealingLane is told.

@@ -7,6 +7,7 @@
 #include "core/numeric/ways_to_share.h"
 
 namespace shardwright::embedding {
+
 RankPriceSet prices_by_rank(const std::vector<CapacityMultipliers>& of_classes,
                             const std::vector<std::uint32_t>& class_of_rank) {
   RankPriceSet prices;
