@@ -37,6 +37,11 @@ class Budget {
   // For a process that joins the search of another one, which has done this work.
   void set_work_done(std::uint64_t work) { work_done_ = work; }
   const std::optional<std::uint64_t>& work_limit() const { return work_limit_; }
+  // Nothing without a limit.
+  std::optional<std::uint64_t> most_work_left() const {
+    if (!work_limit_) return std::nullopt;
+    return *work_limit_ - std::min(*work_limit_, work_done_);
+  }
   // Returns true if work is left after `planned` more units.
   bool work_left(std::uint64_t planned = 0) const {
     return !work_limit_ || work_done_ + planned < *work_limit_;

@@ -352,6 +352,15 @@ void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Bud
   suggest_to_lane(proof.suggestions);
 }
 
+// What is left of the work is for all lanes of the last rounds. A round as long as the first one is
+// not shortened.
+void BestSearch::shorten_round(const Budget& budget) {
+  const LaneParameters& lanes = parameters_.lanes;
+  const std::uint64_t left = budget.most_work_left().value_or(~std::uint64_t{0});
+  const std::uint64_t most = left / (lanes.annealing_lanes + 1 + proof_.share());
+  round_work_ = std::min(round_work_, std::max(most, lanes.first_round_work));
+}
+
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
   starts_.clear();  // every lane has them
@@ -380,6 +389,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
   if (!decides) take_in(verdict.proof, round, budget);
   proof_.follow(std::move(verdict.next));
   if (is_done()) return false;
+  shorten_round(budget);
   stopped_by_ = round.stopped;
   if (!heard && !stopped_by_) stopped_by_ = StopReason::kCancelled;
   return !stopped_by_;

@@ -142,6 +142,7 @@ class BestSearch {
   template <class Lane>
   void run_lane(Lane& lane, const Budget& budget, std::uint64_t& work);
   std::uint64_t proof_share(std::uint64_t work) const;
+  void shorten_round(const Budget& budget);
 
   BestParameters parameters_;
   std::uint64_t seed_;

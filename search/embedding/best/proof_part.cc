@@ -95,8 +95,9 @@ std::vector<std::uint64_t> ProofPart::count(const std::vector<std::uint64_t>& la
 
 void ProofPart::run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget) {
   if (is_rank_lane(lane)) {
-    if (prover_ && rank_work_ > 0) prover_->run_rank_lane(lane - tree_lanes_, rank_work_, budget);
-    return;
+    if (!prover_ || order_.rank_share == 0) return;
+    const std::uint64_t work = order_.rank_share * round_work / busy_rank_lanes_;
+    return prover_->run_rank_lane(lane - tree_lanes_, work, budget);
   }
   if (lane >= order_.lanes) return;
   const std::uint64_t work = order_.share * round_work / order_.lanes;
@@ -129,29 +130,28 @@ std::uint64_t ProofPart::most_alone() const {
 
 // A tree that raises the bound has a share of its own. Another one has what one lane has that works
 // alone, or half of it if it is behind.
-std::uint64_t ProofPart::work_of_rank_lanes(std::uint64_t share, std::uint64_t round_work) const {
-  const std::uint64_t busy = prover_->num_busy_rank_lanes();
-  if (busy == 0) return 0;
+std::uint64_t ProofPart::share_of_rank_lanes(std::uint64_t share) const {
+  if (busy_rank_lanes_ == 0) return 0;
   const bool is_rising = prover_->is_rank_tree_rising();
   share = is_rising ? std::max(share, most_alone()) : std::min(share, most_alone());
   if (!prover_->is_rank_tree_ahead()) share /= lanes_.behind_part;
-  return std::min(most_alone() * round_work, share * round_work / busy);
+  return std::min(most_alone() * busy_rank_lanes_, share);
 }
 
 // Only one lane works until the tree is shared, with no more work than all others.
 ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t round_work) {
   ProofOrder next;
-  rank_work_ = 0;
   if (!prover_) return next;
   prover_->begin_round(aim);
   if (prover_->finished()) return next;
-  rank_work_ = work_of_rank_lanes(share, round_work);
+  busy_rank_lanes_ = prover_->num_busy_rank_lanes();
+  next.rank_share = share_of_rank_lanes(share);
   if (prover_->shared() == nullptr) {
     next.lanes = 1;
     next.share = std::min(share, most_alone());
     return next;
   }
-  const bool is_behind = prover_->num_busy_rank_lanes() > 0 && prover_->is_rank_tree_rising();
+  const bool is_behind = busy_rank_lanes_ > 0 && prover_->is_rank_tree_rising();
   next.share = is_behind ? std::min(share, most_alone())
                          : share_of_tree(*prover_->shared(), share, most_alone());
   next.lanes = static_cast<std::uint32_t>(prover_->num_lanes());

@@ -52,8 +52,10 @@ class ProofPart {
   // Takes in what the lanes of other processes did.
   void take_in(RoundReport& round);
 
+  // What the lanes of the proof may do in this round, in lanes that look for plans.
+  std::uint64_t share() const { return order_.share + order_.rank_share; }
   // In process 0, what the proof of this aim does next, with at most so much of the work.
-  // `round_work`: of a lane that looks for plans, in the next round.
+  // `round_work`: of a lane that looks for plans, in the next round or more.
   ProofOrder next_order(double aim, std::uint64_t share, std::uint64_t round_work);
   // Begins the next round.
   void follow(ProofOrder order);
@@ -63,7 +65,7 @@ class ProofPart {
   // Of the tree over ranks: the last ones of the proof.
   bool is_rank_lane(std::size_t lane) const { return lane >= tree_lanes_ && lane < first_lane_; }
   std::uint64_t most_alone() const;
-  std::uint64_t work_of_rank_lanes(std::uint64_t share, std::uint64_t round_work) const;
+  std::uint64_t share_of_rank_lanes(std::uint64_t share) const;
   TreeView* shared_tree() const;
   LaneDealing deal_lanes(std::size_t first) const;
 
@@ -75,7 +77,7 @@ class ProofPart {
   std::unique_ptr<TreeFollower> follower_;  // null in process 0
   std::size_t tree_lanes_;                  // that share a tree
   std::size_t first_lane_;                  // that looks for plans, after those of the proof
-  std::uint64_t rank_work_ = 0;             // of a lane of the tree over ranks, in process 0
+  std::uint64_t busy_rank_lanes_ = 0;       // at the start of this round, in process 0
   LaneDealing dealing_;
   std::vector<std::uint64_t> done_;  // work so far, by process
   ProofOrder order_;                 // of this round

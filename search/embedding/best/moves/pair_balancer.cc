@@ -1,6 +1,7 @@
 #include "search/embedding/best/moves/pair_balancer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -30,6 +31,8 @@ PairBalancer::PairBalancer(const BalanceParameters& parameters)
     : most_shards_(2 * static_cast<std::size_t>(std::countr_zero(parameters.subsets))) {
   left_.reserve(parameters.subsets);
   right_.reserve(parameters.subsets);
+  with_next_.reserve(parameters.subsets / 2);
+  merged_.reserve(parameters.subsets);
 }
 
 void PairBalancer::collect(const AllocationState& state, Rank rank, Rank other) {
@@ -44,17 +47,20 @@ void PairBalancer::collect(const AllocationState& state, Rank rank, Rank other) 
 
 void PairBalancer::sum_subsets(const AllocationState& state, std::size_t begin, std::size_t end,
                                std::vector<Subset>& subsets) {
+  const auto is_before = [](const Subset& x, const Subset& y) {
+    return x.use.load != y.use.load ? x.use.load < y.use.load : x.members < y.members;
+  };
   subsets.assign(1, {});
   for (std::size_t i = begin; i < end; ++i) {
-    const std::size_t size = subsets.size();
-    for (std::size_t k = 0; k < size; ++k) {
-      subsets.push_back({sum(subsets[k].use, state.slot(slots_[i]).use),
-                         subsets[k].members | (std::uint32_t{1} << i)});
-    }
+    const ShardUse& next = state.slot(slots_[i]).use;
+    with_next_.clear();
+    for (const Subset& without : subsets)
+      with_next_.push_back({sum(without.use, next), without.members | (std::uint32_t{1} << i)});
+    merged_.clear();
+    std::merge(subsets.begin(), subsets.end(), with_next_.begin(), with_next_.end(),
+               std::back_inserter(merged_), is_before);
+    subsets.swap(merged_);
   }
-  std::sort(subsets.begin(), subsets.end(), [](const Subset& x, const Subset& y) {
-    return x.use.load != y.use.load ? x.use.load < y.use.load : x.members < y.members;
-  });
   work_ += 2 * subsets.size();
 }
 

@@ -86,6 +86,7 @@ std::optional<ProofReport> get_proof(MessageReader& from, const ChoiceModel& mod
 void put(MessageWriter& to, const ProofOrder& order, const ChoiceModel& tree_model) {
   to.put(order.share);
   to.put(order.lanes);
+  to.put(order.rank_share);
   to.put_all(order.processes);
   to.put_flag(order.start.has_value());
   if (order.start) put(to, *order.start, tree_model);
@@ -99,6 +100,7 @@ std::optional<ProofOrder> get_order(MessageReader& from, const ChoiceModel& tree
   ProofOrder order;
   order.share = from.get<std::uint64_t>();
   order.lanes = from.get<std::uint32_t>();
+  order.rank_share = from.get<std::uint64_t>();
   order.processes = from.get_all<std::uint32_t>();
   if (from.get_flag()) {
     order.start = get_tree_start(from, tree_model);

@@ -56,6 +56,7 @@ struct ProofReport {
 struct ProofOrder {
   std::uint64_t share = 0;  // of the work, in lanes
   std::uint32_t lanes = 0;  // that work: none, the first one, or all, which share a tree
+  std::uint64_t rank_share = 0;  // of the lanes of the tree over ranks together
   // Of a shared tree: the process of every lane. Empty if all of them stay in process 0.
   std::vector<std::uint32_t> processes;
   std::optional<TreeStart> start;  // if `processes` begin with it
