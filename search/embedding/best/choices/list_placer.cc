@@ -50,6 +50,7 @@ void ListPlacer::read_capacities() {
     double sum = 0;
     for (const Storage& room : model.room()) {
       capacity.push_back(std::max(0.0, as_doubles(room)[tier]));
+      inverse_square_[tier].push_back(1 / square(std::max(capacity.back(), 1.0)));
       sum += capacity.back();
     }
     mean_capacity_[tier] = std::max(1.0, sum / ranks_);
@@ -197,8 +198,8 @@ double ListPlacer::rise(Rank rank, double load, const PerTier<double>& bytes) co
   double sum = load_weight_ * own * (2 * load_[rank] + own) + over(load_[rank] + own);
   for (const MemoryTier tier : tiers_) {
     const double held = held_[tier][rank];
-    const double capacity = std::max(capacity_[tier][rank], 1.0);
-    sum += weights_.bytes[tier] * bytes[tier] * (2 * held + bytes[tier]) / square(capacity);
+    sum += weights_.bytes[tier] * bytes[tier] * (2 * held + bytes[tier]) *
+           inverse_square_[tier][rank];
     const double excess = held + bytes[tier] - capacity_[tier][rank];
     if (excess > 0) sum += kFullRank * goal_.memory_weight * excess / mean_capacity_[tier];
   }

@@ -111,6 +111,7 @@ class ListPlacer {
   std::vector<MemoryTier> tiers_;  // that may run short
   std::span<const double> scale_;  // by rank; empty where all are 1
   PerTier<std::vector<double>> capacity_;
+  PerTier<std::vector<double>> inverse_square_;  // of the capacity
   PerTier<double> mean_capacity_;
 
   ListGoal goal_;

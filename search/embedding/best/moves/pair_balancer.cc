@@ -1,7 +1,6 @@
 #include "search/embedding/best/moves/pair_balancer.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -31,8 +30,6 @@ PairBalancer::PairBalancer(const BalanceParameters& parameters)
     : most_shards_(2 * static_cast<std::size_t>(std::countr_zero(parameters.subsets))) {
   left_.reserve(parameters.subsets);
   right_.reserve(parameters.subsets);
-  with_next_.reserve(parameters.subsets / 2);
-  merged_.reserve(parameters.subsets);
 }
 
 void PairBalancer::collect(const AllocationState& state, Rank rank, Rank other) {
@@ -53,13 +50,20 @@ void PairBalancer::sum_subsets(const AllocationState& state, std::size_t begin, 
   subsets.assign(1, {});
   for (std::size_t i = begin; i < end; ++i) {
     const ShardUse& next = state.slot(slots_[i]).use;
-    with_next_.clear();
-    for (const Subset& without : subsets)
-      with_next_.push_back({sum(without.use, next), without.members | (std::uint32_t{1} << i)});
-    merged_.clear();
-    std::merge(subsets.begin(), subsets.end(), with_next_.begin(), with_next_.end(),
-               std::back_inserter(merged_), is_before);
-    subsets.swap(merged_);
+    std::size_t without = subsets.size();  // that are not merged yet, and the same with the next one
+    std::size_t with = without;
+    subsets.resize(2 * without);
+    while (with > 0) {
+      const Subset& own = subsets[with - 1];
+      const Subset more{sum(own.use, next), own.members | (std::uint32_t{1} << i)};
+      Subset& last = subsets[without + with - 1];
+      if (without > 0 && is_before(more, subsets[without - 1])) {
+        last = subsets[--without];
+      } else {
+        last = more;
+        --with;
+      }
+    }
   }
   work_ += 2 * subsets.size();
 }

@@ -36,7 +36,7 @@ class PairBalancer {
   };
 
   void collect(const AllocationState& state, Rank rank, Rank other);
-  // In order: those without a shard are merged with those that have it.
+  // In order: those without a shard are merged with those that have it, in place from the back.
   void sum_subsets(const AllocationState& state, std::size_t begin, std::size_t end,
                    std::vector<Subset>& subsets);
   bool find(const AllocationState& state, Rank a, Rank b, const ShardUse& free_on_a,
@@ -46,8 +46,6 @@ class PairBalancer {
   std::vector<std::uint32_t> slots_;
   std::vector<Subset> left_;
   std::vector<Subset> right_;
-  std::vector<Subset> with_next_;  // of sum_subsets()
-  std::vector<Subset> merged_;     // likewise
   std::uint64_t work_ = 0;
 };
 

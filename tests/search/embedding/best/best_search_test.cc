@@ -130,6 +130,18 @@ TEST_CASE("best search: without a proof it goes on, however long ago the last be
   CHECK(search.bound() == 0);
 }
 
+TEST_CASE("best search: the last round is as long as the work that is left") {
+  const Model model(forty_tables(1000));
+  // Rounds of 0.24, 0.48, … million steps would end at 3.6 and at 7.4 million.
+  constexpr std::uint64_t kLimit = 4'000'000;
+  BestSearch search(model.choices, 1, false);
+  InlineExecutor executor;
+  Budget budget(kLimit, {});
+  CHECK(explore(search, executor, budget) == StopReason::kWorkLimit);
+  CHECK(budget.work_done() >= kLimit);
+  CHECK(budget.work_done() < kLimit / 10 * 11);
+}
+
 TEST_CASE("best search: a start with another model's tables is ignored") {
   const Model model(forty_tables(60));
   const Model other(forty_tables(80));
