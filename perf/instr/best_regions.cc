@@ -66,7 +66,7 @@ std::function<Action()> solving_neighbourhoods(const char* name) {
     const embedding::RatedPlan start{to_plan(prepared->choices, best.allocation, copies),
                                      best.rating, best.peak_hbm_bytes};
     return [prepared, start] {
-      NeighbourhoodLane lane(prepared->context, 1);
+      NeighbourhoodLane lane(prepared->context, 1, 0);
       lane.offer(start);
       lane.run(kLaneWork, prepared->context.bound(), Budget());
       keep(lane.best());

@@ -27,6 +27,7 @@ void add_lanes(std::vector<BestParameter>& all) {
   using Own = embedding::LaneParameters;
   const Group<Own> group(all, "lanes", [](BestParameters& best) -> Own& { return best.lanes; });
   group.add("annealing_lanes", &Own::annealing_lanes);
+  group.add("neighbourhood_lanes", &Own::neighbourhood_lanes);
   group.add("first_round_work", &Own::first_round_work);
   group.add("most_round_work", &Own::most_round_work);
   group.add("proof_share", &Own::proof_share);

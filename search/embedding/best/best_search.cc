@@ -44,17 +44,16 @@ bool in_model_order(const ChoiceModel& model, const Plan& plan) {
 BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
                        const BestParameters& parameters, const Budget& budget, SearchGroup* group)
     : parameters_(parameters),
-      seed_(seed),
       context_(model, parameters.pricing, budget),
       hopeless_(is_hopeless(context_)),
       group_(group),
       proves_(prove),
       proof_(model, prove, parameters, budget, group),
+      lanes_(context_, seed, parameters),
       round_work_(parameters_.lanes.first_round_work),
       suggestions_(model, parameters.lanes) {
-  lanes_.annealing.resize(parameters_.lanes.annealing_lanes);
   first_lane_ = proof_.num_lanes();
-  lane_work_.resize(first_lane_ + lanes_.annealing.size() + 1);
+  lane_work_.resize(first_lane_ + lanes_.size());
 }
 
 Status BestSearch::set_open_proof(std::string_view message) {
@@ -77,34 +76,14 @@ void BestSearch::offer(const Plan& start) {
   const ChoiceModel& model = context_.model();
   const std::optional<Allocation> allocation = to_allocation(model, start);
   if (!allocation) return;
-  if (!reference_) reference_ = std::make_shared<const Allocation>(*allocation);
+  lanes_.set_reference(*allocation);
   AllocationState state(context_);
   state.assign(*allocation);
   if (!state.all_good()) return;
   const Plan* const base = known_ ? &*known_ : in_model_order(model, start) ? &start : nullptr;
   known_ = base != nullptr ? to_plan(model, *allocation, *base, copies_)
                            : to_plan(model, *allocation, copies_);
-  starts_.push_back({*known_, state.max_load(), state.peak_hbm()});
-}
-
-AnnealingLane& BestSearch::annealing_lane(std::uint32_t lane) {
-  std::unique_ptr<AnnealingLane>& own = lanes_.annealing[lane];
-  if (own) return *own;
-  own = std::make_unique<AnnealingLane>(context_, seed_, lane, parameters_.annealing);
-  own->set_reference(reference_);
-  for (const RatedPlan& start : starts_)
-    own->offer(start);
-  return *own;
-}
-
-NeighbourhoodLane& BestSearch::neighbourhood_lane() {
-  std::unique_ptr<NeighbourhoodLane>& own = lanes_.neighbourhoods;
-  if (own) return *own;
-  own = std::make_unique<NeighbourhoodLane>(context_, seed_, parameters_.neighbourhoods);
-  own->set_reference(reference_);
-  for (const RatedPlan& start : starts_)
-    own->offer(start);
-  return *own;
+  lanes_.add_start({*known_, state.max_load(), state.peak_hbm()});
 }
 
 bool BestSearch::is_proved() const {
@@ -168,31 +147,18 @@ void BestSearch::count_by_process(const std::vector<std::uint64_t>& lane_work) {
   own_work_ += work[proof_.own_process()];
 }
 
-template <class Lane>
-void BestSearch::run_lane(Lane& lane, const Budget& budget, std::uint64_t& work) {
-  const std::uint64_t before = lane.work();
-  if (!solved_) lane.run(round_work_, round_bound_, budget);
-  work = lane.work() - before;
-}
-
-// The lanes of the proof come first. The last lane solves neighbourhoods: it begins right after the
-// first one, because its rounds are long, too, and the last to begin keeps the others waiting.
+// The lanes of the proof begin first: their rounds are the longest.
 void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
                           const Budget& budget) {
-  const std::size_t last = first_lane_ + lanes_.annealing.size();
-  for (std::size_t turn = begin; turn < end; ++turn) {
-    const std::size_t lane = turn == 0 ? 0 : turn == 1 ? last : turn - 1;
+  for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
     if (certifies_ || !proof_.is_own(lane) || budget.interrupted()) continue;
     if (lane < first_lane_) {
       Budget own = budget;
       proof_.run_lane(lane, round_work_, own);
       lane_work_[lane] = own.work_done() - budget.work_done();
-    } else if (lane < last) {
-      run_lane(annealing_lane(static_cast<std::uint32_t>(lane - first_lane_)), budget,
-               lane_work_[lane]);
-    } else {
-      run_lane(neighbourhood_lane(), budget, lane_work_[lane]);
+    } else if (!solved_) {
+      lane_work_[lane] = lanes_.run(lane - first_lane_, round_work_, round_bound_, budget);
     }
   }
 }
@@ -204,10 +170,9 @@ FoundAllocation BestSearch::best_of_own_lanes() const {
     if (!own || (best_ && !is_better(*own, *best_))) return;
     if (found.rated == nullptr || is_better(*own, *found.rated)) found = {lane, &*own, nullptr};
   };
-  for (std::size_t i = 0; i < lanes_.annealing.size(); ++i) {
-    if (lanes_.annealing[i]) consider(first_lane_ + i, lanes_.annealing[i]->best());
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (const auto* const best = lanes_.best(i)) consider(first_lane_ + i, *best);
   }
-  if (lanes_.neighbourhoods) consider(lane_work_.size() - 1, lanes_.neighbourhoods->best());
   return found;
 }
 
@@ -216,28 +181,12 @@ void BestSearch::publish(const RatedAllocation& found) {
   known_ = known_ ? to_plan(model, found.allocation, *known_, copies_)
                   : to_plan(model, found.allocation, copies_);
   best_ = RatedPlan{*known_, found.rating, found.peak_hbm_bytes};
-  if (!reference_) reference_ = std::make_shared<const Allocation>(found.allocation);
+  lanes_.set_reference(found.allocation);
 }
 
-// Every second lane continues from the best plan, the others from their own.
-void BestSearch::offer_to_lanes() {
-  const auto offer_to = [&](auto& lane) {
-    if (!lane) return;
-    lane->set_reference(reference_);
-    lane->offer(*best_);
-  };
-  for (std::size_t i = 0; i < lanes_.annealing.size(); i += 2)
-    offer_to(lanes_.annealing[i]);
-  offer_to(lanes_.neighbourhoods);
-}
-
-// The lanes take turns with what the proof suggests.
 void BestSearch::suggest_to_lane(std::vector<SuggestedStart> suggestions) {
   suggestions_.add(std::move(suggestions));
-  std::optional<SuggestedStart> next = suggestions_.take();
-  if (!next) return;
-  const auto& lane = lanes_.annealing[num_suggested_++ % lanes_.annealing.size()];
-  if (lane) lane->suggest(*std::move(next));
+  if (std::optional<SuggestedStart> next = suggestions_.take()) lanes_.suggest(*std::move(next));
 }
 
 // Returns nothing unless it is good and better than the best plan.
@@ -286,10 +235,7 @@ RoundReport BestSearch::report_of_round(const Budget& budget) {
   report.found = best_of_own_lanes();
   report.lane_work = lane_work_;
   report.stopped = budget.interrupted();
-  if (const auto& own = lanes_.neighbourhoods) {
-    report.neighbourhoods = {own->is_solving(), own->solved(), std::nullopt};
-    if (own->solved() && !solved_) report.neighbourhoods->proof = own->proof();
-  }
+  report.neighbourhoods = lanes_.report(!solved_);
   proof_.report(report);
   return report;
 }
@@ -348,7 +294,7 @@ void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Bud
   if (bound_ > bound_before) bound_since_ = budget.work_done();
   if (best_ && (found != nullptr || bound_ > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound_});
-  if (found != nullptr) offer_to_lanes();
+  if (found != nullptr) lanes_.offer(*best_);
   suggest_to_lane(proof.suggestions);
 }
 
@@ -357,13 +303,14 @@ void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Bud
 void BestSearch::shorten_round(const Budget& budget) {
   const LaneParameters& lanes = parameters_.lanes;
   const std::uint64_t left = budget.most_work_left().value_or(~std::uint64_t{0});
-  const std::uint64_t most = left / (lanes.annealing_lanes + 1 + proof_.share());
+  const std::uint64_t most = left / (lanes.searching() + proof_.share());
   round_work_ = std::min(round_work_, std::max(most, lanes.first_round_work));
 }
 
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
+  const std::uint64_t round_work = round_work_;
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
-  starts_.clear();  // every lane has them
+  lanes_.forget_starts();  // every lane has them
   const std::optional<Allocation> known =
       known_ && !is_alone() ? to_allocation(context_.model(), *known_) : std::nullopt;
   const Allocation* const base = known ? &*known : nullptr;
@@ -376,7 +323,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
     budget.spend(work);
   span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
   count_by_process(round.lane_work);
-  proof_.take_in(round);
+  proof_.take_in(round, round_work);
   Verdict verdict;
   const bool decides = proof_.own_process() == 0;
   if (decides) {

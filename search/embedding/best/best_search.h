@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,12 +16,11 @@
 #include "core/status.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "search/embedding/best/exact/neighbourhood_lane.h"
 #include "search/embedding/best/incumbent/rated.h"
-#include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/best/proof_part.h"
+#include "search/embedding/best/search_lanes.h"
 #include "search/embedding/best/suggestions.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/suggested_start.h"
@@ -112,13 +110,6 @@ class BestSearch {
   const PlanCopies& copies() const { return copies_; }
 
  private:
-  // The lanes that look for plans. Each is made by the thread that runs it first, which shares the
-  // cost among the workers and lets a stop be heard before all of them are there.
-  struct Lanes {
-    std::vector<std::unique_ptr<AnnealingLane>> annealing;  // null until made
-    std::unique_ptr<NeighbourhoodLane> neighbourhoods;
-  };
-
   // What the proof is to show: that no plan rates below this. Precondition: there is a best plan.
   double aim() const { return std::min(best_->rating, to_beat_); }
   bool is_proved() const;
@@ -133,27 +124,20 @@ class BestSearch {
   void take_in(const ProofReport& proof, const RoundReport& round, Budget& budget);
   bool exchange_verdict(Verdict& verdict, const Allocation* known);
   void publish(const RatedAllocation& found);
-  void offer_to_lanes();
   void suggest_to_lane(std::vector<SuggestedStart> suggestions);
   std::optional<RatedAllocation> rated(Allocation allocation);
   std::optional<RatedAllocation> found_by_proof(const std::vector<SuggestedStart>& suggestions);
-  AnnealingLane& annealing_lane(std::uint32_t lane);
-  NeighbourhoodLane& neighbourhood_lane();
-  template <class Lane>
-  void run_lane(Lane& lane, const Budget& budget, std::uint64_t& work);
   std::uint64_t proof_share(std::uint64_t work) const;
   void shorten_round(const Budget& budget);
 
   BestParameters parameters_;
-  std::uint64_t seed_;
   SearchContext context_;
   bool hopeless_;  // a table has no choice whose shards fit on any rank
   SearchGroup* group_;
   bool proves_;  // in some process
   ProofPart proof_;
   double to_beat_ = std::numeric_limits<double>::infinity();
-  Lanes lanes_;
-  std::vector<RatedPlan> starts_;  // offered so far; lanes get them when they are made
+  SearchLanes lanes_;
   std::uint64_t round_work_;
   double bound_ = 0;
   bool proof_finished_ = false;
@@ -174,9 +158,7 @@ class BestSearch {
   std::optional<RatedPlan> best_;
   std::uint64_t best_since_ = 0;                 // work done when it was found
   std::uint64_t bound_since_ = 0;                // work done when the bound last rose
-  std::shared_ptr<const Allocation> reference_;  // that ties are broken toward
   Suggestions suggestions_;
-  std::size_t num_suggested_ = 0;
   std::vector<ImprovementStep> steps_;
   PlanCopies copies_;
 };

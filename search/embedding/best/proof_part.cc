@@ -53,7 +53,7 @@ ProofPart::ProofPart(const ChoiceModel& model, bool prove, const BestParameters&
 
 // A proof without trees takes next to no work.
 LaneDealing ProofPart::deal_lanes(std::size_t first) const {
-  const std::size_t lanes = lanes_.annealing_lanes + 1;
+  const std::size_t lanes = lanes_.searching();
   bool has_trees = false;
   if (prover_) has_trees = !prover_->is_only_aggregate();
   if (follower_) has_trees = !follower_->is_only_aggregate();
@@ -114,7 +114,11 @@ void ProofPart::report(RoundReport& round) const {
   }
 }
 
-void ProofPart::take_in(RoundReport& round) {
+void ProofPart::take_in(RoundReport& round, std::uint64_t round_work) {
+  if (order_.lanes == 1) {
+    const std::uint64_t done = ahead_ + round.lane_work.front();
+    ahead_ = done - std::min(done, share_alone_ * round_work);
+  }
   if (!order_.is_dealt() || is_alone()) return;
   for (TreeLaneReport& other : round.tree_lanes) {
     if (other.lane < order_.lanes && !is_own(other.lane))
@@ -125,7 +129,7 @@ void ProofPart::take_in(RoundReport& round) {
 
 // No more than all lanes that look for plans.
 std::uint64_t ProofPart::most_alone() const {
-  return std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.annealing_lanes + 1);
+  return std::min<std::uint64_t>(lanes_.alone_proof_share, lanes_.searching());
 }
 
 // A tree that raises the bound has a share of its own. Another one has what one lane has that works
@@ -138,7 +142,15 @@ std::uint64_t ProofPart::share_of_rank_lanes(std::uint64_t share) const {
   return std::min(most_alone() * busy_rank_lanes_, share);
 }
 
-// Only one lane works until the tree is shared, with no more work than all others.
+// One lane works until the tree is shared, with no more work than all others. What it cannot stop in
+// takes some rounds' work at times; it makes up for that.
+ProofOrder ProofPart::order_alone(ProofOrder next, std::uint64_t share, std::uint64_t round_work) {
+  share_alone_ = std::min(share, most_alone());
+  next.lanes = 1;
+  next.share = share_alone_ - std::min(share_alone_, ahead_ / round_work);
+  return next;
+}
+
 ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t round_work) {
   ProofOrder next;
   if (!prover_) return next;
@@ -146,11 +158,7 @@ ProofOrder ProofPart::next_order(double aim, std::uint64_t share, std::uint64_t 
   if (prover_->finished()) return next;
   busy_rank_lanes_ = prover_->num_busy_rank_lanes();
   next.rank_share = share_of_rank_lanes(share);
-  if (prover_->shared() == nullptr) {
-    next.lanes = 1;
-    next.share = std::min(share, most_alone());
-    return next;
-  }
+  if (prover_->shared() == nullptr) return order_alone(std::move(next), share, round_work);
   const bool is_behind = busy_rank_lanes_ > 0 && prover_->is_rank_tree_rising();
   next.share = is_behind ? std::min(share, most_alone())
                          : share_of_tree(*prover_->shared(), share, most_alone());

@@ -49,8 +49,8 @@ class ProofPart {
   void run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget);
   // Adds what the own lanes of a tree did that is dealt out.
   void report(RoundReport& round) const;
-  // Takes in what the lanes of other processes did.
-  void take_in(RoundReport& round);
+  // Takes in what the lanes did in a round of so much work, and what those of other processes found.
+  void take_in(RoundReport& round, std::uint64_t round_work);
 
   // What the lanes of the proof may do in this round, in lanes that look for plans.
   std::uint64_t share() const { return order_.share + order_.rank_share; }
@@ -65,6 +65,7 @@ class ProofPart {
   // Of the tree over ranks: the last ones of the proof.
   bool is_rank_lane(std::size_t lane) const { return lane >= tree_lanes_ && lane < first_lane_; }
   std::uint64_t most_alone() const;
+  ProofOrder order_alone(ProofOrder next, std::uint64_t share, std::uint64_t round_work);
   std::uint64_t share_of_rank_lanes(std::uint64_t share) const;
   TreeView* shared_tree() const;
   LaneDealing deal_lanes(std::size_t first) const;
@@ -78,6 +79,8 @@ class ProofPart {
   std::size_t tree_lanes_;                  // that share a tree
   std::size_t first_lane_;                  // that looks for plans, after those of the proof
   std::uint64_t busy_rank_lanes_ = 0;       // at the start of this round, in process 0
+  std::uint64_t share_alone_ = 0;           // of the lane that works alone, before it makes up
+  std::uint64_t ahead_ = 0;                 // what that lane did beyond its share
   LaneDealing dealing_;
   std::vector<std::uint64_t> done_;  // work so far, by process
   ProofOrder order_;                 // of this round

@@ -125,6 +125,7 @@ void BranchAndBound::visit(std::size_t depth) {
 }
 
 void BranchAndBound::visit_choice(std::size_t depth, std::uint32_t index) {
+  ++work_;
   const Choice& choice = state_->model().choices()[index];
   if (state_->context().fastest(choice.max_load) >= below_) return;
   placed_[depth].choice = index;
@@ -173,7 +174,9 @@ void BranchAndBound::visit_shards(std::size_t depth, std::span<const ShardUse> u
   if (shard == uses.size()) return visit(depth + 1);
   const ShardUse& use = uses[shard];
   const std::size_t begin = order_.size();
-  for (std::size_t i = first_place(depth, uses, shard, part); i < part.end; ++i) {
+  const std::size_t first = first_place(depth, uses, shard, part);
+  work_ += 1 + (part.end - std::min(first, part.end));
+  for (std::size_t i = first; i < part.end; ++i) {
     const Rank rank = window_.ranks()[i];
     const RankLoad& at = state_->ranks()[rank];
     const double load = at.load + state_->scaled(rank, use.load);
@@ -208,6 +211,7 @@ void BranchAndBound::visit_blocks(std::size_t depth, std::span<const ShardUse> u
     if (std::equal(block.begin(), block.end(), before.begin(), are_interchangeable))
       first = placed_[depth].ranks.back() / local;
   }
+  work_ += window_.hosts().size();
   for (const std::uint32_t host : window_.hosts()) {
     if (is_cut()) break;
     if (host < first) continue;

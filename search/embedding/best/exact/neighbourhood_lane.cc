@@ -10,10 +10,11 @@ namespace shardwright::embedding {
 namespace {
 
 // Differs from the keys of the annealing lanes.
-std::uint64_t key_of(std::uint64_t seed) {
+std::uint64_t key_of(std::uint64_t seed, std::uint32_t lane) {
   constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
+  constexpr std::uint64_t kLaneFactor = 0xaf251af3b0f025b5ULL;
   constexpr std::uint64_t kOffset = 0x2545f4914f6cdd1dULL;
-  return seed * kSeedFactor + kOffset;
+  return seed * kSeedFactor + lane * kLaneFactor + kOffset;
 }
 
 // Cells are pairs of a table and a rank.
@@ -26,6 +27,7 @@ bool is_tiny(const ChoiceModel& model, std::size_t most_cells) {
 }  // namespace
 
 NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t seed,
+                                     std::uint32_t lane,
                                      const NeighbourhoodParameters& parameters)
     : parameters_(parameters),
       context_(&context),
@@ -33,11 +35,11 @@ NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t
       incumbent_(context),
       neighbourhood_(state_),
       whole_(incumbent_.scratch()),
-      random_(key_of(seed)),
-      whole_work_(context.model().num_tables() <= parameters.most_whole_tables
+      random_(key_of(seed, lane)),
+      whole_work_(lane == 0 && context.model().num_tables() <= parameters.most_whole_tables
                       ? parameters.first_whole_work
                       : 0),
-      tiny_(is_tiny(context.model(), parameters.most_tiny_cells)),
+      tiny_(lane == 0 && is_tiny(context.model(), parameters.most_tiny_cells)),
       in_window_(context.model().world_size(), 0) {}
 
 void NeighbourhoodLane::offer(const RatedPlan& found) {

@@ -25,7 +25,8 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time; shares only the const context, which must outlive it.
 class NeighbourhoodLane {
  public:
-  NeighbourhoodLane(const SearchContext& context, std::uint64_t seed,
+  // The first lane, 0, also tries the whole model.
+  NeighbourhoodLane(const SearchContext& context, std::uint64_t seed, std::uint32_t lane,
                     const NeighbourhoodParameters& parameters = {});
   NeighbourhoodLane(const NeighbourhoodLane&) = delete;
   NeighbourhoodLane& operator=(const NeighbourhoodLane&) = delete;

@@ -18,9 +18,10 @@ namespace shardwright::embedding {
 // How lanes share work.
 // Thread safety: a value.
 struct LaneParameters {
-  // Lanes that anneal. With the neighbourhood lane they are as many as a tree of the proof has:
-  // work for sixteen threads, and on fewer threads the rounds balance.
-  std::uint32_t annealing_lanes = 15;
+  // Lanes that anneal, and that solve neighbourhoods. Together they are as many as a tree of the
+  // proof has: work for sixteen threads, and on fewer threads the rounds balance.
+  std::uint32_t annealing_lanes = 14;
+  std::uint32_t neighbourhood_lanes = 2;
   // Work of a lane in the first round, doubled every round up to the most. Short at first, as many
   // problems are solved soon; long later, as every round ends with a wait for the slowest lane.
   std::uint64_t first_round_work = 15'000;
@@ -31,9 +32,10 @@ struct LaneParameters {
   std::uint64_t settled_proof_share = 24;
   std::uint64_t calm_proof_share = 144;
   std::uint64_t calm_work = 32'000'000;
-  // The most while one lane of the proof works alone, as all other lanes have with the default
-  // number of lanes. With more lanes, others can take part until the tree is shared.
-  std::uint64_t alone_proof_share = 16;
+  // The most while one lane of the proof works alone: three quarters of what the other lanes have
+  // with the default number of them, since its steps take longer and two threads should both be
+  // busy. With more lanes, others can take part until the tree is shared.
+  std::uint64_t alone_proof_share = 12;
   // The lanes of the tree over ranks have as much together unless it is what raises the bound, or
   // this part of it while others have proved more than its open nodes show.
   std::uint64_t behind_part = 2;
@@ -68,6 +70,9 @@ struct LaneParameters {
   std::uint64_t search_check_steps = std::uint64_t{1} << 25;  // halved, doubled: 0
   std::uint64_t search_check_work = 20'000;  // what it counts as; halved, doubled: 0
   std::uint64_t recent_parts = 4;            // halved, doubled: 0
+
+  // Lanes that look for plans.
+  std::uint32_t searching() const { return annealing_lanes + neighbourhood_lanes; }
 };
 
 // A tree of the proof, the neighbourhoods and annealing need a lane each. More lanes than a search
@@ -93,13 +98,15 @@ struct BestParameters {
   BoundParameters bound;
 };
 
-// The parameters for a number of lanes: half of them prove, one solves neighbourhoods, the others
-// anneal. Precondition: `lanes` is at least kLeastLanes.
+// The parameters for a number of lanes: half of them prove; one of eight others, but at least one,
+// solves neighbourhoods, and the rest anneal. Precondition: `lanes` is at least kLeastLanes.
 inline BestParameters parameters_for(std::uint32_t lanes) {
   BestParameters parameters;
   parameters.bound.targets.tree_lanes = lanes / 2;
   parameters.bound.ranks.lanes = std::min(parameters.bound.ranks.lanes, lanes / 2);
-  parameters.lanes.annealing_lanes = lanes - lanes / 2 - 1;
+  const std::uint32_t searching = lanes - lanes / 2;
+  parameters.lanes.neighbourhood_lanes = std::max(1U, searching / 8);
+  parameters.lanes.annealing_lanes = searching - parameters.lanes.neighbourhood_lanes;
   return parameters;
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("neighbourhoods: small models are solved as a whole, or proved to have
       INFO("model ", i);
       const Model model(small_space(random));
       const std::optional<double> least = least_rating(model.choices);
-      NeighbourhoodLane stream(model.context, 1);
+      NeighbourhoodLane stream(model.context, 1, 0);
       for (int round = 0; round < 8 && !stream.solved(); ++round)
         stream.run(1'000'000, 0, Budget());
       CHECK(stream.solved());
@@ -59,7 +59,7 @@ TEST_CASE(
     INFO("hbm ", hbm);
     const Model model(forty_tables(hbm));
     const RatedAllocation start = rough_start(model);
-    NeighbourhoodLane stream(model.context, 1);
+    NeighbourhoodLane stream(model.context, 1, 0);
     stream.run(100'000, 0, Budget());
     CHECK_FALSE(stream.best().has_value());
     stream.offer(to_rated_plan(model, start));
@@ -75,8 +75,8 @@ TEST_CASE(
 TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
   const Model model(forty_tables(60));
   const RatedAllocation start = rough_start(model);
-  NeighbourhoodLane once(model.context, 5);
-  NeighbourhoodLane again(model.context, 5);
+  NeighbourhoodLane once(model.context, 5, 0);
+  NeighbourhoodLane again(model.context, 5, 0);
   for (NeighbourhoodLane* stream : {&once, &again}) {
     stream->offer(to_rated_plan(model, start));
     stream->run(300'000, 0, Budget());
@@ -89,7 +89,7 @@ TEST_CASE("neighbourhoods: the same seed and work give the same allocation") {
 TEST_CASE("neighbourhoods: reaching a bound ends the work, and so does an interruption") {
   constexpr std::uint64_t kSettling = 1'000;  // reading the ranks and tables of the offered plan
   const Model model(forty_tables(1000));
-  NeighbourhoodLane stream(model.context, 1);
+  NeighbourhoodLane stream(model.context, 1, 0);
   stream.offer(to_rated_plan(model, rough_start(model)));
   stream.run(10'000'000, 1e9, Budget());
   CHECK(stream.work() < kSettling);

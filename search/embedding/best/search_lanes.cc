@@ -1,0 +1,80 @@
+#include "search/embedding/best/search_lanes.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace shardwright::embedding {
+
+SearchLanes::SearchLanes(const SearchContext& context, std::uint64_t seed,
+                         const BestParameters& parameters)
+    : context_(&context),
+      seed_(seed),
+      parameters_(parameters),
+      neighbourhoods_(parameters.lanes.neighbourhood_lanes),
+      annealing_(parameters.lanes.annealing_lanes) {}
+
+void SearchLanes::set_reference(const Allocation& reference) {
+  if (!reference_) reference_ = std::make_shared<const Allocation>(reference);
+}
+
+template <class Lane>
+Lane& SearchLanes::begin(std::unique_ptr<Lane>& own, std::uint32_t number) {
+  if (own) return *own;
+  if constexpr (std::is_same_v<Lane, AnnealingLane>) {
+    own = std::make_unique<Lane>(*context_, seed_, number, parameters_.annealing);
+  } else {
+    own = std::make_unique<Lane>(*context_, seed_, number, parameters_.neighbourhoods);
+  }
+  own->set_reference(reference_);
+  for (const RatedPlan& start : starts_)
+    own->offer(start);
+  return *own;
+}
+
+template <class Lane>
+void SearchLanes::offer_to(const std::unique_ptr<Lane>& lane, const RatedPlan& best) {
+  if (!lane) return;
+  lane->set_reference(reference_);
+  lane->offer(best);
+}
+
+void SearchLanes::offer(const RatedPlan& best) {
+  for (std::size_t i = 0; i < annealing_.size(); i += 2)
+    offer_to(annealing_[i], best);
+  for (const auto& lane : neighbourhoods_)
+    offer_to(lane, best);
+}
+
+void SearchLanes::suggest(SuggestedStart suggestion) {
+  const auto& lane = annealing_[num_suggested_++ % annealing_.size()];
+  if (lane) lane->suggest(std::move(suggestion));
+}
+
+std::uint64_t SearchLanes::run(std::size_t lane, std::uint64_t work, double lower_bound,
+                               const Budget& budget) {
+  const auto run_one = [&](auto& own) {
+    const std::uint64_t before = own.work();
+    own.run(work, lower_bound, budget);
+    return own.work() - before;
+  };
+  const std::size_t first = neighbourhoods_.size();
+  if (lane < first)
+    return run_one(begin(neighbourhoods_[lane], static_cast<std::uint32_t>(lane)));
+  return run_one(begin(annealing_[lane - first], static_cast<std::uint32_t>(lane - first)));
+}
+
+const std::optional<RatedAllocation>* SearchLanes::best(std::size_t lane) const {
+  const auto best_of = [](const auto& own) { return own ? &own->best() : nullptr; };
+  const std::size_t first = neighbourhoods_.size();
+  return lane < first ? best_of(neighbourhoods_[lane]) : best_of(annealing_[lane - first]);
+}
+
+std::optional<NeighbourhoodReport> SearchLanes::report(bool with_proof) const {
+  const NeighbourhoodLane* const own = neighbourhoods_.front().get();
+  if (own == nullptr) return std::nullopt;
+  NeighbourhoodReport report{own->is_solving(), own->solved(), std::nullopt};
+  if (with_proof && own->solved()) report.proof = own->proof();
+  return report;
+}
+
+}  // namespace shardwright::embedding
