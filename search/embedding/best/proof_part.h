@@ -49,7 +49,8 @@ class ProofPart {
   void run_lane(std::size_t lane, std::uint64_t round_work, Budget& budget);
   // Adds what the own lanes of a tree did that is dealt out.
   void report(RoundReport& round) const;
-  // Takes in what the lanes did in a round of so much work, and what those of other processes found.
+  // Takes in what the lanes did in a round of so much work, and what those of other processes
+  // found.
   void take_in(RoundReport& round, std::uint64_t round_work);
 
   // What the lanes of the proof may do in this round, in lanes that look for plans.

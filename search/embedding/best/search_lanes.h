@@ -19,8 +19,8 @@
 namespace shardwright::embedding {
 
 // Lanes that solve neighbourhoods, the first of which also tries all plans of a small model, then
-// those that anneal. Each is made by the thread that runs it first, which shares the cost among the workers and lets a stop be heard before all
-// of them are there.
+// those that anneal. Each is made by the thread that runs it first, which shares the cost among the
+// workers and lets a stop be heard before all of them are there.
 // Thread safety: run() may be called concurrently for different lanes; everything else by one
 // thread at a time. Refers to the context.
 class SearchLanes {

@@ -50,8 +50,8 @@ void PairBalancer::sum_subsets(const AllocationState& state, std::size_t begin, 
   subsets.assign(1, {});
   for (std::size_t i = begin; i < end; ++i) {
     const ShardUse& next = state.slot(slots_[i]).use;
-    std::size_t without = subsets.size();  // that are not merged yet, and the same with the next one
-    std::size_t with = without;
+    std::size_t without = subsets.size();  // that are not merged yet
+    std::size_t with = without;            // that are not merged yet with the next one added
     subsets.resize(2 * without);
     while (with > 0) {
       const Subset& own = subsets[with - 1];
