@@ -10,8 +10,8 @@ SearchLanes::SearchLanes(const SearchContext& context, std::uint64_t seed,
     : context_(&context),
       seed_(seed),
       parameters_(parameters),
-      neighbourhoods_(parameters.lanes.neighbourhood_lanes),
-      annealing_(parameters.lanes.annealing_lanes) {}
+      annealing_(parameters.lanes.annealing_lanes),
+      neighbourhoods_(parameters.lanes.neighbourhood_lanes) {}
 
 void SearchLanes::set_reference(const Allocation& reference) {
   if (!reference_) reference_ = std::make_shared<const Allocation>(reference);
@@ -57,16 +57,15 @@ std::uint64_t SearchLanes::run(std::size_t lane, std::uint64_t work, double lowe
     own.run(work, lower_bound, budget);
     return own.work() - before;
   };
-  const std::size_t first = neighbourhoods_.size();
-  if (lane < first)
-    return run_one(begin(neighbourhoods_[lane], static_cast<std::uint32_t>(lane)));
-  return run_one(begin(annealing_[lane - first], static_cast<std::uint32_t>(lane - first)));
+  const std::size_t first = annealing_.size();
+  if (lane < first) return run_one(begin(annealing_[lane], static_cast<std::uint32_t>(lane)));
+  return run_one(begin(neighbourhoods_[lane - first], static_cast<std::uint32_t>(lane - first)));
 }
 
 const std::optional<RatedAllocation>* SearchLanes::best(std::size_t lane) const {
   const auto best_of = [](const auto& own) { return own ? &own->best() : nullptr; };
-  const std::size_t first = neighbourhoods_.size();
-  return lane < first ? best_of(neighbourhoods_[lane]) : best_of(annealing_[lane - first]);
+  const std::size_t first = annealing_.size();
+  return lane < first ? best_of(annealing_[lane]) : best_of(neighbourhoods_[lane - first]);
 }
 
 std::optional<NeighbourhoodReport> SearchLanes::report(bool with_proof) const {

@@ -18,8 +18,8 @@
 
 namespace shardwright::embedding {
 
-// Lanes that solve neighbourhoods, the first of which also tries all plans of a small model, then
-// those that anneal. Each is made by the thread that runs it first, which shares the cost among the
+// Lanes that anneal, then those that solve neighbourhoods, the first of which also tries all plans
+// of a small model. Each is made by the thread that runs it first, which shares the cost among the
 // workers and lets a stop be heard before all of them are there.
 // Thread safety: run() may be called concurrently for different lanes; everything else by one
 // thread at a time. Refers to the context.
@@ -43,7 +43,8 @@ class SearchLanes {
   std::uint64_t run(std::size_t lane, std::uint64_t work, double lower_bound, const Budget& budget);
   // What the lane has found; null if it was not made.
   const std::optional<RatedAllocation>* best(std::size_t lane) const;
-  // Of the first lane; nothing if it was not made. `with_proof`: if it has tried all plans, how.
+  // Of the first lane that solves neighbourhoods; nothing if it was not made. `with_proof`: if it
+  // has tried all plans, how.
   std::optional<NeighbourhoodReport> report(bool with_proof) const;
 
  private:
@@ -55,8 +56,8 @@ class SearchLanes {
   const SearchContext* context_;
   std::uint64_t seed_;
   BestParameters parameters_;
-  std::vector<std::unique_ptr<NeighbourhoodLane>> neighbourhoods_;  // null until made
-  std::vector<std::unique_ptr<AnnealingLane>> annealing_;           // likewise
+  std::vector<std::unique_ptr<AnnealingLane>> annealing_;           // null until made
+  std::vector<std::unique_ptr<NeighbourhoodLane>> neighbourhoods_;  // likewise
   std::vector<RatedPlan> starts_;
   std::shared_ptr<const Allocation> reference_;
   std::size_t num_suggested_ = 0;

