@@ -142,8 +142,8 @@ std::uint64_t ProofPart::share_of_rank_lanes(std::uint64_t share) const {
   return std::min(most_alone() * busy_rank_lanes_, share);
 }
 
-// One lane works until the tree is shared, with no more work than all others. Some of what it does
-// cannot stop at the end of a round; it makes up for that in the next ones.
+// One lane works until the tree is shared. Some of what it does cannot stop at the end of a round;
+// it makes up for that in the next ones.
 ProofOrder ProofPart::order_alone(ProofOrder next, std::uint64_t share, std::uint64_t round_work) {
   share_alone_ = std::min(share, most_alone());
   next.lanes = 1;

@@ -1,6 +1,5 @@
 #include "search/embedding/best/search_lanes.h"
 
-#include <type_traits>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -17,14 +16,12 @@ void SearchLanes::set_reference(const Allocation& reference) {
   if (!reference_) reference_ = std::make_shared<const Allocation>(reference);
 }
 
-template <class Lane>
-Lane& SearchLanes::begin(std::unique_ptr<Lane>& own, std::uint32_t number) {
+template <class Lane, class Parameters>
+Lane& SearchLanes::begin(std::vector<std::unique_ptr<Lane>>& lanes, std::size_t number,
+                         const Parameters& parameters) {
+  std::unique_ptr<Lane>& own = lanes[number];
   if (own) return *own;
-  if constexpr (std::is_same_v<Lane, AnnealingLane>) {
-    own = std::make_unique<Lane>(*context_, seed_, number, parameters_.annealing);
-  } else {
-    own = std::make_unique<Lane>(*context_, seed_, number, parameters_.neighbourhoods);
-  }
+  own = std::make_unique<Lane>(*context_, seed_, static_cast<std::uint32_t>(number), parameters);
   own->set_reference(reference_);
   for (const RatedPlan& start : starts_)
     own->offer(start);
@@ -58,8 +55,8 @@ std::uint64_t SearchLanes::run(std::size_t lane, std::uint64_t work, double lowe
     return own.work() - before;
   };
   const std::size_t first = annealing_.size();
-  if (lane < first) return run_one(begin(annealing_[lane], static_cast<std::uint32_t>(lane)));
-  return run_one(begin(neighbourhoods_[lane - first], static_cast<std::uint32_t>(lane - first)));
+  if (lane < first) return run_one(begin(annealing_, lane, parameters_.annealing));
+  return run_one(begin(neighbourhoods_, lane - first, parameters_.neighbourhoods));
 }
 
 const std::optional<RatedAllocation>* SearchLanes::best(std::size_t lane) const {

@@ -48,8 +48,9 @@ class SearchLanes {
   std::optional<NeighbourhoodReport> report(bool with_proof) const;
 
  private:
-  template <class Lane>
-  Lane& begin(std::unique_ptr<Lane>& own, std::uint32_t number);
+  template <class Lane, class Parameters>
+  Lane& begin(std::vector<std::unique_ptr<Lane>>& lanes, std::size_t number,
+              const Parameters& parameters);
   template <class Lane>
   void offer_to(const std::unique_ptr<Lane>& lane, const RatedPlan& best);
 
