@@ -44,6 +44,9 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("suggestion_tries", &Own::suggestion_tries);
   group.add("most_suggestions", &Own::most_suggestions);
   group.add("progress", &Own::progress);
+  group.add("last_parts", &Own::last_parts);
+  group.add("last_progress", &Own::last_progress);
+  group.add("nothing_better", &Own::nothing_better);
   group.add("search_proof_gap", &Own::search_proof_gap);
   group.add("search_check_steps", &Own::search_check_steps);
   group.add("search_check_work", &Own::search_check_work);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -90,11 +91,16 @@ bool BestSearch::is_proved() const {
   return proves_ && best_ && bound_ >= aim() * (1 - parameters_.bound.optimality_gap);
 }
 
+// A plan within the gap of a proof may still get better: the search does not end while plans do.
+bool BestSearch::goes_on() const {
+  return is_improving_ && bound_ < aim() * (1 - parameters_.lanes.nothing_better);
+}
+
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
   if (certified_) return true;
   if (certifies_) return false;
-  if (is_proved() && !solving_) return true;
+  if (is_proved() && !solving_ && !goes_on()) return true;
   return solved_ && (!best_ || !proves_ || proof_finished_);
 }
 
@@ -117,17 +123,21 @@ void BestSearch::certify_search(const Budget& budget) {
     by_search_ = std::move(certificate);
 }
 
+// By how much the rating fell over the last 1 / parts of the work; infinite if there was no plan
+// before. Precondition: there is a best plan.
+double BestSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
+  const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
+    return step.work >= work / parts * (parts - 1);
+  });
+  if (recent == steps_.begin()) return std::numeric_limits<double>::infinity();
+  return std::prev(recent)->rating - best_->rating;
+}
+
 std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   const LaneParameters& lanes = parameters_.lanes;
   if (!best_) return lanes.proof_share;
-  const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
-    return step.work >= work / lanes.recent_parts * (lanes.recent_parts - 1);
-  });
-  if (recent == steps_.begin()) return lanes.proof_share;
-  const double before = std::prev(recent)->rating;
-  const double fall = before - best_->rating;
-  const bool improving = fall > lanes.progress * (best_->rating - bound());
-  if (improving) return lanes.proof_share;
+  if (recent_fall(work, lanes.recent_parts) > lanes.progress * (best_->rating - bound()))
+    return lanes.proof_share;
   const bool is_calm = work > best_since_ + lanes.calm_work;
   const BoundProver* const prover = proof_.prover();
   const bool is_rising = work <= bound_since_ + lanes.stuck_work ||
@@ -294,6 +304,9 @@ void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Bud
   if (bound_ > bound_before) bound_since_ = budget.work_done();
   if (best_ && (found != nullptr || bound_ > bound_before))
     steps_.push_back({budget.work_done(), best_->rating, bound_});
+  const LaneParameters& lanes = parameters_.lanes;
+  is_improving_ = best_ && recent_fall(budget.work_done(), lanes.last_parts) >
+                               lanes.last_progress * (best_->rating - bound_);
   if (found != nullptr) lanes_.offer(*best_);
   suggest_to_lane(proof.suggestions);
 }

@@ -113,6 +113,7 @@ class BestSearch {
   // What the proof is to show: that no plan rates below this. Precondition: there is a best plan.
   double aim() const { return std::min(best_->rating, to_beat_); }
   bool is_proved() const;
+  bool goes_on() const;
   void certify_search(const Budget& budget);
   bool is_done() const;
   bool is_alone() const { return group_ == nullptr || group_->is_alone(); }
@@ -127,6 +128,7 @@ class BestSearch {
   void suggest_to_lane(std::vector<SuggestedStart> suggestions);
   std::optional<RatedAllocation> rated(Allocation allocation);
   std::optional<RatedAllocation> found_by_proof(const std::vector<SuggestedStart>& suggestions);
+  double recent_fall(std::uint64_t work, std::uint64_t parts) const;
   std::uint64_t proof_share(std::uint64_t work) const;
   void shorten_round(const Budget& budget);
 
@@ -157,6 +159,7 @@ class BestSearch {
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::uint64_t best_since_ = 0;                 // work done when it was found
+  bool is_improving_ = false;                    // the plan, by much of its distance to the bound
   std::uint64_t bound_since_ = 0;                // work done when the bound last rose
   Suggestions suggestions_;
   std::vector<ImprovementStep> steps_;

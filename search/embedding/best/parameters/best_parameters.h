@@ -62,6 +62,12 @@ struct LaneParameters {
   // Plans get better if over the last 1 / recent_parts of all work the rating fell by this part of
   // its distance to the bound.
   double progress = 0.1;  // halved, doubled: 0
+  // A plan that is proved within the gap still gets better, and the search goes on, while over the
+  // last 1 / last_parts of all work the rating fell by this part of its distance to the bound,
+  // unless the bound is so near that nothing better is left.
+  std::uint64_t last_parts = 8;
+  double last_progress = 0.5;
+  double nothing_better = 1e-6;
   // A search of all plans proves the rating less this part of it: the check proves slightly more
   // than it is asked for, and adds loads in another order.
   double search_proof_gap = 3e-9;  // halved, doubled: 0
