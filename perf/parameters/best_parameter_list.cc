@@ -200,6 +200,19 @@ void add_neighbourhoods(std::vector<BestParameter>& all) {
   group.add("window_draws", &Own::window_draws);
 }
 
+void add_merging(std::vector<BestParameter>& all) {
+  using Own = embedding::MergingParameters;
+  const Group<Own> group(all, "merging", [](BestParameters& best) -> Own& { return best.merging; });
+  group.add("most_tables", &Own::most_tables);
+  group.add("begin_work", &Own::begin_work);
+  group.add("part_of_work", &Own::part_of_work, Kind::kRatio);
+  group.add("first_work", &Own::first_work);
+  group.add("work_growth", &Own::work_growth, Kind::kRatio);
+  group.add("merged_factor", &Own::merged_factor, Kind::kRatio);
+  group.add("plans", &Own::plans);
+  group.add("round_work", &Own::round_work);
+}
+
 }  // namespace
 
 std::vector<BestParameter> best_parameters() {
@@ -214,6 +227,7 @@ std::vector<BestParameter> best_parameters() {
   add_balance(all);
   add_construct(all);
   add_neighbourhoods(all);
+  add_merging(all);
   return all;
 }
 

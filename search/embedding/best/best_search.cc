@@ -1,6 +1,7 @@
 #include "search/embedding/best/best_search.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -51,6 +52,7 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
       proves_(prove),
       proof_(model, prove, parameters, budget, group),
       lanes_(context_, seed, parameters),
+      merging_(context_, seed, parameters),
       round_work_(parameters_.lanes.first_round_work),
       suggestions_(model, parameters.lanes) {
   first_lane_ = proof_.num_lanes();
@@ -136,6 +138,7 @@ double BestSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
 std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   const LaneParameters& lanes = parameters_.lanes;
   if (!best_) return lanes.proof_share;
+  if (merges_) return lanes.proof_share;
   if (recent_fall(work, lanes.recent_parts) > lanes.progress * (best_->rating - bound()))
     return lanes.proof_share;
   const bool is_calm = work > best_since_ + lanes.calm_work;
@@ -145,8 +148,9 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
-std::size_t BestSearch::propose(std::size_t, const Budget&) {
+std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   if (hopeless_ || is_done()) return 0;
+  if (merges_) merging_.begin_round(*to_allocation(context_.model(), best_->plan), budget);
   round_bound_ = bound();
   return lane_work_.size();
 }
@@ -165,16 +169,18 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
     if (certifies_ || !proof_.is_own(lane) || budget.interrupted()) continue;
     if (lane < first_lane_) {
       Budget own = budget;
-      proof_.run_lane(lane, round_work_, own);
+      proof_.run_lane(lane, work_of_round(), own);
       lane_work_[lane] = own.work_done() - budget.work_done();
     } else if (!solved_) {
-      lane_work_[lane] = lanes_.run(lane - first_lane_, round_work_, round_bound_, budget);
+      SearchLanes& lanes = merges_ ? merging_.lanes() : lanes_;
+      lane_work_[lane] = lanes.run(lane - first_lane_, work_of_round(), round_bound_, budget);
     }
   }
 }
 
 // The first of the best allocations of all lanes, if it is better than the best plan.
 FoundAllocation BestSearch::best_of_own_lanes() const {
+  if (merges_) return merging_.best_of_lanes(first_lane_);
   FoundAllocation found;
   const auto consider = [&](std::size_t lane, const std::optional<RatedAllocation>& own) {
     if (!own || (best_ && !is_better(*own, *best_))) return;
@@ -285,6 +291,16 @@ bool BestSearch::exchange_verdict(Verdict& verdict, const Allocation* known) {
   return true;
 }
 
+// Returns what is better than the best plan; null if there is nothing.
+const RatedAllocation* BestSearch::take_in_merging(const RoundReport& round) {
+  const auto first = round.lane_work.begin();
+  const auto first_own = first + static_cast<std::ptrdiff_t>(first_lane_);
+  const RatedAllocation* const found = round.found.rated;
+  merging_.take_in(found, std::accumulate(first_own, round.lane_work.end(), std::uint64_t{0}),
+                   std::accumulate(first, round.lane_work.end(), std::uint64_t{0}));
+  return found != nullptr && is_better(*found, *best_) ? found : nullptr;
+}
+
 // Takes in what all processes found and what the proof says.
 void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Budget& budget) {
   const double bound_before = bound_;
@@ -295,7 +311,7 @@ void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Bud
   const bool is_solved = round.neighbourhoods && round.neighbourhoods->is_solved;
   certifies_ = proves_ && is_solved && !solved_;
   solved_ = is_solved;
-  const RatedAllocation* found = round.found.rated;
+  const RatedAllocation* found = merges_ ? take_in_merging(round) : round.found.rated;
   if (proof.found && (found == nullptr || is_better(*proof.found, *found))) found = &*proof.found;
   if (found != nullptr) {
     publish(*found);
@@ -308,6 +324,7 @@ void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Bud
   is_improving_ = best_ && recent_fall(budget.work_done(), lanes.last_parts) >
                                lanes.last_progress * (best_->rating - bound_);
   if (found != nullptr) lanes_.offer(*best_);
+  merges_ = best_ && !solved_ && merging_.is_due(budget.work_done());
   suggest_to_lane(proof.suggestions);
 }
 
@@ -321,7 +338,7 @@ void BestSearch::shorten_round(const Budget& budget) {
 }
 
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
-  const std::uint64_t round_work = round_work_;
+  const std::uint64_t round_work = work_of_round();
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
   lanes_.forget_starts();  // every lane has them
   const std::optional<Allocation> known =
@@ -343,7 +360,7 @@ bool BestSearch::synchronize(std::size_t, Budget& budget) {
     verdict.proof = report_of_proof(budget);
     take_in(verdict.proof, round, budget);
     if (best_ && !round.stopped && !is_done())
-      verdict.next = proof_.next_order(aim(), proof_share(budget.work_done()), round_work_);
+      verdict.next = proof_.next_order(aim(), proof_share(budget.work_done()), work_of_round());
   }
   const bool heard = exchange_verdict(verdict, base);
   if (!decides) take_in(verdict.proof, round, budget);

@@ -17,6 +17,7 @@
 #include "search/budget.h"
 #include "search/embedding/best/bound/bound_prover.h"
 #include "search/embedding/best/incumbent/rated.h"
+#include "search/embedding/best/merging_search.h"
 #include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/best/proof_part.h"
@@ -119,6 +120,7 @@ class BestSearch {
   bool is_alone() const { return group_ == nullptr || group_->is_alone(); }
   void count_by_process(const std::vector<std::uint64_t>& lane_work);
   FoundAllocation best_of_own_lanes() const;
+  const RatedAllocation* take_in_merging(const RoundReport& round);
   ProofReport report_of_proof(const Budget& budget);
   RoundReport report_of_round(const Budget& budget);
   RoundReport join_reports(RoundReport own, const Allocation* known);
@@ -130,6 +132,9 @@ class BestSearch {
   std::optional<RatedAllocation> found_by_proof(const std::vector<SuggestedStart>& suggestions);
   double recent_fall(std::uint64_t work, std::uint64_t parts) const;
   std::uint64_t proof_share(std::uint64_t work) const;
+  std::uint64_t work_of_round() const {
+    return merges_ ? std::min(round_work_, merging_.round_work()) : round_work_;
+  }
   void shorten_round(const Budget& budget);
 
   BestParameters parameters_;
@@ -140,6 +145,8 @@ class BestSearch {
   ProofPart proof_;
   double to_beat_ = std::numeric_limits<double>::infinity();
   SearchLanes lanes_;
+  MergingSearch merging_;
+  bool merges_ = false;  // in this round, instead of the lanes
   std::uint64_t round_work_;
   double bound_ = 0;
   bool proof_finished_ = false;

@@ -10,6 +10,7 @@
 
 #include "search/embedding/best/parameters/annealing_parameters.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/best/parameters/merging_parameters.h"
 #include "search/embedding/best/parameters/neighbourhood_parameters.h"
 #include "search/embedding/model/context/pricing_parameters.h"
 
@@ -101,6 +102,7 @@ struct BestParameters {
   LaneParameters lanes;
   AnnealingParameters annealing;
   NeighbourhoodParameters neighbourhoods;
+  MergingParameters merging;
   BoundParameters bound;
 };
 
