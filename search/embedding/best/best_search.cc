@@ -150,7 +150,7 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
 
 std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
   if (hopeless_ || is_done()) return 0;
-  if (merges_) merging_.begin_round(*to_allocation(context_.model(), best_->plan), budget);
+  if (merges_) merging_.begin_round(best_->plan, budget);
   round_bound_ = bound();
   return lane_work_.size();
 }
@@ -178,18 +178,8 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
   }
 }
 
-// The first of the best allocations of all lanes, if it is better than the best plan.
 FoundAllocation BestSearch::best_of_own_lanes() const {
-  if (merges_) return merging_.best_of_lanes(first_lane_);
-  FoundAllocation found;
-  const auto consider = [&](std::size_t lane, const std::optional<RatedAllocation>& own) {
-    if (!own || (best_ && !is_better(*own, *best_))) return;
-    if (found.rated == nullptr || is_better(*own, *found.rated)) found = {lane, &*own, nullptr};
-  };
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (const auto* const best = lanes_.best(i)) consider(first_lane_ + i, *best);
-  }
-  return found;
+  return merges_ ? merging_.best_of_lanes(first_lane_) : lanes_.best_of_all(best_, first_lane_);
 }
 
 void BestSearch::publish(const RatedAllocation& found) {
@@ -297,7 +287,7 @@ const RatedAllocation* BestSearch::take_in_merging(const RoundReport& round) {
   const auto first_own = first + static_cast<std::ptrdiff_t>(first_lane_);
   const RatedAllocation* const found = round.found.rated;
   merging_.take_in(found, std::accumulate(first_own, round.lane_work.end(), std::uint64_t{0}),
-                   std::accumulate(first, round.lane_work.end(), std::uint64_t{0}));
+                   std::accumulate(first, round.lane_work.end(), std::uint64_t{0}), copies_);
   return found != nullptr && is_better(*found, *best_) ? found : nullptr;
 }
 

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/embedding/plan_edit.h"
-
 namespace shardwright::embedding {
 
 MergingSearch::MergingSearch(const SearchContext& context, std::uint64_t seed,
@@ -49,29 +47,23 @@ RatedAllocation MergingSearch::in_model(RatedAllocation own) const {
   return own;
 }
 
-void MergingSearch::begin_round(const Allocation& best_known, const Budget& budget) {
+void MergingSearch::begin_round(const Plan& best_known, const Budget& budget) {
   if (lanes_) return;
-  if (plans_.size() >= parameters_.merging.plans) {
-    merged_ =
-        std::make_unique<Merged>(merged_model(best_known), context_->pricing(), budget);
-  }
+  known_ = best_known;
+  const Allocation best = *to_allocation(context_->model(), best_known);
+  if (plans_.size() >= parameters_.merging.plans)
+    merged_ = std::make_unique<Merged>(merged_model(best), context_->pricing(), budget);
   // No two searches draw the same numbers, nor do they draw those of the other lanes.
   constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
   const std::uint64_t seed = seed_ ^ (kSeedFactor * (num_ended_ + 1));
-  lanes_ =
-      std::make_unique<SearchLanes>(merged_ ? merged_->context : *context_, seed, parameters_);
-  lanes_->set_reference(merged_ ? in_merged(best_known) : best_known);
+  const SearchContext& context = merged_ ? merged_->context : *context_;
+  lanes_ = std::make_unique<SearchLanes>(context, seed, parameters_);
+  lanes_->set_reference(merged_ ? in_merged(best) : best);
 }
 
 // A copy: it outlives the lanes.
 FoundAllocation MergingSearch::best_of_lanes(std::size_t first_lane) const {
-  FoundAllocation found;
-  for (std::size_t i = 0; i < lanes_->size(); ++i) {
-    const std::optional<RatedAllocation>* const own = lanes_->best(i);
-    if (own == nullptr || !*own || (best_ && !is_better(**own, *best_))) continue;
-    if (found.rated == nullptr || is_better(**own, *found.rated))
-      found = {first_lane + i, &**own, nullptr};
-  }
+  FoundAllocation found = lanes_->best_of_all(best_, first_lane);
   if (found.rated != nullptr) {
     found.received = std::make_shared<const RatedAllocation>(in_model(*found.rated));
     found.rated = found.received.get();
@@ -100,14 +92,13 @@ void MergingSearch::end() {
 }
 
 void MergingSearch::take_in(const RatedAllocation* found, std::uint64_t own_work,
-                            std::uint64_t all_work) {
+                            std::uint64_t all_work, PlanCopies& copies) {
   own_work_ += own_work;
   all_work_ += all_work;
   if (found != nullptr) {
     best_ = *found;
-    PlanCopies copies;
-    lanes_->offer({to_plan(context_->model(), found->allocation, copies), found->rating,
-                   found->peak_hbm_bytes});
+    known_ = to_plan(context_->model(), found->allocation, *known_, copies);
+    lanes_->offer({*known_, found->rating, found->peak_hbm_bytes});
   }
   if (static_cast<double>(own_work_) >= length()) end();
 }

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/embedding/plan.h"
+#include "core/embedding/plan_edit.h"
 #include "search/budget.h"
 #include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/best/parameters/best_parameters.h"
@@ -36,16 +38,17 @@ class MergingSearch {
   // Of a lane in such a round, at most.
   std::uint64_t round_work() const { return parameters_.merging.round_work; }
 
-  // Makes the lanes of the next search if the last one has ended. An interrupted budget makes
-  // their prices less exact.
-  void begin_round(const Allocation& best_known, const Budget& budget);
+  // Makes the lanes of the next search if the last one has ended. `best_known`: made by to_plan().
+  // An interrupted budget makes their prices less exact.
+  void begin_round(const Plan& best_known, const Budget& budget);
   SearchLanes& lanes() { return *lanes_; }
   // The first of the best plans of its lanes, if it is better than that of this search so far.
   // `first_lane`: the number of its first lane among all.
   FoundAllocation best_of_lanes(std::size_t first_lane) const;
   // Takes in what all processes found, null if nothing, and the work of all lanes: its own, and
   // with those of the proof. Call it after every round.
-  void take_in(const RatedAllocation* found, std::uint64_t own_work, std::uint64_t all_work);
+  void take_in(const RatedAllocation* found, std::uint64_t own_work, std::uint64_t all_work,
+               PlanCopies& copies);
 
   // Searches that have ended, and how many of these were among merged choices.
   std::uint64_t num_ended() const { return num_ended_; }
@@ -70,8 +73,9 @@ class MergingSearch {
   const SearchContext* context_;
   std::uint64_t seed_;
   BestParameters parameters_;
-  std::unique_ptr<Merged> merged_;      // null while all choices count
-  std::unique_ptr<SearchLanes> lanes_;  // null between searches
+  std::unique_ptr<Merged> merged_;       // null while all choices count
+  std::unique_ptr<SearchLanes> lanes_;   // null between searches
+  std::optional<Plan> known_;            // that the lanes' plans are edits of
   std::optional<RatedAllocation> best_;  // of this search
   std::uint64_t own_work_ = 0;           // of this search
   std::uint64_t all_work_ = 0;

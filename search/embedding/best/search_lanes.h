@@ -43,6 +43,19 @@ class SearchLanes {
   std::uint64_t run(std::size_t lane, std::uint64_t work, double lower_bound, const Budget& budget);
   // What the lane has found; null if it was not made.
   const std::optional<RatedAllocation>* best(std::size_t lane) const;
+  // The first of the best allocations of all lanes, if it is better than what is known. The lanes'
+  // numbers begin with `first_lane`.
+  template <class Known>
+  FoundAllocation best_of_all(const std::optional<Known>& known, std::size_t first_lane) const {
+    FoundAllocation found;
+    for (std::size_t i = 0; i < size(); ++i) {
+      const std::optional<RatedAllocation>* const own = best(i);
+      if (own == nullptr || !*own || (known && !is_better(**own, *known))) continue;
+      if (found.rated == nullptr || is_better(**own, *found.rated))
+        found = {first_lane + i, &**own, nullptr};
+    }
+    return found;
+  }
   // Of the first lane that solves neighbourhoods; nothing if it was not made. `with_proof`: if it
   // has tried all plans, how.
   std::optional<NeighbourhoodReport> report(bool with_proof) const;

@@ -14,8 +14,8 @@ struct MergingParameters {
   std::uint64_t begin_work = 400'000'000;
   // From then on it has this part of the work, with what the proof does beside it.
   double part_of_work = 0.5;
-  // Work of all lanes together for the first independent plans, and how it grows with every merged
-  // one. A merged plan takes `merged_factor` times as much.
+  // Work of all lanes together for each of the first independent plans, and how it grows with every
+  // merged one. A merged plan takes `merged_factor` times as much.
   std::uint64_t first_work = 16'000'000;
   double work_growth = 1.3;
   double merged_factor = 2;

@@ -3,10 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <vector>
 
@@ -37,8 +35,9 @@ BestParameters short_searches() {
 }
 
 // Runs rounds of the lanes until another search has ended. Returns its plan.
-RatedAllocation run_one(MergingSearch& merging, const Allocation& best_known) {
+RatedAllocation run_one(MergingSearch& merging, const Plan& best_known) {
   RatedAllocation best;
+  PlanCopies copies;
   const std::uint64_t ended = merging.num_ended();
   while (merging.num_ended() == ended) {
     merging.begin_round(best_known, {});
@@ -47,19 +46,19 @@ RatedAllocation run_one(MergingSearch& merging, const Allocation& best_known) {
       work += merging.lanes().run(lane, merging.round_work(), 0, {});
     const FoundAllocation found = merging.best_of_lanes(0);
     if (found.rated != nullptr) best = *found.rated;
-    merging.take_in(found.rated, work, work);
+    merging.take_in(found.rated, work, work, copies);
   }
   return best;
 }
 
 // A plan of a short search with all lanes.
-Allocation first_plan(const Model& model) {
+Plan first_plan(const Model& model) {
   BestSearch search(model.choices, 3, false);
   InlineExecutor executor;
   Budget budget(300'000, {});
   explore(search, executor, budget);
   REQUIRE(search.best().has_value());
-  return *to_allocation(model.choices, search.best()->plan);
+  return search.best()->plan;
 }
 
 using Option = std::size_t;
@@ -108,9 +107,9 @@ void check_equal(const Answer& a, const Answer& b) {
 TEST_CASE("merging search: a model of the choices of all plans follows independent searches") {
   const Model model(forty_tables(60));
   MergingSearch merging(model.context, 7, short_searches());
-  const Allocation known = first_plan(model);
+  const Plan known = first_plan(model);
   std::set<Option> merged;
-  add_options(model, known, merged);
+  add_options(model, *to_allocation(model.choices, known), merged);
   for (int i = 0; i < 3; ++i) {
     const RatedAllocation own = run_one(merging, known);
     check_by_verifier(model, own);
@@ -138,7 +137,8 @@ TEST_CASE("merging search: it has its part of the work, and nothing before or in
   CHECK_FALSE(merging.is_due(parameters.merging.begin_work - 1));
   CHECK(merging.is_due(parameters.merging.begin_work));
   merging.begin_round(first_plan(model), {});
-  merging.take_in(nullptr, 100'000, 150'000);
+  PlanCopies copies;
+  merging.take_in(nullptr, 100'000, 150'000, copies);
   CHECK_FALSE(merging.is_due(parameters.merging.begin_work + 299'999));
   CHECK(merging.is_due(parameters.merging.begin_work + 300'000));
   parameters.merging.most_tables = model.choices.num_tables() - 1;
