@@ -14,6 +14,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/search/find_plan.h"
+#include "core/embedding/bound/search/plan_search.h"
 #include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/problem/problem_json.h"
@@ -106,6 +107,33 @@ TEST_CASE("find plan: with an improvement it ends with the best of all plans") {
     ++compared;
   });
   CHECK(compared > 30);
+}
+
+TEST_CASE("find plan: pauses change neither the answer nor the number of steps") {
+  int paused = 0;
+  int pauses = 0;
+  each_small_problem({3, 29}, 200, 100'000, [&](const SmallProblem& small) {
+    const double any = *unreachable_rating(*small.space);
+    for (const double improvement : {0.0, 1e-6}) {
+      const PlanGoal goal{any, nullptr, nullptr, improvement};
+      const FoundPlan whole =
+          find_plan_below(goal, *small.space, small.available, {}, kAnyPlanSteps);
+      PlanSearch search(goal, *small.space, small.available, {}, kAnyPlanSteps, {});
+      int own = 0;
+      for (; !search.run(1); ++own)
+        CHECK(search.steps() <= whole.steps);
+      const FoundPlan parts = search.take_answer();
+      CHECK((parts.answer == whole.answer));
+      CHECK(parts.steps == whole.steps);
+      CHECK(parts.below == whole.below);
+      REQUIRE(parts.plan.has_value() == whole.plan.has_value());
+      if (whole.plan) CHECK(small.rate(*parts.plan).rating == small.rate(*whole.plan).rating);
+      paused += own > 0 ? 1 : 0;
+      pauses += own;
+    }
+  });
+  CHECK(paused > 30);
+  CHECK(pauses > 1000);
 }
 
 // 64 equal shards on two ranks: 2^64 placements, 65 of which differ.

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "core/embedding/bound/search/tree/twins.h"
 #include "core/embedding/evaluation/evaluate.h"
 
 namespace shardwright::embedding {
@@ -141,40 +140,88 @@ std::optional<std::size_t> AllPlans::cheapest_next(Level& level) {
   return next;
 }
 
-void AllPlans::place_tables() {
+bool AllPlans::run(std::uint64_t pause_at) {
+  if (!std::exchange(has_begun_, true) && !enter_level()) return true;
+  while (!is_over()) {
+    if (limit_.left() <= pause_at) return false;
+    if (num_branches_ > level().first_branch) {
+      if (!try_next_place()) --num_branches_;
+    } else if (!try_next_choice()) {
+      if (!is_over()) tried_.insert(std::move(level().state));
+      if (num_placed_ == 0) return true;
+      leave_level();
+    }
+  }
+  return true;
+}
+
+// Begins with the next table. Returns false if there is nothing to try.
+bool AllPlans::enter_level() {
   limit_.hear_stop();
-  if (is_over()) return;
-  if (num_placed_ == tables_.size()) return accept();
-  if (!prices_everywhere_) return place_next();
-  ranks_.look(remaining_, 0, level().outlook);
-  TriedStates::State state = tried_.state(remaining_, level().outlook);
-  if (tried_.contains(state)) return;
-  place_next();
-  if (!is_over()) tried_.insert(std::move(state));
-}
-
-void AllPlans::place_next() {
-  const auto table = next_table(level());
-  if (!table) return;
-  ranks_.look(remaining_, *table, level().outlook);
-  const std::vector<TableChoice>& choices = tables_[*table].choices;
-  for (std::size_t i = 0; i < choices.size() && !is_over(); ++i) {
-    placed_[*table].choice = &choices[i];
-    placed_[*table].ranks.clear();
-    place_choice(*table, choices[i]);
+  if (is_over()) return false;
+  if (num_placed_ == tables_.size()) {
+    accept();
+    return false;
   }
+  Level& own = level();
+  own.state.clear();
+  if (prices_everywhere_) {
+    ranks_.look(remaining_, 0, own.outlook);
+    own.state = tried_.state(remaining_, own.outlook);
+    if (tried_.contains(own.state)) return false;
+  }
+  const auto table = next_table(own);
+  if (!table) {
+    if (!is_over()) tried_.insert(std::move(own.state));
+    return false;
+  }
+  ranks_.look(remaining_, *table, own.outlook);
+  own.table = *table;
+  own.next_choice = 0;
+  own.next_first = 0;
+  own.first_branch = num_branches_;
+  return true;
 }
 
-void AllPlans::place_choice(std::size_t table, const TableChoice& choice) {
+// Goes back to the table before.
+void AllPlans::leave_level() {
+  --num_placed_;
+  remaining_.insert(level().table);
+}
+
+// Returns false if all choices of the table were tried.
+bool AllPlans::try_next_choice() {
+  Level& own = level();
+  const std::vector<TableChoice>& choices = tables_[own.table].choices;
+  while (own.next_choice < choices.size() && !is_over()) {
+    const TableChoice& choice = choices[own.next_choice];
+    if (own.next_first == 0) {
+      placed_[own.table].choice = &choice;
+      placed_[own.table].ranks.clear();
+      own.twins.emplace(ranks_, own.outlook, limit_);
+    }
+    if (try_next_first(choice)) return true;
+    ++own.next_choice;
+    own.next_first = 0;
+  }
+  return false;
+}
+
+bool AllPlans::try_next_first(const TableChoice& choice) {
+  Level& own = level();
   const std::uint32_t local = ranks_.ranks_per_host();
-  const std::uint32_t size = tables_[table].reach(choice, local);
-  Twins twins(ranks_, level().outlook, limit_);
-  for (Rank first = 0; first + size <= ranks_.size() && !is_over(); first += size) {
-    const Step step{table, &choice, choice.width(local), 0, 0, first, first + size, 0};
-    const bool is_new = size == ranks_.size() ||
-                        (size == local ? twins.is_new_host(first / local) : twins.is_new(first));
-    if (is_new && price_rest(step, level())) place_shards(step);
+  const std::uint32_t size = tables_[own.table].reach(choice, local);
+  while (own.next_first + size <= ranks_.size() && !is_over()) {
+    const Rank first = std::exchange(own.next_first, own.next_first + size);
+    const bool is_new =
+        size == ranks_.size() ||
+        (size == local ? own.twins->is_new_host(first / local) : own.twins->is_new(first));
+    const Step step{own.table, &choice, choice.width(local), 0, 0, first, first + size, 0};
+    if (!is_new || !price_rest(step, own)) continue;
+    enter_shards(step);
+    return true;
   }
+  return false;
 }
 
 // Returns false if some shards of the choice have no place.
@@ -205,42 +252,60 @@ bool AllPlans::can_pay(const Step& step, const Level& level) const {
   return !prices_.is_too_much(needed, level.left);
 }
 
-void AllPlans::place_shards(const Step& step) {
+// Begins with the next shard or block of the table, or with the next table if there is none.
+void AllPlans::enter_shards(const Step& step) {
   if (step.group == step.choice->shards.size()) {
     remaining_.erase(step.table);
     ++num_placed_;
-    place_tables();
-    --num_placed_;
-    return remaining_.insert(step.table);
+    if (!enter_level()) leave_level();
+    return;
   }
-  const EqualShards& shards = step.choice->shards[step.group];
-  const auto [begin, end] = shards.places(step.first, step.end);
+  const auto [begin, end] = step.choice->shards[step.group].places(step.first, step.end);
   limit_.spend(1 + (end - begin) * step.width);
+  if (num_branches_ == branches_.size()) branches_.emplace_back();
+  Branch& branch = branches_[num_branches_++];
+  branch.step = step;
+  branch.next_place = begin;
+  branch.end_place = end;
+  branch.twins.emplace(ranks_, level().outlook, limit_);
+  branch.left = level().left;
+  branch.is_placed = false;
+}
+
+// Returns false if all places were tried.
+bool AllPlans::try_next_place() {
+  Branch& branch = branches_[num_branches_ - 1];
+  const Step& step = branch.step;
+  if (branch.is_placed) take_back(branch);
   const Rank least = step.done > 0 ? step.least : step.first;
-  const PriceSums left = level().left;
-  Twins twins(ranks_, level().outlook, limit_);
-  for (std::size_t i = begin; i < end && !is_over(); ++i) {
-    const Rank first = shards.ranks[i];
-    if (!may_all_be_on(step, i)) continue;
+  while (branch.next_place < branch.end_place && !is_over()) {
+    const std::size_t at = branch.next_place++;
+    const Rank first = step.choice->shards[step.group].ranks[at];
+    if (!may_all_be_on(step, at)) continue;
     const bool is_new = step.choice->form == Form::kWholeHosts
-                            ? twins.is_new_host(first / step.width)
-                            : twins.is_new(first);
-    if (is_new && first >= least) place(step, i, left);
+                            ? branch.twins->is_new_host(first / step.width)
+                            : branch.twins->is_new(first);
+    if (!is_new || first < least) continue;
+    place(branch, at);
+    return true;
   }
+  return false;
 }
 
 // A block lies on one host, in rank order.
-void AllPlans::place(const Step& step, std::size_t place, const PriceSums& left) {
-  std::vector<Rank>& placed = placed_[step.table].ranks;
+void AllPlans::place(Branch& branch, std::size_t place) {
+  const Step& step = branch.step;
+  PriceSums& left = level().left;
   const Rank first = step.choice->shards[step.group].ranks[place];
   for (std::uint32_t i = 0; i < step.width; ++i) {
     const EqualShards& shards = step.choice->shards[step.group + i];
     const std::size_t at = i == 0 ? place : shards.place_on(first + i);
     before_.push_back(ranks_.add(shards, at, step.table));
-    placed.push_back(first + i);
+    placed_[step.table].ranks.push_back(first + i);
     for (std::size_t set = 0; set < left.size(); ++set)
-      level().left[set] -= prices_.cost(set, shards, at);
+      left[set] -= prices_.cost(set, shards, at);
   }
+  branch.is_placed = true;
   Step next = step;
   next.least = first;
   if (++next.done == step.choice->shards[step.group].count) {
@@ -249,13 +314,18 @@ void AllPlans::place(const Step& step, std::size_t place, const PriceSums& left)
   }
   // The shards of a block were looked at one by one, and what moving them costs adds up.
   const bool is_below = ranks_.max_load() + ranks_.charged() < target_;
-  if (is_below && can_pay(next, level())) place_shards(next);
-  level().left = left;
-  for (std::uint32_t i = step.width; i > 0; --i) {
+  if (is_below && can_pay(next, level())) enter_shards(next);
+}
+
+void AllPlans::take_back(Branch& branch) {
+  std::vector<Rank>& placed = placed_[branch.step.table].ranks;
+  for (std::uint32_t i = 0; i < branch.step.width; ++i) {
+    ranks_.restore(placed.back(), before_.back(), branch.step.table);
     placed.pop_back();
-    ranks_.restore(first + i - 1, before_.back(), step.table);
     before_.pop_back();
   }
+  level().left = branch.left;
+  branch.is_placed = false;
 }
 
 bool AllPlans::may_all_be_on(const Step& step, std::size_t place) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/embedding/bound/search/state/shard_prices.h"
 #include "core/embedding/bound/search/state/step_limit.h"
 #include "core/embedding/bound/search/tree/tried_states.h"
+#include "core/embedding/bound/search/tree/twins.h"
 #include "core/embedding/plan.h"
 
 namespace shardwright::embedding {
@@ -22,7 +24,8 @@ namespace shardwright::embedding {
 // prices that are not negative; good ones end branches early. If looking at all remaining tables
 // for every table that is placed would take too long, prices count at the root only, and tables
 // with rules are placed first, then the largest. A state that was tried is not tried again. Choices
-// that cost less at the first prices are tried first.
+// that cost less at the first prices are tried first. The way from the root is kept as a stack, so
+// that the search can pause.
 // Thread safety: one thread at a time. Refers to its arguments.
 class AllPlans {
  public:
@@ -30,7 +33,9 @@ class AllPlans {
            std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices, StepLimit& limit);
 
   // Ends with the first plan that counts, unless better ones are asked for, or if no step is left.
-  void run() { place_tables(); }
+  // Pauses, and returns false, once at most `pause_at` steps are left; the next call goes on. That
+  // changes neither the answer nor the number of steps.
+  bool run(std::uint64_t pause_at = 0);
   // The last one.
   const std::optional<Plan>& found() const { return found_; }
   // In the end; 0 without one.
@@ -40,17 +45,32 @@ class AllPlans {
   // Shards of one choice on their way to ranks from `first` to `end`, or blocks on their way to
   // hosts.
   struct Step {
-    std::size_t table;
-    const TableChoice* choice;
-    std::uint32_t width;     // groups of equal shards that are placed at once
-    std::size_t group = 0;   // of equal shards
-    std::uint32_t done = 0;  // shards of the group, or blocks, that are placed
+    std::size_t table = 0;
+    const TableChoice* choice = nullptr;
+    std::uint32_t width = 0;  // groups of equal shards that are placed at once
+    std::size_t group = 0;    // of equal shards
+    std::uint32_t done = 0;   // shards of the group, or blocks, that are placed
     Rank first = 0;
     Rank end = 0;
     Rank least = 0;  // of equal shards, those before are on ranks up to this one
   };
-  // A table while its shards are placed.
+  // The places of the next shard, or block, of a step, while they are tried.
+  struct Branch {
+    Step step;
+    std::size_t next_place = 0;
+    std::size_t end_place = 0;
+    std::optional<Twins> twins;  // of ranks or hosts that were tried
+    PriceSums left;              // of the level, before a place is tried
+    bool is_placed = false;
+  };
+  // A table while its choices are tried.
   struct Level {
+    std::size_t table = 0;
+    std::size_t next_choice = 0;
+    Rank next_first = 0;           // where shards of that choice may begin
+    std::optional<Twins> twins;    // of where they have begun
+    TriedStates::State state;      // without the table; empty if it is not kept
+    std::size_t first_branch = 0;  // of its shards
     PriceSums later;              // the least that the tables after it cost
     PriceSums left;               // what the ranks that can take a shard are worth
     std::vector<PriceSums> rest;  // the least that groups of equal shards from the i-th on cost
@@ -69,13 +89,16 @@ class AllPlans {
   void accept();
   std::optional<std::size_t> next_table(Level& level);
   std::optional<std::size_t> cheapest_next(Level& level);
-  void place_tables();
-  void place_next();
-  void place_choice(std::size_t table, const TableChoice& choice);
+  bool enter_level();
+  void leave_level();
+  bool try_next_choice();
+  bool try_next_first(const TableChoice& choice);
   bool price_rest(const Step& step, Level& level);
   bool can_pay(const Step& step, const Level& level) const;
-  void place_shards(const Step& step);
-  void place(const Step& step, std::size_t place, const PriceSums& left);
+  void enter_shards(const Step& step);
+  bool try_next_place();
+  void place(Branch& branch, std::size_t place);
+  void take_back(Branch& branch);
   bool may_all_be_on(const Step& step, std::size_t place) const;
 
   const SearchSpace& space_;
@@ -92,9 +115,12 @@ class AllPlans {
   std::vector<std::size_t> order_;            // of tables, if prices count at the root only
   std::vector<Placed> placed_;                // by table
   std::vector<RankContents::Before> before_;  // a stack
+  std::deque<Branch> branches_;               // a stack of num_branches_, the rest is to be reused
+  std::size_t num_branches_ = 0;
   TableSet remaining_;
   std::size_t num_placed_ = 0;
   bool prices_everywhere_ = true;
+  bool has_begun_ = false;
   std::optional<Plan> found_;
 };
 
