@@ -114,6 +114,9 @@ void add_rounding(std::vector<ProofParameter>& all) {
   group.add("most_unplaced", &Own::most_unplaced);
   group.add("pricing_rounds", &Own::pricing_rounds);
   group.add("most_pricing_work", &Own::most_pricing_work);
+  group.add("pivot_steps", &Own::pivot_steps);
+  group.add("pivot_size_steps", &Own::pivot_size_steps);
+  group.add("solve_steps", &Own::solve_steps);
 }
 
 void add_coarse(std::vector<ProofParameter>& all) {
@@ -189,6 +192,7 @@ void add_node_search(std::vector<ProofParameter>& all) {
   group.add("least_node_steps", &Own::least_node_steps);
   group.add("proof_steps", &Own::proof_steps);
   group.add("step_work", &Own::step_work);
+  group.add("steps_between_pauses", &Own::steps_between_pauses);
   group.add("most_cells", &Own::most_cells);
 }
 

@@ -105,7 +105,7 @@ void BoundProver::end_round() {
 bool BoundProver::should_share() {
   if (target_ == 0 || finished_ || !targets_.is_branching()) return false;
   TreeLane& lane = relaxation().first_lane();
-  return tree_work_ >= parameters_.targets.alone_work &&
+  return tree_work_ >= parameters_.targets.alone_work && !lane.is_at_end() &&
          lane.num_waiting() + (lane.relaxation().is_active() ? 1U : 0U) > 1;
 }
 
@@ -125,7 +125,9 @@ bool BoundProver::needs_aggregate_bound() const {
 }
 
 void BoundProver::step(Budget& budget) {
-  if (needs_aggregate_bound()) {
+  if (root_search_.is_running()) {
+    search_root(budget);
+  } else if (needs_aggregate_bound()) {
     raise_aggregate_bound(budget);
   } else if (target_ == 0 && !light_tree_ && needs_pins()) {
     pin_tables(budget);
@@ -263,7 +265,7 @@ void BoundProver::grow_uniform_tree(Budget& budget) {
 void BoundProver::search_root(Budget& budget) {
   const double goal = targets_.goal(rating_);
   const std::uint64_t before = budget.work_done();
-  RootSearch::Answer answer = root_search_.run(joint(), certificate_.bound, goal, budget);
+  RootSearch::Answer answer = root_search_.step(joint(), certificate_.bound, goal, budget);
   uniform_targets_.share().others += budget.work_done() - before;
   if (answer.found) found_ = std::move(answer.found);
   if (!answer.proof.empty())
@@ -365,7 +367,7 @@ bool BoundProver::is_worth_more() {
 
 // Returns true if the tree has become too large, or takes too long for now.
 bool BoundProver::gives_up_tree() {
-  if (!targets_.is_branching()) return false;
+  if (!targets_.is_branching() || relaxation().first_lane().is_at_end()) return false;
   if (tree_work_ >= targets_.tree_work() && !is_worth_more()) {
     targets_.note_cut_short();
     return true;

@@ -8,35 +8,55 @@
 
 namespace shardwright::embedding {
 
-RootSearch::Answer RootSearch::run(const TreeView& view, double bound, double goal,
-                                   Budget& budget) {
+RootSearch::Answer RootSearch::step(const TreeView& view, double bound, double goal,
+                                    Budget& budget) {
   const std::uint64_t before = budget.work_done();
-  const double target = next_target(bound, goal);
-  const BoundRows& rows = view.rows();
-  BoundTree tree(rows, view.pinned());
-  Domain domain = tree.domain(0, target, budget);
-  DomainReduction reduced = reduce_domain(rows, target, domain, parameters_->aggregate, budget);
-  SearchedNode node;
-  if (reduced.excluded) {
-    node.kind = SearchedNode::Kind::kExcluded;
-    node.leaf.multipliers = std::move(reduced.multipliers);
-    node.below = target;
-  } else if (open_cells(rows, domain) <= parameters_->search.most_root_cells) {
-    const double improvement = parameters_->targets.goal_in_gap * parameters_->optimality_gap;
-    node = search_node(rows, target, domain, reduced.fixing, steps_, improvement,
-                       parameters_->search, budget);
+  Answer answer;
+  if (!is_running()) {
+    try_ = {next_target(bound, goal), bound, goal};
+    answer = begin(view, budget);
+  } else if (search_->step(budget)) {
+    answer = proof_of(view, search_->take_answer());
+    search_.reset();
+    if (answer.proof.empty() && !budget.interrupted()) fail();
   }
   share_.own += budget.work_done() - before;
+  return answer;
+}
+
+// Reduces the domain. The answer is a proof if nothing is left, and else empty.
+RootSearch::Answer RootSearch::begin(const TreeView& view, Budget& budget) {
+  const BoundRows& rows = view.rows();
+  Domain domain = BoundTree(rows, view.pinned()).domain(0, try_.target, budget);
+  DomainReduction reduced =
+      reduce_domain(rows, try_.target, domain, parameters_->aggregate, budget);
+  fixing_ = std::move(reduced.fixing);
+  if (reduced.excluded) {
+    SearchedNode node;
+    node.kind = SearchedNode::Kind::kExcluded;
+    node.leaf.multipliers = std::move(reduced.multipliers);
+    node.below = try_.target;
+    return proof_of(view, std::move(node));
+  }
+  if (open_cells(rows, domain) <= parameters_->search.most_root_cells) {
+    const double improvement = parameters_->targets.goal_in_gap * parameters_->optimality_gap;
+    search_.emplace(rows, try_.target, domain, fixing_, steps_, improvement, parameters_->search,
+                    budget);
+  } else if (!budget.interrupted()) {
+    fail();
+  }
+  return {};
+}
+
+RootSearch::Answer RootSearch::proof_of(const TreeView& view, SearchedNode node) const {
   Answer answer;
   answer.found = std::move(node.found);
-  if (node.kind != SearchedNode::Kind::kExcluded) {
-    if (!budget.interrupted()) fail(target, bound, goal);
-    return answer;
-  }
-  node.leaf.fixing = std::move(reduced.fixing);
-  tree.close(0, target, std::move(node.leaf), node.steps);
+  if (node.kind != SearchedNode::Kind::kExcluded) return answer;
+  node.leaf.fixing = fixing_;
+  BoundTree tree(view.rows(), view.pinned());
+  tree.close(0, try_.target, std::move(node.leaf), node.steps);
   answer.proved = node.below;
-  answer.proof = tree.certificate_nodes(target);
+  answer.proof = tree.certificate_nodes(try_.target);
   return answer;
 }
 
@@ -60,7 +80,8 @@ double RootSearch::next_target(double bound, double goal) const {
   return (bound + ceiling(bound, goal)) / 2;
 }
 
-void RootSearch::fail(double target, double bound, double goal) {
+void RootSearch::fail() {
+  const auto [target, bound, goal] = try_;
   failed_ = std::min(failed_, target);
   if (target == goal) goal_failed_ = goal;
   const NodeSearchParameters& search = parameters_->search;

@@ -23,6 +23,7 @@ namespace shardwright::embedding {
 // everything again with several times the steps. With the most steps there is only bisection, below
 // the lowest target that failed. Where the bound is near the goal, only the goal is tried. A plan
 // that is found on the way lowers the target of its search.
+// A search pauses after some steps, so that its lane does not hold up the others.
 // Thread safety: one thread at a time. Refers to its argument.
 class RootSearch {
  public:
@@ -37,24 +38,40 @@ class RootSearch {
   }
   WorkShare& share() { return share_; }
 
+  // A target is being tried, and the search pauses. The view must not change meanwhile.
+  bool is_running() const { return search_.has_value(); }
+
   struct Answer {
     std::optional<Plan> found;     // below the target
     double proved = 0;             // a target, not above the one that was tried; 0 if none
     std::vector<BoundNode> proof;  // the certificate's nodes for it
   };
-  // One try. Precondition: has_next().
-  Answer run(const TreeView& view, double bound, double goal, Budget& budget);
+  // Begins with a target, or goes on. The answer is empty until the search ends. Precondition:
+  // has_next() or is_running().
+  Answer step(const TreeView& view, double bound, double goal, Budget& budget);
 
  private:
+  // A target, with the bound and the goal when it was chosen.
+  struct Try {
+    double target = 0;
+    double bound = 0;
+    double goal = 0;
+  };
+
+  Answer begin(const TreeView& view, Budget& budget);
+  Answer proof_of(const TreeView& view, SearchedNode node) const;
   bool has_most_steps() const { return steps_ >= parameters_->search.proof_steps; }
   double ceiling(double bound, double goal) const;
   bool are_near(double bound, double ceiling, double goal) const;
   double next_target(double bound, double goal) const;
-  void fail(double target, double bound, double goal);
+  void fail();
 
   const BoundParameters* parameters_;
   WorkShare share_;
-  std::uint64_t steps_;  // for a target
+  std::uint64_t steps_;               // for a target
+  Try try_;                           // the last one
+  MultiplierList fixing_;             // of its domain
+  std::optional<NodeSearch> search_;  // while it runs
   // The lowest goal that was tried in vain, and the lowest target, with these steps.
   double goal_failed_ = std::numeric_limits<double>::infinity();
   double failed_ = std::numeric_limits<double>::infinity();

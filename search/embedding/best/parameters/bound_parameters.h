@@ -232,6 +232,11 @@ struct RoundingParameters {
   std::uint32_t pricing_rounds = 4;
   std::uint64_t most_pricing_work = 500'000;
   KnapsackParameters pricing{.multiplier_bisections = 12, .hbm_sections = 8};
+  // Steps that take as long as a simplex pivot of one of these small programs, with a part by rows
+  // and columns, and as the rest of a solution.
+  std::uint64_t pivot_steps = 1'000;
+  double pivot_size_steps = 1.0 / 3;
+  std::uint64_t solve_steps = 2'000;
 };
 
 // Trees in which what uniform choices use of every rank is divided first.
@@ -287,6 +292,8 @@ struct NodeSearchParameters {
   std::uint64_t most_root_cells = std::uint64_t{1} << 13;
   // A step of the search takes as long as so many of the proof: it looks at all prices.
   std::uint64_t step_work = 2;
+  // A search pauses after so many steps, which take what a lane does in a round.
+  std::uint64_t steps_between_pauses = std::uint64_t{1} << 18;
   // Open choices, times ranks: larger nodes are not searched.
   std::uint64_t most_cells = std::uint64_t{1} << 16;
 };

@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/search/find_plan.h"
-
 namespace shardwright::embedding {
 namespace {
 
@@ -32,28 +30,43 @@ std::uint64_t open_cells(const BoundRows& rows, const Domain& domain) {
   return num_open * rows.model().world_size();
 }
 
-SearchedNode search_node(const BoundRows& rows, double target, const Domain& domain,
-                         const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
-                         const NodeSearchParameters& parameters, Budget& budget) {
+NodeSearch::NodeSearch(const BoundRows& rows, double target, const Domain& domain,
+                       const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
+                       const NodeSearchParameters& parameters, Budget& budget)
+    : parameters_(parameters) {
   const ChoiceModel& model = rows.model();
   const SearchSpace& space = model.pool().space();
-  SearchedNode node;
-  if (space.problem().rules().any()) return node;
-  const PlaceDomain places = place_domain(rows, domain);
-  node.leaf.by_search = true;
-  node.leaf.multipliers.resize(rows.classes().size());
-  if (!fixing.empty()) node.leaf.multipliers = fixing.back();
-  RankPriceSet prices = prices_by_rank(node.leaf.multipliers, places.class_of_rank);
-  FoundPlan tried = find_plan_below({target, nullptr, &places, improvement}, space,
-                                    model.available(), {std::move(prices)}, most_steps,
-                                    [&] { return budget.interrupted().has_value(); });
-  budget.spend(parameters.step_work * (open_cells(rows, domain) + tried.steps));
-  node.steps = tried.steps;
-  node.below = tried.below;
-  if (tried.answer == FoundPlan::Answer::kNoneExists) node.kind = SearchedNode::Kind::kExcluded;
-  if (tried.answer == FoundPlan::Answer::kFound) node.kind = SearchedNode::Kind::kFound;
-  node.found = std::move(tried.plan);
-  return node;
+  if (space.problem().rules().any()) return;
+  places_ = place_domain(rows, domain);
+  node_.leaf.by_search = true;
+  node_.leaf.multipliers.resize(rows.classes().size());
+  if (!fixing.empty()) node_.leaf.multipliers = fixing.back();
+  RankPriceSet prices = prices_by_rank(node_.leaf.multipliers, places_.class_of_rank);
+  budget_ = &budget;
+  search_.emplace(PlanGoal{target, nullptr, &places_, improvement}, space, model.available(),
+                  std::vector<RankPriceSet>{std::move(prices)}, most_steps,
+                  [this] { return budget_->interrupted().has_value(); });
+  budget.spend(parameters_.step_work * (open_cells(rows, domain) + search_->steps()));
+}
+
+bool NodeSearch::step(Budget& budget) {
+  if (!search_) return true;
+  budget_ = &budget;
+  const std::uint64_t before = search_->steps();
+  const bool has_ended = search_->run(parameters_.steps_between_pauses);
+  budget.spend(parameters_.step_work * (search_->steps() - before));
+  return has_ended;
+}
+
+SearchedNode NodeSearch::take_answer() {
+  if (!search_) return std::move(node_);
+  FoundPlan tried = search_->take_answer();
+  node_.steps = tried.steps;
+  node_.below = tried.below;
+  if (tried.answer == FoundPlan::Answer::kNoneExists) node_.kind = SearchedNode::Kind::kExcluded;
+  if (tried.answer == FoundPlan::Answer::kFound) node_.kind = SearchedNode::Kind::kFound;
+  node_.found = std::move(tried.plan);
+  return std::move(node_);
 }
 
 }  // namespace shardwright::embedding

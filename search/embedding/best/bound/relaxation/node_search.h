@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/search/choices/plan_goal.h"
+#include "core/embedding/bound/search/plan_search.h"
 #include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
@@ -30,11 +32,30 @@ struct SearchedNode {
 // Open choices, times ranks.
 std::uint64_t open_cells(const BoundRows& rows, const Domain& domain);
 
-// Takes at most so many steps. The last of `fixing` are the prices that shorten the search. With an
-// `improvement` it looks for better plans, by this part, after one that it found. Says nothing
-// where there are placement rules.
-SearchedNode search_node(const BoundRows& rows, double target, const Domain& domain,
-                         const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
-                         const NodeSearchParameters& parameters, Budget& budget);
+// Tries all plans of a node, a part at a time.
+// Thread safety: one thread at a time. Refers to the model of the rows.
+class NodeSearch {
+ public:
+  // Takes at most so many steps. The last of `fixing` are the prices that shorten the search. With
+  // an `improvement` it looks for better plans, by this part, after one that it found. Says nothing
+  // where there are placement rules.
+  NodeSearch(const BoundRows& rows, double target, const Domain& domain,
+             const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
+             const NodeSearchParameters& parameters, Budget& budget);
+  NodeSearch(const NodeSearch&) = delete;
+  NodeSearch& operator=(const NodeSearch&) = delete;
+
+  // Returns true if the search has ended.
+  bool step(Budget& budget);
+  // Once, after step() has returned true.
+  SearchedNode take_answer();
+
+ private:
+  NodeSearchParameters parameters_;
+  PlaceDomain places_;
+  SearchedNode node_;
+  const Budget* budget_ = nullptr;  // while it runs
+  std::optional<PlanSearch> search_;
+};
 
 }  // namespace shardwright::embedding

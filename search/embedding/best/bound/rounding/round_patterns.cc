@@ -16,17 +16,13 @@ namespace {
 // Less than this part of a rank is rounding.
 constexpr double kPlaced = 1e-6;
 
-// Shards of a row that have no rank yet, or the first ones of blocks that fill hosts.
-struct Waiting {
-  std::uint32_t table = 0;
-  std::uint32_t shard = 0;
-};
+}  // namespace
 
-// Thread safety: one thread at a time. Refers to its arguments.
-class Rounding {
+class PatternRounding::Rounding {
  public:
   Rounding(const BoundRows& rows, const Domain& domain, const std::vector<EqualTables>& groups,
-           const FractionalPlan& plan, double target, const BoundParameters& parameters)
+           const FractionalPlan& plan, double target, const BoundParameters& parameters,
+           std::uint64_t work_before)
       : rows_(rows),
         domain_(domain),
         model_(rows.model()),
@@ -41,26 +37,41 @@ class Rounding {
     for (std::size_t c = 0; c < classes; ++c)
       demand_.classes.push_back({rows.classes()[c].size, {}});
     demand_.ranks_of_host = fills_hosts_ ? model_.local_world_size() : 1;
+    const RoundingParameters& own = parameters.rounding;
+    most_work_ = std::max(own.most_work, work_before / own.parts_of_work);
+    begin_dives(plan.patterns);
   }
 
-  Allocation run(const std::vector<RankPattern>& patterns, Budget& budget) {
-    if (patterns.empty() || demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts()))
-      return std::move(made_);
-    set_rooms();
-    std::vector<RankPattern> own = trimmed(patterns);
-    add_host_parts(own);
-    const WholePatterns found = best_dive(own, budget);
+  // One dive, with the next seed. Returns true if no other one follows.
+  bool dive(Budget& budget) {
+    if (!dive_) return true;
+    const std::uint64_t before = budget.work_done();
+    budget.spend(num_patterns_);
+    WholePatterns found = dive_->run(budget, seed_++);
+    work_ += budget.work_done() - before;
+    const bool is_better = best_.patterns.empty() || found.unplaced < best_.unplaced;
+    if (!found.patterns.empty() && is_better) best_ = std::move(found);
+    return (!best_.patterns.empty() && best_.unplaced < kPlaced) ||
+           seed_ == parameters_.rounding.tries || work_ >= most_work_ || budget.interrupted();
+  }
+
+  Allocation take_start(Budget& budget) {
     const double most = std::max(1.0, parameters_.rounding.most_unplaced * model_.world_size());
-    if (found.patterns.empty() || found.unplaced > most) return std::move(made_);
+    if (best_.patterns.empty() || best_.unplaced > most) return std::move(made_);
     for (std::size_t g = 0; g < open_.size(); ++g)
-      deal_out(open_[g], found.tables[g]);
+      deal_out(open_[g], best_.tables[g]);
     for (std::uint32_t c = 0; c < demand_.classes.size(); ++c)
-      fill_class(c, found.patterns);
+      fill_class(c, best_.patterns);
     budget.spend(model_.num_tables());
     return std::move(made_);
   }
 
  private:
+  // Shards of a row that have no rank yet, or the first ones of blocks that fill hosts.
+  struct Waiting {
+    std::uint32_t table = 0;
+    std::uint32_t shard = 0;
+  };
   // Equal tables whose shards are to be in patterns.
   struct Open {
     std::vector<std::uint32_t> tables;
@@ -69,21 +80,13 @@ class Rounding {
     std::optional<std::uint32_t> on_all_ranks;  // a possible choice of it
   };
 
-  WholePatterns best_dive(const std::vector<RankPattern>& patterns, Budget& budget) const {
-    const RoundingParameters& own = parameters_.rounding;
-    PatternDive dive(demand_, patterns, parameters_);
-    WholePatterns best;
-    const std::uint64_t before = budget.work_done();
-    const std::uint64_t end = before + std::max(own.most_work, before / own.parts_of_work);
-    for (std::uint64_t seed = 0; seed < own.tries && budget.work_done() < end; ++seed) {
-      if (budget.interrupted()) break;
-      budget.spend(patterns.size());
-      WholePatterns found = dive.run(budget, seed);
-      const bool is_better = best.patterns.empty() || found.unplaced < best.unplaced;
-      if (!found.patterns.empty() && is_better) best = std::move(found);
-      if (!best.patterns.empty() && best.unplaced < kPlaced) break;
-    }
-    return best;
+  void begin_dives(const std::vector<RankPattern>& patterns) {
+    if (patterns.empty() || demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts())) return;
+    set_rooms();
+    std::vector<RankPattern> own = trimmed(patterns);
+    add_host_parts(own);
+    num_patterns_ = own.size();
+    dive_.emplace(demand_, own, parameters_);
   }
 
   bool is_in_patterns(std::uint32_t choice) const {
@@ -300,14 +303,36 @@ class Rounding {
   std::map<std::tuple<Reach, double, Storage>, std::uint32_t> equal_rows_;
   std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
   bool fills_hosts_ = false;
+  std::size_t num_patterns_ = 0;
+  std::optional<PatternDive> dive_;  // not if the patterns say nothing
+  std::uint64_t seed_ = 0;           // of the next dive
+  std::uint64_t work_ = 0;           // of all dives so far
+  std::uint64_t most_work_ = 0;      // no other one begins then
+  WholePatterns best_;
 };
 
-}  // namespace
+PatternRounding::PatternRounding(const BoundRows& rows, const Domain& domain,
+                                 const std::vector<EqualTables>& groups, const FractionalPlan& plan,
+                                 double target, const BoundParameters& parameters,
+                                 const Budget& budget)
+    : rounding_(std::make_unique<Rounding>(rows, domain, groups, plan, target, parameters,
+                                           budget.work_done())) {}
+
+PatternRounding::PatternRounding(PatternRounding&&) noexcept = default;
+PatternRounding& PatternRounding::operator=(PatternRounding&&) noexcept = default;
+PatternRounding::~PatternRounding() = default;
+
+bool PatternRounding::step(Budget& budget) { return rounding_->dive(budget); }
+
+Allocation PatternRounding::take_start(Budget& budget) { return rounding_->take_start(budget); }
 
 Allocation round_patterns(const BoundRows& rows, const Domain& domain,
                           const std::vector<EqualTables>& groups, const FractionalPlan& plan,
                           double target, const BoundParameters& parameters, Budget& budget) {
-  return Rounding(rows, domain, groups, plan, target, parameters).run(plan.patterns, budget);
+  PatternRounding rounding(rows, domain, groups, plan, target, parameters, budget);
+  while (!rounding.step(budget)) {
+  }
+  return rounding.take_start(budget);
 }
 
 }  // namespace shardwright::embedding

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/embedding/best/bound/relaxation/node_search.h"
-
 namespace shardwright::embedding {
 
 void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work,
@@ -19,22 +17,25 @@ void NodeRelaxation::begin(double target, Domain domain, std::uint64_t work,
 
 void NodeRelaxation::abandon() {
   columns_.abandon();
+  search_.reset();
+  stuck_.reset();
   domain_.reset();
 }
 
 std::optional<NodeAnswer> NodeRelaxation::step(Budget& budget) {
-  if (!columns_.is_active()) {
-    if (std::optional<NodeAnswer> reduced = reduce(budget)) return end(std::move(*reduced));
-    was_searched_ = search_steps_.value_or(0) > 0;
-    if (was_searched_) {
-      if (auto tried = try_all_plans(*search_steps_, budget)) return end(*std::move(tried));
-    }
-    columns_.begin(target_, *domain_, work_);
-    return std::nullopt;
+  std::optional<NodeAnswer> known;
+  if (search_) {
+    known = search(budget);
+  } else if (columns_.is_active()) {
+    if (std::optional<RelaxationAnswer> found = columns_.iterate(budget))
+      known = answer(*std::move(found), budget);
+  } else {
+    known = reduce(budget);
+    was_searched_ = !known && search_steps_.value_or(0) > 0;
+    if (!known && !(was_searched_ && begin_search(*search_steps_, budget)))
+      columns_.begin(target_, *domain_, work_);
   }
-  std::optional<RelaxationAnswer> found = columns_.iterate(budget);
-  if (!found) return std::nullopt;
-  return end(answer(std::move(*found), budget));
+  return known ? std::optional(end(*std::move(known))) : std::nullopt;
 }
 
 NodeAnswer NodeRelaxation::end(NodeAnswer answer) {
@@ -66,14 +67,29 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   return answer;
 }
 
-// Returns nothing if the search is too large or gives up.
-std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps,
-                                                        Budget& budget) const {
-  const NodeSearchParameters& search = parameters_->search;
-  if (open_cells(*rows_, *domain_) > search.most_cells) return std::nullopt;
-  SearchedNode node =
-      search_node(*rows_, target_, *domain_, fixing_, most_steps, 0, search, budget);
-  if (node.kind == SearchedNode::Kind::kUnknown) return std::nullopt;
+// Returns false if the node is too large.
+bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
+  const NodeSearchParameters& parameters = parameters_->search;
+  if (open_cells(*rows_, *domain_) > parameters.most_cells) return false;
+  search_.emplace(*rows_, target_, *domain_, fixing_, most_steps, 0, parameters, budget);
+  return true;
+}
+
+// A search that gives up says nothing. Column generation follows, unless that came before. Such a
+// node, which nothing divides, fails at every lower target for the same reason, mostly.
+std::optional<NodeAnswer> NodeRelaxation::search(Budget& budget) {
+  if (!search_->step(budget)) return std::nullopt;
+  SearchedNode node = search_->take_answer();
+  search_.reset();
+  std::optional<NodeAnswer> stuck = std::exchange(stuck_, std::nullopt);
+  if (node.kind == SearchedNode::Kind::kUnknown) {
+    if (!stuck) {
+      columns_.begin(target_, *domain_, work_);
+    } else {
+      leaf_steps_ = std::max(leaf_steps_ / 2, parameters_->search.least_leaf_steps);
+    }
+    return stuck;
+  }
   NodeAnswer answer;
   answer.found = std::move(node.found);
   if (answer.found) return answer;
@@ -83,14 +99,8 @@ std::optional<NodeAnswer> NodeRelaxation::try_all_plans(std::uint64_t most_steps
   return answer;
 }
 
-// Nothing divides the node. Such a search fails at every lower target for the same reason, mostly.
-std::optional<NodeAnswer> NodeRelaxation::try_leaf(Budget& budget) {
-  std::optional<NodeAnswer> tried = try_all_plans(leaf_steps_, budget);
-  if (!tried) leaf_steps_ = std::max(leaf_steps_ / 2, parameters_->search.least_leaf_steps);
-  return tried;
-}
-
-NodeAnswer NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) {
+// Returns nothing if all plans of the node are to be tried.
+std::optional<NodeAnswer> NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) {
   NodeAnswer answer;
   answer.plan = std::move(found.plan);
   answer.was_cut_short = found.kind == RelaxationAnswer::Kind::kUnknown;
@@ -103,9 +113,9 @@ NodeAnswer NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) {
   std::optional<Branch> branch =
       branching_->choose(*domain_, columns_.groups(), answer.plan, target_);
   if (!branch) {
-    std::optional<NodeAnswer> tried;
-    if (search_steps_) tried = try_leaf(budget);
-    return tried ? *std::move(tried) : answer;
+    if (!search_steps_ || !begin_search(leaf_steps_, budget)) return answer;
+    stuck_ = std::move(answer);
+    return std::nullopt;
   }
   answer.kind = NodeAnswer::Kind::kDivided;
   answer.branch = std::move(*branch);

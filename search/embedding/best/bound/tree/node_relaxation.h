@@ -10,6 +10,7 @@
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/relaxation/column_generation.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
+#include "search/embedding/best/bound/relaxation/node_search.h"
 #include "search/embedding/best/bound/tree/branching.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
@@ -50,6 +51,8 @@ class NodeRelaxation {
   void begin(double target, Domain domain, std::uint64_t work,
              std::optional<std::uint64_t> search_steps);
   bool is_active() const { return domain_.has_value(); }
+  // All plans of the node are tried, because nothing divides it.
+  bool is_at_leaf() const { return stuck_.has_value(); }
   void abandon();
   // One step; returns the answer once there is one. Precondition: is_active().
   std::optional<NodeAnswer> step(Budget& budget);
@@ -62,9 +65,9 @@ class NodeRelaxation {
 
  private:
   std::optional<NodeAnswer> reduce(Budget& budget);
-  NodeAnswer answer(RelaxationAnswer found, Budget& budget);
-  std::optional<NodeAnswer> try_leaf(Budget& budget);
-  std::optional<NodeAnswer> try_all_plans(std::uint64_t most_steps, Budget& budget) const;
+  std::optional<NodeAnswer> answer(RelaxationAnswer found, Budget& budget);
+  bool begin_search(std::uint64_t most_steps, Budget& budget);
+  std::optional<NodeAnswer> search(Budget& budget);
   NodeAnswer end(NodeAnswer answer);
 
   const BoundRows* rows_;
@@ -76,8 +79,10 @@ class NodeRelaxation {
   std::optional<std::uint64_t> search_steps_;
   std::uint64_t leaf_steps_ = 0;  // for the next node that nothing divides
   bool was_searched_ = false;
-  std::optional<Domain> domain_;  // of the node
-  MultiplierList fixing_;         // that reduced it
+  std::optional<NodeSearch> search_;  // while it runs
+  std::optional<NodeAnswer> stuck_;   // unless that search says more
+  std::optional<Domain> domain_;      // of the node
+  MultiplierList fixing_;             // that reduced it
   Domain answered_;
 };
 

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "search/embedding/best/bound/rounding/round_patterns.h"
-
 namespace shardwright::embedding {
 
 void TreeLane::begin(double target, const NodeLimits& limits) {
@@ -13,6 +11,7 @@ void TreeLane::begin(double target, const NodeLimits& limits) {
   limits_ = limits;
   search_steps_ = search_->node_steps;
   found_.reset();
+  rounding_.reset();
   stuck_start_.reset();
   stands_for_busy_ = false;
   lesson_.reset();
@@ -55,9 +54,13 @@ void TreeLane::visit_next(Budget& budget) {
 
 void TreeLane::step(Budget& budget) {
   const std::uint64_t before = budget.work_done();
-  if (!relaxation().is_active()) visit_next(budget);
-  if (std::optional<NodeAnswer> answer = relaxation_->step(budget))
-    take(std::move(*answer), budget);
+  if (rounding_) {
+    if (rounding_->step(budget)) end_rounding(budget);
+  } else {
+    if (!relaxation().is_active()) visit_next(budget);
+    if (std::optional<NodeAnswer> answer = relaxation_->step(budget))
+      take(*std::move(answer), budget);
+  }
   work_ += budget.work_done() - before;
 }
 
@@ -69,17 +72,23 @@ void TreeLane::adapt_search(const NodeAnswer& answer) {
   if (search_steps_ < search_->least_node_steps) search_steps_ = 0;
 }
 
-void TreeLane::take(NodeAnswer answer, Budget& budget) {
+void TreeLane::end_rounding(Budget& budget) {
+  stuck_start_ = rounding_->take_start(budget);
+  rounding_.reset();
+  is_stuck_ = true;
+}
+
+void TreeLane::take(NodeAnswer answer, const Budget& budget) {
   adapt_search(answer);
   was_cut_short_ |= answer.was_cut_short;
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
   if (answer.kind == NodeAnswer::Kind::kStuck || (is_divided && !limits_.may_divide)) {
-    is_stuck_ = true;
-    if (!answer.plan.shares.empty()) {
-      stuck_start_ = round_patterns(*rows_, relaxation_->domain(), relaxation_->columns().groups(),
-                                    answer.plan, target_, *parameters_, budget);
-    }
     found_ = std::move(answer.found);
+    is_stuck_ = answer.plan.shares.empty();
+    if (!is_stuck_) {
+      rounding_.emplace(*rows_, relaxation_->domain(), relaxation_->columns().groups(), answer.plan,
+                        target_, *parameters_, budget);
+    }
     return;
   }
   if (is_divided) {
@@ -98,7 +107,8 @@ void TreeLane::take(NodeAnswer answer, Budget& budget) {
 
 void TreeLane::run(std::uint64_t work, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
-  while (!is_idle() && !is_stuck_ && budget.work_done() < end && !budget.interrupted())
+  const auto goes_on = [&] { return budget.work_done() < end && !budget.interrupted(); };
+  while (!is_idle() && !is_stuck_ && (is_at_end() || goes_on()))
     step(budget);
 }
 

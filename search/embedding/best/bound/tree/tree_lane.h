@@ -9,6 +9,7 @@
 
 #include "core/embedding/plan.h"
 #include "search/budget.h"
+#include "search/embedding/best/bound/rounding/round_patterns.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
 #include "search/embedding/best/bound/tree/node_relaxation.h"
 #include "search/embedding/model/allocation.h"
@@ -71,6 +72,9 @@ class TreeLane {
   // A node that is not excluded cannot be divided: the target must be given up.
   bool is_stuck() const { return is_stuck_; }
   bool was_cut_short() const { return was_cut_short_; }
+  // The lane is at a node that nothing divides. It tries all plans there and makes a suggestion
+  // before it is stuck.
+  bool is_at_end() const { return rounding_ || (relaxation_ && relaxation_->is_at_leaf()); }
   // What the fractional plan of the node where it is stuck suggests to the search.
   const std::optional<Allocation>& stuck_start() const { return stuck_start_; }
 
@@ -79,7 +83,8 @@ class TreeLane {
 
   // One step on the next leaf. Precondition: not idle and not stuck.
   void step(Budget& budget);
-  // Steps until the work is done or nothing can be done.
+  // Steps until the work is done or nothing can be done. A node that nothing divides is done with
+  // at once: the other lanes need not go on if it ends the target.
   void run(std::uint64_t work, Budget& budget);
   // Writes what was found to the tree, which must be the one that the lane reads. Returns the work
   // done since the last time.
@@ -106,9 +111,12 @@ class TreeLane {
   };
   using Answered = LaneReport::Answered;
 
-  bool is_busy() const { return stands_for_busy_ || (relaxation_ && relaxation_->is_active()); }
+  bool is_busy() const {
+    return stands_for_busy_ || rounding_ || (relaxation_ && relaxation_->is_active());
+  }
   void visit_next(Budget& budget);
-  void take(NodeAnswer answer, Budget& budget);
+  void take(NodeAnswer answer, const Budget& budget);
+  void end_rounding(Budget& budget);
   void adapt_search(const NodeAnswer& answer);
 
   const BoundTree* tree_;
@@ -126,6 +134,7 @@ class TreeLane {
   NodeId num_own_ = 0;
   std::uint64_t work_ = 0;  // since the last hand_over()
   std::vector<Answered> answered_;
+  std::optional<PatternRounding> rounding_;
   bool is_stuck_ = false;
   bool was_cut_short_ = false;
   bool stands_for_busy_ = false;

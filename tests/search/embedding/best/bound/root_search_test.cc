@@ -23,7 +23,10 @@ struct Root {
   explicit Root(BoundParameters given = {}) : parameters(given) {}
 
   RootSearch::Answer run(double bound, double goal) {
-    return search.run(view, bound, goal, budget);
+    RootSearch::Answer answer = search.step(view, bound, goal, budget);
+    while (search.is_running())
+      answer = search.step(view, bound, goal, budget);
+    return answer;
   }
   // A certificate of what the answer proves.
   BoundCertificate certificate_of(const RootSearch::Answer& answer) const {
