@@ -109,14 +109,15 @@ bool BoundProver::should_share() {
          lane.num_waiting() + (lane.relaxation().is_active() ? 1U : 0U) > 1;
 }
 
-// Stops where a tree is to be shared.
+// Stops where a tree is to be shared. A search at the root goes on before anything else.
 void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
   while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
     if (only_aggregate_ && !needs_aggregate_bound() && !needs_light_tree() && !needs_coarse_proof())
       return;
     if (should_share()) return;
-    step(budget);
+    root_search_.is_running() ? search_root(budget) : step(budget);
+    if (proves(rating_)) finished_ = true;
   }
 }
 
@@ -125,9 +126,7 @@ bool BoundProver::needs_aggregate_bound() const {
 }
 
 void BoundProver::step(Budget& budget) {
-  if (root_search_.is_running()) {
-    search_root(budget);
-  } else if (needs_aggregate_bound()) {
+  if (needs_aggregate_bound()) {
     raise_aggregate_bound(budget);
   } else if (target_ == 0 && !light_tree_ && needs_pins()) {
     pin_tables(budget);
@@ -153,7 +152,6 @@ void BoundProver::step(Budget& budget) {
       prove_target();
     }
   }
-  if (proves(rating_)) finished_ = true;
 }
 
 void BoundProver::raise_aggregate_bound(Budget& budget) {
