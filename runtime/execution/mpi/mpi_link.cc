@@ -155,11 +155,12 @@ bool MpiLink::send(Mailbox& mail) {
     posts = std::exchange(shared_.posts, {});
     asks = std::exchange(shared_.asks_for_number, false);
   }
+  const bool has_moved = asks || !posts.empty() || outgoing;
   if (asks) mail.send_letter(0, Letter::kAskNumber, "");
   for (std::string& post : posts)
     mail.send_letter(0, Letter::kPost, std::move(post));
   if (outgoing) mail.send(*std::move(outgoing));
-  return asks || !posts.empty() || outgoing;
+  return has_moved;
 }
 
 bool MpiLink::take_letters(Mailbox& mail) {
