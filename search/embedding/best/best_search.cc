@@ -137,8 +137,7 @@ double BestSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
 
 std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   const LaneParameters& lanes = parameters_.lanes;
-  if (!best_) return lanes.proof_share;
-  if (merges_) return lanes.proof_share;
+  if (!best_ || merges_) return lanes.proof_share;
   if (recent_fall(work, lanes.recent_parts) > lanes.progress * (best_->rating - bound()))
     return lanes.proof_share;
   const bool is_calm = work > best_since_ + lanes.calm_work;

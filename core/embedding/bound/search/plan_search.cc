@@ -159,13 +159,16 @@ void PlanSearch::fill_ranks() {
   }
 }
 
-// Pauses once at most `pause_at` steps are left.
+// Pauses once at most `pause_at` steps are left. The last turn needs no copies.
 void PlanSearch::try_all(std::uint64_t pause_at) {
   if (!plans_) {
     PlanGoal goal = goal_;
     if (goal.below) goal.below = found_.below;
     limit_.emplace(work_, is_stopped_);
-    plans_ = std::make_unique<AllPlans>(space_, available_, goal, tables_, prices_, *limit_);
+    const bool is_last = turn_ == kTurns.size();
+    plans_ = std::make_unique<AllPlans>(space_, available_, goal,
+                                        is_last ? std::move(tables_) : tables_,
+                                        is_last ? std::move(prices_) : prices_, *limit_);
   }
   if (!plans_->run(pause_at)) return;
   if (plans_->found()) found_.plan = plans_->found();

@@ -23,7 +23,8 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to the space, the topology and what the goal borrows.
 class PlanSearch {
  public:
-  // The arguments are those of find_plan_below(); without a target, those of find_any_plan().
+  // The arguments are those of find_plan_below(); without a target, those of find_any_plan(). Of a
+  // problem that is too large, the prices are all that is looked at, at once.
   PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
              std::vector<RankPriceSet> prices, std::uint64_t work_limit,
              std::function<bool()> is_stopped);

@@ -318,8 +318,6 @@ PatternRounding::PatternRounding(const BoundRows& rows, const Domain& domain,
     : rounding_(std::make_unique<Rounding>(rows, domain, groups, plan, target, parameters,
                                            budget.work_done())) {}
 
-PatternRounding::PatternRounding(PatternRounding&&) noexcept = default;
-PatternRounding& PatternRounding::operator=(PatternRounding&&) noexcept = default;
 PatternRounding::~PatternRounding() = default;
 
 bool PatternRounding::step(Budget& budget) { return rounding_->dive(budget); }

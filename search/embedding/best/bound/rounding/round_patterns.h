@@ -24,8 +24,8 @@ class PatternRounding {
   PatternRounding(const BoundRows& rows, const Domain& domain,
                   const std::vector<EqualTables>& groups, const FractionalPlan& plan, double target,
                   const BoundParameters& parameters, const Budget& budget);
-  PatternRounding(PatternRounding&&) noexcept;
-  PatternRounding& operator=(PatternRounding&&) noexcept;
+  PatternRounding(const PatternRounding&) = delete;
+  PatternRounding& operator=(const PatternRounding&) = delete;
   ~PatternRounding();
 
   // One dive. Returns true if there is nothing left to do.
