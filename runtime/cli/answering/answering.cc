@@ -48,10 +48,11 @@ bool wants_colours() {
          terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-// The answer, during whose search the user sees progress and may press Ctrl-C.
+// The answer, during whose search the user sees progress and may press Ctrl-C, as `interrupt` hears
+// from then on.
 Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
+                                 std::optional<InterruptGuard>& interrupt,
                                  const std::function<Result<Answer>(const Watch&)>& ask) {
-  std::optional<InterruptGuard> interrupt;
   ProgressLine line;
   Watch watch;
   watch.log = arguments.log();
@@ -134,7 +135,8 @@ int exit_code_of(Outcome outcome) {
 
 int respond_with(const OutputArguments& output, Crew* crew,
                  const std::function<Result<Answer>(const Watch&)>& ask) {
-  const Result<Answer> answer = ask_interruptibly(output, crew, ask);
+  std::optional<InterruptGuard> interrupt;  // also while the answer is written
+  const Result<Answer> answer = ask_interruptibly(output, crew, interrupt, ask);
   if (!answer.ok()) return fail(answer.error());
   if (!is_first_process()) return exit_code_of(answer->outcome);
   for (const std::string& warning : answer->warnings)

@@ -19,11 +19,12 @@ void add_report_argument(CLI::App& command, OutputArguments& arguments);
 // The exit status that says what became of a request.
 int exit_code_of(commands::Outcome outcome);
 
-// Calls `ask`, during whose search Ctrl-C stands for a request to stop. Prints warnings, writes the
-// HTML page if the user asked for one, and writes JSON to the file or standard output if the user
-// asked for it, else the table of --csv or the text to standard output. That the answer went to a
-// file is said on standard error, in one line. Of several processes that a launcher started, only
-// the first one writes. Returns the exit status. The crew may be null.
+// Calls `ask`. From its search on, until the answer is written, Ctrl-C stands for a request to
+// stop. Prints warnings, writes the HTML page if the user asked for one, and writes JSON to the
+// file or standard output if the user asked for it, else the table of --csv or the text to standard
+// output. That the answer went to a file is said on standard error, in one line. Of several
+// processes that a launcher started, only the first one writes. Returns the exit status. The crew
+// may be null.
 int respond_with(const OutputArguments& output, Crew* crew,
                  const std::function<Result<commands::Answer>(const commands::Watch&)>& ask);
 

@@ -8,9 +8,9 @@
 namespace shardwright::cli {
 
 // While a guard lives, the first SIGINT or SIGTERM requests a stop, so that the best answer so far
-// is still written. The second one ends the process as usual, as the first one does if no thread
-// can be started to wait for it. Precondition: no other thread has been started, since it would
-// receive the signals.
+// is still written, also if it is being written already. The second one ends the process as usual,
+// as the first one does if no thread can be started to wait for it. Precondition: no other thread
+// has been started, since it would receive the signals.
 class InterruptGuard {
  public:
   InterruptGuard();

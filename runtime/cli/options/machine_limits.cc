@@ -90,6 +90,9 @@ void prepare_for_limits() {
   keep_standard_streams();
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM})
     clean_up_on(signal);
+  // The write then fails with EPIPE or EFBIG, which is reported.
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    std::signal(signal, SIG_IGN);
 }
 
 int fail_of_exception() noexcept {

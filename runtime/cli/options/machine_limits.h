@@ -7,8 +7,9 @@ namespace shardwright::cli {
 // before constructors have run.
 void check_memory();
 
-// Prepares the process to end with a sentence and kMachineLimit wherever memory runs out, and
-// without unfinished files if a signal ends it. Precondition: called first, on the only thread.
+// Prepares the process to end with a sentence and kMachineLimit wherever memory runs out, a pipe is
+// closed or a file becomes too large, and without unfinished files if a signal ends it.
+// Precondition: called first, on the only thread.
 void prepare_for_limits();
 
 // Prints what was thrown. Returns the exit status. Precondition: called in a catch block.

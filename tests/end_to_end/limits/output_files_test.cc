@@ -5,11 +5,14 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 #include "runtime/io/file.h"
 #include "tests/end_to_end/limits/child_process.h"
@@ -107,12 +110,64 @@ TEST_CASE("output: a file that may grow no more is status 7, and the old one sta
   const Command folder;
   const std::string answer = folder.path("answer.json");
   REQUIRE(write_file(answer, "old").ok());
-  std::signal(SIGXFSZ, SIG_IGN);  // children inherit it
-  const ChildProcess child(writing_to(answer), folder.path("out"), folder.path("err"),
-                           {{RLIMIT_FSIZE, 100'000}});
-  CHECK(child.wait() == kMachineLimit);
-  std::signal(SIGXFSZ, SIG_DFL);
+  const std::string err = folder.path("err");
+  const ResourceLimits limits{{RLIMIT_FSIZE, 100'000}};
+  CHECK(ChildProcess(writing_to(answer), folder.path("out"), err, limits).wait() == kMachineLimit);
+  CHECK(read_file(err).value() == "shardwright: " + answer + ": cannot write: File too large\n");
   CHECK(read_file(answer).value() == "old");
+  CHECK(ChildProcess(writing_to("-"), folder.path("out"), err, limits).wait() == kMachineLimit);
+  CHECK(read_file(err).value() == "shardwright: standard output: cannot write: File too large\n");
+}
+
+TEST_CASE("output: a closed pipe is a sentence and status 7, for every command") {
+  const Command run;
+  const std::string err = run.path("err2");
+  for (const std::string& arguments :
+       {kShortPlan, kShortPlan + "--json", std::string("--help"), std::string("man"),
+        std::string("program apply samples/data/program.json --full"),
+        std::string("operators plan samples/data/traced_mlp.json --mesh 2x2 --json"),
+        std::string("enumerate samples/data/mlperf_dlrm_dcnv2.json --ranks 1024")}) {
+    CAPTURE(arguments);
+    // The reader has gone before the command begins.
+    const std::string line = "bash -c 'exec 3> >(true); wait $!; \"" +
+                             std::string(std::getenv("SHARDWRIGHT_COMMAND")) + "\" " + arguments +
+                             " >&3 2>" + err + "'";
+    CHECK(WEXITSTATUS(std::system(line.c_str())) == kMachineLimit);
+    CHECK(read_file(err).value() == "shardwright: standard output: cannot write: Broken pipe\n");
+  }
+}
+
+TEST_CASE("output: a signal while the answer is written lets it be finished, a second one ends") {
+  const Command run;
+  const std::string pipe = run.path("pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0666) == 0);
+  // More than a pipe holds.
+  const std::vector<std::string> plan{"plan",
+                                      "samples/data/mlperf_dlrm_dcnv2.json",
+                                      "--ranks",
+                                      "1024",
+                                      "--hbm",
+                                      "80GiB",
+                                      "--ranks-per-host",
+                                      "8",
+                                      "-o",
+                                      pipe,
+                                      "--work-limit",
+                                      "1000",
+                                      "--emit-search-space"};
+  for (const int signals : {1, 2}) {
+    CAPTURE(signals);
+    const ChildProcess child(plan, run.path("out"), run.path("err"));
+    std::ifstream reader(pipe);  // waits until the command opens the pipe
+    std::string text(1, static_cast<char>(reader.get()));
+    for (int i = 0; i < signals; ++i) {
+      child.send(SIGTERM);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    text.append(std::istreambuf_iterator<char>(reader), {});
+    CHECK(child.wait() == (signals == 1 ? 0 : 128 + SIGTERM));
+    CHECK(nlohmann::json::accept(text) == (signals == 1));
+  }
 }
 
 TEST_CASE("output: links are followed, also to a file that does not exist yet") {
