@@ -64,6 +64,12 @@ class Doubts(Case):
                 ({"keep_apart": [["a"]]}, "", "/keep_apart/0: a group of one table says nothing; name two or more"),
                 ({"constraints": {"a": {"min_partition": 1000}}}, "",
                  "/constraints/a/min_partition: 1000 is above the 16 columns of the table, so that these are never "),
+                ({"constraints": {"a": {"min_partition": 9}}}, "",
+                 "/constraints/a/min_partition: no multiple of 4 from 9 on divides the 16 columns of the table, so "),
+                ({"tables": [{"name": name, "num_embeddings": 100, "embedding_dim": columns}
+                             for name, columns in (("a", 16), ("b", 18), ("c", 1))]}, "",
+                 '/tables/1/embedding_dim: the fused kernels of FBGEMM refuse 18 columns of table "b", which are no '
+                 "multiple of 4; pad the table to 20 (and so in 1 more)"),
                 ({"constraints": {"a": {"pooling_factors": [1, 2, 3]}}}, "",
                  '/constraints/a/pooling_factors: table "a" has 1 under `features`, and 3 factors; as in TorchRec, '),
                 ({}, "--search-space {space} --torchrec a48cef79",
@@ -73,6 +79,12 @@ class Doubts(Case):
                 done = run(f"plan {{file}} --work-limit 1000 {flags}", **self.names)
                 self.assertIn(done.returncode, (0, 3), done.stderr)
                 self.assertIn(expected.format(**self.names) if "{" in expected else expected, done.stderr)
+
+    def test_columns_that_stay_whole_on_purpose_are_no_doubt(self):
+        for least in (4, 8, 16):
+            self.file.write_text(json.dumps({**PROBLEM, "constraints": {"a": {"min_partition": least}}}),
+                                 encoding="utf-8")
+            self.assertNotIn("min_partition", run("plan {file} --work-limit 1000", **self.names).stderr)
 
     def test_ranks_on_no_host_are_counted(self):
         done = run("plan {problem} --ranks 12 --ranks-per-host 8 --work-limit 1000", **self.names)

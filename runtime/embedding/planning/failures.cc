@@ -32,16 +32,20 @@ std::string remedy_for(const Planning& planning) {
          "explain` tries them.";
 }
 
+// An error has no full stop, and other sentences may follow here.
+std::string sentence_of(const Error& error) {
+  return (error.where.empty() ? "" : error.where + ": ") + error.message + ".";
+}
+
 }  // namespace
 
 PlanFailure negative_reservation(const Error& error) {
-  return {FailureType::kInsufficientStorage, FailureReason::kNegativeReservation, error.message,
-          AbsenceProof::kReservation};
+  return {FailureType::kInsufficientStorage, FailureReason::kNegativeReservation,
+          sentence_of(error), AbsenceProof::kReservation};
 }
 
 PlanFailure no_option_left(const Error& error) {
-  return {FailureType::kStrictConstraints, FailureReason::kPlacementRules,
-          error.where + ": " + error.message};
+  return {FailureType::kStrictConstraints, FailureReason::kPlacementRules, sentence_of(error)};
 }
 
 PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& pool,

@@ -126,12 +126,8 @@ class Diagnostician {
     PlanFailure failure;
     failure.reason = FailureReason::kNotEnoughMemory;
     failure.message =
-        std::string(needed.sum() > total.sum()
-                        ? "All tables together do not fit"
-                        : "No proposal that was tried fits in total, though other divisions of "
-                          "tables between " +
-                              std::string(with_ssd ? "HBM, DDR and SSD" : "HBM and DDR") +
-                              " might") +
+        std::string(needed.sum() > total.sum() ? "All tables together do not fit"
+                                               : "No proposal that was tried fits in total") +
         ": the smallest proposal needs " + in_words(needed, with_ssd) +
         " over all ranks, and after reservation " + std::to_string(available_.world_size()) +
         " ranks have " + in_words(total, with_ssd) + ": " + with_unit(shortage.bytes) + " " +

@@ -11,6 +11,7 @@
 
 #include "core/embedding/problem/placement_spec.h"
 #include "core/units.h"
+#include "search/embedding/model/shard_layout.h"
 
 namespace shardwright {
 namespace {
@@ -85,13 +86,13 @@ void doubt_memory(const TopologySpec& spec, std::vector<Error>& doubts) {
   }
 }
 
-// The first of the tables with constraints that `is_odd`, and how many there are.
+// The first of the tables that `is_odd`, and how many there are.
 template <class IsOdd>
 std::pair<const Table*, std::size_t> odd_tables(const std::vector<Table>& tables,
                                                 const IsOdd& is_odd) {
   std::pair<const Table*, std::size_t> found{nullptr, 0};
   for (const Table& table : tables) {
-    if (!table.constraints || !is_odd(table)) continue;
+    if (!is_odd(table)) continue;
     if (found.second++ == 0) found.first = &table;
   }
   return found;
@@ -105,6 +106,7 @@ std::string and_more(std::size_t count) {
 void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>& doubts) {
   const std::vector<double> unsaid = embedding::ParameterConstraints().pooling_factors;
   const auto [first, count] = odd_tables(tables, [&](const Table& table) {
+    if (!table.constraints) return false;
     const std::vector<double>& factors = table.constraints->pooling_factors;
     return factors.size() != table.features.size() && factors != unsaid;
   });
@@ -131,16 +133,46 @@ void doubt_groups(const embedding::ProblemSpec& spec, std::vector<Error>& doubts
   }
 }
 
-void doubt_partitions(const std::vector<Table>& tables, std::vector<Error>& doubts) {
-  const auto [first, count] = odd_tables(tables, [](const Table& table) {
-    return table.constraints->min_partition.value_or(0) > table.embedding_dim;
-  });
+// Source: construct_split_state, fbgemm_gpu/split_table_batched_embeddings_ops_training.py.
+void doubt_dimensions(const Problem& problem, std::vector<Error>& doubts) {
+  constexpr std::int64_t kMultiple = 4;
+  if (problem.spec().sharder.type != embedding::SharderSpec::Type::kTraining) return;
+  const std::vector<Table>& tables = problem.tables();
+  const auto [first, count] =
+      odd_tables(tables, [](const Table& table) { return table.embedding_dim % kMultiple != 0; });
   if (first == nullptr) return;
-  doubts.push_back(invalid_input(embedding::constraints_place(first->name) + "/min_partition",
-                                 std::to_string(*first->constraints->min_partition) +
-                                     " is above the " + std::to_string(first->embedding_dim) +
-                                     " columns of the table, so that these are never split" +
-                                     and_more(count)));
+  const std::int64_t columns = first->embedding_dim;
+  const std::int64_t more = columns + kMultiple - columns % kMultiple;
+  doubts.push_back(invalid_input(
+      "/tables/" + std::to_string(first - tables.data()) + "/embedding_dim",
+      "the fused kernels of FBGEMM refuse " + std::to_string(columns) + " columns of table " +
+          quoted(first->name) + ", which are no multiple of " + std::to_string(kMultiple) +
+          "; pad the table to " + std::to_string(more) + and_more(count)));
+}
+
+// A table that may have as many columns as it has is to stay whole.
+bool never_splits(const Problem& problem, const Table& table) {
+  const std::int64_t least =
+      table.constraints ? table.constraints->min_partition.value_or(0) : std::int64_t{0};
+  if (least == 0 || least == table.embedding_dim) return false;
+  const auto shape = embedding::tensor_shape(table, problem.spec().sharder.type);
+  return shard_layout(table, shape, embedding::ShardingType::kColumnWise, problem.topology())
+             .num_shards == 1;
+}
+
+void doubt_partitions(const Problem& problem, std::vector<Error>& doubts) {
+  const auto [first, count] = odd_tables(
+      problem.tables(), [&](const Table& table) { return never_splits(problem, table); });
+  if (first == nullptr) return;
+  const std::int64_t least = *first->constraints->min_partition;
+  const std::string columns = std::to_string(first->embedding_dim);
+  const std::string why =
+      least > first->embedding_dim
+          ? std::to_string(least) + " is above the "
+          : "no multiple of 4 from " + std::to_string(least) + " on divides the ";
+  doubts.push_back(invalid_input(
+      embedding::constraints_place(first->name) + "/min_partition",
+      why + columns + " columns of the table, so that these are never split" + and_more(count)));
 }
 
 }  // namespace
@@ -153,7 +185,8 @@ std::vector<Error> problem_doubts(const Problem& problem) {
   doubt_memory(spec, doubts);
   doubt_groups(problem.spec(), doubts);
   doubt_pooling_factors(problem.tables(), doubts);
-  doubt_partitions(problem.tables(), doubts);
+  doubt_dimensions(problem, doubts);
+  doubt_partitions(problem, doubts);
   return doubts;
 }
 

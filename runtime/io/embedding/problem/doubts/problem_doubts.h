@@ -10,8 +10,8 @@ namespace shardwright {
 
 // One warning for each kind of mistake, with its place in the problem file: ranks that are on no
 // host, bandwidths and memory in a wrong unit, groups of one table, factors for other features than
-// the table has, a `min_partition` above the columns of its table. TorchRec takes them all.
-// O(tables).
+// the table has, dimensions that FBGEMM's kernels refuse, a `min_partition` with which the columns
+// of its table are never split. TorchRec takes them all. O(tables + columns).
 std::vector<Error> problem_doubts(const embedding::Problem& problem);
 
 }  // namespace shardwright
