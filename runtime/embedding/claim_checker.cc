@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/embedding/bound/certificate/bound_certificate.h"
 #include "runtime/io/json/json_number.h"
 
 namespace shardwright {
@@ -23,6 +24,14 @@ void ClaimChecker::report(std::string where, std::string message) {
 
 void ClaimChecker::not_verified(std::string where, std::string message) {
   result_.not_verified.push_back({std::move(where), std::move(message)});
+}
+
+void ClaimChecker::take_proof(const std::string& where, const std::string& refusal,
+                              const std::optional<std::string>& wrong, const Budget& budget) {
+  if (!wrong) return;
+  if (*wrong != embedding::kProofTooLong) return report(where, refusal + *wrong);
+  const std::optional<StopReason> stop = budget.interrupted();
+  not_verified(where, stop ? "the check was stopped by " + std::string(text_of(*stop)) : *wrong);
 }
 
 void ClaimChecker::differs(const std::string& where, const std::string& claimed,

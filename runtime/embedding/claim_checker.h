@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/embedding/problem/storage.h"
 #include "runtime/embedding/verify.h"
+#include "search/budget.h"
 
 namespace shardwright {
 
@@ -33,6 +35,10 @@ class ClaimChecker {
   void report(std::string where, std::string message);
   // Lists a claim that could not be checked.
   void not_verified(std::string where, std::string message);
+  // Lists what the check of a certificate found, if that is anything: as not verified if the check
+  // did not end, else as a violation that begins with `refusal`. `budget`: of the check.
+  void take_proof(const std::string& where, const std::string& refusal,
+                  const std::optional<std::string>& wrong, const Budget& budget);
   void differs(const std::string& where, const std::string& claimed, const std::string& found);
 
   Verification& result() { return result_; }

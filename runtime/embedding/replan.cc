@@ -107,9 +107,9 @@ Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Probl
     if (reservation.error().code != ErrorCode::kInfeasible) return reservation.error();
     return plan_embedding(std::move(problem), options.plan, std::move(space));
   }
-  ReplanSearch search(problem, space, reservation->topology, std::move(old),
-                      {options.migration_weight, options.best_mode_rating, kProvenGap,
-                       options.plan.seed});
+  ReplanSearch search(
+      problem, space, reservation->topology, std::move(old),
+      {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed});
   PlanOptions planning = for_planner(options);
   if (search.can_start()) planning.start = std::make_shared<const Plan>(*search.kept());
   // Without a weight the planner's last and best plan is the only one that can be the answer.
@@ -177,10 +177,11 @@ Result<Migration> migration_from(std::shared_ptr<const Problem> problem,
 Result<std::optional<std::string>> check_migration_bound(
     const std::shared_ptr<const SearchSpace>& search_space, const embedding::Topology& available,
     const std::vector<PlanEntry>& old, double migration_weight,
-    const embedding::BoundCertificate& certificate) {
+    const embedding::BoundCertificate& certificate, const Budget& budget) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const OldPlan matched, OldPlan::make(search_space, old));
   return embedding::check_move_bound(*search_space, available, matched.held(migration_weight),
-                                     certificate);
+                                     certificate, embedding::kAnySteps,
+                                     [&] { return budget.interrupted().has_value(); });
 }
 
 }  // namespace shardwright

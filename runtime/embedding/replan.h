@@ -11,6 +11,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/embedding/planner.h"
+#include "search/budget.h"
 
 namespace shardwright {
 
@@ -52,10 +53,12 @@ Result<Migration> migration_from(std::shared_ptr<const embedding::Problem> probl
                                  double migration_weight);
 
 // Checks with core that no plan of the space has a rating + weight x GiB moved from `old` below the
-// bound of the certificate. Returns what is wrong, or nothing. Errors: as migration_from().
+// bound of the certificate, unless the budget ends before. Returns what is wrong, or nothing.
+// Errors: as migration_from().
 Result<std::optional<std::string>> check_migration_bound(
     const std::shared_ptr<const embedding::SearchSpace>& search_space,
     const embedding::Topology& available, const std::vector<PlanEntry>& old,
-    double migration_weight, const embedding::BoundCertificate& certificate);
+    double migration_weight, const embedding::BoundCertificate& certificate,
+    const Budget& budget = {});
 
 }  // namespace shardwright

@@ -53,14 +53,15 @@ std::optional<double> best_mode_rating(const Problem& problem, const SearchSpace
 }
 
 Result<Reuse> reuse_plan(std::shared_ptr<const Problem> problem, const PlanDocument& document,
-                         PlanMode mode, std::shared_ptr<const SearchSpace> search_space) {
+                         PlanMode mode, std::shared_ptr<const SearchSpace> search_space,
+                         const Budget& budget) {
   const Stopwatch watch;
   Reuse reuse;
   reuse.why_not = mismatch(*problem, search_space.get(), document, mode);
   if (!reuse.why_not.empty()) return reuse;
   const bool given = search_space != nullptr;
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification found,
-                               verify_plan(problem, document, std::move(search_space)));
+                               verify_plan(problem, document, std::move(search_space), budget));
   if (!found.verified()) {
     reuse.why_not = first_finding(found);
     return reuse;

@@ -11,6 +11,7 @@
 #include "core/status.h"
 #include "runtime/embedding/options.h"
 #include "runtime/embedding/planner.h"
+#include "search/budget.h"
 
 namespace shardwright {
 
@@ -23,11 +24,12 @@ struct Reuse {
 // (identity.h) in the same mode and everything that the document claims is true, its bound
 // included. Compat mode also requires the same search settings and a search that ran to its end, so
 // that the plan is what compat mode would decide; best mode's limits and seed do not matter. A
-// matching hash is never trusted: everything is recomputed. Errors: as verify_plan(). Cost:
-// enumeration and verification.
+// matching hash is never trusted: everything is recomputed, within the budget. Errors: as
+// verify_plan(). Cost: enumeration and verification.
 Result<Reuse> reuse_plan(std::shared_ptr<const embedding::Problem> problem,
                          const PlanDocument& document, PlanMode mode,
-                         std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
+                         std::shared_ptr<const embedding::SearchSpace> search_space = nullptr,
+                         const Budget& budget = {});
 
 // The rating that the document claims, if best mode made its plan for this very problem, by hash.
 std::optional<double> best_mode_rating(const embedding::Problem& problem,

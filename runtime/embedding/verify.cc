@@ -11,7 +11,10 @@
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/identity/other_machine.h"
 #include "runtime/embedding/result/memory_parts.h"
+#include "runtime/execution/planning_executor.h"
 #include "runtime/io/json/json_number.h"
+#include "search/embedding/compat/cache_scaling/load_factor_options.h"
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/model/shard_layout.h"
 #include "search/embedding/questions/option_finder.h"
 
@@ -35,8 +38,9 @@ std::string element(const char* key, std::size_t i) {
 // Thread safety: one thread at a time.
 class Verifier {
  public:
-  Verifier(std::shared_ptr<const Problem> problem, const PlanDocument& document)
-      : problem_(std::move(problem)), document_(document), claims_(result_) {}
+  Verifier(std::shared_ptr<const Problem> problem, const PlanDocument& document,
+           const Budget& budget)
+      : problem_(std::move(problem)), document_(document), budget_(budget), claims_(result_) {}
 
   Result<Verification> run(std::shared_ptr<const SearchSpace> space) {
     check_problem_hash(space.get());
@@ -46,12 +50,13 @@ class Verifier {
       check_negative_reservation(document_, claims_);
       return std::move(result_);
     }
-    if (!space) {
-      SHARDWRIGHT_ASSIGN_OR_RETURN(space, enumerate_embedding(problem_));
+    auto options = options_of_mode(std::move(space));
+    if (!options.ok()) {
+      if (options.error().code != ErrorCode::kStopped) return options.error();
+      claims_.not_verified("", "the check was stopped before the options were known");
+      return std::move(result_);
     }
-    if (is_of_best_mode()) {
-      SHARDWRIGHT_ASSIGN_OR_RETURN(space, best_mode_options(std::move(space)));
-    }
+    space = std::move(options).value();
     if (document_.search_space_size) {
       claims_.compare("/search_space_size", *document_.search_space_size,
                       static_cast<std::int64_t>(space->size()));
@@ -59,7 +64,7 @@ class Verifier {
     result_.search_space = space;
     result_.reservation = *reservation;
     if (!document_.plan) {
-      check_absence_claim(*space, reservation->topology, document_, claims_);
+      check_absence_claim(*space, reservation->topology, document_, budget_, claims_);
       return std::move(result_);
     }
     if (document_.failure) claims_.report("/error", "the file holds both a plan and an error");
@@ -88,7 +93,16 @@ class Verifier {
   }
 
  private:
-  bool is_of_best_mode() const { return document_.mode == PlanMode::kBest; }
+  // Those of `given`, or else TorchRec's.
+  Result<std::shared_ptr<const SearchSpace>> options_of_mode(
+      std::shared_ptr<const SearchSpace> given) const {
+    PlanningExecutor executor(0);
+    if (!given) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(given, embedding::enumerate(problem_, executor, budget_));
+    }
+    if (document_.mode != PlanMode::kBest) return given;
+    return embedding::with_load_factors(std::move(given), executor, budget_);
+  }
 
   // Accepts both identities of the problem, with and without the search space: a plan that was made
   // by enumeration may be checked against a search space, whose costs are compared one by one.
@@ -280,13 +294,10 @@ class Verifier {
     if (document_.lower_bound && !(*document_.lower_bound <= document_.certificate->bound)) {
       claims_.report("/lower_bound", "exceeds the bound of the certificate");
     }
-    const auto wrong = embedding::check_bound(space, available, *document_.certificate);
-    if (!wrong) return;
-    if (*wrong == embedding::kProofTooLong) {
-      claims_.not_verified("/certificate", *wrong);
-    } else {
-      claims_.report("/certificate", "does not prove its bound: " + *wrong);
-    }
+    const auto wrong =
+        embedding::check_bound(space, available, *document_.certificate, embedding::kAnySteps,
+                               [&] { return budget_.interrupted().has_value(); });
+    claims_.take_proof("/certificate", "does not prove its bound: ", wrong, budget_);
   }
 
   // Ratings fall, bounds and work rise, and the last step is the answer. replan() may answer with a
@@ -314,6 +325,7 @@ class Verifier {
 
   std::shared_ptr<const Problem> problem_;
   const PlanDocument& document_;
+  const Budget& budget_;
   std::vector<const ShardingOption*> options_;
   std::vector<Rank> ranks_;
   Verification result_;
@@ -324,8 +336,9 @@ class Verifier {
 
 Result<Verification> verify_plan(std::shared_ptr<const Problem> problem,
                                  const PlanDocument& document,
-                                 std::shared_ptr<const SearchSpace> search_space) {
-  return Verifier(std::move(problem), document).run(std::move(search_space));
+                                 std::shared_ptr<const SearchSpace> search_space,
+                                 const Budget& budget) {
+  return Verifier(std::move(problem), document, budget).run(std::move(search_space));
 }
 
 }  // namespace shardwright

@@ -12,6 +12,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/embedding/planner.h"
+#include "search/budget.h"
 
 namespace shardwright {
 
@@ -48,10 +49,13 @@ struct Verification {
 // the plan, and compares every number that `document` holds. Bytes and ranks must agree exactly,
 // times within a relative 1e-9: other planners may have added them in another order. The rest of a
 // file is compared by verify_plan_file() (runtime/io/embedding/claims). A claim that no plan exists
-// is proved again (absence_claim.h). Errors: kInvalidInput if the problem itself cannot be
-// enumerated.
+// is proved again (absence_claim.h). The check of a certificate ends with the steps that
+// follow from its size, and everything with the budget; what was not checked by then is not
+// verified.
+// Errors: kInvalidInput if the problem itself cannot be enumerated.
 Result<Verification> verify_plan(std::shared_ptr<const embedding::Problem> problem,
                                  const PlanDocument& document,
-                                 std::shared_ptr<const embedding::SearchSpace> search_space);
+                                 std::shared_ptr<const embedding::SearchSpace> search_space,
+                                 const Budget& budget = {});
 
 }  // namespace shardwright

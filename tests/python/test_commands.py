@@ -126,6 +126,10 @@ class Questions(InFolder):
         self.result.report(self.folder / "page.html")
         self.assertIn("<title>", (self.folder / "page.html").read_text(encoding="utf-8"))
         stats = self.result.stats()
+        late = shardwright.verify(SAMPLE, self.result, ranks=16, time_limit=0)
+        self.assertFalse(late)
+        self.assertIn("the check was stopped", late.violations[0])
+        self.assertTrue(shardwright.verify(SAMPLE, self.result, ranks=16, time_limit=1e9))
         checked = shardwright.verify(SAMPLE, self.result, ranks=16, stats=True)
         self.assertEqual(checked.stats, stats)
 

@@ -68,8 +68,8 @@ class Doubts(Case):
                  "/constraints/a/min_partition: no multiple of 4 from 9 on divides the 16 columns of the table, so "),
                 ({"tables": [{"name": name, "num_embeddings": 100, "embedding_dim": columns}
                              for name, columns in (("a", 16), ("b", 18), ("c", 1))]}, "",
-                 '/tables/1/embedding_dim: the fused kernels of FBGEMM refuse 18 columns of table "b", which are no '
-                 "multiple of 4; pad the table to 20 (and so in 1 more)"),
+                 '/tables/1/embedding_dim: the fused kernels of FBGEMM refuse the dimension 18 of table "b", which is no '
+                 "multiple of 4; pad it to 20 (and so in 1 more)"),
                 ({"constraints": {"a": {"pooling_factors": [1, 2, 3]}}}, "",
                  '/constraints/a/pooling_factors: table "a" has 1 under `features`, and 3 factors; as in TorchRec, '),
                 ({}, "--search-space {space} --torchrec a48cef79",

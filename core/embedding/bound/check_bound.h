@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ inline std::uint64_t steps_of_walk(std::size_t open_options, std::size_t tables,
   return 2 * (open_options + tables) * ranks;
 }
 
+// As a limit of a check: only what follows from the sizes of problem and certificate.
+inline constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::max();
+
 // Returns what is wrong with the proof, or nothing if it holds.
 //
 // The check recomputes every load from the options, rounds every sum to the side that weakens the
@@ -36,12 +40,13 @@ inline std::uint64_t steps_of_walk(std::size_t open_options, std::size_t tables,
 // raise the least rating. A certificate by search is the exception: all plans are tried again,
 // under all rules, if the problem is small. A rank with a time scale above 1 may hold less load.
 //
-// Time: O(leaves x options) for Lagrangian leaves. A pattern leaf takes exponential time in the
-// worst case; the check gives up after `work_limit` steps and returns kProofTooLong. So it does if
-// `is_stopped`, which it asks while it reads the options and at every node, says so.
+// Time: O(leaves x options) for Lagrangian leaves. Pattern leaves and leaves by search take
+// exponential time in the worst case, and a certificate may be forged. So the check gives up after
+// `work_limit` steps, or after those that a certificate of its size may take, and returns
+// kProofTooLong. So it does if `is_stopped`, which it asks about every millisecond, says so.
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,
-                                       std::uint64_t work_limit = std::uint64_t{1} << 32,
+                                       std::uint64_t work_limit = kAnySteps,
                                        const std::function<bool()>& is_stopped = {});
 
 // A rating above that of every plan: all tables, each with its dearest option, on one rank. Empty
@@ -52,7 +57,7 @@ std::optional<double> unreachable_rating(const SearchSpace& space);
 // proves that no plan rates below unreachable_rating().
 std::optional<std::string> check_absence(const SearchSpace& space, const Topology& available,
                                          BoundCertificate certificate,
-                                         std::uint64_t work_limit = std::uint64_t{1} << 32,
+                                         std::uint64_t work_limit = kAnySteps,
                                          const std::function<bool()>& is_stopped = {});
 
 // Checks that no plan of the space has a rating + weight x GiB moved from `held` below the bound.
@@ -61,7 +66,7 @@ std::optional<std::string> check_absence(const SearchSpace& space, const Topolog
 std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,
                                             const HeldPlan& held,
                                             const BoundCertificate& certificate,
-                                            std::uint64_t work_limit = std::uint64_t{1} << 32,
+                                            std::uint64_t work_limit = kAnySteps,
                                             const std::function<bool()>& is_stopped = {});
 
 }  // namespace shardwright::embedding

@@ -8,6 +8,7 @@
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "core/embedding/bound/node/open_options.h"
+#include "core/embedding/bound/pricing/step_limit.h"
 
 namespace shardwright::embedding {
 
@@ -17,13 +18,14 @@ std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options, con
 
 // All open tables, each with its option of least dual value, must be worth more than what the leaf
 // claims that all ranks can hold; the claim of every class is checked by RankPricing. Takes its
-// steps from `work_left`.
+// steps from the limit.
 std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
-                                              std::uint64_t& work_left);
+                                              StepLimit& limit);
 
-// Tries all plans of the node again. Takes its steps from `work_left`.
+// Tries all plans of the node again, in at most so many steps, and takes these from
+// `most_steps`.
 std::optional<std::string> check_search_leaf(const OpenOptions& options, const BoundNode& leaf,
-                                             double target, std::uint64_t& work_left,
+                                             double target, std::uint64_t& most_steps,
                                              const std::function<bool()>& is_stopped);
 
 }  // namespace shardwright::embedding

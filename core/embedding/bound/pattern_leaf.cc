@@ -24,7 +24,7 @@ class PatternLeaf {
   PatternLeaf(const OpenOptions& options, const BoundNode& leaf)
       : options_(options), classes_(options.classes()), leaf_(leaf) {}
 
-  std::optional<std::string> check(std::uint64_t& work_left) {
+  std::optional<std::string> check(StepLimit& limit) {
     if (leaf_.max_pattern_values.size() != classes_.size()) {
       return "a leaf lacks the maximum value of a pattern for a rank class";
     }
@@ -38,7 +38,7 @@ class PatternLeaf {
       return "the dual values of a leaf do not exclude a plan below the bound";
     }
     for (std::uint32_t c = 0; c < classes_.size(); ++c) {
-      if (auto wrong = check_class(c, work_left)) return wrong;
+      if (auto wrong = check_class(c, limit)) return wrong;
     }
     return std::nullopt;
   }
@@ -97,7 +97,7 @@ class PatternLeaf {
   }
 
   // Checks that no pattern on a rank of the class is worth more than the leaf claims.
-  std::optional<std::string> check_class(std::uint32_t rank_class, std::uint64_t& work_left) const {
+  std::optional<std::string> check_class(std::uint32_t rank_class, StepLimit& limit) const {
     RankPricing pricing(classes_.load_limit(rank_class), classes_.room(rank_class),
                         leaf_.multipliers[rank_class]);
     for (std::size_t table = 0; table < options_.num_tables(); ++table) {
@@ -109,7 +109,7 @@ class PatternLeaf {
         }
       }
     }
-    switch (pricing.check(leaf_.max_pattern_values[rank_class], work_left)) {
+    switch (pricing.check(leaf_.max_pattern_values[rank_class], limit)) {
       case RankPricing::Answer::kHolds:
         return std::nullopt;
       case RankPricing::Answer::kExceeded:
@@ -177,8 +177,8 @@ class PatternLeaf {
 }  // namespace
 
 std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
-                                              std::uint64_t& work_left) {
-  return PatternLeaf(options, leaf).check(work_left);
+                                              StepLimit& limit) {
+  return PatternLeaf(options, leaf).check(limit);
 }
 
 }  // namespace shardwright::embedding

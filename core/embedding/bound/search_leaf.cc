@@ -29,7 +29,7 @@ PlaceDomain domain_of(const OpenOptions& options) {
 }  // namespace
 
 std::optional<std::string> check_search_leaf(const OpenOptions& options, const BoundNode& leaf,
-                                             double target, std::uint64_t& work_left,
+                                             double target, std::uint64_t& most_steps,
                                              const std::function<bool()>& is_stopped) {
   if (options.space().problem().rules().any())
     return "a leaf is proved by search although there are placement rules";
@@ -39,8 +39,8 @@ std::optional<std::string> check_search_leaf(const OpenOptions& options, const B
   RankPriceSet prices = prices_by_rank(leaf.multipliers, domain.class_of_rank);
   const FoundPlan found =
       find_plan_below({target, nullptr, &domain}, options.space(), options.topology(),
-                      {std::move(prices)}, work_left, is_stopped);
-  work_left -= std::min(work_left, found.steps);
+                      {std::move(prices)}, most_steps, is_stopped);
+  most_steps -= std::min(most_steps, found.steps);
   switch (found.answer) {
     case FoundPlan::Answer::kNoneExists:
       return std::nullopt;

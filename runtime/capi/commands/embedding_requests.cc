@@ -106,6 +106,7 @@ Status read(Request& json, commands::VerifyRequest& request) {
   return json.document("search_space", request.problem.search_space)
       .required_document("plan", request.plan)
       .document("old_plan", request.old_plan)
+      .measure("time_limit", request.time_limit_s)
       .flag("stats", request.stats)
       .finish();
 }

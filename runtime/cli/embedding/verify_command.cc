@@ -1,5 +1,6 @@
 // shardwright verify PROBLEM PLAN
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/cli/answering/answering.h"
@@ -15,12 +16,14 @@ struct VerifyArguments {
   std::string plan_path;
   std::string old_plan_path;
   bool stats = false;
+  std::optional<double> time_limit_s;
 };
 
 Result<commands::VerifyRequest> request_of(const VerifyArguments& arguments) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(commands::ProblemRequest problem, request_of(arguments.problem));
   return commands::VerifyRequest{std::move(problem), commands::Input::file(arguments.plan_path),
-                                 commands::Input::file(arguments.old_plan_path), arguments.stats};
+                                 commands::Input::file(arguments.old_plan_path), arguments.stats,
+                                 arguments.time_limit_s};
 }
 
 }  // namespace
@@ -39,6 +42,10 @@ void add_verify_command(CLI::App& app, Action& chosen) {
       .add_option("--old-plan", arguments->old_plan_path,
                   "Plan that `replan` began with, to check what moved")
       ->type_name(kFile);
+  command
+      .add_option("--time-limit", arguments->time_limit_s,
+                  "Stop after this many seconds; what is not checked by then is not verified")
+      ->check(seconds(true));
   add_stats_argument(command, arguments->stats);
   add_output_arguments(command, arguments->output);
   add_example(command, "shardwright verify my_tables.json plan.json --ranks 16 --hbm 80GiB");

@@ -51,6 +51,7 @@ struct VerifyRequest {
   Input plan;
   Input old_plan;  // that a replan began with; may be absent
   bool stats = false;
+  std::optional<double> time_limit_s;  // what is not checked by then is not verified
 };
 
 // shardwright explain

@@ -9,6 +9,7 @@
 #include "runtime/commands/embedding/embedding_commands.h"
 #include "runtime/embedding/result/plan_stats.h"
 #include "runtime/embedding/verify.h"
+#include "runtime/execution/run_limits.h"
 #include "runtime/io/embedding/claims/verify_file.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/plan/stats_json.h"
@@ -135,7 +136,9 @@ Answer answer_of(Verified found) {
 Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load(request.problem, watch));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.plan.read(watch.read));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const VerifyInputs inputs, inputs_of(request, loaded, watch));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(0, request.time_limit_s));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(VerifyInputs inputs, inputs_of(request, loaded, watch));
+  inputs.budget = Budget(std::nullopt, request.time_limit_s, watch.begin());
   // What follows also reports errors of the problem.
   if (const auto plan = read_plan(text); !plan.ok()) return request.plan.locate(plan.error());
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification verification,

@@ -175,17 +175,18 @@ class Diff(Answer):
 
 def verify(problem: ProblemLike, plan: Document, *, old_plan: Document | None = None,
            search_space: Options | None = None, stats: bool = False,
-           **machine: Unpack[Machine]) -> Verification:
+           time_limit: float | None = None, **machine: Unpack[Machine]) -> Verification:
     """Recomputes what a plan claims, including the proof of its bound.
 
     `plan` is a result, or a plan file: its path, dict or JSON text. An answer of `replan` also needs
     the `old_plan` that it began with. A claim that is false, or that matters and cannot be checked,
-    is a violation of the result, not an exception. Raises InvalidInputError if the problem or a plan
+    also because `time_limit` seconds are over, is a violation of the result, not an exception. Raises InvalidInputError if the problem or a plan
     cannot be read.
     """
     request = problem_request(problem, machine)
     request.document("plan", plan, required=True).document("old_plan", old_plan)
     request.document("search_space", search_space).flag("stats", stats)
+    request.measure("time_limit", time_limit)
     return ask_for(Verification, "verify", request)
 
 

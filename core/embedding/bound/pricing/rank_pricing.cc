@@ -16,24 +16,27 @@ constexpr std::size_t kMaxLabelsOfFirstHalf = 1000;
 // A label is compared with this many of those kept last, which use about as much load. Comparing
 // all pairs takes quadratic time and finds little more.
 constexpr std::size_t kMaxComparisons = 64;
+constexpr std::size_t kComparisonsPerStep = 8;  // take as long as another step
 
 }  // namespace
 
-RankPricing::Answer RankPricing::check(double claim, std::uint64_t& work_left) {
+RankPricing::Answer RankPricing::check(double claim, StepLimit& limit) {
+  for (const RankItemClass& own : classes_)
+    limit.spend(own.items.size());
   merge_identical(capacity_, classes_);
   // The most valuable classes come first, so that the completion bound is soon tight.
   std::stable_sort(classes_.begin(), classes_.end(),
                    [](const RankItemClass& a, const RankItemClass& b) {
                      return a.best_reduced_value > b.best_reduced_value;
                    });
-  const std::size_t end = extend_from(0, kMaxLabelsOfFirstHalf, claim, work_left);
+  const std::size_t end = extend_from(0, kMaxLabelsOfFirstHalf, claim, limit);
   std::vector<Label> others{Label{}};
   if (end < classes_.size()) {
     others = labels_;
-    extend_from(end, std::numeric_limits<std::size_t>::max(), claim, work_left);
+    extend_from(end, std::numeric_limits<std::size_t>::max(), claim, limit);
   }
-  const bool exceeded = any_pair_exceeds(others, claim, work_left);
-  if (work_left == 0) return Answer::kGivenUp;
+  const bool exceeded = any_pair_exceeds(others, claim, limit);
+  if (limit.is_over()) return Answer::kGivenUp;
   return exceeded ? Answer::kExceeded : Answer::kHolds;
 }
 
@@ -57,11 +60,11 @@ RankPricing::Completion RankPricing::completion(std::size_t first, std::size_t e
 // Makes labels of the classes from `first` on, until there are more than `max_labels`. All other
 // classes are still to come. Returns the first class that the labels do not cover.
 std::size_t RankPricing::extend_from(std::size_t first, std::size_t max_labels, double claim,
-                                     std::uint64_t& work_left) {
+                                     StepLimit& limit) {
   labels_.assign(1, Label{});
   std::size_t next = first;
-  while (next < classes_.size() && labels_.size() <= max_labels && work_left > 0) {
-    extend(classes_[next], completion(first, next), completion(first, next + 1), claim, work_left);
+  while (next < classes_.size() && labels_.size() <= max_labels && !limit.is_over()) {
+    extend(classes_[next], completion(first, next), completion(first, next + 1), claim, limit);
     ++next;
   }
   return next;
@@ -71,7 +74,7 @@ std::size_t RankPricing::extend_from(std::size_t first, std::size_t max_labels, 
 // so no combination appears in two orders. `before` counts the class as still to come, `after` does
 // not.
 void RankPricing::extend(const RankItemClass& own, const Completion& before,
-                         const Completion& after, double claim, std::uint64_t& work_left) {
+                         const Completion& after, double claim, StepLimit& limit) {
   const std::uint32_t equal_copies = own.copies - std::min(own.copies, own.multiplicity_bound);
   double best = 0;
   std::vector<double> best_from(own.items.size());  // of one more copy, from this item on
@@ -80,8 +83,9 @@ void RankPricing::extend(const RankItemClass& own, const Completion& before,
   for (std::size_t item = 0; item < own.items.size(); ++item) {
     const RankItem& added = own.items[item];
     for (std::size_t i = 0; i < labels_.size(); ++i) {
-      if (work_left == 0) return;
-      --work_left;
+      limit.hear_stop();
+      if (limit.is_over()) return;
+      limit.spend(1);
       if (labels_[i].copies == own.copies) continue;
       const Label more{sum(labels_[i].shards, added.shards),
                        add_up(labels_[i].reduced_value, added.reduced_value),
@@ -91,19 +95,20 @@ void RankPricing::extend(const RankItemClass& own, const Completion& before,
       if (capacity_.fits(more.shards) && add_up(more.reduced_value, rest) > claim)
         labels_.push_back(more);
     }
-    if (own.copies > 1) drop_dominated(before.free_below, equal_copies);
+    if (own.copies > 1) drop_dominated(before.free_below, equal_copies, limit);
   }
   for (Label& label : labels_)
     label.copies = 0;
   std::erase_if(labels_, [&](const Label& label) {
     return !(add_up(label.reduced_value, after.reduced_value) > claim);
   });
-  drop_dominated(after.free_below, 0);
+  drop_dominated(after.free_below, 0, limit);
 }
 
 // Any use up to `free_below` counts as equal, since everything still to come fits anyway. So does
 // any number of copies up to `equal_copies`: more copies are then left than can fit.
-void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies) {
+void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies,
+                                 StepLimit& limit) {
   const auto counted = [&](const Label& label) {
     return ShardSet{label.shards.value, std::max(label.shards.load, free_below.load),
                     most_of(label.shards.storage, free_below.storage)};
@@ -123,6 +128,7 @@ void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal
                  dominates(counted(other), own);
         });
     if (!dominated) kept_.push_back(label);
+    limit.spend(1 + (kept_.size() - from) / kComparisonsPerStep);
   }
   labels_.swap(kept_);
 }
@@ -130,13 +136,14 @@ void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal
 // Returns true if a label and one of `others` fit a rank together and are worth more than the
 // claim.
 bool RankPricing::any_pair_exceeds(std::vector<Label> others, double claim,
-                                   std::uint64_t& work_left) const {
+                                   StepLimit& limit) const {
   std::sort(others.begin(), others.end(),
             [](const Label& a, const Label& b) { return a.shards.value > b.shards.value; });
   for (const Label& label : labels_) {
     for (const Label& other : others) {
-      if (work_left == 0) return false;
-      --work_left;
+      limit.hear_stop();
+      if (limit.is_over()) return false;
+      limit.spend(1);
       const ShardSet both = sum(label.shards, other.shards);
       if (both.value <= claim) break;
       if (capacity_.fits(both)) return true;

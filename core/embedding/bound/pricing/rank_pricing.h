@@ -7,6 +7,7 @@
 
 #include "core/embedding/bound/pricing/item_classes.h"
 #include "core/embedding/bound/pricing/rank_capacity.h"
+#include "core/embedding/bound/pricing/step_limit.h"
 
 namespace shardwright::embedding {
 
@@ -31,9 +32,9 @@ class RankPricing {
   }
 
   enum class Answer : std::uint8_t { kHolds, kExceeded, kGivenUp };
-  // Returns kHolds if no pattern that fits is worth more than `claim`. Takes its steps from
-  // `work_left`.
-  Answer check(double claim, std::uint64_t& work_left);
+  // Returns kHolds if no pattern that fits is worth more than `claim`. Takes its steps from the
+  // limit.
+  Answer check(double claim, StepLimit& limit);
 
  private:
   // What the rank holds of the classes so far.
@@ -50,12 +51,12 @@ class RankPricing {
   };
 
   std::size_t extend_from(std::size_t first, std::size_t max_labels, double claim,
-                          std::uint64_t& work_left);
+                          StepLimit& limit);
   Completion completion(std::size_t first, std::size_t end) const;
   void extend(const RankItemClass& own, const Completion& before, const Completion& after,
-              double claim, std::uint64_t& work_left);
-  void drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies);
-  bool any_pair_exceeds(std::vector<Label> others, double claim, std::uint64_t& work_left) const;
+              double claim, StepLimit& limit);
+  void drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies, StepLimit& limit);
+  bool any_pair_exceeds(std::vector<Label> others, double claim, StepLimit& limit) const;
 
   RankCapacity capacity_;
   std::vector<RankItemClass> classes_;

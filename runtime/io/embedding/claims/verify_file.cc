@@ -113,6 +113,10 @@ class FileVerifier {
         is_ours_(file.find("format").has_value()) {}
 
   Status run() {
+    if (inputs_.budget.interrupted()) {
+      claims_.not_verified("", "the check was stopped before the file was compared");
+      return {};
+    }
     // A plan that cannot be rebuilt is a violation already, and nothing follows from it.
     if (document_.plan && !result_.plan) return {};
     RebuiltParts parts;
@@ -185,8 +189,10 @@ class FileVerifier {
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         const std::optional<std::string> wrong,
         check_migration_bound(result_.search_space, result_.reservation->topology,
-                              *inputs_.old_plan, migration.weight, *migration.certificate));
-    if (wrong) claims_.report("/migration/certificate", "does not prove its bound: " + *wrong);
+                              *inputs_.old_plan, migration.weight, *migration.certificate,
+                              inputs_.budget));
+    claims_.take_proof("/migration/certificate", "does not prove its bound: ", wrong,
+                       inputs_.budget);
     return {};
   }
 
@@ -260,7 +266,7 @@ class FileVerifier {
     const bool ended = document_.stopped_by == StopReason::kFinished && !document_.reused;
     if (!is_ours_ || document_.mode != PlanMode::kCompat || !ended || !result_.valid()) return;
     const Result<std::optional<JsonDocument>> planned =
-        plan_in_compat_mode(problem_, inputs_.search_space, has("proposals"));
+        plan_in_compat_mode(problem_, inputs_.search_space, has("proposals"), inputs_.budget);
     if (!planned.ok()) {
       claims_.report("/mode", "compat mode cannot plan this problem: " + planned.error().message);
       return;
@@ -315,7 +321,7 @@ Result<Verification> verify_document(std::shared_ptr<const Problem> problem,
                                      const PlanDocument& document, JsonValue file,
                                      const VerifyInputs& inputs) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification result,
-                               verify_plan(problem, document, inputs.search_space));
+                               verify_plan(problem, document, inputs.search_space, inputs.budget));
   result.problem = problem;
   SHARDWRIGHT_RETURN_IF_ERROR(
       FileVerifier(std::move(problem), document, file, inputs, result).run());
@@ -332,10 +338,10 @@ Result<Verification> verify_plan_file(const std::shared_ptr<const Problem>& prob
   SHARDWRIGHT_ASSIGN_OR_RETURN(auto answered, problem_of_plan(problem, document));
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification result,
                                verify_document(std::move(answered), document, file, inputs));
-  const VerifyOneLayout verify = [](const std::shared_ptr<const Problem>& own,
-                                    JsonValue other) -> Result<Verification> {
+  const VerifyOneLayout verify = [&](const std::shared_ptr<const Problem>& own,
+                                     JsonValue other) -> Result<Verification> {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument of_other, read_plan(other));
-    return verify_document(own, of_other, other, {});
+    return verify_document(own, of_other, other, {nullptr, std::nullopt, inputs.budget});
   };
   SHARDWRIGHT_RETURN_IF_ERROR(check_other_layouts(*problem, document, file, verify, result));
   return result;

@@ -11,6 +11,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/embedding/verify.h"
+#include "search/budget.h"
 
 namespace shardwright {
 
@@ -18,6 +19,7 @@ namespace shardwright {
 struct VerifyInputs {
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null: enumerate
   std::optional<std::vector<PlanEntry>> old_plan;              // that `replan` began with
+  Budget budget;
 };
 
 // Does what verify_plan() does. Then writes the file that the planner would have written for the

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/embedding/bound/pricing/step_limit.h"
 #include "core/embedding/bound/search/filling/table_placements.h"
-#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
 

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "core/embedding/bound/pricing/step_limit.h"
 #include "core/embedding/bound/search/choices/table_choices.h"
 #include "core/embedding/bound/search/state/rank_kinds.h"
 #include "core/embedding/bound/search/state/shard_prices.h"
-#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
 

@@ -8,8 +8,8 @@
 #include <boost/container/small_vector.hpp>
 
 #include "core/embedding/bound/pricing/capacity_multipliers.h"
+#include "core/embedding/bound/pricing/step_limit.h"
 #include "core/embedding/bound/search/state/rank_contents.h"
-#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
 

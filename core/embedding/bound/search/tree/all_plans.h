@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "core/embedding/bound/pricing/step_limit.h"
 #include "core/embedding/bound/search/choices/table_choices.h"
 #include "core/embedding/bound/search/choices/table_set.h"
 #include "core/embedding/bound/search/state/rank_contents.h"
 #include "core/embedding/bound/search/state/shard_prices.h"
-#include "core/embedding/bound/search/state/step_limit.h"
 #include "core/embedding/bound/search/tree/tried_states.h"
 #include "core/embedding/bound/search/tree/twins.h"
 #include "core/embedding/plan.h"
@@ -71,9 +71,9 @@ class AllPlans {
     std::optional<Twins> twins;    // of where they have begun
     TriedStates::State state;      // without the table; empty if it is not kept
     std::size_t first_branch = 0;  // of its shards
-    PriceSums later;              // the least that the tables after it cost
-    PriceSums left;               // what the ranks that can take a shard are worth
-    std::vector<PriceSums> rest;  // the least that groups of equal shards from the i-th on cost
+    PriceSums later;               // the least that the tables after it cost
+    PriceSums left;                // what the ranks that can take a shard are worth
+    std::vector<PriceSums> rest;   // the least that groups of equal shards from the i-th on cost
     Outlook outlook;
   };
   struct Placed {

@@ -8,9 +8,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/embedding/bound/pricing/step_limit.h"
 #include "core/embedding/bound/search/choices/table_set.h"
 #include "core/embedding/bound/search/state/rank_contents.h"
-#include "core/embedding/bound/search/state/step_limit.h"
 
 namespace shardwright::embedding {
 

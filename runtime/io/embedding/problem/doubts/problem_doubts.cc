@@ -145,9 +145,9 @@ void doubt_dimensions(const Problem& problem, std::vector<Error>& doubts) {
   const std::int64_t more = columns + kMultiple - columns % kMultiple;
   doubts.push_back(invalid_input(
       "/tables/" + std::to_string(first - tables.data()) + "/embedding_dim",
-      "the fused kernels of FBGEMM refuse " + std::to_string(columns) + " columns of table " +
-          quoted(first->name) + ", which are no multiple of " + std::to_string(kMultiple) +
-          "; pad the table to " + std::to_string(more) + and_more(count)));
+      "the fused kernels of FBGEMM refuse the dimension " + std::to_string(columns) + " of table " +
+          quoted(first->name) + ", which is no multiple of " + std::to_string(kMultiple) +
+          "; pad it to " + std::to_string(more) + and_more(count)));
 }
 
 // A table that may have as many columns as it has is to stay whole.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -60,7 +61,9 @@ Answer check(const Tables& tables, double target, const Storage& room,
     for (const Option& option : options)
       REQUIRE(rank.add(option.runs, option.counts));
   }
-  return rank.check(most, work);
+  const std::function<bool()> goes_on;
+  StepLimit limit(work, goes_on);
+  return rank.check(most, limit);
 }
 
 // Every third shard takes SSD too.
@@ -156,8 +159,20 @@ TEST_CASE("rank pricing: runs without value add no combinations") {
   rank.begin_table();
   CHECK(rank.add({{1, 1, {Bytes(1), Bytes(0)}}, {0, 0, {}}}, {10, 4000}));
   std::uint64_t work = kEnough;
-  CHECK(rank.check(10 + 1e-9, work) == Answer::kHolds);
-  CHECK(rank.check(9.5, work) == Answer::kExceeded);
+  const std::function<bool()> goes_on;
+  StepLimit limit(work, goes_on);
+  CHECK(rank.check(10 + 1e-9, limit) == Answer::kHolds);
+  CHECK(rank.check(9.5, limit) == Answer::kExceeded);
+}
+
+TEST_CASE("rank pricing: hears a stop") {
+  RankPricing rank(10, {Bytes(100), Bytes(0)}, {});
+  rank.begin_table();
+  CHECK(rank.add({{1, 1, {Bytes(1), Bytes(0)}}}, {10}));
+  std::uint64_t work = kEnough;
+  const std::function<bool()> is_stopped = [] { return true; };
+  StepLimit limit(work, is_stopped);
+  CHECK(rank.check(10 + 1e-9, limit) == Answer::kGivenUp);
 }
 
 }  // namespace shardwright::rank_pricing_test

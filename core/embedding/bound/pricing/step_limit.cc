@@ -1,4 +1,4 @@
-#include "core/embedding/bound/search/state/step_limit.h"
+#include "core/embedding/bound/pricing/step_limit.h"
 
 #include <algorithm>
 
