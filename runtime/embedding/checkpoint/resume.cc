@@ -1,5 +1,6 @@
 #include "runtime/embedding/checkpoint/resume.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
+#include "runtime/execution/stopwatch.h"
 #include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/search_parts.h"
@@ -84,10 +86,13 @@ Result<EmbeddingPlanResult> resume_embedding(std::shared_ptr<const Problem> prob
                                              std::shared_ptr<const SearchSpace> search_space) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_request(*problem, options));
   SHARDWRIGHT_RETURN_IF_ERROR(check_origin(*problem, search_space.get(), checkpoint));
+  const Stopwatch watch;
   const bool given = search_space != nullptr;
   SHARDWRIGHT_ASSIGN_OR_RETURN(search_space, options_of(problem, options, std::move(search_space)));
   SHARDWRIGHT_ASSIGN_OR_RETURN(Plan start, plan_of(checkpoint, search_space));
   PlanOptions resumed = options;
+  if (resumed.time_limit_s)
+    resumed.time_limit_s = std::max(0.0, *resumed.time_limit_s - watch.seconds());
   resumed.start = std::make_shared<const Plan>(std::move(start));
   const std::optional<std::int64_t>& size = checkpoint.search_space_size;
   const bool same_space = size == static_cast<std::int64_t>(search_space->size());

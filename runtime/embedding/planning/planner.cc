@@ -1,5 +1,6 @@
 #include "runtime/embedding/planner.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "runtime/embedding/planning/failures.h"
 #include "runtime/embedding/planning/plan_layouts.h"
 #include "runtime/embedding/planning/planning.h"
+#include "runtime/embedding/planning/start_stage.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
@@ -139,7 +141,11 @@ Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> proble
   SHARDWRIGHT_ASSIGN_OR_RETURN(const bool has_memory, reserve_memory(planning));
   if (has_memory) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const bool has_options, enumerate_options(planning));
-    if (has_options) SHARDWRIGHT_RETURN_IF_ERROR(search_plans(planning));
+    if (has_options) {
+      std::optional<EmbeddingPlanResult> start = take_start(planning);
+      SHARDWRIGHT_RETURN_IF_ERROR(search_plans(planning));
+      if (start) keep_start(*std::move(start), planning.result);
+    }
   }
   planning.result.threads = static_cast<int>(planning.executor.workers());
   planning.result.timing.total_s = planning.total.seconds();

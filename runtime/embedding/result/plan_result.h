@@ -74,8 +74,8 @@ struct EmbeddingPlanResult {
   // Best mode with PlanOptions::on_checkpoint, if it was stopped: the tree of the proof of a higher
   // bound, from which another call goes on. Bytes for search/embedding/best.
   std::optional<std::string> open_proof;
-  // Why a bound that best mode found is not claimed: the check of its certificate failed, or took
-  // too long. Else empty.
+  // Why a bound is not claimed: the check of its certificate failed, or took too long. Else empty.
+  // If a stop ended the check of PlanOptions::proved, that is still `certificate`.
   std::string bound_refusal;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   std::optional<PlanFailure> failure;

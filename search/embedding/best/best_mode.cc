@@ -41,10 +41,11 @@ void keep_if_better(const OptionPool& pool, const Topology& available, const Pla
 
 // The answer if the budget was interrupted before the search could begin.
 BestPlan stopped_before(const OptionPool& pool, const Topology& available, const BestStart& start,
-                        const Budget& budget) {
+                        const BoundCertificate* proved, const Budget& budget) {
   BestPlan best;
   best.reason = budget.interrupted().value_or(StopReason::kCancelled);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
+  if (best.plan && proved != nullptr) best.certificate = *proved;
   return best;
 }
 
@@ -61,16 +62,20 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
 }
 
 // The best certificate if the check accepts it. A stop may leave too little time for that; then
-// the short one may do. One that is wrong is reported.
+// the short one may do, or that of the bound `proved`, which was checked before. One that is wrong
+// is reported.
 void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
-                  const BestSearch& search, BestPlan& best) {
+                  const BestSearch& search, const BoundCertificate* proved, BestPlan& best) {
   for (const BoundCertificate* const own : {search.certificate(), search.short_certificate()}) {
-    if (own == nullptr) continue;
+    if (own == nullptr || (proved != nullptr && own->bound <= proved->bound)) continue;
     std::optional<std::string> wrong = check_within(budget, pool, available, *own);
     if (!wrong) best.certificate = *own;
     best.refusal = std::move(wrong).value_or("");
-    if (best.refusal != embedding::kProofTooLong) return;
+    if (best.refusal != embedding::kProofTooLong) break;
   }
+  if (best.certificate || proved == nullptr) return;
+  best.certificate = *proved;
+  best.refusal.clear();
 }
 
 // The plans that a search starts from.
@@ -135,13 +140,6 @@ class BestNews {
   std::uint64_t kept_at_ = 0;  // work at the last checkpoint
 };
 
-// The proof to go on from, if there is one and it holds.
-const BoundCertificate* proved_before(const OptionPool& pool, const Topology& available,
-                                      const BestStart& start, const Budget& budget) {
-  if (start.proved == nullptr || start.proved->excludes_all_plans()) return nullptr;
-  return check_within(budget, pool, available, *start.proved) ? nullptr : start.proved;
-}
-
 // What process 0 says. Nothing if the group has ended. Precondition: this process is not alone.
 // Errors: kInvalidInput if the processes do not search the same.
 Result<std::optional<Opening>> open_together(const ChoiceModel& model, const Opening& own,
@@ -173,16 +171,15 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
                                 const BestSettings& settings, const BestStart& start,
                                 SearchGroup& group, Executor& executor, Budget& budget,
                                 const std::function<void(const BestSearch&)>& observe) {
-  const ChoiceModel model(pool, available, budget);
-  if (!model.status().ok()) {
-    if (model.status().error().code != ErrorCode::kStopped) return model.status().error();
-    return stopped_before(pool, available, start, budget);
-  }
   // A proof covers the options of the space only.
   bool prove = pool.num_added() == 0;
   const bool helps = group.process() != 0;
-  const BoundCertificate* const proved =
-      prove && !helps ? proved_before(pool, available, start, budget) : nullptr;
+  const BoundCertificate* const proved = prove && !helps ? start.proved : nullptr;
+  const ChoiceModel model(pool, available, budget);
+  if (!model.status().ok()) {
+    if (model.status().error().code != ErrorCode::kStopped) return model.status().error();
+    return stopped_before(pool, available, start, proved, budget);
+  }
   std::optional<Opening> opening;
   if (!group.is_alone()) {
     const double bound = proved != nullptr ? proved->bound : 0;
@@ -190,7 +187,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
         opening,
         open_together(model, own_opening(model, settings, prove, start, bound, budget), group));
   }
-  if (helps && !opening) return stopped_before(pool, available, start, budget);
+  if (helps && !opening) return stopped_before(pool, available, start, proved, budget);
   BestPlan best;
   if (helps) {
     prove = opening->prove;
@@ -219,7 +216,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
   take_counts(search, best);
   if (search.best()) keep_if_better(pool, available, search.best()->plan, best);
   if (start.plan) keep_if_better(pool, available, *start.plan, best);
-  if (best.plan && search.bound() > 0) keep_checked(budget, pool, available, search, best);
+  if (best.plan && search.bound() > 0) keep_checked(budget, pool, available, search, proved, best);
   return best;
 }
 

@@ -36,7 +36,7 @@ struct BestStart {
   // Called on the calling thread after a round with a better plan or a higher bound, and after much
   // work without.
   std::function<void(const BestCheckpoint&)> on_checkpoint = nullptr;
-  // A proof to go on from; null if there is none. Dropped if the check of core refuses it.
+  // A proof to go on from, which the check of core has accepted; null if there is none.
   const embedding::BoundCertificate* proved = nullptr;
   // The tree to go on from, as BestCheckpoint has it; null if there is none.
   const std::string* open_proof = nullptr;
