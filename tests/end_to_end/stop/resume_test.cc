@@ -15,7 +15,7 @@
 #include "tests/support/random.h"
 #include "tests/support/stop_checks.h"
 
-namespace shardwright::resume_stop_test {
+namespace shardwright::resume_test {
 
 using namespace shardwright::test_support;
 
@@ -148,4 +148,4 @@ TEST_CASE("certificate: what a limit left unchecked is named") {
         std::string::npos);
 }
 
-}  // namespace shardwright::resume_stop_test
+}  // namespace shardwright::resume_test
