@@ -6,6 +6,7 @@
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/compat/embedding_search.h"
+#include "search/embedding/compat/proposers/embedding_offload_scaleup_proposer.h"
 #include "search/embedding/compat/validation/plan_validation.h"
 #include "search/explore.h"
 
@@ -63,6 +64,15 @@ Status check_compat_mode(const embedding::Problem& problem) {
   if (problem.rules().any()) return unsupported(problem.rules().first_place(), "placement rules");
   if (problem.spec().calibration.rank_time.empty()) return {};
   return unsupported("/calibration/ranks/time", "measured times of ranks");
+}
+
+Status check_proposers(const embedding::SearchSpace& space) {
+  using Scaleup = embedding::EmbeddingOffloadScaleupProposer;
+  for (const embedding::ProposerSpec& proposer : space.problem().spec().proposers) {
+    if (proposer.type == embedding::ProposerSpec::Type::kScaleup)
+      SHARDWRIGHT_RETURN_IF_ERROR(Scaleup::check_caches(space));
+  }
+  return {};
 }
 
 Status agree_on_compat(Planning& planning) {

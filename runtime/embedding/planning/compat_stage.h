@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/embedding/planning/planning.h"
 #include "search/budget.h"
@@ -19,6 +20,9 @@ Status check_compat_mode(const embedding::Problem& problem);
 // Compat mode uses the load factor that the constraint names. Errors: kUnsupported with the place
 // of a list of load factors.
 Status check_listed_load_factors(const embedding::Problem& problem);
+
+// Whether TorchRec's proposers take these options. Errors: kInvalidInput with the place.
+Status check_proposers(const embedding::SearchSpace& space);
 
 // Compares what the processes of the group are about to search. Errors: kInvalidInput if another
 // one searches something else.

@@ -111,6 +111,7 @@ Status search_plans(Planning& planning) {
   if (planning.space->size() == 0) {
     planning.keep(embedding::Plan(), 0);  // nothing to shard is a plan
   } else if (planning.options.mode == PlanMode::kCompat) {
+    SHARDWRIGHT_RETURN_IF_ERROR(check_proposers(*planning.space));
     SHARDWRIGHT_RETURN_IF_ERROR(agree_on_compat(planning));
     search_compat(planning, pool, planning.budget);
   } else {

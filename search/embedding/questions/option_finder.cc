@@ -89,9 +89,10 @@ Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const P
         option->compute_kernel != ComputeKernel::kFusedUvmCaching) {
       continue;
     }
+    const Estimator estimator(space_->problem());
     SHARDWRIGHT_ASSIGN_OR_RETURN(
-        ShardingOption changed,
-        with_load_factor(*option, entry.load_factor, Estimator(space_->problem())));
+        ShardingOption changed, promoted ? in_plain_hbm(*option, estimator)
+                                         : with_load_factor(*option, entry.load_factor, estimator));
     return layer_->intern(std::move(changed));
   }
   return not_in_space(entry);

@@ -34,9 +34,9 @@ Result<std::vector<ShardingOption>> missing_options(const Options& declared,
     if (!has_cache(*cached)) continue;
     for (const double load_factor : load_factors) {
       if (is_there(*cached, load_factor)) continue;
-      const std::optional<double> cache =
-          load_factor < 1 ? std::optional(load_factor) : std::nullopt;
-      SHARDWRIGHT_ASSIGN_OR_RETURN(ShardingOption option, with_load_factor(*cached, cache, model));
+      SHARDWRIGHT_ASSIGN_OR_RETURN(ShardingOption option,
+                                   load_factor < 1 ? with_load_factor(*cached, load_factor, model)
+                                                   : in_plain_hbm(*cached, model));
       SHARDWRIGHT_RETURN_IF_ERROR(check_costs(option));
       added.push_back(std::move(option));
     }

@@ -8,7 +8,13 @@ Result<ShardingOption> with_load_factor(const ShardingOption& cached,
                                         std::optional<double> load_factor, const CostModel& model) {
   ShardingOption changed = cached;
   changed.load_factor = load_factor;
-  if (!load_factor) changed.compute_kernel = ComputeKernel::kFused;
+  return model.estimate(std::move(changed));
+}
+
+Result<ShardingOption> in_plain_hbm(const ShardingOption& cached, const CostModel& model) {
+  ShardingOption changed = cached;
+  changed.load_factor.reset();
+  changed.compute_kernel = ComputeKernel::kFused;
   return model.estimate(std::move(changed));
 }
 

@@ -108,7 +108,7 @@ ByteCount specific_size(const EstimateInputs& in, std::int64_t storage, const Sh
                         std::optional<double> cache_load_factor) {
   ByteCount weights = ByteCount::of(storage);
   if (in.sharding_type != ShardingType::kDataParallel) {
-    // Both factors are below 2^54, their product below 2^108.
+    // The elements are below 2^60, the bytes below 2^62, their product below 2^122.
     const auto part = static_cast<WideUnsigned>(extent.rows) *
                       static_cast<WideUnsigned>(extent.columns) *
                       static_cast<WideUnsigned>(storage);
@@ -116,7 +116,11 @@ ByteCount specific_size(const EstimateInputs& in, std::int64_t storage, const Sh
         part, static_cast<std::uint64_t>(in.rows) * static_cast<std::uint64_t>(in.columns)));
   }
   if (in.problem->spec().storage_estimator.is_inference) return weights;
-  const ByteCount optimizer = ByteCount::ceil(weights.as_double() * optimizer_multiplier(in));
+  // Python multiplies whole numbers exactly, and rounds only a product with a fraction.
+  const double multiplier = optimizer_multiplier(in);
+  const ByteCount optimizer = multiplier == std::trunc(multiplier)
+                                  ? weights.times(static_cast<std::int64_t>(multiplier))
+                                  : ByteCount::ceil(weights.as_double() * multiplier);
   // Cache state: 4 bytes per row and 16 per cached row.
   const ByteCount state =
       cache_load_factor

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/embedding/problem/placement_spec.h"
 #include "search/embedding/compat/cache_scaling/cache_budget.h"
 #include "search/embedding/compat/cache_scaling/rescaled_option.h"
 
@@ -49,6 +50,17 @@ EmbeddingOffloadScaleupProposer::EmbeddingOffloadScaleupProposer(const ProposerS
   if (!starting_.empty()) proposal_ = starting_;
 }
 
+Status EmbeddingOffloadScaleupProposer::check_caches(const SearchSpace& space) {
+  for (const ShardingOption& option : space.options()) {
+    const Table& table = space.problem().table(option.table);
+    if (!cached(option) || (table.constraints && table.constraints->cache_params)) continue;
+    return invalid_input(constraints_place(table.name) + "/cache_params",
+                         "TorchRec's scale-up needs them for every table that may use "
+                         "fused_uvm_caching; add them, if only {}, or leave out the proposer");
+  }
+  return {};
+}
+
 EmbeddingOffloadScaleupProposer::Options EmbeddingOffloadScaleupProposer::best_options(
     const OptionPool& pool, bool use_depth) const {
   Options chosen;
@@ -62,8 +74,15 @@ EmbeddingOffloadScaleupProposer::Options EmbeddingOffloadScaleupProposer::best_o
 
 ShardingOption EmbeddingOffloadScaleupProposer::rescaled(const ShardingOption& option,
                                                          std::optional<double> load_factor) const {
-  const CostModel& model = cost_model_ == nullptr ? estimator_ : *cost_model_;
-  Result<ShardingOption> estimated = with_load_factor(option, load_factor, model);
+  return usable(with_load_factor(option, load_factor, cost_model()), option);
+}
+
+ShardingOption EmbeddingOffloadScaleupProposer::promoted(const ShardingOption& option) const {
+  return usable(in_plain_hbm(option, cost_model()), option);
+}
+
+ShardingOption EmbeddingOffloadScaleupProposer::usable(Result<ShardingOption> estimated,
+                                                       const ShardingOption& option) const {
   if (estimated.ok() && cost_model_ != nullptr && !check_costs(*estimated).ok()) return option;
   // A smaller or larger cache does not take the bytes of a shard beyond the range that was checked.
   return estimated.ok() ? std::move(estimated).value() : option;
@@ -73,7 +92,7 @@ ShardingOption EmbeddingOffloadScaleupProposer::rescaled(const ShardingOption& o
 void EmbeddingOffloadScaleupProposer::promote_where_cache_costs_more(Options& options) const {
   for (ShardingOption& option : options) {
     if (!cached(option)) continue;
-    ShardingOption in_hbm = rescaled(option, std::nullopt);
+    ShardingOption in_hbm = promoted(option);
     option = hbm_bytes(in_hbm) < hbm_bytes(option) ? std::move(in_hbm)
                                                    : rescaled(option, option.load_factor);
   }
@@ -91,7 +110,7 @@ bool EmbeddingOffloadScaleupProposer::scalable(const ShardingOption& option) con
 std::int64_t EmbeddingOffloadScaleupProposer::hbm_ceiling(const Options& options) const {
   std::int64_t total = 0;
   for (const ShardingOption& option : options) {
-    total += hbm_bytes(scalable(option) ? rescaled(option, std::nullopt) : option);
+    total += hbm_bytes(scalable(option) ? promoted(option) : option);
   }
   return total;
 }
@@ -137,7 +156,7 @@ std::optional<EmbeddingOffloadScaleupProposer::Options> EmbeddingOffloadScaleupP
     CachedTable table;
     table.model =
         fit_cache_storage(hbm_bytes(rescaled(plan[i], 0.1)), hbm_bytes(rescaled(plan[i], 0.9)));
-    table.fused_hbm_bytes = hbm_bytes(rescaled(plan[i], std::nullopt));
+    table.fused_hbm_bytes = hbm_bytes(promoted(plan[i]));
     table.load_factor = static_cast<float>(*plan[i].load_factor);
     table.priority = static_cast<float>(priority(plan[i]));
     tables.push_back(table);
@@ -146,9 +165,8 @@ std::optional<EmbeddingOffloadScaleupProposer::Options> EmbeddingOffloadScaleupP
   const std::vector<float> factors = allocate_cache_budget(tables, budget_bytes);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     ShardingOption& option = plan[positions[i]];
-    option = rescaled(option, factors[i] > kFullLoadFactor
-                                  ? std::nullopt
-                                  : std::optional<double>(static_cast<double>(factors[i])));
+    option = factors[i] > kFullLoadFactor ? promoted(option)
+                                          : rescaled(option, static_cast<double>(factors[i]));
   }
   return plan;
 }

@@ -22,6 +22,10 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
   EmbeddingOffloadScaleupProposer(const ProposerSpec& spec, const OptionPool& pool,
                                   const Topology& available, const CostModel* cost_model = nullptr);
 
+  // TorchRec's proposer asserts that a table with a cache has cache_params, whatever they say.
+  // Errors: kInvalidInput with their place in the problem file.
+  static Status check_caches(const SearchSpace& space);
+
   std::size_t look_ahead() const override { return 1; }
   std::uint64_t proposals_at_most() const override { return 1 + kMaxIterations; }
   void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
@@ -33,8 +37,12 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
 
   Options best_options(const OptionPool& pool, bool use_depth) const;
   void promote_where_cache_costs_more(Options& options) const;
-  // The option with its cache at `load_factor`, or in plain HBM if that is nothing.
+  const CostModel& cost_model() const { return cost_model_ == nullptr ? estimator_ : *cost_model_; }
+  // The option with its cache at `load_factor`, or without one if the table names none; in plain
+  // HBM. Where that cannot be estimated, the option as it is.
   ShardingOption rescaled(const ShardingOption& option, std::optional<double> load_factor) const;
+  ShardingOption promoted(const ShardingOption& option) const;
+  ShardingOption usable(Result<ShardingOption> estimated, const ShardingOption& option) const;
   bool scalable(const ShardingOption& option) const;
   double priority(const ShardingOption& option) const;
   std::int64_t hbm_ceiling(const Options& options) const;

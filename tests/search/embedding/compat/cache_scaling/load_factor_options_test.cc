@@ -74,7 +74,7 @@ TEST_CASE("load factor options: every cache at every load factor, with the estim
   for (const ShardingType type : {ShardingType::kTableWise, ShardingType::kRowWise}) {
     const ShardingOption& own = cached(*declared, 0, type);
     CHECK(space->options()[at++] == with_load_factor(own, 0.125, estimator).value());
-    CHECK(space->options()[at++] == with_load_factor(own, std::nullopt, estimator).value());
+    CHECK(space->options()[at++] == in_plain_hbm(own, estimator).value());
   }
   CHECK_FALSE(check_load_factors(*space, load_factors_of(*space)).has_value());
 }
@@ -96,7 +96,9 @@ TEST_CASE("load factor options: a plan of other caches gets the next smaller one
   const Estimator estimator(declared->problem());
   const ShardingOption& own = cached(*declared, 0, ShardingType::kRowWise);
   const auto factor_of = [&](std::optional<double> load_factor) {
-    const ShardingOption option = with_load_factor(own, load_factor, estimator).value();
+    const ShardingOption option = load_factor
+                                      ? with_load_factor(own, load_factor, estimator).value()
+                                      : in_plain_hbm(own, estimator).value();
     const Plan plan = plan_of(declared, option);
     const Plan found = on_load_factors(space, plan).value();
     CHECK(found[0].option->table == TableId(0));

@@ -250,6 +250,39 @@ TEST_CASE("scale-up: if the smallest caches do not fit, it stops at once") {
   CHECK_FALSE(run.plan.has_value());
 }
 
+TEST_CASE(
+    "scale-up: a table whose constraints name no load factor keeps its cache and is not scaled") {
+  for (const TorchRecRelease release : {TorchRecRelease::kA48cef79, TorchRecRelease::k1_9_2}) {
+    ProblemSpec spec = offloaded(60'000'000);
+    spec.torchrec = release;
+    for (Table& table : spec.tables)
+      table.constraints->cache_params->load_factor.reset();
+    const SearchRun run = planned(std::move(spec));
+    CHECK(run.trace.size() == 1);
+    REQUIRE(run.plan.has_value());
+    for (std::size_t i = 0; i < run.plan->size(); ++i) {
+      CHECK((*run.plan)[i].option->compute_kernel == ComputeKernel::kFusedUvmCaching);
+      CHECK_FALSE((*run.plan)[i].option->load_factor.has_value());
+    }
+  }
+}
+
+TEST_CASE("scale-up: a table that may be cached needs cache_params, whatever they say") {
+  ProblemSpec spec = offloaded(60'000'000);
+  InlineExecutor executor;
+  const auto checked = [&] {
+    const auto problem = std::make_shared<const Problem>(Problem::make(spec).value());
+    return EmbeddingOffloadScaleupProposer::check_caches(*enumerate(problem, executor).value());
+  };
+  spec.tables[1].constraints->cache_params = CacheParams();
+  CHECK(checked().ok());
+  spec.tables[1].constraints->cache_params.reset();
+  REQUIRE_FALSE(checked().ok());
+  CHECK(checked().error().where == "/constraints/t1/cache_params");
+  spec.tables[1].constraints->compute_kernels = {ComputeKernel::kFused};
+  CHECK(checked().ok());
+}
+
 TEST_CASE("scale-up: without statistics there is nothing to scale") {
   ProblemSpec spec = offloaded(60'000'000);
   for (Table& table : spec.tables)
