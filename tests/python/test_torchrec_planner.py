@@ -1,7 +1,10 @@
 """The drop-in planner as a user meets it: arguments, errors, and where its costs differ."""
 
+import copy
 import gc
 import inspect
+import json
+import pickle
 import re
 import tempfile
 import threading
@@ -12,14 +15,18 @@ import torch
 import torch.distributed
 from torchrec.distributed.planner import EmbeddingShardingPlanner as Peer
 from torchrec.distributed.planner import ParameterConstraints, Topology
-from torchrec.distributed.planner.types import PlannerError, PlannerErrorType
+from torchrec.distributed.planner.types import (Partitioner, PlannerError, PlannerErrorType,
+                                                Proposer)
 from torchrec.distributed.types import ShardingPlan
+from torchrec.modules.embedding_configs import EmbeddingBagConfig
+from torchrec.schema.utils import is_signature_compatible
 from torchrec_cases import EIGHT, Case, Model, bag_model, bag_module, bags, cases, sharders
 from test_torchrec_plans import WORK, described
 
 from shardwright import Cancel
 from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
                                   ShardwrightProposer, enumerate_candidates)
+from shardwright.torchrec.on_demand import OptionsOnDemand
 
 
 class DropIn(unittest.TestCase):
@@ -30,6 +37,18 @@ class DropIn(unittest.TestCase):
         self.assertEqual(list(ours)[:len(theirs)], theirs)
         self.assertTrue(all(ours[name].kind is inspect.Parameter.KEYWORD_ONLY
                             for name in list(ours)[len(theirs):]))
+
+    def test_signatures_pass_torchrecs_own_schema_check(self):
+        checked = 0
+        for own, peer in ((EmbeddingShardingPlanner, Peer), (ShardwrightProposer, Proposer),
+                          (ShardwrightPartitioner, Partitioner)):
+            for name in sorted(set(vars(own)) & set(dir(peer))):
+                if not inspect.isfunction(vars(own)[name]) or name == "__init__" and own is not EmbeddingShardingPlanner:
+                    continue
+                ours, theirs = (inspect.signature(getattr(kind, name)) for kind in (own, peer))
+                self.assertTrue(is_signature_compatible(theirs, ours), f"{own.__name__}.{name}: {ours}, {theirs}")
+                checked += 1
+        self.assertGreaterEqual(checked, 8)
 
     def test_the_readme_plans_a_module_in_under_ten_lines(self):
         text = Path("README.md").read_text(encoding="utf-8")
@@ -75,9 +94,60 @@ class DropIn(unittest.TestCase):
         for key in ("num_proposals", "num_plans", "batch_size", "constraints", "debug"):
             self.assertEqual(ours[key], theirs[key])
         self.assertEqual(described(plan), described(ours["sharding_plan"]))
-        self.assertEqual(len(planner.get_search_space()), len(peer.get_search_space()))
         self.assertEqual(planner.hash_planner_context_inputs_str(),
                          peer.hash_planner_context_inputs_str())
+
+    def test_the_enumerator_has_the_options_of_the_last_plan(self):
+        case = Case(bag_model(), EIGHT)
+        _, peer = case.plan()
+        for mode in ("compat", "best"):
+            planner = case.planner(EmbeddingShardingPlanner, mode=mode, work_limit=WORK)
+            planner.plan(case.module, case.sharders)
+            theirs = case.planner()._enumerator.enumerate(case.module, case.sharders)
+            stored = planner._enumerator.last_stored_search_space
+            self.assertIsInstance(stored, list)
+            for ours in (stored, planner._enumerator.enumerate(case.module, case.sharders), planner.get_search_space()):
+                self.assertEqual([option.storage_hash() for option in ours],
+                                 [option.storage_hash() for option in theirs])
+                self.assertEqual([option.shards for option in ours], [option.shards for option in theirs])
+
+    def test_a_list_on_demand_is_a_list(self):
+        made = []
+
+        def make():
+            made.append(1)
+            return [3, 1, 2]
+
+        def use(action):
+            return action(OptionsOnDemand(make))
+
+        lazy = OptionsOnDemand(make)
+        self.assertEqual(made, [])
+        self.assertEqual((list(lazy), lazy[1], len(lazy)), ([3, 1, 2], 1, 3))
+        self.assertEqual(made, [1])
+        for action in (list, tuple, sorted, len, bool, repr, copy.copy, copy.deepcopy, lambda own: pickle.loads(pickle.dumps(own)),
+                       lambda own: own + [4], lambda own: [4] + own, lambda own: own == [3, 1, 2],
+                       lambda own: [3, 1, 2] == own, lambda own: 2 in own, lambda own: own[::-1],
+                       lambda own: [*own, *reversed(own)], lambda own: own.pop(), lambda own: own.index(2),
+                       lambda own: json.dumps(own), lambda own: [0].__iadd__(own)):
+            self.assertEqual(use(action), action([3, 1, 2]))
+
+    def test_virtual_tables_beyond_any_memory_are_planned(self):
+        rows = 1_125_899_902_955_520
+        virtual = [EmbeddingBagConfig(name=f"v{i}", num_embeddings=rows, embedding_dim=64, feature_names=[f"v{i}"],
+                                      use_virtual_table=True, total_num_buckets=3_991_680) for i in range(2)]
+        module = Model(ebc=bag_module(virtual + bags(2)))
+        constraints = {table.name: ParameterConstraints(sharding_types=["row_wise"],
+                                                        compute_kernels=["dram_virtual_table"]) for table in virtual}
+        case = Case(module, {"world_size": 2, "local_world_size": 2}, constraints=constraints)
+        _, theirs = case.plan()
+        for mode in ("compat", "best"):
+            planner, ours = case.plan(EmbeddingShardingPlanner, mode=mode, **({} if mode == "compat" else {"work_limit": WORK}))
+            self.assertEqual(planner.searched_by, "shardwright")
+            self.assertEqual(described(ours).keys(), described(theirs).keys())
+            self.assertEqual(ours.plan["ebc"]["v0"].sharding_spec.shards[1].shard_sizes, [rows // 2, 64])
+            if mode == "compat":
+                self.assertEqual(described(ours), described(theirs))
 
     def test_the_default_report_is_written(self):
         planner = EmbeddingShardingPlanner(

@@ -1,8 +1,9 @@
-"""Shardwright's search as a Proposer or Partitioner of TorchRec's planner."""
+"""Shardwright's search as a Proposer or Partitioner of TorchRec's planner.
 
-from __future__ import annotations
+Annotations are values, as in planner.py.
+"""
 
-from typing import Sequence
+from typing import List, Optional, Sequence
 
 from torchrec.distributed.planner.types import (Enumerator, Partitioner, PlannerError,
                                                 PlannerErrorType, Proposer, ShardingOption,
@@ -37,8 +38,8 @@ class ShardwrightProposer(Proposer):
         self._proposal: list[ShardingOption] | None = None
         self._searched = False
 
-    def load(self, search_space: list[ShardingOption],
-             enumerator: Enumerator | None = None) -> None:
+    def load(self, search_space: List[ShardingOption],
+             enumerator: Optional[Enumerator] = None) -> None:
         check_options(search_space, "search_space")
         by_table: dict[str, list[ShardingOption]] = {}
         for option in search_space:
@@ -49,12 +50,12 @@ class ShardwrightProposer(Proposer):
                           for options in by_table.values()]
         self._searched = False
 
-    def propose(self) -> list[ShardingOption] | None:
+    def propose(self) -> Optional[List[ShardingOption]]:
         return self._proposal
 
-    def feedback(self, partitionable: bool, plan: list[ShardingOption] | None = None,
-                 perf_rating: float | None = None,
-                 storage_constraint: Topology | None = None) -> None:
+    def feedback(self, partitionable: bool, plan: Optional[List[ShardingOption]] = None,
+                 perf_rating: Optional[float] = None,
+                 storage_constraint: Optional[Topology] = None) -> None:
         if self._searched or storage_constraint is None:
             self._proposal = None
             return
@@ -88,8 +89,8 @@ class ShardwrightPartitioner(Partitioner):
         self._partitioner = {"type": "greedy", "sort_by": sort_by,
                              "balance_modules": bool(balance_modules)}
 
-    def partition(self, proposal: list[ShardingOption],
-                  storage_constraint: Topology) -> list[ShardingOption]:
+    def partition(self, proposal: List[ShardingOption],
+                  storage_constraint: Topology) -> List[ShardingOption]:
         """Sets the rank of every shard and returns the proposal.
 
         Raises PlannerError if the shards do not fit or an option is not supported.

@@ -19,6 +19,7 @@ from ..errors import ShardwrightError
 from .candidates import Candidates, GivenOptions
 from .estimated import EstimatedOptions
 from .machine import Unrecognised
+from .on_demand import OptionsOnDemand
 from .translation import estimators_of, problem_of
 from .walk import Table, walk
 
@@ -59,7 +60,7 @@ def estimated_options(enumerator: Enumerator, module: nn.Module,
     if type(enumerator) is not EmbeddingEnumerator:
         raise Unrecognised(f"the enumerator {type(enumerator).__name__}")
     translate = functools.partial(_options_of, enumerator, release=release)
-    # As `enumerate` leaves it: statistics and estimators read these.
+    # As `enumerate` leaves it, here and below: statistics, estimators and fingerprints read it.
     enumerator._sharder_map = {sharder_name(sharder.module_type): sharder for sharder in sharders}
     enumerator._sharder_data_map = build_sharder_data_map(enumerator._sharder_map)
     tables = list(walk(enumerator, module, sharders))
@@ -80,7 +81,15 @@ def estimated_options(enumerator: Enumerator, module: nn.Module,
     for kind, table in kinds.items():
         if not _checked[kind]:
             raise Unrecognised(f"options of table {table.name} that differ from TorchRec's")
+    enumerator._last_stored_module, enumerator._last_stored_sharders = module, sharders
+    enumerator._last_stored_search_space = OptionsOnDemand(found.options)
     return found
+
+
+def forget_enumeration(enumerator: Enumerator) -> None:
+    """Makes TorchRec's enumerator enumerate again, although its last model is the same."""
+    if type(enumerator) is EmbeddingEnumerator:
+        enumerator._last_stored_module = None
 
 
 def _options_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],

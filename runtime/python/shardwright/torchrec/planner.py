@@ -1,13 +1,14 @@
-"""EmbeddingShardingPlanner: TorchRec's planner with shardwright's search."""
+"""EmbeddingShardingPlanner: TorchRec's planner with shardwright's search.
 
-from __future__ import annotations
+Annotations are values here, and those of TorchRec where it has them: its schema check compares signatures.
+"""
 
 import copy
 import logging
 import math
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Callable
+from typing import Any, Callable, Dict, List, Optional, Union
 
 import torch.distributed as dist
 from torch import nn
@@ -25,10 +26,8 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
 from ..answer import Cancel, ProgressLike
 from ..arguments import MODES, Mode, choice
 from ..result import PlanResult
-from .candidates import Candidates
 from .collective import Leader, plan_on_leader
-from .enumeration import enumerate_candidates
-from .estimated import EstimatedOptions
+from .enumeration import enumerate_candidates, forget_enumeration
 from .machine import Unsupported
 from .proposals import ProposedPlan
 from .search import (Search, SearchSettings, default_proposers, is_known, partitioner_json,
@@ -79,19 +78,19 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
 
     def __init__(
         self,
-        topology: Topology | None = None,
-        batch_size: int | None = None,
-        enumerator: Enumerator | None = None,
-        storage_reservation: StorageReservation | None = None,
-        proposer: Proposer | list[Proposer] | None = None,
-        partitioner: Partitioner | None = None,
-        performance_model: PerfModel | None = None,
-        stats: Stats | list[Stats] | None = None,
-        constraints: dict[str, ParameterConstraints] | None = None,
+        topology: Optional[Topology] = None,
+        batch_size: Optional[int] = None,
+        enumerator: Optional[Enumerator] = None,
+        storage_reservation: Optional[StorageReservation] = None,
+        proposer: Optional[Union[Proposer, List[Proposer]]] = None,
+        partitioner: Optional[Partitioner] = None,
+        performance_model: Optional[PerfModel] = None,
+        stats: Optional[Union[Stats, List[Stats]]] = None,
+        constraints: Optional[Dict[str, ParameterConstraints]] = None,
         debug: bool = True,
-        callbacks: list[Callable[[list[ShardingOption]], list[ShardingOption]]] | None = None,
-        timeout_seconds: int | None = None,
-        plan_loader: PlanLoader | None = None,
+        callbacks: Optional[List[Callable[[List[ShardingOption]], List[ShardingOption]]]] = None,
+        timeout_seconds: Optional[int] = None,
+        plan_loader: Optional[PlanLoader] = None,
         *,
         mode: Mode = "best",
         threads: int = 0,
@@ -116,12 +115,11 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                                         time_limit=timeout_seconds, seed=seed, progress=progress,
                                         cancel=cancel)
         self._enumerated: tuple[nn.Module, list[ModuleSharder[nn.Module]]] | None = None
-        self._candidates: Candidates | None = None
         self.result: PlanResult | None = None
         self.seconds: PlanSeconds | None = None
         self.searched_by = ""
 
-    def plan(self, module: nn.Module, sharders: list[ModuleSharder[nn.Module]]) -> ShardingPlan:
+    def plan(self, module: nn.Module, sharders: List[ModuleSharder[nn.Module]]) -> ShardingPlan:
         """Returns a plan for the modules that `sharders` can shard.
 
         Raises TorchRec's PlannerError if no plan is found, and TypeError for wrong arguments.
@@ -135,14 +133,15 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         try:
             return self._plan(module, list(sharders))
         except Unsupported as reason:
+            forget_enumeration(self._enumerator)
             logger.warning("TorchRec searches this plan itself, because of %s", reason)
-            self.result = self.seconds = self._candidates = None
+            self.result = self.seconds = None
             self.searched_by = "torchrec"
             return super().plan(module, list(sharders))
 
     def collective_plan(self, module: nn.Module,
-                        sharders: list[ModuleSharder[nn.Module]] | None = None,
-                        pg: dist.ProcessGroup | None = None) -> ShardingPlan:
+                        sharders: Optional[List[ModuleSharder[nn.Module]]] = None,
+                        pg: Optional[dist.ProcessGroup] = None) -> ShardingPlan:
         """Returns rank 0's plan on all ranks of the group. In best mode all of them search.
 
         The plan is the one of `plan` on rank 0, for any number of ranks, unless a time limit ends
@@ -183,7 +182,6 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             sharders=sharders, constraints=self._constraints)
         reserved = perf_counter()
         candidates = enumerate_candidates(self._enumerator, module, sharders, self._batch_size)
-        self._candidates = candidates
         enumerated = handed_over = searched = perf_counter()
         if candidates.num_tables == 0:
             return ShardingPlan({})
@@ -263,28 +261,12 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                 debug_stats=PlanDebugStats(planner_type=type(self).__name__,
                                            timeout_seconds=self._timeout_seconds))
 
-    def get_search_space(self) -> list[ShardingOption] | None:
+    def get_search_space(self) -> Optional[List[ShardingOption]]:
         """The enumerated options as TorchRec's objects. Made on demand, because there are many."""
         if self._search_space is None and self._enumerated is not None:
             module, sharders = self._enumerated
-            enumerator = self._enumerator
-            if isinstance(self._candidates, EstimatedOptions):
-                # As if TorchRec had enumerated: fingerprints read it there.
-                enumerator._last_stored_module = module
-                enumerator._last_stored_sharders = sharders
-                enumerator._last_stored_search_space = self._candidates.options()
-                self._search_space = copy.deepcopy(enumerator._last_stored_search_space)
-            else:
-                self._search_space = enumerator.enumerate(module=module, sharders=sharders)
+            self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)
         return self._search_space
-
-    def hash_planner_context_inputs(self) -> int:
-        self.get_search_space()
-        return int(super().hash_planner_context_inputs())
-
-    def hash_planner_context_inputs_str(self) -> str:
-        self.get_search_space()
-        return str(super().hash_planner_context_inputs_str())
 
 
 def _work_limit(mode: str, given: int | None) -> int | None:
