@@ -1,11 +1,14 @@
 #include "core/embedding/moves/rank_flows.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
 namespace shardwright::embedding {
 namespace {
+
+constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
 
 // A part of a table, and the ranks that hold it.
 struct Source {
@@ -64,8 +67,9 @@ void RankFlows::add(const PlacedLayout& from, const PlacedLayout& to, std::int64
       const std::int64_t elements = held.missing(shared, rank);
       const std::int64_t sender = closest(source->ranks, rank);
       if (elements == 0 || sender >= ranks_) continue;
-      bytes_[static_cast<std::size_t>(sender / block_ * num_blocks_ + rank / block_)] +=
-          bytes_of_elements(elements, bits);
+      std::int64_t& sum =
+          bytes_[static_cast<std::size_t>(sender / block_ * num_blocks_ + rank / block_)];
+      if (__builtin_add_overflow(sum, bytes_of_elements(elements, bits), &sum)) sum = kMostBytes;
     }
   }
 }

@@ -10,10 +10,12 @@
 namespace shardwright::embedding {
 namespace {
 
-// Byte counts of larger tables could overflow the integers of the planner.
+// Rows and columns are exact as doubles. Elements of 4 bytes with two optimizer states stay below
+// the 2^62 bytes that the planner adds up.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxColumns = std::int64_t{1} << 20;
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 52;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 58;
+constexpr std::int64_t kMaxDenseParams = std::int64_t{1} << 52;
 constexpr std::int64_t kMaxBatch = std::int64_t{1} << 40;
 
 Status check_factors(const std::vector<double>& factors, const std::string& where) {
@@ -117,7 +119,7 @@ Status check_table(const Table& table, ComputeDevice device, const std::string& 
   if (table.num_embeddings > kMaxElements / table.embedding_dim) {
     return invalid_input(where + "/num_embeddings",
                          "rows x columns" + of +
-                             " exceed 2^52 elements: " + std::to_string(table.num_embeddings) +
+                             " exceed 2^58 elements: " + std::to_string(table.num_embeddings) +
                              " x " + std::to_string(table.embedding_dim));
   }
   if (table.total_num_buckets) {
@@ -228,7 +230,7 @@ Status check_planner(const ProblemSpec& spec) {
   if (spec.batch_size < 1 || spec.batch_size > kMaxBatch)
     return invalid_input("/batch_size", "must be between 1 and 2^40 samples per rank, is " +
                                             std::to_string(spec.batch_size));
-  if (spec.dense_params < 0 || spec.dense_params > kMaxElements)
+  if (spec.dense_params < 0 || spec.dense_params > kMaxDenseParams)
     return invalid_input("/dense_params", "must be between 0 and 2^52 parameters");
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_load_factor(spec.sharder.cache_load_factor, "/sharder/fused_params/cache_load_factor"));
@@ -248,7 +250,8 @@ Status check_planner(const ProblemSpec& spec) {
     return invalid_input("/partitioner/max_search_count", "must be between 0 and 1e6");
   if (!std::isfinite(spec.partitioner.tolerance))
     return invalid_input("/partitioner/tolerance", "must be finite");
-  const bool has_hbm = spec.topology.compute_device != ComputeDevice::kCpu;
+  const bool has_hbm = spec.topology.compute_device != ComputeDevice::kCpu ||
+                       !spec.topology.custom_hbm_cap_bytes.empty();
   for (std::size_t i = 0; i < spec.proposers.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(
         check_proposer(spec.proposers[i], has_hbm, "/proposers/" + std::to_string(i)));

@@ -74,8 +74,9 @@ std::optional<std::int64_t> bytes_to_move(const PlanEntry* from, const PlanEntry
   return bytes_of_elements(moved_elements(*before, *after), *to.element_bits);
 }
 
+// A sum of 2^63 bytes or more is not known, too.
 void add_bytes(const std::optional<std::int64_t>& bytes, std::optional<std::int64_t>& sum) {
-  if (sum) sum = bytes ? std::optional(*sum + *bytes) : std::nullopt;
+  if (sum && (!bytes || __builtin_add_overflow(*sum, *bytes, &*sum))) sum.reset();
 }
 
 void compare_tables(const PlanDocument& from, const Entries& before, const PlanDocument& to,

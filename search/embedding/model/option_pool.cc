@@ -4,11 +4,28 @@
 #include <functional>
 #include <utility>
 
+#include "search/embedding/model/shard_layout.h"
+
 namespace shardwright::embedding {
 namespace {
 
 constexpr std::size_t kGrain = 128;  // options or tables worth a task
 constexpr std::uint64_t kWorkPerOption = 16;
+
+// Of all shards, replicas included.
+double num_elements(const ShardLayout& layout) {
+  double elements = 0;
+  for (const ShardExtent& extent : layout.extents) {
+    elements += static_cast<double>(extent.rows) * static_cast<double>(extent.columns) *
+                static_cast<double>(extent.count);
+  }
+  return elements;
+}
+
+double bytes_per_element(const Problem& problem, TableId table) {
+  const TensorShape shape = tensor_shape(problem.table(table), problem.spec().sharder.type);
+  return static_cast<double>(element_bits(shape)) / 8;
+}
 
 }  // namespace
 
@@ -116,14 +133,20 @@ void OptionPool::assign_rank_slots() {
 bool OptionPool::totals_fit() const {
   constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
   PerTier<double> all;
+  double all_weights = 0;
   for (const TableOptions& table : tables_) {
     Storage most;
-    for (const OptionId id : table.options)
+    double most_elements = 0;
+    for (const OptionId id : table.options) {
       most = most_of(most, row(id).storage);
+      most_elements = std::max(most_elements, num_elements(*option(id).layout));
+    }
     for (const MemoryTier tier : kMemoryTiers)
       all[tier] += static_cast<double>(most[tier].value());
+    all_weights += most_elements * bytes_per_element(problem(), table.table);
   }
-  return all.hbm < kMaxBytes && all.ddr < kMaxBytes && all.ssd < kMaxBytes;
+  return all.hbm < kMaxBytes && all.ddr < kMaxBytes && all.ssd < kMaxBytes &&
+         all_weights < kMaxBytes;
 }
 
 // A space from a file may hold an option twice. Both then count as one choice.

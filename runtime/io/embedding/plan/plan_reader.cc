@@ -86,9 +86,12 @@ Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
   return {};
 }
 
-// Returns true if the numbers describe a run of shards whose byte counts do not overflow.
+// Of a table, and of all shards of a layout. Their bytes do not overflow at 64 bits an element.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
+constexpr std::int64_t kMostTogether = (std::int64_t{1} << 60) - 1;
+
+// Returns true if the numbers describe a run of shards whose elements do not overflow.
 bool is_extent(const std::vector<std::int64_t>& numbers) {
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 52;
   constexpr std::int64_t kMostShards = std::int64_t{1} << 31;
   if (numbers.size() != 7) return false;
   for (const std::int64_t number : numbers) {
@@ -96,7 +99,6 @@ bool is_extent(const std::vector<std::int64_t>& numbers) {
   }
   const std::int64_t rows = numbers[0], columns = numbers[1], count = numbers[6];
   if (count < 1 || count >= kMostShards) return false;
-  constexpr std::int64_t kMostTogether = std::int64_t{1} << 58;
   return (columns == 0 || rows <= kMostElements / columns) &&
          rows * columns <= kMostTogether / count && numbers[4] <= kMostElements / count &&
          numbers[5] <= kMostElements / count;
@@ -106,12 +108,15 @@ Status read_layout(JsonValue list, std::optional<embedding::ShardLayout>& out) {
   if (list.is_null()) return {};
   if (!list.is_array()) return list.expected("a list of runs of shards");
   embedding::ShardLayout& layout = out.emplace();
-  std::int64_t shards = 0;
+  std::int64_t shards = 0, elements_left = kMostTogether;
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::vector<std::int64_t> n;
     SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], n));
-    shards += is_extent(n) ? n[6] : 0;
-    if (!is_extent(n) || shards >= std::int64_t{1} << 31) {
+    if (is_extent(n)) {
+      shards += n[6];
+      elements_left -= n[0] * n[1] * n[6];
+    }
+    if (!is_extent(n) || shards >= std::int64_t{1} << 31 || elements_left < 0) {
       return list[i].expected(
           "a run of shards [rows, columns, row offset, column offset, row step, column step, "
           "count]");

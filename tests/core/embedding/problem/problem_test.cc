@@ -141,10 +141,14 @@ TEST_CASE("problem: refuses tables without a name or of impossible size") {
   CHECK(columns(0) == "/tables/1/embedding_dim");
   CHECK(columns(1 << 20) == "accepted");
   CHECK(columns((1 << 20) + 1) == "/tables/1/embedding_dim");
-  CHECK(refused_with([](ProblemSpec& spec) {
-          spec.tables[1].num_embeddings = std::int64_t{1} << 49;
-          spec.tables[1].embedding_dim = 9;  // each in range, the product is not
-        }) == "/tables/1/num_embeddings");
+  const auto elements = [](std::int64_t dim) {
+    return refused_with([&](ProblemSpec& spec) {
+      spec.tables[1].num_embeddings = std::int64_t{1} << 50;
+      spec.tables[1].embedding_dim = dim;
+    });
+  };
+  CHECK(elements(256) == "accepted");
+  CHECK(elements(257) == "/tables/1/num_embeddings");  // each in range, the product is not
 }
 
 TEST_CASE("problem: refuses buckets that do not divide the rows") {
@@ -319,6 +323,12 @@ TEST_CASE("problem: refuses proposers that cannot run") {
   const auto dynamic = [](ProposerSpec& p) { p.type = ProposerSpec::Type::kDynamicProgramming; };
   CHECK(proposer(dynamic) == "accepted");
   CHECK(proposer(dynamic, ComputeDevice::kCpu) == "/proposers/1/type");
+  CHECK(refused_with([&](ProblemSpec& spec) {
+          spec.topology.compute_device = ComputeDevice::kCpu;
+          spec.topology.custom_hbm_cap_bytes.assign(
+              static_cast<std::size_t>(spec.topology.world_size), 1 << 30);
+          dynamic(spec.proposers.emplace_back());
+        }) == "accepted");
 }
 
 }  // namespace shardwright::problem_test

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "search/embedding/compat/embedding_enumerator.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/naive/naive_planner.h"
 #include "tests/support/embedding/random_embedding.h"
@@ -29,6 +30,20 @@ std::vector<std::uint32_t> ids(const std::vector<OptionId>& options) {
 }
 
 }  // namespace
+
+TEST_CASE("option pool: weights of virtual tables count among the totals, although they take no memory") {
+  for (const std::size_t count : {15, 16}) {
+    ProblemSpec spec = problem_spec(count, 2, 2, std::int64_t{1} << 50, 64);
+    for (Table& table : spec.tables) {
+      ParameterConstraints& constraints = table.constraints.emplace();
+      constraints.sharding_types = {kRowWise};
+      constraints.compute_kernels = {ComputeKernel::kDramVirtualTable};
+    }
+    InlineExecutor executor;
+    const auto problem = std::make_shared<const Problem>(Problem::make(spec).value());
+    CHECK(OptionPool(enumerate(problem, executor).value()).totals_fit() == (count < 16));
+  }
+}
 
 TEST_CASE("option pool: rows hold the sums over the shards of the options") {
   for (const std::uint64_t seed : seeds({41})) {

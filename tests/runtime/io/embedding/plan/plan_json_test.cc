@@ -221,4 +221,20 @@ TEST_CASE("verify: a file that only explains why there is no plan is checked as 
   CHECK_FALSE(verification.has_plan);
 }
 
+TEST_CASE("plan json: a table may have 2^58 elements, all shards of a layout less than 2^60") {
+  const auto reads = [](const std::string& columns, int shards) {
+    std::string ranks, runs;
+    for (int shard = 0; shard < shards; ++shard) {
+      ranks += (shard == 0 ? "" : ",") + std::to_string(shard);
+      runs += (shard == 0 ? "[1125899906842624," : ",[1125899906842624,") + columns + ",0,0,0,0,1]";
+    }
+    return read_plan(R"({"plan": [{"table": "a", "sharding_type": "data_parallel", "compute_kernel": "dense",
+      "ranks": [)" + ranks + R"(], "layout": [)" + runs + "]}]}").ok();
+  };
+  CHECK(reads("256", 1));
+  CHECK_FALSE(reads("257", 1));
+  CHECK(reads("256", 3));
+  CHECK_FALSE(reads("256", 4));
+}
+
 }  // namespace shardwright::plan_json_test

@@ -189,6 +189,18 @@ TEST_CASE("storage: fractions of huge tables are exact") {
   CHECK(fixture.hbm(kRowWise) == static_cast<std::int64_t>(static_cast<double>(rows * 512)) + 3 * 512);
 }
 
+TEST_CASE("storage: the optimizer's state is exact where a double is not") {
+  EstimateFixture fixture;
+  Table& table = fixture.table();
+  table.num_embeddings = (std::int64_t{1} << 50) - 1;
+  table.embedding_dim = 65;
+  table.data_type = DataType::kFp16;
+  table.optimizer = Optimizer::kAdam;
+  const std::int64_t weights = table.num_embeddings * 65 * 2;
+  REQUIRE(static_cast<std::int64_t>(static_cast<double>(weights)) != weights);
+  CHECK(fixture.hbm(kDataParallel, kDense) == 3 * weights + kInput / 4 + 8 * 65 * 2);
+}
+
 TEST_CASE("storage: more than 2^62 bytes are refused with the table's name") {
   EstimateFixture fixture;
   fixture.spec.batch_size = std::int64_t{1} << 40;
