@@ -16,7 +16,7 @@ def failed(*kinds):
 
 def tables_with(problem, wanted):
     """Returns names and constraints of the tables that `wanted` accepts."""
-    limits = problem["constraints"]
+    limits = problem.get("constraints", {})
     return [t["name"] for t in problem["tables"] if wanted(t, limits.get(t["name"], {}))]
 
 
@@ -44,7 +44,7 @@ def pods(kind):
     """Pods of several hosts, fewer than all, and an option of this kind in the plan."""
     def wanted(problem, answer):
         machine = problem["topology"]
-        pod = machine.get("pod_size", 1) * machine["local_world_size"]
+        pod = machine.get("pod_size", 1) * machine.get("local_world_size", machine["world_size"])
         return (planned(answer) and machine.get("pod_size", 1) > 1 and pod < machine["world_size"]
                 and machine["world_size"] % pod == 0
                 and any(p["sharding_type"] == kind for p in answer["plan"]))
@@ -108,7 +108,7 @@ def uneven_buckets(problem, answer):
 
 
 def tpu(problem, answer):
-    return planned(answer) and problem["topology"]["compute_device"] == "tpu"
+    return planned(answer) and problem["topology"].get("compute_device") == "tpu"
 
 
 def estimator(key):
@@ -124,7 +124,7 @@ def input_dist(problem, answer):
 
 def harmless_device_group(problem, answer):
     return planned(answer) and tables_with(problem, lambda t, c: c.get("device_group") not in (
-        None, problem["topology"]["compute_device"]))
+        None, problem["topology"].get("compute_device", "cuda")))
 
 
 # Theme -> what a case must show -> number of cases: 66 in all.

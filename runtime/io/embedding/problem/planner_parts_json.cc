@@ -13,6 +13,7 @@ namespace shardwright::internal {
 namespace {
 
 using embedding::CommCodec;
+using embedding::DataType;
 using embedding::PartitionerSpec;
 using embedding::ProblemSpec;
 using embedding::ProposerSpec;
@@ -36,8 +37,11 @@ constexpr std::array<std::string_view, 2> kPartitionerTypes{"greedy", "memory_ba
 constexpr std::array<std::string_view, 2> kSortBy{"storage", "perf"};
 constexpr std::array<std::string_view, 2> kPerfModels{"perf", "storage"};
 
+// TorchRec's codecs leave a direction that nobody names as it is, which they call torch.float.
+// Source: QuantizedCommCodecs, NoOpQuantizedCommCodec, torchrec/distributed/types.py.
 Status read_codec(JsonValue value, CommCodec& codec) {
   if (value.is_null()) return {};
+  codec = {DataType::kFp32, DataType::kFp32};
   return ObjectReader(value)
       .optional("forward", codec.forward)
       .optional("backward", codec.backward)

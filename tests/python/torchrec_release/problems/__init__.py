@@ -22,15 +22,13 @@ def planner_parts(chance, themes, problem):
     estimator = hardware.perf_estimator(chance, themes)
     if estimator:
         problem["perf_estimator"] = estimator
-    proposers = search.proposers(chance, problem["tables"], problem["constraints"])
+    proposers = search.proposers(chance, problem["tables"], problem.get("constraints", {}))
     if proposers:
         problem["proposers"] = proposers
     if chance.maybe(0.5):
         problem["partitioner"] = search.partitioner(chance)
-    if chance.maybe(0.1):
-        problem["perf_model"] = "storage"
-    if chance.maybe(0.2):
-        problem["use_exact_enumerate_order"] = True
+    chance.perhaps(0.15, problem, "perf_model", chance.choice(("storage", "storage", "perf")))
+    chance.flag(0.2, problem, "use_exact_enumerate_order")
 
 
 def random_themes(chance):
@@ -44,9 +42,9 @@ def random_problem(seed, themes=None):
     quant = chance.maybe(0.04)
     problem = {"name": f"random_{seed}", "tables": tables(chance, themes, quant)}
     problem["topology"] = machines.topology(chance, themes, problem["tables"])
-    device = problem["topology"]["compute_device"]
-    problem["batch_size"] = chance.whole(1, 8192)
-    problem["constraints"] = limits.constraints(chance, themes, problem["tables"], device, quant)
+    device = problem["topology"].get("compute_device", "cuda")
+    chance.perhaps(0.9, problem, "batch_size", chance.whole(1, 8192))
+    chance.perhaps(0.9, problem, "constraints", limits.constraints(chance, themes, problem["tables"], device, quant))
     sharder = search.sharder(chance, quant)
     if sharder:
         problem["sharder"] = sharder

@@ -10,6 +10,18 @@ class Chance(random.Random):
     def maybe(self, probability):
         return self.random() < probability
 
+    def perhaps(self, probability, of, key, value):
+        """Sets a member, or leaves it out."""
+        if self.maybe(probability):
+            of[key] = value
+
+    def flag(self, probability, of, key):
+        """Sets a member to true, or rarely to false, which is what leaving it out says, too."""
+        if self.maybe(probability):
+            of[key] = True
+        else:
+            self.perhaps(0.02, of, key, False)
+
     def whole(self, least, most):
         """Returns a whole number whose magnitude is uniform."""
         value = math.exp(self.uniform(math.log(least), math.log(most + 1)))

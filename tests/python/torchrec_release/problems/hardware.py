@@ -15,7 +15,8 @@ def multipliers(chance):
 
 
 def of_type(chance):
-    result = {"fwd": multipliers(chance)}
+    result = {}
+    chance.perhaps(0.9, result, "fwd", multipliers(chance))
     if chance.maybe(0.5):
         result["bwd"] = multipliers(chance) or {"lookup_size_multiplier": 2.0}
     return result
@@ -27,7 +28,7 @@ def coefficients(chance, regression):
         result["by_kernel"] = [{"sharding_type": chance.choice(TYPES), "compute_kernel": kernel, **of_type(chance)}
                                for kernel in chance.some(KERNELS)]
     if regression or chance.maybe(0.1):
-        result["prefetch"] = {name: chance.uniform(1e-9, 1e-5) for name in PREFETCH}
+        result["prefetch"] = {name: chance.uniform(1e-9, 1e-5) for name in PREFETCH if chance.maybe(0.9)}
     if chance.maybe(0.3):
         result["weighted_kernel_multiplier"] = chance.choice((0.0, 1.0, 1.7))
     return result
@@ -58,15 +59,13 @@ def config(chance, regression):
 def perf_estimator(chance, themes):
     """Returns nothing for the usual estimator. The regression needs coefficients, so without them it is an error."""
     result = {}
-    if chance.maybe(0.05):
-        result["is_inference"] = True
+    chance.flag(0.05, result, "is_inference")
     if "estimator" not in themes:
         return result
     regression = chance.maybe(0.3)
     if chance.maybe(0.5):
         result["use_batch_inputs_for_expected_cache_fetches"] = chance.maybe(0.8)
-    if regression:
-        result["use_linear_regression_prefetch_estimate"] = True
+    chance.flag(1 if regression else 0, result, "use_linear_regression_prefetch_estimate")
     if chance.maybe(0.9 if regression else 0.5):
         result["config"] = config(chance, regression)
     return result

@@ -1,6 +1,6 @@
 """Random constraints of tables."""
 
-from problems.tables import DIMS
+from problems.tables import DIMS, names_of_features
 
 BAG_TYPES = ("data_parallel", "table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise",
              "grid_shard")
@@ -34,17 +34,40 @@ def factor(chance, themes):
 
 
 def inputs(chance, themes, table, result):
-    count = len(table["features"])
-    result["pooling_factors"] = [factor(chance, themes) for _ in range(count)]
+    """Adds what is said of every feature. Without pooling factors TorchRec counts one feature, unless the table has
+    factors of its own."""
+    count = len(names_of_features(table))
+    if chance.maybe(0.8):
+        result["pooling_factors"] = [factor(chance, themes) for _ in range(count)]
+    elif not own_factors(table):
+        count = 1
     if chance.maybe(0.8 if "option-num-poolings" in themes else 0.15):
         result["num_poolings"] = [round(chance.uniform(0.2, 4), 2) for _ in range(count)]
     if chance.maybe(0.15):
         result["batch_sizes"] = [chance.whole(1, 4096) for _ in range(count)]
 
 
+def own_factors(table):
+    """Returns true if the table or a feature has a pooling factor."""
+    return "pooling_factor" in table or any(
+        isinstance(of, dict) and "pooling_factor" in of for of in table.get("features", []))
+
+
+def statistics(chance, table):
+    bins = chance.randint(1, 20)
+    height = table["num_embeddings"]
+    return {"cacheability": chance.often({round(chance.uniform(0, 1), 4): 20, 0.0: 1}),
+            "expected_lookups": chance.often({chance.whole(1, 2_000_000): 20, 0: 1}),
+            "mrc_hist_counts": [float(chance.randint(0, 900)) for _ in range(bins)],
+            "height": chance.often({height: 20, max(height // 2, 1): 1})}
+
+
 def cache(chance, themes, table):
-    result = {"load_factor": chance.often({round(chance.uniform(0.01, 0.99), 3): 10, 0.0: 0.3, 0.5: 1,
-                                           1.0: 4 if "validators" in themes else 0.2})}
+    result = {}
+    if chance.maybe(0.8):
+        result["load_factor"] = chance.often({round(chance.uniform(0.01, 0.99), 3): 10, 0.0: 0.3, 0.5: 1,
+                                              1.0: 4 if "validators" in themes else 0.2})
+    chance.perhaps(0.1, result, "precision", chance.choice(("FP32", "FP16", "INT8")))
     if chance.maybe(0.3):
         result["algorithm"] = chance.choice(("LRU", "LFU"))
     if chance.maybe(0.2):
@@ -54,11 +77,7 @@ def cache(chance, themes, table):
     if chance.maybe(0.1):
         result["multipass_prefetch_config"] = {"num_passes": chance.randint(1, 12)}
     if chance.maybe(0.9 if "estimator" in themes else 0.5):
-        bins = chance.randint(1, 20)
-        result["stats"] = {"cacheability": round(chance.uniform(0, 1), 4),
-                           "expected_lookups": chance.whole(1, 2_000_000),
-                           "mrc_hist_counts": [float(chance.randint(0, 900)) for _ in range(bins)],
-                           "height": table["num_embeddings"]}
+        result["stats"] = statistics(chance, table)
     return result
 
 
@@ -66,31 +85,27 @@ def rare(chance, themes, table, result):
     """Adds what few people write."""
     if chance.maybe(0.1):
         result["output_dtype"] = chance.choice(("FP32", "FP16", "BF16", "INT8"))
-    if chance.maybe(0.05):
-        result["is_weighted"] = True
-    if chance.maybe(0.03):
-        result["enforce_hbm"] = True
-    if chance.maybe(0.03):
-        result["stochastic_rounding"] = True
+    chance.flag(0.05, result, "is_weighted")
+    chance.flag(0.03, result, "enforce_hbm")
+    chance.flag(0.03, result, "stochastic_rounding")
     if chance.maybe(0.03):
         result["bounds_check_mode"] = chance.choice(("FATAL", "WARNING", "IGNORE", "NONE"))
     if chance.maybe(0.03):
-        result["feature_names"] = table["features"]
+        result["feature_names"] = names_of_features(table)
     if chance.maybe(0.3 if "validators" in themes else 0.02):
         result["device_group"] = chance.choice(("cuda", "cpu"))
     if chance.maybe(0.5 if "ssd-tier" in themes else 0.05):
-        result["key_value_params"] = {"max_l1_cache_size": chance.choice((0, 1, 64, 4096)),
-                                      **({"l2_cache_size": 2} if chance.maybe(0.3) else {})}
-    if "kernels-2026" in themes and chance.maybe(0.2):
-        result["use_virtual_table"] = True
+        sizes = result["key_value_params"] = {}
+        chance.perhaps(0.8, sizes, "max_l1_cache_size", chance.choice((0, 1, 64, 4096)))
+        chance.perhaps(0.3, sizes, "l2_cache_size", 2)
+    chance.flag(0.2 if "kernels-2026" in themes else 0, result, "use_virtual_table")
 
 
 def constraint(chance, themes, table, device, quant):
     types = (TOWER_TYPES if table.get("tower") else
              SEQUENCE_TYPES if table.get("kind") == "sequence" else BAG_TYPES)
     result = {}
-    if chance.maybe(0.8):
-        inputs(chance, themes, table, result)
+    inputs(chance, themes, table, result)
     narrow = 0.9 if themes & {"declared-order", "ssd-tier", "fp-guard"} else 0.4
     if chance.maybe(narrow):
         result["sharding_types"] = chance.some(types)[:chance.choice((1, 2, 3, 7))]
@@ -104,7 +119,7 @@ def constraint(chance, themes, table, device, quant):
         result["cache_params"] = cache(chance, themes, table)
     rare(chance, themes, table, result)
     if chance.maybe(0.005):  # an error, unless the table is left out
-        count = len(table["features"])
+        count = len(names_of_features(table))
         key, value = ("num_poolings", 1.5) if count == 1 else ("batch_sizes", 64)
         result[key] = [value] * (count + 1)
     return result

@@ -35,21 +35,23 @@ def reservation(chance, themes, machine):
         return {"type": kind, "hbm_reserved_bytes": absolute(chance, cap)}
     if kind == "sku_aware":
         return sku_aware(chance, cap)
-    result = {"type": kind, "percentage": percentage(chance)}
-    if kind == "heuristical" and chance.maybe(0.2):
+    result = {} if kind == "heuristical" and chance.maybe(0.2) else {"type": kind}
+    chance.perhaps(0.8, result, "percentage", percentage(chance))
+    if kind != "fixed" and chance.maybe(0.2):
         result["parameter_multiplier"] = chance.choice((1.0, 3.5, 12.0))
     if kind != "fixed" and chance.maybe(0.2):
         result["dense_tensor_estimate"] = absolute(chance, cap // 2)
     return result
 
 
-def proposer(chance, scaled):
-    kind = chance.often({"greedy": 6, "uniform": 3, "grid": 2, "dp": 1, "scaleup": 2 if scaled else 0})
+def proposer(chance, scaled, small):
+    """`scaled` says that every table has a cache to scale, `small` that there are few combinations of options."""
+    kind = chance.often({"greedy": 6, "uniform": 3, "grid": 2, "dp": 1, "scaleup": 2 if scaled else 0.1})
     result = {"type": kind}
     if kind == "grid":
-        result["max_proposals"] = chance.choice((1, 40, 200))
+        chance.perhaps(0.5 if small else 1, result, "max_proposals", chance.choice((1, 40, 200)))
     if kind == "dp":
-        result["hbm_bins_per_device"] = chance.choice((0, 1, 5, 20, 100))
+        chance.perhaps(0.8, result, "hbm_bins_per_device", chance.choice((0, 1, 5, 20, 100)))
     if kind in ("greedy", "uniform", "scaleup") and chance.maybe(0.3):
         result["use_depth"] = chance.maybe(0.3)
     if kind == "greedy" and chance.maybe(0.3):
@@ -62,31 +64,38 @@ def proposers(chance, tables, limits):
     for three to five tables."""
     if chance.maybe({1: 0.5, 2: 0.5, 3: 0.15, 4: 0, 5: 0}.get(len(tables), 0.4)):
         return None
-    scaled = all(limits.get(t["name"], {}).get("cache_params", {}).get("stats") for t in tables)
-    return [proposer(chance, scaled) for _ in range(chance.often({1: 3, 2: 4, 3: 2, 4: 1}))]
+    scaled = all("cache_params" in limits.get(t["name"], {}) for t in tables)
+    small = len(tables) <= 2 or len(tables) > 5
+    return [proposer(chance, scaled, small) for _ in range(chance.often({1: 3, 2: 4, 3: 2, 4: 1}))]
 
 
 def partitioner(chance):
+    result = {}
     if chance.maybe(0.12):
-        return {"type": "memory_balanced", "max_search_count": chance.randint(1, 10),
-                "tolerance": chance.choice((0.0, 0.02, 0.3)), "balance_modules": chance.maybe(0.3)}
-    return {"type": "greedy", "sort_by": chance.choice(("storage", "perf")),
-            "balance_modules": chance.maybe(0.3)}
+        result["type"] = "memory_balanced"
+        chance.perhaps(0.8, result, "max_search_count", chance.randint(1, 10))
+        chance.perhaps(0.8, result, "tolerance", chance.choice((0.0, 0.02, 0.3)))
+    else:
+        chance.perhaps(0.9, result, "type", "greedy")
+        chance.perhaps(0.8, result, "sort_by", chance.choice(("storage", "perf")))
+    chance.perhaps(0.8, result, "balance_modules", chance.maybe(0.3))
+    return result
 
 
 def storage_estimator(chance):
-    result = {"pipeline_type": chance.choice(("none", "train_base", "train_sparse_dist",
-                                              "train_prefetch_sparse_dist"))}
+    result = {}
+    chance.perhaps(0.9, result, "pipeline_type", chance.choice(("none", "train_base", "train_sparse_dist",
+                                                                "train_prefetch_sparse_dist")))
     if chance.maybe(0.4):
         result["run_embedding_at_peak_memory"] = chance.maybe(0.7)
-    if chance.maybe(0.1):
-        result["is_inference"] = True
+    chance.flag(0.1, result, "is_inference")
     return result
 
 
 def codecs(chance):
     names = ("pooled_all_to_all", "sequence_all_to_all", "pooled_reduce_scatter")
-    return {name: {way: chance.choice(("FP32", "FP16", "BF16", "INT8")) for way in ("forward", "backward")}
+    return {name: {way: chance.choice(("FP32", "FP16", "BF16", "INT8"))
+                   for way in ("forward", "backward") if chance.maybe(0.9)}
             for name in chance.some(names)}
 
 
@@ -102,7 +111,7 @@ def fused_params(chance):
 
 
 def sharder(chance, quant):
-    result = {"type": "quant"} if quant else {}
+    result = {"type": "quant"} if quant else {"type": "training"} if chance.maybe(0.1) else {}
     if chance.maybe(0.25):
         result["fused_params"] = fused_params(chance)
     if not quant and chance.maybe(0.15):

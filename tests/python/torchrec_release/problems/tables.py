@@ -10,8 +10,11 @@ def module(chance, themes, number, quant):
     """Returns what the tables of one module have in common."""
     kind = "sequence" if chance.maybe(0.15) else "pooled"
     common = {"module": f"m{number}"} if number or chance.maybe(0.5) else {}
+    for key in ("weighted", "feature_processed", "tower"):
+        chance.perhaps(0.03, common, key, False)
     if kind == "sequence":  # TorchRec wants one dimension in such a module
         return {"kind": kind, "embedding_dim": chance.choice(DIMS), **common}
+    chance.perhaps(0.3, common, "kind", kind)
     if not quant and (chance.maybe(0.6) if "fp-guard" in themes else chance.maybe(0.03)):
         common["feature_processed"] = True
     elif not quant and chance.maybe(0.04):  # an embedding tower: all of its tables are on one host
@@ -31,8 +34,8 @@ def buckets(chance, table):
     """Makes the number of rows a multiple of the number of buckets."""
     count = chance.choice((1, 2, 3, 5, 8, 12, 16, 24, 32, 100))
     table["num_embeddings"] = max(table["num_embeddings"] // count, 1) * count
-    table["use_virtual_table"] = True
-    table["total_num_buckets"] = count
+    chance.flag(0.9, table, "use_virtual_table")
+    chance.perhaps(0.9, table, "total_num_buckets", count)
 
 
 def data_type(chance, quant):
@@ -40,19 +43,35 @@ def data_type(chance, quant):
     return chance.choice(("FP32", "FP16", "INT8", "INT4", "INT2") if quant else ("FP32", "FP16", "BF16", "INT8"))
 
 
+def features(chance, number):
+    """Returns names, or objects that also have a pooling factor."""
+    names = [f"t{number}_f{i}" for i in range(chance.often({1: 7, 2: 2, 3: 1, 5: 0.5}))]
+    if chance.maybe(0.95):
+        return names
+    of_each = [{"name": name} for name in names]
+    for of in of_each:
+        chance.perhaps(0.7, of, "pooling_factor", round(chance.uniform(0, 40), 2))
+    return [name if chance.maybe(0.2) else of for name, of in zip(names, of_each)]
+
+
+def names_of_features(table):
+    """Returns the names of a table's features. A table that has none is its own feature."""
+    return [of["name"] if isinstance(of, dict) else of for of in table.get("features", [table["name"]])]
+
+
 def table(chance, themes, number, common, quant):
     result = {"name": f"t{number}", "num_embeddings": chance.whole(1, 40_000_000),
-              "embedding_dim": chance.choice(ODD_DIMS if not quant and chance.maybe(0.02) else DIMS),
-              "features": [f"t{number}_f{i}" for i in range(chance.often({1: 7, 2: 2, 3: 1, 5: 0.5}))],
-              **common}
+              "embedding_dim": chance.choice(ODD_DIMS if not quant and chance.maybe(0.02) else DIMS), **common}
+    chance.perhaps(0.9, result, "features", features(chance, number))
+    chance.perhaps(0.05, result, "pooling_factor", round(chance.uniform(0, 60), 2))
     if chance.maybe(0.02):
-        result["num_embeddings"] = chance.whole(1 << 30, 1 << 36)
+        result["num_embeddings"] = chance.whole(1 << 30, 1 << 42)
     if chance.maybe(0.25):
         result["num_embeddings"] = chance.whole(1, 64)
-    if quant or chance.maybe(0.2):
+    if chance.maybe(0.9 if quant else 0.2):
         result["data_type"] = data_type(chance, quant)
     if result.get("kind") != "sequence" and chance.maybe(0.1):
-        result["pooling"] = "MEAN"
+        result["pooling"] = chance.choice(("MEAN", "MEAN", "SUM"))
     if not quant and chance.maybe(0.25):
         result["optimizer"] = chance.choice(OPTIMIZERS)
     if "kernels-2026" in themes and not quant and not special(result) and chance.maybe(0.3):

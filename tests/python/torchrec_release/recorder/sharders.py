@@ -30,7 +30,7 @@ def codecs(given):
         return None
     return {COLLECTIVES[key].name: SimpleNamespace(forward=codec(value.get("forward")),
                                                    backward=codec(value.get("backward")))
-            for key, value in given.items() if value}
+            for key, value in given.items() if value is not None}
 
 
 def fused_params(given):

@@ -190,7 +190,9 @@ TEST_CASE("problem json: every part of the planner is read") {
   CHECK(spec.sharder.pooled_all_to_all.forward == DataType::kFp16);
   CHECK(spec.sharder.pooled_all_to_all.backward == DataType::kBf16);
   CHECK(spec.sharder.sequence_all_to_all.forward == DataType::kInt8);
-  CHECK_FALSE(spec.sharder.sequence_all_to_all.backward.has_value());
+  // A direction that a codec does not name is torch.float.
+  CHECK(spec.sharder.sequence_all_to_all.backward == DataType::kFp32);
+  CHECK(spec.sharder.pooled_reduce_scatter.forward == DataType::kFp32);
   CHECK(spec.sharder.pooled_reduce_scatter.backward == DataType::kFp16);
   CHECK(spec.storage_estimator.pipeline_type == PipelineType::kTrainPrefetchSparseDist);
   CHECK(spec.storage_estimator.run_embedding_at_peak_memory);
