@@ -43,10 +43,12 @@ class DropIn(unittest.TestCase):
         for own, peer in ((EmbeddingShardingPlanner, Peer), (ShardwrightProposer, Proposer),
                           (ShardwrightPartitioner, Partitioner)):
             for name in sorted(set(vars(own)) & set(dir(peer))):
-                if not inspect.isfunction(vars(own)[name]) or name == "__init__" and own is not EmbeddingShardingPlanner:
+                if not inspect.isfunction(vars(own)[name]) or (
+                        name == "__init__" and own is not EmbeddingShardingPlanner):
                     continue
                 ours, theirs = (inspect.signature(getattr(kind, name)) for kind in (own, peer))
-                self.assertTrue(is_signature_compatible(theirs, ours), f"{own.__name__}.{name}: {ours}, {theirs}")
+                self.assertTrue(is_signature_compatible(theirs, ours),
+                                f"{own.__name__}.{name}: {ours}, {theirs}")
                 checked += 1
         self.assertGreaterEqual(checked, 8)
 
@@ -106,7 +108,8 @@ class DropIn(unittest.TestCase):
             theirs = case.planner()._enumerator.enumerate(case.module, case.sharders)
             stored = planner._enumerator.last_stored_search_space
             self.assertIsInstance(stored, list)
-            for ours in (stored, planner._enumerator.enumerate(case.module, case.sharders), planner.get_search_space()):
+            for ours in (stored, planner._enumerator.enumerate(case.module, case.sharders),
+                         planner.get_search_space()):
                 self.assertEqual([option.storage_hash() for option in ours],
                                  [option.storage_hash() for option in theirs])
                 self.assertEqual([option.shards for option in ours], [option.shards for option in theirs])
@@ -125,27 +128,30 @@ class DropIn(unittest.TestCase):
         self.assertEqual(made, [])
         self.assertEqual((list(lazy), lazy[1], len(lazy)), ([3, 1, 2], 1, 3))
         self.assertEqual(made, [1])
-        for action in (list, tuple, sorted, len, bool, repr, copy.copy, copy.deepcopy, lambda own: pickle.loads(pickle.dumps(own)),
+        for action in (list, tuple, sorted, len, bool, repr, json.dumps, copy.copy, copy.deepcopy,
+                       lambda own: pickle.loads(pickle.dumps(own)),
                        lambda own: own + [4], lambda own: [4] + own, lambda own: own == [3, 1, 2],
                        lambda own: [3, 1, 2] == own, lambda own: 2 in own, lambda own: own[::-1],
                        lambda own: [*own, *reversed(own)], lambda own: own.pop(), lambda own: own.index(2),
-                       lambda own: json.dumps(own), lambda own: [0].__iadd__(own)):
+                       lambda own: [0].__iadd__(own)):
             self.assertEqual(use(action), action([3, 1, 2]))
 
     def test_virtual_tables_beyond_any_memory_are_planned(self):
         rows = 1_125_899_902_955_520
-        virtual = [EmbeddingBagConfig(name=f"v{i}", num_embeddings=rows, embedding_dim=64, feature_names=[f"v{i}"],
-                                      use_virtual_table=True, total_num_buckets=3_991_680) for i in range(2)]
+        virtual = [EmbeddingBagConfig(name=f"v{i}", num_embeddings=rows, embedding_dim=64,
+                                      feature_names=[f"v{i}"], use_virtual_table=True,
+                                      total_num_buckets=3_991_680) for i in range(2)]
         module = Model(ebc=bag_module(virtual + bags(2)))
-        constraints = {table.name: ParameterConstraints(sharding_types=["row_wise"],
-                                                        compute_kernels=["dram_virtual_table"]) for table in virtual}
+        constraints = {table.name: ParameterConstraints(
+            sharding_types=["row_wise"], compute_kernels=["dram_virtual_table"]) for table in virtual}
         case = Case(module, {"world_size": 2, "local_world_size": 2}, constraints=constraints)
         _, theirs = case.plan()
         for mode in ("compat", "best"):
-            planner, ours = case.plan(EmbeddingShardingPlanner, mode=mode, **({} if mode == "compat" else {"work_limit": WORK}))
+            planner, ours = case.plan(EmbeddingShardingPlanner, mode=mode, work_limit=WORK)
             self.assertEqual(planner.searched_by, "shardwright")
             self.assertEqual(described(ours).keys(), described(theirs).keys())
-            self.assertEqual(ours.plan["ebc"]["v0"].sharding_spec.shards[1].shard_sizes, [rows // 2, 64])
+            self.assertEqual(ours.plan["ebc"]["v0"].sharding_spec.shards[1].shard_sizes,
+                             [rows // 2, 64])
             if mode == "compat":
                 self.assertEqual(described(ours), described(theirs))
 

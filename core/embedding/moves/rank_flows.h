@@ -25,7 +25,7 @@ class RankFlows {
   std::int64_t ranks() const { return ranks_; }
   std::int64_t ranks_per_block() const { return block_; }
   std::int64_t num_blocks() const { return num_blocks_; }
-  // Of the blocks, by number.
+  // Of the blocks, by number; 2^63 - 1 stands for all that are more.
   std::int64_t bytes(std::int64_t from, std::int64_t to) const {
     return bytes_[static_cast<std::size_t>(from * num_blocks_ + to)];
   }

@@ -97,7 +97,8 @@ class OptionPool {
     std::vector<OptionId> options;
   };
   const std::vector<TableOptions>& tables() const { return tables_; }
-  // Returns true if no proposal needs 2^62 bytes or more over all tables and ranks.
+  // Returns true if no proposal needs 2^62 bytes or more over all tables and ranks, counting the
+  // weights of virtual tables, too, which take no memory but are moved.
   bool totals_fit() const;
   // The largest number of shards of non-uniform options in one proposal, and in one option.
   std::uint32_t num_rank_slots() const { return num_rank_slots_; }

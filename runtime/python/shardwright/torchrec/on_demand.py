@@ -9,8 +9,8 @@ from torchrec.distributed.planner.types import ShardingOption
 
 
 class OptionsOnDemand(list[ShardingOption]):
-    """What `make` returns, as a list. It is asked at the first use, because there are many options and few plans need
-    them. A copy, and what is unpickled, is a plain list.
+    """What `make` returns, as a list. It is asked at the first use, because there are many options
+    and few plans need them. A copy, and what is unpickled, is a plain list.
 
     Thread safety: that of a list.
     """
@@ -43,8 +43,8 @@ def _filled(name: str) -> Callable[..., Any]:
     return call
 
 
-for _name in ("__add__", "__contains__", "__delitem__", "__eq__", "__ge__", "__getitem__", "__gt__", "__iadd__",
-              "__imul__", "__iter__", "__le__", "__len__", "__lt__", "__mul__", "__ne__", "__repr__", "__reversed__",
-              "__rmul__", "__setitem__", "append", "clear", "copy", "count", "extend", "index", "insert", "pop",
-              "remove", "reverse", "sort"):
+for _name in ("__add__", "__contains__", "__delitem__", "__eq__", "__ge__", "__getitem__", "__gt__",
+              "__iadd__", "__imul__", "__iter__", "__le__", "__len__", "__lt__", "__mul__",
+              "__ne__", "__repr__", "__reversed__", "__rmul__", "__setitem__", "append", "clear",
+              "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"):
     setattr(OptionsOnDemand, _name, _filled(_name))
