@@ -81,7 +81,8 @@ def main():
         wrong = list(unexpected(theirs, ours, known))
         failed = failed or bool(wrong)
         passed = sum(not reason and not ours.get(name, "was not run") for name, reason in theirs.items())
-        print(f"{mode} mode: {passed} of {compared} tests pass, {len(wrong)} outcomes are not known", *wrong, sep="\n  ")
+        print(f"{mode} mode: {passed} of {compared} tests pass, {len(wrong)} outcomes are not known", *wrong,
+              sep="\n  ")
     return 1 if failed else 0
 
 
