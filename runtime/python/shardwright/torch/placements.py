@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctypes import byref, c_size_t, c_uint64
 from typing import Any, Final, Iterable, Sequence, Union
 
-from .. import _native
+from .. import _native, errors
 
 # One per mesh axis: words ("R", "S(0)", "S(0)[1]", "P(sum)"), or torch's placements.
 PlacementsLike = Union[str, Sequence[Any]]
@@ -15,6 +15,8 @@ REPLICATE: Final = 0
 MOST_AXES: Final = 8
 MOST_DIMS: Final = 9
 _SHARD: Final = 16
+_ORDER: Final = ('write words in which "S(0)[0]" stands for the axis that cuts dimension 0 first, and "S(0)[1]" for '
+                 "the one that cuts the parts")
 
 
 def shard_byte(dim: int, index: int) -> int:
@@ -47,6 +49,9 @@ def code_of_bytes(axes: Iterable[int]) -> int:
 
 def code_of_words(words: Sequence[str], num_dims: int) -> int:
     """Raises InvalidInputError with the axis in its place."""
+    for axis, word in enumerate(words):
+        if "_S(" in word:
+            raise errors.InvalidInputError(f"{word!r} says a split factor; {_ORDER}", f"/{axis}")
     text = " ".join(words).encode()
     code = c_uint64()
     _native.call("placement_from_text", text, c_size_t(len(text)), num_dims, byref(code))
@@ -89,7 +94,8 @@ def _words_of_objects(placements: Sequence[Any], mesh: Sequence[int]) -> list[st
     for dim, factors in shards.items():
         order = split_order(factors, mesh)
         if order is None:
-            raise ValueError(f"no order of the mesh axes gives the split factors of {placements}")
+            raise errors.InvalidInputError(
+                f"no order of the mesh axes gives the split factors of {placements}; {_ORDER}")
         for index, axis in enumerate(order):
             words[axis] = f"S({dim})[{index}]"
     return words
@@ -97,7 +103,7 @@ def _words_of_objects(placements: Sequence[Any], mesh: Sequence[int]) -> list[st
 
 def code_of(placements: PlacementsLike, mesh: Sequence[int], num_dims: int) -> int:
     """The code of words, of one text of words, or of torch's placements. Raises InvalidInputError
-    with the axis in its place, ValueError for split factors of no shard order.
+    with the axis in its place, and for split factors of no shard order.
     """
     if isinstance(placements, str):
         return code_of_words([placements], num_dims)

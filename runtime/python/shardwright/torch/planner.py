@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 from ctypes import byref
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from torch.distributed.tensor import _collective_utils, _redistribute
 from torch.distributed.tensor._dtensor_spec import DTensorSpec
 
 from .. import _native, errors
-from .placements import bytes_of, is_partial_byte
+from .merging import merged
+from .placements import REPLICATE, bytes_of, is_partial_byte
 from .planning import Buffers, Link, options_of, request_of
-from .specs import MeshTensor, code_of_spec, logical_shape, mesh_tensor, placement_of_byte
+from .specs import (MeshTensor, code_of_spec, logical_shape, mesh_tensor, placement_of_byte,
+                    shard_orders)
 from .traffic import Traffic, traffic_of
 
 Plan = list[Any]  # of torch's _TransformInfo
@@ -79,20 +81,21 @@ class _Request:
     def _infos(self, codes: Sequence[int]) -> Plan:
         axes = range(len(self._tensor.mesh))
         infos = []
+        cuts = [order for _, order in shard_orders(self._source, self._tensor.mesh) or ()]
         for before, after in zip(codes, codes[1:]):
             old, new = bytes_of(before, len(axes)), bytes_of(after, len(axes))
             axis = next(axis for axis in axes if old[axis] != new[axis])
-            infos.append(_redistribute._TransformInfo(
-                mesh_dim=axis,
-                src_dst_placements=(placement_of_byte(old[axis]), placement_of_byte(new[axis])),
-                logical_shape=logical_shape(self._tensor, old, axis)))
+            shape = logical_shape(self._tensor, old, axis)
+            for freed in _freed(axis, cuts):
+                ends = (placement_of_byte(old[axis]),
+                        placement_of_byte(new[axis] if freed == axis else REPLICATE))
+                infos.append(_redistribute._TransformInfo(freed, ends, shape))
         return infos
 
     def _traffic(self, infos: Plan) -> Traffic | None:
         mesh = self._source.device_mesh
         if mesh._get_root_mesh()._flatten_mapping:
-            infos = _redistribute._optimize_transform_infos(
-                infos, mesh, self._source.placements, self._target.placements)
+            infos = merged(infos, mesh, self._source.placements, self._target.placements)
         return traffic_of(self._tensor, self._source.placements, infos)
 
 
@@ -115,9 +118,10 @@ class Planner:
         if _asks_graph(source, target, use_graph_based_transform):
             # Torch would search the same placements at the same costs, for a second on 16 devices.
             plan = request.plan(None)
-            return plan or self._torchs(source, target, use_graph_based_transform)
+            return self._torchs(source, target, use_graph_based_transform) if plan is None else plan
         torchs = self._torchs(source, target, use_graph_based_transform)
-        return request.plan(torchs) or torchs
+        plan = request.plan(torchs)
+        return torchs if plan is None else plan
 
     def _request(self, source: Any, target: Any) -> _Request | None:
         tensor = mesh_tensor(source)
@@ -130,6 +134,18 @@ class Planner:
         if devices is None:
             devices = _collective_utils._mesh_resources.num_devices_per_host(tensor.device_type)
         return _Request(tensor, source, target, (codes[0], codes[1]), max(1, devices))
+
+
+def _freed(axis: int, cuts: Iterable[list[int]]) -> list[int]:
+    """The axis, and before it those that cut inside it: axes of one device, which the library leaves out
+    and torch wants freed in the reverse order. `cuts` has the axes that cut each dimension, and loses these.
+    """
+    for order in cuts:
+        if axis in order:
+            freed = order[order.index(axis):]
+            del order[order.index(axis):]
+            return freed[::-1]
+    return [axis]
 
 
 def _asks_graph(source: Any, target: Any, asked: bool | None) -> bool:

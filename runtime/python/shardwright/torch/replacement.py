@@ -10,39 +10,42 @@ try:
     from torch.distributed.tensor import _redistribute
     _TORCHS = _redistribute._gen_transform_infos
     _redistribute._TransformInfo  # noqa: B018 - raises if this release has none
+    from .merging import merged
 except (ImportError, AttributeError) as _error:
-    raise ImportError("shardwright.torch.redistribution needs torch 2.13, or a release that plans "
-                      f"redistributions as it does: {_error}") from _error
+    raise ImportError("shardwright.torch.redistribution needs torch 2.13 or 2.14, or a release that plans "
+                      f"redistributions as they do: {_error}") from _error
 
 from .planner import Planner
 
 _lock = threading.Lock()
-_active: list[Planner] = []  # in the order of entering
-_replaced = _TORCHS  # what stood there before the first one was entered
+_active: list[Planner | None] = []  # in the order of entering
+_replaced = _TORCHS, _redistribute._optimize_transform_infos  # what stood there before the first was entered
 _planners: dict[int | None, Planner] = {}  # kept, so that entering again finds their plans
 
 
 def _install() -> None:
-    _redistribute._gen_transform_infos = _active[-1].infos if _active else _replaced
+    """The planner is the last one; without one, the planner that stood there stays."""
+    planning, merging = _replaced
+    for planner in _active:
+        planning = planning if planner is None else planner.infos
+    _redistribute._gen_transform_infos = planning
+    _redistribute._optimize_transform_infos = merged if _active else merging
 
 
-class Replacement(AbstractContextManager[None]):
-    """Replaces the planner between entering and leaving. May be entered again, also while it is
-    active. Thread safety: any.
+class Merging(AbstractContextManager[None]):
+    """Between entering and leaving, collectives are joined where that is right, and a planner may
+    stand for torch's. May be entered again, also while it is active. Thread safety: any.
     """
 
-    def __init__(self, devices_per_host: int | None) -> None:
-        if devices_per_host is not None and devices_per_host < 1:
-            raise ValueError(f"devices_per_host must be at least 1, not {devices_per_host}")
-        with _lock:
-            self._planner = _planners.setdefault(devices_per_host,
-                                                 Planner(_TORCHS, devices_per_host))
+    def __init__(self, planner: Planner | None = None) -> None:
+        self._planner = planner
 
     def __enter__(self) -> None:
         global _replaced
         with _lock:
             if not _active:
-                _replaced = _redistribute._gen_transform_infos
+                _replaced = (_redistribute._gen_transform_infos,
+                             _redistribute._optimize_transform_infos)
             _active.append(self._planner)
             _install()
 
@@ -52,3 +55,13 @@ class Replacement(AbstractContextManager[None]):
             # The last of equal ones, as with statements of one thread leave them.
             del _active[len(_active) - 1 - _active[::-1].index(self._planner)]
             _install()
+
+
+class Replacement(Merging):
+    """Replaces the planner, too."""
+
+    def __init__(self, devices_per_host: int | None) -> None:
+        if devices_per_host is not None and devices_per_host < 1:
+            raise ValueError(f"devices_per_host must be at least 1, not {devices_per_host}")
+        with _lock:
+            super().__init__(_planners.setdefault(devices_per_host, Planner(_TORCHS, devices_per_host)))

@@ -37,7 +37,7 @@ def mesh_tensor(spec: Any) -> MeshTensor | None:
     return MeshTensor(sizes, tuple(coordinate), mesh.device_type, shape, meta.dtype.itemsize)
 
 
-def _shard_orders(spec: Any, sizes: Sequence[int]) -> list[tuple[int, list[int]]] | None:
+def shard_orders(spec: Any, sizes: Sequence[int]) -> list[tuple[int, list[int]]] | None:
     """(dimension, axes in the order in which they shard it)."""
     if not spec.use_strided_shard_as_shard_order:
         if any(type(placement) is _StridedShard for placement in spec.placements):
@@ -58,18 +58,21 @@ def _shard_orders(spec: Any, sizes: Sequence[int]) -> list[tuple[int, list[int]]
 
 
 def code_of_spec(spec: Any, sizes: Sequence[int]) -> int | None:
-    """Returns None if a placement is of another kind than the library knows."""
+    """Returns None if a placement is of another kind than the library knows. Mesh axes of one device
+    replicate, whatever stands there: they neither cut nor have terms.
+    """
     axes = [REPLICATE] * len(sizes)
     for axis, placement in enumerate(spec.placements):
-        if type(placement) is Partial and placement.reduce_op in REDUCE_OPS:
-            axes[axis] = partial_byte(placement.reduce_op)
-        elif type(placement) not in (Replicate, Shard, _StridedShard):
+        if sizes[axis] == 1 or type(placement) in (Replicate, Shard, _StridedShard):
+            continue
+        if type(placement) is not Partial or placement.reduce_op not in REDUCE_OPS:
             return None
-    orders = _shard_orders(spec, sizes)
+        axes[axis] = partial_byte(placement.reduce_op)
+    orders = shard_orders(spec, sizes)
     if orders is None:
         return None
     for dim, order in orders:
-        for index, axis in enumerate(order):
+        for index, axis in enumerate(axis for axis in order if sizes[axis] > 1):
             axes[axis] = shard_byte(dim, index)
     return code_of_bytes(axes)
 

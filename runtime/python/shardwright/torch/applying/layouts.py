@@ -10,7 +10,8 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
-from torch.distributed.tensor.placement_types import Partial, Placement, Replicate, Shard
+from torch.distributed.tensor.placement_types import (Partial, Placement, Replicate, Shard,
+                                                      _StridedShard)
 
 from ... import errors
 from ..tracing.pieces import Piece, piece_of
@@ -30,8 +31,7 @@ def placement_of_word(word: str) -> Placement:
     raise errors.InvalidInputError(f"{word!r} is no placement", "plan")
 
 
-def word_of_placement(placement: Placement) -> str:
-    """Raises UnsupportedError for other kinds than a plan has."""
+def _known_word(placement: Placement) -> str | None:
     if type(placement) is Shard:
         return f"S{placement.dim}"
     if type(placement) is Replicate:
@@ -39,7 +39,22 @@ def word_of_placement(placement: Placement) -> str:
     for word, reduce_op in _REDUCE_OPS.items():
         if type(placement) is Partial and placement.reduce_op == reduce_op:
             return word
-    raise errors.UnsupportedError(f"{placement} is no placement of a plan", "inputs")
+    return None
+
+
+def word_of_placement(placement: Placement) -> str:
+    """Raises UnsupportedError for other kinds than a plan has."""
+    word = _known_word(placement)
+    if word is not None:
+        return word
+    if type(placement) is _StridedShard:
+        dim = placement.dim
+        raise errors.UnsupportedError(
+            f"{placement} is \"S({dim})[1]\" or later: another mesh axis cuts dimension {dim} before, and plans cut "
+            f"in the order of the axes; redistribute the tensor to Shard({dim}) on these axes", "inputs")
+    raise errors.UnsupportedError(
+        f"{placement} is no placement of a plan; redistribute the tensor to Replicate(), Shard(dim), or Partial "
+        f"of {', '.join(_REDUCE_OPS.values())}", "inputs")
 
 
 def shard_dim(word: str) -> int | None:
@@ -107,6 +122,11 @@ class Layout:
     def with_words(self, words: Sequence[str]) -> Layout:
         return Layout(self.mesh, tuple(words), self.shape, self.stride, self.dtype)
 
+    def without_axes_of_one(self) -> Layout:
+        """What the ranks hold is the same: a mesh axis of one device neither cuts nor has terms."""
+        return self.with_words([REPLICATE if size == 1 else word
+                                for word, size in zip(self.words, self.mesh.shape)])
+
     def replicated(self) -> Layout:
         return self.with_words([REPLICATE] * len(self.words))
 
@@ -130,6 +150,7 @@ def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
 
 
 def layout_of_dtensor(tensor: DTensor) -> Layout:
-    """Raises UnsupportedError for placements that no plan has."""
-    return layout_of(tensor.device_mesh, [word_of_placement(own) for own in tensor.placements],
-                     tensor)
+    """Raises UnsupportedError for placements that no plan has, but on a mesh axis of one device they are "R"."""
+    words = [_known_word(placement) or (REPLICATE if size == 1 else word_of_placement(placement))
+             for placement, size in zip(tensor.placements, tensor.device_mesh.shape)]
+    return layout_of(tensor.device_mesh, words, tensor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Callable, Iterator, Mapping
 
@@ -143,7 +143,7 @@ class ParallelModel(torch.nn.Module):  # type: ignore[misc]
     @contextmanager
     def _running(self) -> Iterator[None]:
         """The graph has the casts of the autocast mode that it was traced in; more would be wrong."""
-        from .. import redistribution
+        from ..replacement import Merging, Replacement
         with torch.autocast(self._graphs.mesh.device_type, enabled=False):
-            with redistribution() if self._redistribution else nullcontext():
+            with Replacement(None) if self._redistribution else Merging():
                 yield

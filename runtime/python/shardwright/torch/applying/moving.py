@@ -70,4 +70,5 @@ def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:
 
 def move_between(source: Layout, target: Layout) -> Move | None:
     """Returns None if nothing is to be done."""
+    source, target = source.without_axes_of_one(), target.without_axes_of_one()
     return None if source.words == target.words else Move(source, target)
