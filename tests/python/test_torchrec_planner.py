@@ -15,6 +15,7 @@ import torch
 import torch.distributed
 from torchrec.distributed.planner import EmbeddingShardingPlanner as Peer
 from torchrec.distributed.planner import ParameterConstraints, Topology
+from torchrec.distributed.planner.proposers import GreedyProposer
 from torchrec.distributed.planner.types import (Partitioner, PlannerError, PlannerErrorType,
                                                 Proposer)
 from torchrec.distributed.types import ShardingPlan
@@ -245,6 +246,82 @@ class DropIn(unittest.TestCase):
         before = some(50)
         # A lost search space and problem are about 30 KiB: 9 MB.
         self.assertLess(some(300) - before, 3 << 20)
+
+
+class Collections(unittest.TestCase):
+    """Python's garbage collection while plans are made."""
+
+    def setUp(self):
+        self.addCleanup(gc.set_threshold, *gc.get_threshold())
+        self.assertTrue(gc.isenabled())
+        self.addCleanup(gc.enable)
+
+    def collected(self, work):
+        """How many collections run by themselves, though nearly every object is one too many: hundreds in a plan, and
+        a few before and after."""
+        events = []
+        gc.callbacks.append(lambda phase, info: events.append(phase))
+        gc.set_threshold(1)
+        try:
+            work()
+            return events.count("start")
+        finally:
+            gc.set_threshold(0)
+            del gc.callbacks[-1]
+
+    def test_a_plan_waits_for_no_collection(self):
+        case = Case(bag_model(), EIGHT)
+        planner = case.planner(EmbeddingShardingPlanner, mode="compat")
+        self.assertLess(self.collected(lambda: planner.plan(case.module, case.sharders)), 50)
+        self.assertTrue(gc.isenabled())
+
+    def test_what_was_set_is_restored(self):
+        case = Case(bag_model(), EIGHT)
+        seen = []
+
+        def callback(options):
+            seen.append(gc.isenabled())
+            Case(bag_model(2), EIGHT).plan(EmbeddingShardingPlanner, mode="compat")
+            seen.append(gc.isenabled())
+            if len(seen) > 2:
+                raise KeyError("in the middle")
+            return options
+
+        planner = case.planner(EmbeddingShardingPlanner, mode="compat", callbacks=[callback])
+        planner.plan(case.module, case.sharders)
+        self.assertTrue(gc.isenabled())
+        with self.assertRaises(KeyError):
+            planner.plan(case.module, case.sharders)
+        self.assertTrue(gc.isenabled())
+        gc.disable()
+        case.plan(EmbeddingShardingPlanner, mode="compat")
+        self.assertFalse(gc.isenabled())
+        self.assertEqual(seen, [False] * 4)
+
+    def test_searches_of_best_mode_and_proposers_of_the_user_may_collect(self):
+        seen = []
+
+        class Watching(GreedyProposer):
+            def propose(self):
+                seen.append(gc.isenabled())
+                return super().propose()
+
+        case = Case(bag_model(), EIGHT, proposers=lambda: [Watching()])
+        case.plan(EmbeddingShardingPlanner, work_limit=WORK, progress=lambda _: seen.append(gc.isenabled()))
+        self.assertGreater(len(seen), 1)
+        self.assertTrue(all(seen))
+
+    def test_threads_restore_it_together(self):
+        def work():
+            for _ in range(10):
+                Case(bag_model(), EIGHT).plan(EmbeddingShardingPlanner, mode="compat")
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue(gc.isenabled())
 
 
 class Differences(unittest.TestCase):

@@ -87,7 +87,7 @@ class AxesOfOne(unittest.TestCase):
                 for shape, (ran, wrong) in answers.items():
                     with self.subTest(mesh=shape):
                         self.assertEqual(wrong, [])
-                        self.assertGreater(ran, min(MOST, len(pairs(shape))) // 4)
+                        self.assertGreater(ran, min(MOST, len(pairs(shape))) // 5)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Annotations are values here, and those of TorchRec where it has them: its schema
 import copy
 import logging
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Callable, Dict, List, Optional, Union
@@ -28,6 +29,7 @@ from ..arguments import MODES, Mode, choice
 from ..result import PlanResult
 from .collective import Leader, plan_on_leader
 from .enumeration import enumerate_candidates, forget_enumeration
+from .garbage import collections_allowed, collections_held
 from .machine import Unsupported
 from .proposals import ProposedPlan
 from .search import (Search, SearchSettings, default_proposers, is_known, partitioner_json,
@@ -131,7 +133,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             raise TypeError("sharders must be a list of TorchRec's ModuleSharders")
         self._enumerated = (module, list(sharders))
         try:
-            return self._plan(module, list(sharders))
+            with collections_held():
+                return self._plan(module, list(sharders))
         except Unsupported as reason:
             forget_enumeration(self._enumerator)
             logger.warning("TorchRec searches this plan itself, because of %s", reason)
@@ -193,7 +196,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
                         perf_model) as search:
                 handed_over = perf_counter()
                 self.searched_by = "shardwright"
-                result = self.result = search.run(self._settings)
+                with collections_allowed() if best_mode else nullcontext():
+                    result = self.result = search.run(self._settings)
                 self._num_proposals, self._num_plans = result.num_proposals, result.num_plans
                 searched = perf_counter()
                 proposed = self._proposed(own, topology, start)
@@ -222,7 +226,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         end = start + self._timeout_seconds if self._timeout_seconds else None
         found = ProposedPlan(self._partitioner, self._perf_model, topology, end)
         if proposers:
-            found.run(proposers, self.get_search_space() or [], self._enumerator)
+            with collections_allowed():
+                found.run(proposers, self.get_search_space() or [], self._enumerator)
             self._num_proposals += found.num_proposals
             self._num_plans += found.num_plans
         return found
