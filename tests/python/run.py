@@ -50,7 +50,7 @@ REQUIREMENTS = {
     "light": [[[*PACKING, "build", "auditwheel", "numpy", "pandas", "matplotlib", "tqdm", "mypy", "jsonschema"]]],
     "milp": [[["highspy==1.15.1", "numpy==2.4.6"]]],
     "paddle": [[["paddlepaddle==2.6.2", "numpy<2", "setuptools"]]],
-    "torch": [[PACKING], *torchrec_steps(), [["transformers==5.24.0"]]],
+    "torch": [[PACKING], *torchrec_steps(), [["transformers==5.24.0", "expecttest"]]],  # expecttest: PyTorch's tests
 }
 # An interpreter that passes this has what a stage needs, apart from the tools that build the wheel.
 INSTALLED = {"torch": "import fbgemm_gpu, torch, torchrec.distributed.planner"}

@@ -8,7 +8,7 @@
 `parallelize` makes a model that trains sharded over a mesh: `trace` gives its graph, `plan` shards
 the graph optimally, and the model runs the plan. `plan_redistribution` answers for one tensor on any
 mesh, `measure_operators` measures what the operators of a graph take. `plan` and
-`plan_redistribution` need no torch, the others need torch 2.13.
+`plan_redistribution` need no torch, the others need torch 2.13 or 2.14.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def redistribution(*, devices_per_host: int | None = None) -> AbstractContextMan
 
     The collectives are torch's own, and each plan sends no more bytes and needs no more
     collectives than torch's own plan. What the library does not know is planned by torch: traced
-    programs, symbolic sizes, `_MaskPartial` and other placements of special kinds.
+    programs, symbolic sizes, `_MaskPartial` and other placements of special kinds. Whoever plans,
+    shards that are not even are not gathered over a flattened mesh at once, which loses elements
+    (pytorch issue 194457).
 
     Costs are DTensor's, with `devices_per_host` as torch counts them on this machine unless it is
     given. All ranks of a mesh must enter with equal arguments, because collectives need all of
