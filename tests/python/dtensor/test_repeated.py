@@ -36,6 +36,11 @@ class Repeated(unittest.TestCase):
         self.assertNotEqual(plan(_StridedShard(0, split_factor=4), Shard(0)), first)
         self.assertNotEqual(plan(Partial(), Shard(0)), plan(Partial("max"), Shard(0)))
 
+    def test_split_factors_of_no_order_name_the_words(self):
+        with self.assertRaisesRegex(shardwright.InvalidInputError, r'^/source: .*"S\(0\)\[1\]" for the next one'):
+            shardwright.torch.plan_redistribution(
+                (4, 4), (32, 8), 4, (_StridedShard(0, split_factor=3), Shard(0)), "R R")
+
     def test_an_error_is_raised_every_time(self):
         for _ in range(2):
             with self.assertRaises(shardwright.InfeasibleError):

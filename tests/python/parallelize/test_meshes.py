@@ -1,15 +1,18 @@
 """Meshes with axes of one device, and meshes whose axes are flattened, train models as one process does."""
 
 import unittest
+import warnings
 
 import torch
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
+from torch.distributed.tensor.placement_types import _StridedShard
 
 import shardwright.torch
 from dtensor.groups import in_group
 from shardwright.torch import parallelize, trace
+from shardwright.torch.applying.layouts import word_of_placement
 
 from .models import D, make
 from .random_plans import random_plan
@@ -81,6 +84,22 @@ def train_on_flattened_meshes():
     return found
 
 
+def warned_of():
+    """What is warned of, by even or uneven vocabulary and whether the mesh is flattened."""
+    found = {}
+    for flat in (False, True):
+        mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("outer", "inner"))
+        if flat:
+            mesh["outer", "inner"]._flatten("both")
+        for words in (8, 9):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                parallelize(nn.Embedding(words, 4), mesh, (torch.zeros(4, 2, dtype=torch.int64),),
+                            placements={"parameters": {"weight": ["S0", "S0"]}})
+            found[flat, words] = [str(each.message) for each in caught if "flattened" in str(each.message)]
+    return found
+
+
 def dtensors_in():
     """What differs where inputs are DTensors whose placement on an axis of one device is any."""
     mesh = init_device_mesh("cpu", (2, 1))
@@ -111,6 +130,15 @@ class Meshes(unittest.TestCase):
 
     def test_flattened_axes_change_nothing(self):
         self.check(in_group(4, train_on_flattened_meshes), len(FLATTENED) * 2 * 7 * (1 + SEEDS))
+
+    def test_shards_that_torch_loses_are_warned_of(self):
+        for answer in in_group(4, warned_of):
+            self.assertRegex(answer.pop((True, 9))[0], r"^weight: .* inside shardwright.torch.redistribution\(\)")
+            self.assertEqual(list(answer.values()), [[], [], []])
+
+    def test_strided_shards_are_refused_with_the_remedy(self):
+        with self.assertRaisesRegex(shardwright.UnsupportedError, r'"S\(1\)\[1\]".*redistribute the tensor to Shard\(1\)'):
+            word_of_placement(_StridedShard(1, split_factor=2))
 
     def test_inputs_may_be_placed_anyhow_on_an_axis_of_one_device(self):
         for answers in in_group(2, dtensors_in):

@@ -15,8 +15,6 @@ REPLICATE: Final = 0
 MOST_AXES: Final = 8
 MOST_DIMS: Final = 9
 _SHARD: Final = 16
-_ORDER: Final = ('write words in which "S(0)[0]" stands for the axis that cuts dimension 0 first, and "S(0)[1]" for '
-                 "the one that cuts the parts")
 
 
 def shard_byte(dim: int, index: int) -> int:
@@ -49,9 +47,6 @@ def code_of_bytes(axes: Iterable[int]) -> int:
 
 def code_of_words(words: Sequence[str], num_dims: int) -> int:
     """Raises InvalidInputError with the axis in its place."""
-    for axis, word in enumerate(words):
-        if "_S(" in word:
-            raise errors.InvalidInputError(f"{word!r} says a split factor; {_ORDER}", f"/{axis}")
     text = " ".join(words).encode()
     code = c_uint64()
     _native.call("placement_from_text", text, c_size_t(len(text)), num_dims, byref(code))
@@ -95,7 +90,8 @@ def _words_of_objects(placements: Sequence[Any], mesh: Sequence[int]) -> list[st
         order = split_order(factors, mesh)
         if order is None:
             raise errors.InvalidInputError(
-                f"no order of the mesh axes gives the split factors of {placements}; {_ORDER}")
+                f"no order of the mesh axes gives the split factors of {placements}; write words that say the order: "
+                f'"S({dim})[0]" for the axis that cuts first, "S({dim})[1]" for the next one')
         for index, axis in enumerate(order):
             words[axis] = f"S({dim})[{index}]"
     return words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Sequence
@@ -103,6 +104,16 @@ class Layout:
                 return False
             step *= extent
         return True
+
+    @property
+    def is_cut_unevenly_by_several_axes(self) -> bool:
+        """Returns true if several mesh axes cut one dimension into parts that differ in size."""
+        sizes: dict[int, list[int]] = {}
+        for word, size in zip(self.words, self.mesh.shape):
+            dim = shard_dim(word)
+            if dim is not None and size > 1:
+                sizes.setdefault(dim, []).append(size)
+        return any(len(own) > 1 and self.shape[dim] % math.prod(own) for dim, own in sizes.items())
 
     def coordinate(self, axis: int) -> int:
         """Of this rank."""

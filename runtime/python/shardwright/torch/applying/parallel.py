@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Callable, Mapping, Sequence
 
 import torch
@@ -11,6 +12,7 @@ from torch.distributed.tensor.placement_types import Placement
 from ... import errors
 from ..model_plan import ModelPlan, plan as plan_graph
 from ..tracing.document import TracedModel, trace
+from .building import Entering, Leaving
 from .graphs import Graphs
 from .layouts import word_of_placement
 from .model import ParallelModel
@@ -81,10 +83,20 @@ def parallelize(model: torch.nn.Module, device_mesh: DeviceMesh, example_inputs:
     planned = graphs.add(train, traced, plan, args, kwargs)
     distribute(root, {each.target: each.layout for each in planned.programs.entering
                       if each.role in ("parameter", "buffer")})
+    _warn_of_flattened_axes(device_mesh, [*planned.programs.entering, *planned.programs.leave("output")])
     parallel = ParallelModel(graphs, planned, outputs, redistribution)
     if init is not None:
         materialize(parallel, init)
     return parallel
+
+
+def _warn_of_flattened_axes(mesh: DeviceMesh, placed: Sequence[Entering | Leaving]) -> None:
+    """Warns of DTensors that torch's own `full_tensor` gathers wrongly (pytorch issue 194457)."""
+    uneven = [each.target for each in placed if each.role in ("parameter", "buffer", "output")
+              and each.layout.is_cut_unevenly_by_several_axes]
+    if uneven and mesh._get_root_mesh()._flatten_mapping:
+        warnings.warn(f"{uneven[0]}: the mesh has flattened axes, over which torch loses elements of such uneven shards; "
+                      "call full_tensor() and gather state dicts inside shardwright.torch.redistribution()", stacklevel=3)
 
 
 def _in_words(placements: Mapping[str, Mapping[str, Sequence[str | Placement]]]
