@@ -1,6 +1,8 @@
 """Runs PyTorch's own tests of redistributions, once with torch's planner and once with the drop-in.
 
-    python peer_suite.py PATH     # test_redistribute.py, or the folder of a checkout of PyTorch
+    python peer_suite.py PATH [PATTERN ...]    # test_redistribute.py, or the folder of a checkout of PyTorch
+
+The patterns are those of unittest's -k; tests of shard orders take many minutes.
 
 A test that differs must be in KNOWN, which says why, and a test there must differ. Nothing is fetched; PyTorch's
 test helpers need the package expecttest. Processes of the tests are forked, and so have the drop-in, too.
@@ -55,7 +57,7 @@ class Outcomes(unittest.TestResult):
             self.addFailure(test, error)
 
 
-def run_here(path):
+def run_here(path, patterns):
     """Prints the outcomes, for the process that compares."""
     from torch.testing._internal.common_distributed import MultiProcessTestCase
     torch.set_num_threads(1)
@@ -65,14 +67,16 @@ def run_here(path):
     if not hasattr(_redistribute, "_assert_no_mixed_partial_types"):
         _redistribute._assert_no_mixed_partial_types = _utils.assert_no_mixed_partial_types
     sys.path.insert(0, str(path.parent))
-    tests = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(path.stem))
+    loader = unittest.TestLoader()
+    loader.testNamePatterns = [f"*{pattern}*" for pattern in patterns] or None
+    tests = loader.loadTestsFromModule(importlib.import_module(path.stem))
     drop_in = os.environ.get(ACTIVE) == "1"
     with shardwright.torch.redistribution() if drop_in else contextlib.nullcontext():
         tests.run(Outcomes())
 
 
-def outcomes_of(path, drop_in):
-    done = subprocess.run([sys.executable, __file__, "--here", str(path)], capture_output=True, text=True,
+def outcomes_of(path, patterns, drop_in):
+    done = subprocess.run([sys.executable, __file__, "--here", str(path), *patterns], capture_output=True, text=True,
                           env={**os.environ, ACTIVE: str(int(drop_in))}, check=False)
     lines = [line.split() for line in done.stdout.splitlines()]
     found = {words[1].partition(".")[2]: words[0] for words in lines
@@ -82,14 +86,15 @@ def outcomes_of(path, drop_in):
     return found, done.stdout
 
 
-def compare(path):
+def compare(path, patterns):
     """Returns sentences of what is not as it should be."""
-    theirs, _ = outcomes_of(path, drop_in=False)
-    ours, said = outcomes_of(path, drop_in=True)
+    theirs, _ = outcomes_of(path, patterns, drop_in=False)
+    ours, said = outcomes_of(path, patterns, drop_in=True)
     differ = [name for name in theirs if ours.get(name) != theirs[name]]
     wrong = [f"{name}: {theirs[name]} with torch's planner, {ours.get(name)} with ours" for name in differ
              if not any(fnmatch.fnmatch(name, pattern) for pattern in KNOWN)]
-    wrong += [f"{pattern}: differs no more" for pattern in KNOWN if not fnmatch.filter(differ, pattern)]
+    wrong += [f"{pattern}: differs no more" for pattern in KNOWN
+              if fnmatch.filter(ours, pattern) and not fnmatch.filter(differ, pattern)]
     if wrong:
         print(said)
     passed = sum(outcome == "ok" for outcome in ours.values())
@@ -99,13 +104,13 @@ def compare(path):
 
 def main():
     if sys.argv[1] == "--here":
-        run_here(Path(sys.argv[2]))
+        run_here(Path(sys.argv[2]), sys.argv[3:])
         return
     given = Path(sys.argv[1])
     path = given / PLACE if given.is_dir() else given
     if not path.is_file():
         sys.exit(f"{path} is not there; give {Path(PLACE).name} or the folder of a checkout of PyTorch")
-    for sentence in (wrong := compare(path.resolve())):
+    for sentence in (wrong := compare(path.resolve(), sys.argv[2:])):
         print(sentence)
     sys.exit(bool(wrong))
 

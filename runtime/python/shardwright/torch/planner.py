@@ -8,10 +8,11 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from torch.distributed.tensor import _collective_utils, _redistribute
 from torch.distributed.tensor._dtensor_spec import DTensorSpec
+from torch.distributed.tensor.placement_types import Shard
 
 from .. import _native, errors
 from .merging import merged
-from .placements import REPLICATE, bytes_of, is_partial_byte
+from .placements import REPLICATE, bytes_of, dim_of_byte, is_partial_byte
 from .planning import Buffers, Link, options_of, request_of
 from .specs import (MeshTensor, code_of_spec, logical_shape, mesh_tensor, placement_of_byte,
                     shard_orders)
@@ -128,12 +129,21 @@ class Planner:
         if tensor is None:
             return None
         codes = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
-        if codes[0] is None or codes[1] is None:
+        if codes[0] is None or codes[1] is None or _makes_terms_of_shards(codes, len(tensor.mesh)):
             return None
         devices = self._devices_per_host
         if devices is None:
             devices = _collective_utils._mesh_resources.num_devices_per_host(tensor.device_type)
         return _Request(tensor, source, target, (codes[0], codes[1]), max(1, devices))
+
+
+def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:
+    """Returns true if shards become terms of a sum, which torch does without a collective since 2.14: it puts
+    zeros around them. The library has no such step.
+    """
+    return hasattr(Shard, "_to_partial_tensor") and any(
+        dim_of_byte(old) is not None and is_partial_byte(new)
+        for old, new in zip(*(bytes_of(code, axes) for code in codes)))
 
 
 def _freed(axis: int, cuts: Iterable[list[int]]) -> list[int]:
