@@ -137,7 +137,8 @@ class Meshes(unittest.TestCase):
             self.assertEqual(list(answer.values()), [[], [], []])
 
     def test_strided_shards_are_refused_with_the_remedy(self):
-        with self.assertRaisesRegex(shardwright.UnsupportedError, r'"S\(1\)\[1\]".*redistribute the tensor to Shard\(1\)'):
+        with self.assertRaisesRegex(shardwright.UnsupportedError,
+                                    r'"S\(1\)\[1\]".*redistribute the tensor to Shard\(1\)'):
             word_of_placement(_StridedShard(1, split_factor=2))
 
     def test_inputs_may_be_placed_anyhow_on_an_axis_of_one_device(self):

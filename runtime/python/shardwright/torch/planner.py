@@ -128,13 +128,16 @@ class Planner:
         tensor = mesh_tensor(source)
         if tensor is None:
             return None
-        codes = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
-        if codes[0] is None or codes[1] is None or _makes_terms_of_shards(codes, len(tensor.mesh)):
+        ends = code_of_spec(source, tensor.mesh), code_of_spec(target, tensor.mesh)
+        if ends[0] is None or ends[1] is None:
+            return None
+        codes = ends[0], ends[1]
+        if _makes_terms_of_shards(codes, len(tensor.mesh)):
             return None
         devices = self._devices_per_host
         if devices is None:
             devices = _collective_utils._mesh_resources.num_devices_per_host(tensor.device_type)
-        return _Request(tensor, source, target, (codes[0], codes[1]), max(1, devices))
+        return _Request(tensor, source, target, codes, max(1, devices))
 
 
 def _makes_terms_of_shards(codes: Sequence[int], axes: int) -> bool:

@@ -95,8 +95,8 @@ def _warn_of_flattened_axes(mesh: DeviceMesh, placed: Sequence[Entering | Leavin
     uneven = [each.target for each in placed if each.role in ("parameter", "buffer", "output")
               and each.layout.is_cut_unevenly_by_several_axes]
     if uneven and mesh._get_root_mesh()._flatten_mapping:
-        warnings.warn(f"{uneven[0]}: the mesh has flattened axes, over which torch loses elements of such uneven shards; "
-                      "call full_tensor() and gather state dicts inside shardwright.torch.redistribution()", stacklevel=3)
+        warnings.warn(f"{uneven[0]}: torch loses elements of such uneven shards over the mesh's flattened axes; call "
+                      "full_tensor() and gather state dicts inside shardwright.torch.redistribution()", stacklevel=3)
 
 
 def _in_words(placements: Mapping[str, Mapping[str, Sequence[str | Placement]]]
