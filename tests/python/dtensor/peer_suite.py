@@ -33,7 +33,6 @@ KNOWN = {
 }
 
 
-
 class Outcomes(unittest.TestResult):
     """Prints the outcome of every test with its name, and what it said."""
 
