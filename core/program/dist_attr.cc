@@ -81,6 +81,24 @@ bool DistAttr::has_partial() const {
                      [](Reduction due) { return due != Reduction::kNone; });
 }
 
+DimsMapping effective_mapping(const ProcessMesh& mesh, const DimsMapping& mapping) {
+  DimsMapping effective = mapping;
+  for (auto& axis : effective) {
+    if (axis >= 0 && mesh.axis_size(static_cast<std::size_t>(axis)) == 1) axis = -1;
+  }
+  return effective;
+}
+
+PartialAxes effective_partial(const ProcessMesh& mesh, const PartialAxes& partial) {
+  PartialAxes effective = partial;
+  for (std::size_t axis = 0; axis < effective.size(); ++axis) {
+    if (axis < mesh.axes() && mesh.axis_size(axis) == 1) effective[axis] = Reduction::kNone;
+  }
+  while (!effective.empty() && effective.back() == Reduction::kNone)
+    effective.pop_back();
+  return effective;
+}
+
 bool operator==(const DistAttr& a, const DistAttr& b) {
   if (!(a.mesh == b.mesh) || a.dims_mapping != b.dims_mapping) return false;
   const std::size_t axes = std::max(a.partial.size(), b.partial.size());
@@ -94,7 +112,10 @@ Status check_extents(const Shape& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) {
     if (extent == -1) continue;
-    if (extent < 0) return invalid_input("", "an extent cannot be " + std::to_string(extent));
+    if (extent < 0) {
+      return invalid_input(
+          "", "an extent cannot be " + std::to_string(extent) + "; write the number of elements");
+    }
     if (extent > kMaxElements / elements) {
       return invalid_input("", "a tensor has at most 2^48 elements");
     }

@@ -106,6 +106,11 @@ struct DistAttr {
   }
 };
 
+// The mapping without axes of one rank, which split nothing.
+DimsMapping effective_mapping(const ProcessMesh& mesh, const DimsMapping& mapping);
+// The reductions without those along axes of one rank; empty if none is due.
+PartialAxes effective_partial(const ProcessMesh& mesh, const PartialAxes& partial);
+
 // Missing entries of `partial` count as kNone.
 bool operator==(const DistAttr& a, const DistAttr& b);
 

@@ -96,6 +96,23 @@ Status check_communication(const Communication& communication) {
   return {};
 }
 
+// The first extent of an open variable: the batch, or the part of it that one rank has.
+Result<std::int64_t> first_extent(const Variable& var, const std::vector<ProcessMesh>& meshes,
+                                  std::int64_t batch_size, const std::string& where) {
+  Shape shape = var.shape;
+  shape[0] = batch_size;
+  if (!check_extents(shape).ok())
+    return invalid_input(where, "with this batch size \"" + var.name + "\" is too large");
+  if (!var.is_local || !var.mesh.valid()) return batch_size;
+  const DistAttr attr{meshes[var.mesh.index()], var.dims_mapping, {}};
+  const std::int64_t pieces = attr.splits(0);
+  if (batch_size % pieces == 0) return batch_size / pieces;
+  return invalid_input(where, "\"" + var.name + "\" is one of " + std::to_string(pieces) +
+                                  " equal parts, which a batch of " + std::to_string(batch_size) +
+                                  " does not have; give a multiple of " + std::to_string(pieces) +
+                                  " (--batch-size)");
+}
+
 }  // namespace
 
 std::string_view to_name(OpRole role) { return kRoles[static_cast<std::size_t>(role)]; }
@@ -104,6 +121,56 @@ std::span<const std::string_view> op_role_names() { return kRoles; }
 DistAttr Program::placement(VarId id) const {
   const Variable& variable = var(id);
   return {mesh(variable.mesh), variable.dims_mapping, variable.partial};
+}
+
+Result<Program> Program::with_batch_size(std::int64_t batch_size) const {
+  Program closed = *this;
+  Vars::Editor vars(vars_);
+  for (std::size_t i = 0; i < vars.size(); ++i) {
+    if (!has(VarId(i)) || !var(VarId(i)).is_open()) continue;
+    Variable written = var(VarId(i));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(written.shape[0],
+                                 first_extent(written, *meshes_, batch_size, place("vars", i)));
+    vars.edit(i).var = std::make_shared<const Variable>(std::move(written));
+  }
+  closed.vars_ = std::move(vars).finish();
+  return closed;
+}
+
+Program Program::with_effective_placements() const {
+  const auto is_one = [](std::int64_t size) { return size == 1; };
+  if (std::none_of(meshes().begin(), meshes().end(), [&](const ProcessMesh& mesh) {
+        return std::any_of(mesh.shape().begin(), mesh.shape().end(), is_one);
+      }))
+    return *this;
+  Program effective = *this;
+  Vars::Editor vars(vars_);
+  for (std::size_t i = 0; i < vars.size(); ++i) {
+    if (!has(VarId(i)) || !var(VarId(i)).mesh.valid()) continue;
+    Variable written = var(VarId(i));
+    written.dims_mapping = effective_mapping(mesh(written.mesh), written.dims_mapping);
+    written.partial = effective_partial(mesh(written.mesh), written.partial);
+    if (written.dims_mapping != var(VarId(i)).dims_mapping ||
+        written.partial != var(VarId(i)).partial)
+      vars.edit(i).var = std::make_shared<const Variable>(std::move(written));
+  }
+  Ops::Editor ops(ops_);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (!has(OpId(i)) || !op(OpId(i)).mesh.valid()) continue;
+    Operation written = op(OpId(i));
+    bool changed = false;
+    for (std::vector<Argument>* arguments : {&written.inputs, &written.outputs}) {
+      for (Argument& argument : *arguments) {
+        DimsMapping mapping = effective_mapping(mesh(written.mesh), argument.dims_mapping);
+        changed = changed || mapping != argument.dims_mapping;
+        argument.dims_mapping = std::move(mapping);
+      }
+    }
+    if (changed) ops.edit(i).op = std::make_shared<const Operation>(std::move(written));
+  }
+  effective.vars_ = std::move(vars).finish();
+  effective.ops_ = std::move(ops).finish();
+  return effective;
 }
 
 Result<Program> Program::make(ProgramSpec spec) {

@@ -34,7 +34,7 @@ std::span<const std::string_view> op_role_names();
 // Thread safety: a value.
 struct Variable {
   std::string name;
-  Shape shape;  // of the whole tensor; a first dimension of -1 stands for the batch size
+  Shape shape;  // of the whole tensor; a first extent of -1 is the batch size, the whole of it, too
   DataType type = DataType::kFloat32;
   MeshId mesh;  // invalid if only one rank knows the variable, which then has no placement
   DimsMapping dims_mapping;
@@ -45,6 +45,8 @@ struct Variable {
   bool is_feed = false;
   bool is_parameter = false;
   bool is_local = false;  // `shape` is that of the part of one rank
+
+  bool is_open() const { return !shape.empty() && shape[0] == -1; }
 };
 
 // A variable that an operator reads or writes, and the mapping in which it wants it.
@@ -66,9 +68,7 @@ class AttributeValue : public std::variant<std::int64_t, std::vector<std::int64_
   // In libstdc++ 12 a variant of vectors and strings whose copying throws destroys a member that it
   // does not have. So the member is copied first, and moved in.
   AttributeValue(const AttributeValue& other) : AttributeValue(copy_of(other)) {}
-  AttributeValue& operator=(const AttributeValue& other) {
-    return *this = AttributeValue(other);
-  }
+  AttributeValue& operator=(const AttributeValue& other) { return *this = AttributeValue(other); }
 
  private:
   static AttributeValue copy_of(const variant& other) {
@@ -163,6 +163,15 @@ class Program {
 
   // The operators that read a variable, each once, those of older versions first.
   SharedArray<OpId> uses(VarId id) const { return vars_[id.index()].uses; }
+
+  // The program with the batch size written out, the same as if first extents of -1 had never been.
+  // Errors: kInvalidInput at "/vars/<index>" if a tensor gets too large, or if a variable is that
+  // of one rank (is_local) and its ranks cannot share the batch equally. O(variables + pages).
+  Result<Program> with_batch_size(std::int64_t batch_size) const;
+
+  // The program with placements that leave axes of one rank out: they split nothing, and nothing is
+  // due along them. Shares what does not change. O(operators + variables + arguments).
+  Program with_effective_placements() const;
 
   // The placement of a variable. Precondition: it has a mesh.
   DistAttr placement(VarId id) const;

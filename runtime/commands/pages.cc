@@ -109,8 +109,7 @@ Page page_of(std::vector<NamedPrograms> programs, bool of_tensors,
           std::vector<RankedProgram> ranks;
           for (const auto& [rank, program] : named.ranks)
             ranks.push_back({rank, &program});
-          entries.push_back(
-              {named.name, named.note, make_communication_report(ranks, {}, named.batch_size)});
+          entries.push_back({named.name, named.note, make_communication_report(ranks, {})});
         }
         write_html_report(entries, of_tensors, text(), sink);
         return Status();

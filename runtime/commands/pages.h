@@ -51,7 +51,6 @@ Page page_of(std::shared_ptr<const redistribution::TransferProblem> problem,
 struct NamedPrograms {
   std::string name, note;
   std::vector<std::pair<program::Rank, program::Program>> ranks;
-  std::optional<std::int64_t> batch_size;
 };
 Page page_of(std::vector<NamedPrograms> programs, bool of_tensors,
              std::function<std::string()> text);

@@ -210,15 +210,14 @@ const ReportedRankLoad& CommunicationReport::load_of(Rank rank) const {
 }
 
 CommunicationReport make_communication_report(std::span<const RankedProgram> programs,
-                                              const program::Cluster& cluster,
-                                              std::optional<std::int64_t> batch_size) {
+                                              const program::Cluster& cluster) {
   std::vector<RankedProgram> sorted(programs.begin(), programs.end());
   std::sort(sorted.begin(), sorted.end(),
             [](const RankedProgram& a, const RankedProgram& b) { return a.rank < b.rank; });
   std::vector<std::vector<RankOperator>> operators;
   std::vector<Rank> ranks;
   for (const RankedProgram& ranked : sorted) {
-    operators.push_back(inserted_operators(ranked, cluster, batch_size));
+    operators.push_back(inserted_operators(ranked, cluster));
     ranks.push_back(ranked.rank);
   }
   return Replay(std::move(operators), std::move(ranks)).run();
@@ -229,7 +228,7 @@ CommunicationReport communication_of(const program::ReshardResult& result,
   std::vector<RankedProgram> ranks;
   for (const program::RankProgram& rank : result.ranks)
     ranks.push_back({rank.rank, &rank.program});
-  return make_communication_report(ranks, cluster, result.batch_size);
+  return make_communication_report(ranks, cluster);
 }
 
 }  // namespace shardwright

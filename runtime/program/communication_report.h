@@ -62,13 +62,12 @@ struct CommunicationEntry {
 
 // Replays the inserted operators of every rank in program order. A collective begins when all of
 // its ranks have come to it, and a message is received when it was sent. Operators in the blocks of
-// control flow run once. `batch_size` takes the place of batch dimensions; without it they count
-// once. Cost: O(operators x ranks of a group).
+// control flow run once. Open batch dimensions, of which a resharded program has none,
+// count once. Cost: O(operators x ranks of a group).
 CommunicationReport make_communication_report(std::span<const RankedProgram> programs,
-                                              const program::Cluster& cluster,
-                                              std::optional<std::int64_t> batch_size);
+                                              const program::Cluster& cluster);
 
-// Of a resharded program, with the batch size that was asked for.
+// Of a resharded program.
 CommunicationReport communication_of(const program::ReshardResult& result,
                                      const program::Cluster& cluster = {});
 

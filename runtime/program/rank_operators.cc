@@ -13,9 +13,8 @@ using namespace program;
 // Thread safety: one thread at a time.
 class OperatorReader {
  public:
-  OperatorReader(const RankedProgram& ranked, const Cluster& cluster,
-                 std::optional<std::int64_t> batch_size)
-      : program_(*ranked.program), rank_(ranked.rank), cluster_(cluster), batch_(batch_size) {
+  OperatorReader(const RankedProgram& ranked, const Cluster& cluster)
+      : program_(*ranked.program), rank_(ranked.rank), cluster_(cluster) {
     for (const ProcessGroup& group : program_.groups()) {
       const auto ranks = group.ranks.view();
       groups_[group.ring_id].assign(ranks.begin(), ranks.end());
@@ -51,9 +50,7 @@ class OperatorReader {
   std::int64_t bytes_of(const Argument& argument) const {
     const Variable& variable = program_.var(argument.var);
     Shape shape = variable.shape;
-    for (std::int64_t& extent : shape) {
-      if (extent < 0) extent = batch_.value_or(1);
-    }
+    if (variable.is_open()) shape[0] = 1;
     if (!variable.is_local && variable.mesh.valid()) {
       const DistAttr placement = program_.placement(argument.var);
       if (const auto position = placement.mesh.position_of(rank_))
@@ -111,15 +108,13 @@ class OperatorReader {
   const Program& program_;
   Rank rank_;
   const Cluster& cluster_;
-  std::optional<std::int64_t> batch_;
   std::map<std::int64_t, std::vector<Rank>> groups_;  // by ring
 };
 
 }  // namespace
 
-std::vector<RankOperator> inserted_operators(const RankedProgram& ranked, const Cluster& cluster,
-                                             std::optional<std::int64_t> batch_size) {
-  return OperatorReader(ranked, cluster, batch_size).read();
+std::vector<RankOperator> inserted_operators(const RankedProgram& ranked, const Cluster& cluster) {
+  return OperatorReader(ranked, cluster).read();
 }
 
 }  // namespace shardwright

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +22,6 @@ struct RankOperator {
 
 // In program order, block after block.
 std::vector<RankOperator> inserted_operators(const RankedProgram& ranked,
-                                             const program::Cluster& cluster,
-                                             std::optional<std::int64_t> batch_size);
+                                             const program::Cluster& cluster);
 
 }  // namespace shardwright

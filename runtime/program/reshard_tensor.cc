@@ -123,9 +123,15 @@ void add_mesh_moves(const ReshardCase& request, const TensorReshardOptions& opti
 
 }  // namespace
 
-Result<TensorReshard> reshard_tensor(const ReshardCase& request,
+Result<TensorReshard> reshard_tensor(const ReshardCase& asked,
                                      const TensorReshardOptions& options) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_case(request));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_case(asked));
+  ReshardCase request = asked;
+  for (DistAttr* attr : {&request.source, &request.target}) {
+    if (options.compat) break;  // Paddle moves tensors along axes of one rank, too
+    attr->dims_mapping = effective_mapping(attr->mesh, attr->dims_mapping);
+    attr->partial = effective_partial(attr->mesh, attr->partial);
+  }
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Program program, program_of(request));
   const Requests requests = requests_of(request);
   InlineExecutor executor;
@@ -154,6 +160,8 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
   const auto count = static_cast<std::int64_t>(ranks.size());
   if (num_elements(request.shape) <= options.largest_simulation / count) {
     result.simulation = simulate(request.shape, request.source, request.target, result.plan);
+  } else if (options.compat) {
+    result.simulation = store.simulate(*schedule.decisions().front().entry);
   }
   return result;
 }

@@ -13,6 +13,7 @@
 #include "core/program/reshard_plan.h"
 #include "core/program/simulator/simulate.h"
 #include "core/status.h"
+#include "search/program/plan_store.h"
 #include "search/program/reshard_program.h"
 #include "search/program/tensor/cost_model.h"
 
@@ -44,7 +45,8 @@ struct TensorReshard {
   // only for partial placements and if `mesh_steps` asks for it.
   std::optional<std::vector<redistribution::Move>> mesh_moves;
   std::vector<RankReshard> ranks;  // of both meshes, at least one; ascending
-  // The plan run on real arrays; absent if these would be larger than asked for.
+  // The plan run on real arrays, in compat mode on smaller ones that are cut in the same way if
+  // need be; absent if these would be larger than asked for.
   std::optional<program::Simulation> simulation;
 };
 
@@ -54,9 +56,8 @@ struct TensorReshardOptions {
   program::SyncMode sync = program::SyncMode::kPerCommit;
   program::Cluster cluster;
   bool keep_programs = false;
-  // Elements times ranks of the largest tensor that is simulated. At the limit, a simulation takes
-  // 0.1 to 0.4 s and up to 0.3 GB; half the limit halves both.
-  std::int64_t largest_simulation = std::int64_t{1} << 24;
+  // Elements times ranks of the largest tensor that is simulated.
+  std::int64_t largest_simulation = program::kLargestSimulation;
   std::stop_token stop;  // heard until the simulation begins
 };
 

@@ -1,6 +1,8 @@
 #include "search/program/plan_store.h"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/interner.h"
@@ -47,21 +49,16 @@ void PlanStore::plan_all(Executor& executor) {
 
 void PlanStore::plan(Entry& entry) const {
   if (entry.planned) return;
-  const DistAttr source = source_of(entry.key);
-  const DistAttr target = target_of(entry.key);
   if (mode_ != PlanMode::kBest) {
-    const auto planner = entry.key.is_output          ? &plan_compat_output
-                         : mode_ == PlanMode::kCompat ? &plan_compat
-                                                      : &plan_compat_mesh;
-    Result<ReshardPlan> plan = planner(entry.key.shape, source, target);
+    Result<ReshardPlan> plan = compat_plan(entry.key, entry.key.shape);
     if (plan.ok()) {
       entry.plan = std::move(plan).value();
     } else {
       entry.status = plan.error();
     }
   } else {
-    Result<BestPlan> best =
-        plan_best(cluster_, entry.key.shape, entry.key.type, source, target, stop_);
+    Result<BestPlan> best = plan_best(cluster_, entry.key.shape, entry.key.type,
+                                      source_of(entry.key), target_of(entry.key), stop_);
     if (best.ok()) {
       BestPlan found = std::move(best).value();
       entry.us = found.us;
@@ -75,6 +72,29 @@ void PlanStore::plan(Entry& entry) const {
     entry.index.emplace(entry.plan.ranks[i].first, static_cast<std::uint32_t>(i));
   }
   entry.planned = true;
+}
+
+Result<ReshardPlan> PlanStore::compat_plan(const PlanKey& key, const Shape& shape) const {
+  const auto planner = key.is_output                ? &plan_compat_output
+                       : mode_ == PlanMode::kCompat ? &plan_compat
+                                                    : &plan_compat_mesh;
+  return planner(shape, source_of(key), target_of(key));
+}
+
+std::optional<Simulation> PlanStore::simulate(const Entry& entry) const {
+  const DistAttr source = source_of(entry.key);
+  const DistAttr target = target_of(entry.key);
+  Shape shape = entry.key.shape;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    const std::int64_t parts = std::lcm(source.splits(dim), target.splits(dim));
+    // Two elements in the smallest part show their order.
+    if (shape[dim] % parts == 0) shape[dim] = std::min(shape[dim], 2 * parts);
+  }
+  const auto ranks = static_cast<std::int64_t>(source.mesh.size() + target.mesh.size());
+  if (num_elements(shape) > kLargestSimulation / ranks) return std::nullopt;
+  const Result<ReshardPlan> plan = compat_plan(entry.key, shape);
+  if (!plan.ok()) return std::nullopt;
+  return program::simulate(shape, source, target, *plan);
 }
 
 DistAttr PlanStore::source_of(const PlanKey& key) const {

@@ -1,6 +1,7 @@
 #include "search/program/reshard_program.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "search/program/rank_pass.h"
@@ -18,12 +19,39 @@ std::vector<Rank> all_ranks(const Program& program) {
   return ranks;
 }
 
+// Simulates each plan once.
+std::vector<WrongPlan> find_wrong(const Requests& requests, const Schedule& schedule,
+                                  const PlanStore& store, bool outputs) {
+  std::unordered_map<const PlanStore::Entry*, std::string> problems;
+  std::vector<WrongPlan> wrong;
+  const auto look_at = [&](const PlanStore::Entry* entry, OpId op, VarId var, bool is_output) {
+    const auto [at, fresh] = problems.try_emplace(entry);
+    if (fresh) {
+      if (const std::optional<Simulation> run = store.simulate(*entry)) at->second = run->problem;
+    }
+    if (!at->second.empty()) wrong.push_back({op, var, is_output, at->second});
+  };
+  for (const Decision& decision : schedule.decisions()) {
+    const Request& request = requests.requests[decision.request];
+    look_at(decision.entry, request.consumer, request.var, false);
+  }
+  if (!outputs) return wrong;
+  for (const OutputDecision& output : schedule.outputs())
+    look_at(output.entry, output.request.op, output.request.var, true);
+  return wrong;
+}
+
 }  // namespace
 
-Result<ReshardResult> reshard_program(const Program& program, const ReshardOptions& options,
+Result<ReshardResult> reshard_program(const Program& asked, const ReshardOptions& options,
                                       Executor& executor) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const Requests requests,
-                               find_requests(program, options.batch_size, options.compat));
+  Program program = asked;
+  if (options.batch_size) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(program, asked.with_batch_size(*options.batch_size));
+  }
+  // Paddle's Resharder moves tensors along axes of one rank, too.
+  if (!options.compat) program = program.with_effective_placements();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const Requests requests, find_requests(program, options.compat));
   PlanStore store(program, options.cluster, options.compat ? PlanMode::kCompat : PlanMode::kBest,
                   options.stop);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Schedule schedule,
@@ -41,7 +69,7 @@ Result<ReshardResult> reshard_program(const Program& program, const ReshardOptio
   result.requests = requests.requests.size();
   result.plans = store.size();
   result.items_scanned = requests.items_scanned;
-  result.batch_size = options.batch_size;
+  if (options.compat) result.wrong = find_wrong(requests, schedule, store, options.whole);
   for (auto& rank : results) {
     if (!rank) return stopped;
     if (!rank->ok()) return rank->error();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/program/edit_log.h"
@@ -15,7 +16,7 @@ namespace shardwright::program {
 struct ReshardOptions {
   bool compat = false;  // Paddle's sequences and caches; otherwise the cheapest plans known
   SyncMode sync = SyncMode::kPerCommit;
-  // Rows per rank of variables whose first dimension is -1.
+  // The first extent, of the whole tensor, of variables that have -1 there.
   std::optional<std::int64_t> batch_size;
   std::vector<Rank> ranks;         // empty for every rank of every mesh, ascending
   bool whole = false;              // also reshard outputs and remove what a rank does not need
@@ -40,20 +41,30 @@ struct RankProgram {
   ReshardCounters counters;
 };
 
+// A plan of compat mode that a program uses and that leaves a rank without its part.
+struct WrongPlan {
+  OpId op;  // that reads the variable, or writes it
+  VarId var;
+  bool is_output = false;
+  std::string problem;  // a sentence of the simulation
+};
+
 struct ReshardResult {
   std::vector<RankProgram> ranks;
-  std::uint64_t requests = 0;              // inputs that must be resharded
-  std::uint64_t plans = 0;                 // distinct plans
-  std::uint64_t items_scanned = 0;         // by the walk that all ranks share
-  std::optional<std::int64_t> batch_size;  // that was asked for
+  std::uint64_t requests = 0;       // inputs that must be resharded
+  std::uint64_t plans = 0;          // distinct plans
+  std::uint64_t items_scanned = 0;  // by the walk that all ranks share
+  // In compat mode, where Paddle's defects are reproduced; in the order of the program, outputs
+  // last.
+  std::vector<WrongPlan> wrong;
 };
 
 // One pass over the program finds the requests and numbers the process groups. Plans are
 // independent of each other, and so are ranks, so both run on the executor. The edits of a rank are
-// one batch on `program`, which does not change. The result does not depend on the executor.
-// Errors: those of find_requests(); kUnsupported if compat mode has no plan, or
-// as plan_best(); kStopped if the edit
-// limit was reached or a stop was requested.
+// one batch on `program` with the batch size written out; `program` does not change. The result
+// does not depend on the executor.
+// Errors: those of Program::with_batch_size() and find_requests(); kUnsupported if compat mode has
+// no plan, or as plan_best(); kStopped if the edit limit was reached or a stop was requested.
 // Cost: O(program) for all ranks together, and O(requests + inserted operators) for each rank. With
 // `whole`, each rank also reads the whole program.
 Result<ReshardResult> reshard_program(const Program& program, const ReshardOptions& options,

@@ -55,7 +55,6 @@ std::vector<NamedPrograms> named(const Results& results) {
   for (const auto& [document, result] : results) {
     NamedPrograms& one = all.emplace_back();
     one.name = document.program.name();
-    one.batch_size = result.batch_size;
     for (const program::RankProgram& rank : result.ranks)
       one.ranks.emplace_back(rank.rank, rank.program);
   }
@@ -65,8 +64,7 @@ std::vector<NamedPrograms> named(const Results& results) {
 bool has_batch_dimension(const program::Program& program) {
   for (std::size_t i = 0; i < program.var_capacity(); ++i) {
     const program::VarId id(i);
-    if (program.has(id) && !program.var(id).shape.empty() && program.var(id).shape[0] == -1)
-      return true;
+    if (program.has(id) && program.var(id).is_open()) return true;
   }
   return false;
 }
@@ -117,7 +115,8 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
       error.where = document.place + error.where;
       return request.program.locate(std::move(error));
     }
-    for (const auto& doubts : {empty_tensors(document.program, document.place),
+    for (const auto& doubts : {wrong_plans(document.program, document.place, result->wrong),
+                               empty_tensors(document.program, document.place),
                                reads_before_writes(document.program, document.place)})
       answer.warnings.insert(answer.warnings.end(), doubts.begin(), doubts.end());
     results->emplace_back(document, std::move(result).value());

@@ -34,7 +34,46 @@ std::string sentence(const Program& program, const std::string& place, VarId var
          "`is_feed` or `is_parameter` if it has a value before";
 }
 
+// Warnings fit a screen; the JSON has all.
+constexpr std::size_t kMostWrong = 8;
+
+std::string wrong_plan(const std::string& place, const std::string& problem) {
+  return place + ": Paddle's plan, which --compat reproduces, is wrong by simulation: " + problem +
+         "; leave --compat out for one that is right";
+}
+
+void keep_a_few(std::vector<std::string>& sentences) {
+  if (sentences.size() <= kMostWrong) return;
+  const std::size_t more = sentences.size() - kMostWrong;
+  sentences.resize(kMostWrong);
+  sentences.push_back(std::to_string(more) + " more plans of Paddle are wrong; the JSON has all");
+}
+
 }  // namespace
+
+std::vector<std::string> wrong_plans(const Program& program, const std::string& place,
+                                     const std::vector<program::WrongPlan>& wrong) {
+  std::vector<std::string> sentences;
+  for (const program::WrongPlan& plan : wrong) {
+    sentences.push_back(wrong_plan(place + "/ops/" + std::to_string(plan.op.index()) +
+                                       (plan.is_output ? "/outputs" : "/inputs") + " (" +
+                                       quoted(program.var(plan.var).name) + ")",
+                                   plan.problem));
+  }
+  keep_a_few(sentences);
+  return sentences;
+}
+
+std::vector<std::string> wrong_plans(const std::vector<TensorReshard>& answers) {
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto& simulation = answers[i].simulation;
+    if (simulation && !simulation->ok())
+      sentences.push_back(wrong_plan("/" + std::to_string(i), simulation->problem));
+  }
+  keep_a_few(sentences);
+  return sentences;
+}
 
 std::vector<std::string> reads_before_writes(const Program& program, const std::string& place) {
   std::vector<std::string> sentences;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/program/program.h"
+#include "runtime/program/reshard_tensor.h"
 
 namespace shardwright::commands {
 
@@ -13,6 +14,11 @@ namespace shardwright::commands {
 // which feeds and parameters have. `place` is the program's in its file. O(operators + arguments).
 std::vector<std::string> reads_before_writes(const program::Program& program,
                                              const std::string& place);
+
+// A sentence for each plan of compat mode that is wrong by simulation, a few at most.
+std::vector<std::string> wrong_plans(const program::Program& program, const std::string& place,
+                                     const std::vector<program::WrongPlan>& wrong);
+std::vector<std::string> wrong_plans(const std::vector<TensorReshard>& answers);
 
 // A sentence for each variable with an extent of 0.
 std::vector<std::string> empty_tensors(const program::Program& program, const std::string& place);

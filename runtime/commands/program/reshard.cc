@@ -8,6 +8,7 @@
 
 #include "runtime/commands/pages.h"
 #include "runtime/commands/program/program_commands.h"
+#include "runtime/commands/program/program_doubts.h"
 #include "runtime/commands/program/program_report.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/program/reshard_tensor.h"
@@ -53,6 +54,7 @@ Result<Answer> answer(const ReshardRequest& request, const Watch& watch) {
     answers->push_back(std::move(one).value());
   }
   Answer answer;
+  answer.warnings = wrong_plans(*answers);
   answer.write_json = [cases, answers](const TextSink& sink) {
     write_reshards(*cases, *answers, sink);
   };

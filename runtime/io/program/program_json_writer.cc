@@ -204,6 +204,18 @@ class ProgramWriter {
   std::int64_t first_new_ = 0;
 };
 
+// What compat mode reproduces of Paddle's defects.
+void write_wrong(JsonWriter& json, const Program& program, const std::vector<WrongPlan>& wrong) {
+  if (wrong.empty()) return;
+  json.key("wrong").begin_array();
+  for (const WrongPlan& plan : wrong) {
+    json.new_line().begin_object().member("op", program.op(plan.op).number);
+    json.member(plan.is_output ? "output" : "input", program.var(plan.var).name);
+    json.member("problem", plan.problem).end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 void write_programs(const std::vector<std::pair<ProgramDocument, ReshardResult>>& results,
@@ -213,6 +225,7 @@ void write_programs(const std::vector<std::pair<ProgramDocument, ReshardResult>>
   for (const auto& [document, result] : results) {
     json.new_line().begin_object().member("name", document.program.name());
     json.member("requests", result.requests).member("plans", result.plans);
+    write_wrong(json, document.program, result.wrong);
     json.key("groups");
     if (result.ranks.empty()) {
       json.begin_array().end_array();

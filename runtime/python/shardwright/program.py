@@ -97,7 +97,7 @@ def apply(program: Document, *, full: bool = False, startup: Document | None = N
     """Makes the program of every rank.
 
     With `full`, also reshards outputs and removes what a rank does not need; `startup` is then the
-    startup program. `batch_size` is the size of batch dimensions written as -1. Others as `reshard`.
+    startup program. `batch_size` is the whole size of batch dimensions written as -1. Others as `reshard`.
     """
     request = Request().document("program", program, required=True).document("startup", startup)
     request.flag("full", full).flag("compat", compat).flag("legacy_sync", legacy_sync)

@@ -60,15 +60,11 @@ bool is_special(const Operation& op) {
 // Thread safety: one thread at a time.
 class RequestWalk {
  public:
-  RequestWalk(const Program& program, std::optional<std::int64_t> batch_size, bool compat)
-      : program_(program),
-        batch_size_(batch_size),
-        compat_(compat),
-        meshes_(program),
-        flow_(program) {}
+  RequestWalk(const Program& program, bool compat)
+      : program_(program), compat_(compat), meshes_(program), flow_(program) {}
 
   Result<Requests> run() {
-    SHARDWRIGHT_RETURN_IF_ERROR(scan_variables(program_, batch_size_, found_));
+    SHARDWRIGHT_RETURN_IF_ERROR(scan_variables(program_, found_));
     visited_.resize(program_.num_blocks(), false);
     // Blocks that no operator runs are walked too.
     for (std::size_t i = 0; i < program_.num_blocks(); ++i) {
@@ -221,7 +217,6 @@ class RequestWalk {
   }
 
   const Program& program_;
-  std::optional<std::int64_t> batch_size_;
   bool compat_;
   MeshRelations meshes_;
   ControlFlow flow_;
@@ -233,9 +228,8 @@ class RequestWalk {
 
 }  // namespace
 
-Result<Requests> find_requests(const Program& program, std::optional<std::int64_t> batch_size,
-                               bool compat) {
-  return RequestWalk(program, batch_size, compat).run();
+Result<Requests> find_requests(const Program& program, bool compat) {
+  return RequestWalk(program, compat).run();
 }
 
 }  // namespace shardwright::program

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -59,10 +58,9 @@ struct Requests {
 // Walks the program once. Consumers inside control flow are served before it, unless the tensor is
 // written inside. Errors: kInvalidInput if a tensor on a union of meshes is split, a condition is
 // not replicated, an output's mapping differs from its tensor's, an input's mapping does not fit
-// its mesh, the batch size is missing, or a tensor is too large.
+// its mesh, a batch dimension is open, or a tensor is too large.
 // In compat mode, tensors without dimensions are left where they are, as by Paddle's Resharder,
 // unless they are partial, which it does not know. O(operators + variables + arguments).
-Result<Requests> find_requests(const Program& program, std::optional<std::int64_t> batch_size,
-                               bool compat);
+Result<Requests> find_requests(const Program& program, bool compat);
 
 }  // namespace shardwright::program

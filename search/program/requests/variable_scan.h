@@ -1,9 +1,6 @@
 // Collects what planning needs to know about the variables of a program.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "core/program/program.h"
 #include "core/status.h"
 #include "search/program/requests/requests.h"
@@ -11,9 +8,7 @@
 namespace shardwright::program {
 
 // Fills `generated_names`, `lod_feeds` and `shapes`, and counts the variables.
-// Errors: kInvalidInput if a batch dimension is open and no batch size is given, or if a tensor is
-// too large with it. O(variables).
-Status scan_variables(const Program& program, std::optional<std::int64_t> batch_size,
-                      Requests& found);
+// Errors: kInvalidInput if a batch dimension is open, or if a tensor is too large. O(variables).
+Status scan_variables(const Program& program, Requests& found);
 
 }  // namespace shardwright::program

@@ -158,9 +158,48 @@ TEST_CASE("program command: an open batch dimension takes its size from the comm
   const CommandOutcome open = run("program apply --json " + run.path("open.json"));
   CHECK(open.status == 2);
   CHECK(contains(open.err, "\"x\" has an open batch dimension; set the batch size (--batch-size)"));
-  CHECK(run("program apply --json --batch-size 8 " + run.path("open.json")).status == 0);
+  const CommandOutcome given = run("program apply --json --batch-size 8 " + run.path("open.json"));
+  CHECK(given.status == 0);
+  for (json& var : program["vars"]) {
+    if (var["name"] != "x") continue;
+    var["full_shape"][0] = 8;
+    var.erase("local_shape");
+  }
+  REQUIRE(write_file(run.path("written.json"), program.dump()).ok());
+  CHECK(given.out == run("program apply --json " + run.path("written.json")).out);
   CHECK(run("program apply --json --batch-size 9999999999999 " + run.path("open.json")).status ==
         2);
+}
+
+TEST_CASE("program command: compat mode warns where its own simulation says that Paddle is wrong") {
+  const Command run;
+  const std::string cases = "tests/golden/reported/compat_wrong_reshard.json";
+  const CommandOutcome wrong = run("program reshard --compat --json " + cases);
+  CHECK(wrong.status == 0);
+  CHECK(
+      contains(wrong.err, "/0: Paddle's plan, which --compat reproduces, is wrong by simulation"));
+  CHECK(json::parse(wrong.out)[0].at("simulated").at("correct") == false);
+  CHECK(run("program reshard --json " + cases).err.empty());
+  // The same with a tensor too large to be simulated as it is, and in a program.
+  json large = parsed(cases);
+  large[0]["shape"] = {1 << 20, 1 << 20};
+  REQUIRE(write_file(run.path("large.json"), large.dump()).ok());
+  CHECK(contains(run("program reshard --compat " + run.path("large.json")).err, "is wrong"));
+  const json program =
+      json::parse(R"({"name": "p", "meshes": [{"shape": [2, 2], "ids": [0, 1, 2, 3]}],
+    "vars": [{"name": "x", "full_shape": [1048576, 1048576], "mesh": 0, "dims_mapping": [0, 1]}],
+    "ops": [{"type": "relu", "mesh": 0, "inputs": [{"var": "x", "dims_mapping": [1, 0]}]}]})");
+  REQUIRE(write_file(run.path("program.json"), program.dump()).ok());
+  const CommandOutcome apply = run("program apply --compat --json " + run.path("program.json"));
+  CHECK(apply.status == 0);
+  CHECK(contains(apply.err,
+                 "/ops/0/inputs (\"x\"): Paddle's plan, which --compat reproduces, is wrong"));
+  const json told = json::parse(apply.out)["programs"][0].at("wrong");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].at("input") == "x");
+  const CommandOutcome best = run("program apply --json " + run.path("program.json"));
+  CHECK(best.err.empty());
+  CHECK_FALSE(json::parse(best.out)["programs"][0].contains("wrong"));
 }
 
 TEST_CASE(

@@ -52,7 +52,7 @@ CommunicationReport report_on(const program::ReshardResult& result) {
   std::vector<RankedProgram> ranks;
   for (const RankProgram& rank : result.ranks)
     ranks.push_back({rank.rank, &rank.program});
-  return make_communication_report(ranks, {}, std::nullopt);
+  return make_communication_report(ranks, {});
 }
 
 }  // namespace

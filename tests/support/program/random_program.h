@@ -19,7 +19,9 @@ class RandomProgram {
   RandomProgram(std::uint64_t seed, bool outputs_apart)
       : random_(seed), outputs_apart_(outputs_apart) {}
 
-  program::Program make() {
+  program::Program make() { return program::Program::make(make_spec()).value(); }
+
+  program::ProgramSpec make_spec() {
     using namespace program;
     spec_.name = "random";
     add_meshes();
@@ -37,7 +39,7 @@ class RandomProgram {
       add_op(BlockId(0));
       if (random_.below(6) == 0) add_control(BlockId(0), 1);
     }
-    return Program::make(std::move(spec_)).value();
+    return std::move(spec_);
   }
 
  private:
