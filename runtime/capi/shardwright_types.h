@@ -314,7 +314,7 @@ typedef struct shardwright_redistribution_options {
   const double* latency_us;         /* rings; num_axes elements; null = 0 */
   const double* bandwidth_gb_per_s; /* rings; num_axes elements */
   double copy_gb_per_s;             /* rings; a kernel that reads and writes; 0 = copies are free */
-  /* Not 0: rings also have collectives over several axes at once, and messages between two axes. */
+  /* Not 0: rings also have collectives over several axes at once, and permutes. */
   int32_t groups;
   int32_t has_collective_limit;
   uint32_t collective_limit; /* no more steps that communicate, if has_collective_limit is not 0 */
@@ -332,7 +332,7 @@ enum {
   SHARDWRIGHT_MOVE_ALL_REDUCE = 3,     /* partial axes replicate */
   SHARDWRIGHT_MOVE_REDUCE_SCATTER = 4, /* partial axes shard `to` */
   SHARDWRIGHT_MOVE_TO_PARTIAL = 5,     /* a replicated axis becomes partial; nothing is sent */
-  SHARDWRIGHT_MOVE_PERMUTE = 6         /* two axes of equal size change places */
+  SHARDWRIGHT_MOVE_PERMUTE = 6         /* each rank sends all that it holds to one other */
 };
 
 /* Arrays of the caller, to be filled with the steps of a redistribution. Null members are skipped. */

@@ -25,7 +25,10 @@ Status check_shape(const RedistributionCase& request) {
   for (std::size_t dim = 0; dim < request.shape.size(); ++dim) {
     const std::int64_t size = request.shape[dim];
     const std::string where = "/shape/" + std::to_string(dim);
-    if (size < 0) return invalid_input(where, "must not be negative");
+    if (size < 0) {
+      return invalid_input(
+          where, "an extent cannot be " + std::to_string(size) + "; write the number of elements");
+    }
     if (size > 1 && bytes >= kMostBytes / size) {
       return invalid_input(where, "the tensor would have 2^62 bytes or more");
     }

@@ -37,7 +37,7 @@ struct RingModel {
   std::vector<redistribution::AxisLink> links;  // one per axis
   // A kernel that reads and writes a tensor; infinite: copies are free. GB = 10^9 bytes.
   double copy_gb_per_s = std::numeric_limits<double>::infinity();
-  // Also collectives over several axes at once, and messages that let two axes change places.
+  // Also collectives over several axes at once, and messages by which devices change places.
   bool groups = false;
 };
 

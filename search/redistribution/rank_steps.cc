@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/redistribution/placement/permutation.h"
+
 namespace shardwright::redistribution {
 namespace {
 
@@ -84,8 +86,7 @@ class Translator {
     step.dim = static_cast<std::int8_t>(move_.to);
     const Part held = part(before_, position);
     const auto members = static_cast<std::int64_t>(step.group.size());
-    if (held[move_.to].size() % members != 0)
-      step.part = relative(part(after_, position), held);
+    if (held[move_.to].size() % members != 0) step.part = relative(part(after_, position), held);
     return step;
   }
 
@@ -106,36 +107,40 @@ class Translator {
     out.push_back(std::move(zero));
   }
 
+  // Ranks that send in a ring, each to the next: the first one receives first, so that none waits
+  // for ever.
   void permute(std::size_t position, std::vector<Step>& out) const {
-    const std::size_t partner = partner_of(position);
-    if (partner == position) return;
+    const std::size_t before = sender_to(position);
+    if (before == position) return;
+    bool is_first = position < before;
+    std::size_t next = before;  // at last that to which this one sends
+    for (std::size_t at = sender_to(before); at != position; at = sender_to(at)) {
+      is_first = is_first && position < at;
+      next = at;
+    }
     Step send;
     send.kind = StepKind::kSend;
     send.src = rank(position);
-    send.dst = rank(partner);
+    send.dst = rank(next);
     send.part = part(before_, position);
     Step receive;
     receive.kind = StepKind::kRecv;
-    receive.src = rank(partner);
+    receive.src = rank(before);
     receive.dst = rank(position);
-    receive.part = part(before_, partner);
+    receive.part = part(before_, before);
     Step concat;
     concat.kind = StepKind::kConcat;
     concat.parts.push_back(receive.part);
-    if (position > partner) std::swap(send, receive);
+    if (is_first) std::swap(send, receive);
     out.push_back(std::move(send));
     out.push_back(std::move(receive));
     out.push_back(std::move(concat));
   }
 
-  // The position with the coordinates along the two axes exchanged.
-  std::size_t partner_of(std::size_t position) const {
-    const program::ProcessMesh& mesh = before_.mesh;
-    const std::size_t a = move_.axes[0];
-    const std::size_t b = move_.axes[1];
-    const std::int64_t apart = mesh.coordinate(position, a) - mesh.coordinate(position, b);
-    return static_cast<std::size_t>(static_cast<std::int64_t>(position) +
-                                    apart * (mesh.stride(b) - mesh.stride(a)));
+  std::size_t sender_to(std::size_t position) const {
+    return static_cast<std::size_t>(permuted_from(before_.mesh.shape(), before_.placement,
+                                                  after_.placement,
+                                                  static_cast<std::int64_t>(position)));
   }
 
   const Shape& shape_;

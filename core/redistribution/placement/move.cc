@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.h"
+#include "core/redistribution/placement/permutation.h"
 #include "core/redistribution/placement/shard_boxes.h"
 
 namespace shardwright::redistribution {
@@ -37,11 +38,12 @@ Status check_axis_lists(const MeshShape& mesh, const Move& move) {
   return {};
 }
 
-Status check_permute(const MeshShape& mesh, const Move& move) {
-  if (move.axes.size() != 2) return refused(move, "exchanges two axes");
-  if (mesh[move.axes[0]] != mesh[move.axes[1]]) {
-    return refused(move, "the two axes differ in size");
-  }
+Status check_permute(const MeshShape& mesh, const Shape& shape, const Placement& placement,
+                     const Move& move) {
+  if (!is_permutation(shape, mesh, placement, move.permuted))
+    return refused(move, "devices would hold other parts than before");
+  if (permuted_axes(mesh, placement, move.permuted) != move.axes)
+    return refused(move, "these are not the axes along which devices send");
   return {};
 }
 
@@ -99,22 +101,22 @@ std::string to_text(const Move& move) {
   return text;
 }
 
-Status check_move(const MeshShape& mesh, std::size_t num_dims, const Placement& placement,
+Status check_move(const MeshShape& mesh, const Shape& shape, const Placement& placement,
                   const Move& move) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_axis_lists(mesh, move));
-  if (takes_shards(move.kind) && move.from >= num_dims) {
+  if (takes_shards(move.kind) && move.from >= shape.size()) {
     return refused(move, "the tensor has no dimension " + std::to_string(move.from));
   }
-  if (makes_shards(move.kind) && move.to >= num_dims) {
+  if (makes_shards(move.kind) && move.to >= shape.size()) {
     return refused(move, "the tensor has no dimension " + std::to_string(move.to));
   }
-  if (move.kind == Kind::kPermute) return check_permute(mesh, move);
+  if (move.kind == Kind::kPermute) return check_permute(mesh, shape, placement, move);
   if (takes_shards(move.kind)) return check_taken(placement, move);
   return reduces(move.kind) ? check_reduced(placement, move) : check_replicated(placement, move);
 }
 
 Placement after(Placement placement, const Move& move) {
-  if (move.kind == Kind::kPermute) return placement.swapped(move.axes[0], move.axes[1]);
+  if (move.kind == Kind::kPermute) return move.permuted;
   for (std::size_t i = move.axes.size(); i-- > 0;)
     placement = placement.with_replicate(move.axes[i]);
   if (move.kind == Kind::kToPartial)

@@ -20,15 +20,16 @@ struct Move {
     kAllReduce,      // partial axes replicate
     kReduceScatter,  // partial axes shard dimension `to`
     kToPartial,      // a replicated axis becomes partial; nothing is sent
-    kPermute,        // two axes of equal size change places: each device sends all that it holds
+    kPermute,        // devices change places: each sends all that it holds to at most one other
   };
   static constexpr std::size_t kNumKinds = 7;
 
   Kind kind = Kind::kSplit;
-  Axes axes;
+  Axes axes;  // of a permute: those along which devices send
   std::uint8_t from = 0;
   std::uint8_t to = 0;
   ReduceOp reduce_op = ReduceOp::kSum;  // all-reduce, reduce-scatter, to partial
+  Placement permuted = {};              // permute: the placement after it
 
   bool communicates() const { return kind != Kind::kSplit && kind != Kind::kToPartial; }
   friend bool operator==(const Move&, const Move&) = default;
@@ -39,8 +40,8 @@ std::string_view to_name(Move::Kind kind);  // "all_gather", ...
 std::string to_text(const Move& move);
 
 // Errors (kInvalidInput without a place): what the move needs and the placement does not have.
-// Preconditions: a checked mesh, a placement of a tensor of `num_dims` dimensions.
-Status check_move(const MeshShape& mesh, std::size_t num_dims, const Placement& placement,
+// Preconditions: a checked mesh, a placement of the shape.
+Status check_move(const MeshShape& mesh, const Shape& shape, const Placement& placement,
                   const Move& move);
 
 // The placement after the move. Precondition: check_move().

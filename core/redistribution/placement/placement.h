@@ -86,10 +86,6 @@ class Placement {
     return placement;
   }
   Placement with_partial(std::size_t axis, ReduceOp op) const;
-  // The placement in which both axes have changed places.
-  Placement swapped(std::size_t a, std::size_t b) const {
-    return with(a, byte(b)).with(b, byte(a));
-  }
 
   // The word, and back. Precondition of of_code(): the word of a placement.
   constexpr std::uint64_t code() const { return code_; }

@@ -21,8 +21,7 @@ struct Word {
 std::optional<std::size_t> read_number(std::string_view text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
@@ -58,6 +57,16 @@ std::optional<Word> read_word(std::string_view text) {
       return Word{AxisPlacement::partial(op), std::nullopt};
   }
   return read_shard(text);
+}
+
+Error no_placement(std::size_t axis, const std::string& word) {
+  std::string message = quoted(word) + " is no placement; ";
+  message += word.starts_with("_S")  // torch's _StridedShard(dim=0, sf=2), or _S(0, 2)
+                 ? "write its order instead of its split factor: \"S(0)[1]\" cuts what "
+                   "\"S(0)[0]\" leaves of dimension 0, whichever axis comes first"
+                 : "write \"R\", \"S(0)\" with the dimension that is sharded, or \"P(sum)\" with "
+                   "sum, avg, min, max or product";
+  return invalid_input("/" + std::to_string(axis), message);
 }
 
 // The axes that shard `dim` in the order of their indices; empty if they have none.
@@ -113,12 +122,7 @@ Result<Placement> read_words(std::span<const std::string> words, std::size_t num
   std::vector<AxisPlacement> axes;
   for (std::size_t axis = 0; axis < words.size(); ++axis) {
     const std::optional<Word> word = read_word(words[axis]);
-    if (!word) {
-      return invalid_input("/" + std::to_string(axis),
-                           quoted(words[axis]) +
-                               " is no placement; write \"R\", \"S(0)\" with the dimension that is "
-                               "sharded, or \"P(sum)\" with sum, avg, min, max or product");
-    }
+    if (!word) return no_placement(axis, words[axis]);
     read.push_back(*word);
     axes.push_back(word->placement);
   }
@@ -158,9 +162,9 @@ Result<Placement> placement_of_split_factors(const MeshShape& mesh,
     while (place < order.size() && product != factors[axis])
       product *= mesh[order[place++]];
     if (product != factors[axis]) {
-      return invalid_input("/" + std::to_string(axis),
-                           "no order of the mesh axes gives the split factor " +
-                               std::to_string(factors[axis]));
+      return invalid_input(
+          "/" + std::to_string(axis),
+          "no order of the mesh axes gives the split factor " + std::to_string(factors[axis]));
     }
     order.insert(order.begin() + static_cast<std::ptrdiff_t>(place),
                  static_cast<std::uint8_t>(axis));

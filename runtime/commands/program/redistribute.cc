@@ -44,8 +44,10 @@ Result<Answer> answer(const RedistributeRequest& request, const Watch& watch) {
           : write_redistribution(*document, paths->front(), sink);
   };
   answer.text = [document, paths, front = request.front](const TextForm& form) {
-    return front ? redistribution_front_text(document->request, *paths, form.width)
-                 : redistribution_text(document->request, paths->front(), form.width);
+    return front
+               ? redistribution_front_text(document->request, document->options, *paths, form.width)
+               : redistribution_text(document->request, document->options, paths->front(),
+                                     form.width);
   };
   answer.write_page =
       page_of({document, &document->request}, {document, &document->options}, paths);

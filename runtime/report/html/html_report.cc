@@ -104,8 +104,8 @@ void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep
 void write_html_report(const RedistributionCase& request, const RedistributionOptions& options,
                        std::span<const PlannedRedistribution> paths, const TextSink& sink) {
   const std::string text = paths.size() == 1
-                               ? redistribution_text(request, paths.front(), kTextWidth)
-                               : redistribution_front_text(request, paths, kTextWidth);
+                               ? redistribution_text(request, options, paths.front(), kTextWidth)
+                               : redistribution_front_text(request, options, paths, kTextWidth);
   const auto write_data = [&] {
     write_redistribution_report(make_redistribution_report(request, options, paths), sink);
   };

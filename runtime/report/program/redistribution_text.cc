@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <variant>
 
 #include "core/redistribution/placement/placement_notation.h"
 #include "core/redistribution/placement/shard_boxes.h"
@@ -38,9 +39,22 @@ std::string moves_text(const Path& path) {
   return text;
 }
 
+// Which steps a sequence may have.
+std::string steps_text(const RedistributionOptions& options) {
+  const auto* const rings = std::get_if<RingModel>(&options.model);
+  if (rings != nullptr && rings->groups) {
+    return "(of collectives along one axis or several at once, permutes in which each rank sends "
+           "all "
+           "that it\nholds to one other, and local steps)\n";
+  }
+  return "(of collectives along one axis and local steps; with \"rings\" as costs, \"groups\" adds "
+         "collectives\nalong several axes at once, and permutes)\n";
+}
+
 }  // namespace
 
 std::string redistribution_text(const RedistributionCase& request,
+                                const RedistributionOptions& options,
                                 const PlannedRedistribution& answer, std::size_t width) {
   const Path& path = answer.path;
   const std::size_t axes = request.mesh.size();
@@ -58,10 +72,11 @@ std::string redistribution_text(const RedistributionCase& request,
                        " during a step\n";
   report += path.is_optimal ? "no other sequence costs less\n"
                             : "the search was too long: another sequence may cost less\n";
-  return report;
+  return report + steps_text(options);
 }
 
 std::string redistribution_front_text(const RedistributionCase& request,
+                                      const RedistributionOptions& options,
                                       std::span<const PlannedRedistribution> front,
                                       std::size_t width) {
   TextTable table({{"us"}, {"a device holds"}, {"collectives"}, {"moves", Align::kLeft}});
@@ -72,7 +87,7 @@ std::string redistribution_front_text(const RedistributionCase& request,
   const bool proved =
       std::all_of(front.begin(), front.end(),
                   [](const PlannedRedistribution& answer) { return answer.path.is_optimal; });
-  return redistribution_text(request, front.front(), width) + "\nTime against memory: " +
+  return redistribution_text(request, options, front.front(), width) + "\nTime against memory: " +
          (proved ? "no other path beats" : "no path that was found beats") +
          " one of these in both\n" + table.render(width);
 }

@@ -10,11 +10,14 @@
 namespace shardwright {
 
 // The steps with their time, what a device holds after each, and a sentence on how good that is.
+// `options`: with which steps the answer was compared.
 std::string redistribution_text(const RedistributionCase& request,
+                                const RedistributionOptions& options,
                                 const PlannedRedistribution& answer, std::size_t width);
 
 // The first path as above, and a row for each path. Precondition: at least one.
 std::string redistribution_front_text(const RedistributionCase& request,
+                                      const RedistributionOptions& options,
                                       std::span<const PlannedRedistribution> front,
                                       std::size_t width);
 

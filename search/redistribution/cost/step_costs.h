@@ -31,8 +31,9 @@ class StepCosts {
   // over fewer devices. The search then asks for fewer costs.
   virtual bool is_monotone() const { return false; }
 
-  // Returns true if collectives over several axes at once, or messages between two axes, have a
-  // finite cost. The search tries such moves only then.
+  // Returns true if collectives over several axes at once, or messages by which devices change
+  // places, have a finite cost. Messages along more axes cost no less. The search tries such moves
+  // only then.
   virtual bool knows_groups() const { return false; }
 
  protected:

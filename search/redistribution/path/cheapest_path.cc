@@ -36,7 +36,8 @@ class PathSearch {
         target_(target),
         limits_(limits),
         stop_(stop),
-        visitor_(tensor, rules_, target == nullptr ? Placement() : *target) {}
+        visitor_(tensor, rules_, target == nullptr ? Placement() : *target),
+        prices_permutes_(prices_permutes()) {}
 
   // Empty if the search was cut short.
   std::optional<Path> run(const Placement& source) {
@@ -82,7 +83,7 @@ class PathSearch {
 
   void expand(std::uint32_t index) {
     const PathState from = open_[index];
-    visitor_.visit(from.at, [&](const Move& move, const Placement& next, std::int64_t held_after) {
+    const auto look_at = [&](const Move& move, const Placement& next, std::int64_t held_after) {
       const std::int64_t held = visitor_.held();
       if (held > limits_.elements - held_after) return;
       std::uint32_t collectives = 0;
@@ -99,7 +100,22 @@ class PathSearch {
       const double rest = known ? *known : left(next);
       if (cost + rest > most_) return;
       open_.keep(slot, {next, cost, peak, from.num_steps + 1, collectives, index, rest});
-    });
+    };
+    visitor_.visit(from.at, look_at, prices_permutes_ && !was_permuted(from));
+  }
+
+  // Asks the model once: placements may have thousands of permutes.
+  bool prices_permutes() const {
+    Move move;
+    move.kind = Move::Kind::kPermute;
+    move.axes = {0, 1};
+    return rules_.groups && tensor_.mesh.size() > 1 && costs_.cost({move, 1, 1, 1}) < kInfinite;
+  }
+
+  // Two permutes on end are one, along no other axes.
+  bool was_permuted(const PathState& state) const {
+    return state.num_steps > 0 &&
+           is_permutation(tensor_.shape, tensor_.mesh, open_[state.parent].at, state.at);
   }
 
   Path path_to(std::uint32_t index) {
@@ -131,6 +147,7 @@ class PathSearch {
   const std::stop_token& stop_;
   double most_ = kInfinite;  // no path is wanted that costs more
   MoveVisitor visitor_;
+  bool prices_permutes_;
   OpenStates open_;
   std::optional<CostEstimate> estimate_;  // none: the search is Dijkstra's algorithm
 };

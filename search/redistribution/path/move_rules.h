@@ -11,7 +11,7 @@ struct MoveRules {
   // Dimensions may be sharded in ways that the target does not have: smaller pieces are cheaper to
   // move.
   bool detours = true;
-  // Collectives over several axes at once, and messages that let two axes change places.
+  // Collectives over several axes at once, and messages by which devices change places.
   bool groups = true;
   // Only the conversions of ColossalAI's sharding specs: the axes of a dimension ascend, and
   // exchanges are between dimensions of at most one axis each, to the earlier one if both have one.

@@ -79,6 +79,28 @@ bool MoveVisitor::joint_axes(std::uint32_t set, Move& move) const {
   return true;
 }
 
+void MoveVisitor::find_roles() {
+  num_roles_ = 0;
+  wide_ = 0;
+  for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {
+    const std::int64_t size = tensor_.mesh[axis];
+    if (size == 1) continue;
+    wide_ |= std::uint32_t{1} << axis;
+    if (from_.is_replicate(axis)) continue;
+    Role own;
+    own.is_shard = from_.is_shard(axis);
+    if (own.is_shard) own.dim = from_.dim(axis);
+    if (!own.is_shard) own.reduce_op = from_.reduce_op(axis);
+    std::size_t known = 0;
+    while (known < num_roles_ &&
+           (roles_[known].is_shard != own.is_shard || roles_[known].dim != own.dim ||
+            roles_[known].reduce_op != own.reduce_op))
+      ++known;
+    if (known == num_roles_) roles_[num_roles_++] = own;
+    roles_[known].devices *= size;
+  }
+}
+
 bool MoveVisitor::next_order(Axes& axes) { return std::next_permutation(axes.begin(), axes.end()); }
 
 }  // namespace shardwright::redistribution

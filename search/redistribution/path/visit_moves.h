@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/redistribution/placement/move.h"
+#include "core/redistribution/placement/permutation.h"
 #include "search/redistribution/cost/tensor_on_mesh.h"
 #include "search/redistribution/path/move_rules.h"
 
@@ -23,10 +24,10 @@ class MoveVisitor {
 
   // Calls visit(const Move&, const Placement& after, held_after) for each move, in a fixed order:
   // gathers and exchanges by dimension, then reductions, slices and new partial values by axis,
-  // then axes that change places. `held_after`: the elements of the largest device after it.
-  // Allocates nothing.
+  // then devices that change places, unless these are not wanted. `held_after`: the elements of the
+  // largest device after it. Allocates nothing.
   template <class Visit>
-  void visit(const Placement& from, const Visit& visit) {
+  void visit(const Placement& from, const Visit& visit, bool permutes = true) {
     load(from);
     for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim)
       visit_unshard(dim, visit);
@@ -40,7 +41,9 @@ class MoveVisitor {
     }
     if (!rules_.groups) return;
     visit_joint_reductions(visit);
-    visit_permutes(visit);
+    if (!permutes) return;
+    find_roles();
+    if (num_roles_ > 0) visit_permutes(0, roles_[0].devices, 0, wide_, Placement(), visit);
   }
   // Of the placement that was visited last: the elements of the largest device, and the devices
   // that a whole tensor is spread over.
@@ -173,19 +176,50 @@ class MoveVisitor {
   bool joint_axes(std::uint32_t set, Move& move) const;
   static bool next_order(Axes& axes);
 
+  // What axes do together: they cut a dimension in as many pieces, or as many terms are due to a
+  // reduction. Copies take the axes that are left.
+  struct Role {
+    bool is_shard = false;
+    std::size_t dim = 0;
+    ReduceOp reduce_op = ReduceOp::kSum;
+    std::int64_t devices = 1;  // along its axes together
+  };
+  void find_roles();
+
+  // Every placement in which the roles have other axes. `left`: the devices that the role still
+  // needs axes for; `first`: the lowest axis that may be the next one of a reduction, whose axes
+  // have no order; `free`: the axes without a role.
   template <class Visit>
-  void visit_permutes(const Visit& visit) {
-    for (std::size_t a = 0; a < tensor_.mesh.size(); ++a) {
-      for (std::size_t b = a + 1; b < tensor_.mesh.size(); ++b) {
-        if (tensor_.mesh[a] != tensor_.mesh[b]) continue;
-        const Placement swapped = from_.swapped(a, b);
-        if (swapped == from_) continue;
+  void visit_permutes(std::size_t role, std::int64_t left, std::size_t first, std::uint32_t free,
+                      const Placement& so_far, const Visit& visit) {
+    if (left == 1) {
+      if (++role < num_roles_) {
+        visit_permutes(role, roles_[role].devices, 0, free, so_far, visit);
+      } else if (so_far != from_) {
         Move move;
         move.kind = Move::Kind::kPermute;
-        move.axes.push_back(static_cast<std::uint8_t>(a));
-        move.axes.push_back(static_cast<std::uint8_t>(b));
-        visit(move, swapped, held_);
+        move.axes = permuted_axes(tensor_.mesh, from_, so_far);
+        move.permuted = so_far;
+        visit(move, so_far, held_);
       }
+      return;
+    }
+    const Role& own = roles_[role];
+    const Axes& now = dims_[own.dim].axes;
+    for (std::size_t axis = own.is_shard ? 0 : first; axis < tensor_.mesh.size(); ++axis) {
+      const std::int64_t size = tensor_.mesh[axis];
+      if ((free >> axis & 1) == 0 || left % size != 0) continue;
+      Placement next = so_far;
+      if (own.is_shard) {
+        const std::size_t index = so_far.num_axes(own.dim);
+        // Uneven pieces depend on the order of the cuts.
+        const bool same_cut = index < now.size() && tensor_.mesh[now[index]] == size;
+        if (!same_cut && !pieces(own.dim, dims_[own.dim].set).is_even) continue;
+        next = so_far.with_shard(axis, own.dim);
+      } else {
+        next = so_far.with_partial(axis, own.reduce_op);
+      }
+      visit_permutes(role, left / size, axis + 1, free & ~(std::uint32_t{1} << axis), next, visit);
     }
   }
 
@@ -195,6 +229,9 @@ class MoveVisitor {
   Placement from_;
   std::vector<Pieces> pieces_;  // by dimension and set of axes
   std::array<Dim, kMaxDims> dims_;
+  std::array<Role, kMaxMeshAxes> roles_;  // those that have axes
+  std::size_t num_roles_ = 0;
+  std::uint32_t wide_ = 0;     // the axes of several devices as bits
   std::uint32_t partial_ = 0;  // the partial axes as bits
   std::int64_t held_ = 0;
   std::int64_t parts_ = 1;

@@ -40,6 +40,19 @@ TEST_CASE("redistribute command: the report has every step, and says how good th
   CHECK_FALSE(contains(outcome.out, "Time against memory"));
 }
 
+TEST_CASE("redistribute command: axes of unlike size change their order by one message per rank") {
+  const Command run;
+  const CommandOutcome outcome =
+      run("program redistribute tests/golden/reported/axis_order_2x4_redistribution.json");
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  CHECK(contains(outcome.out, "permute(0,1)"));
+  CHECK(contains(outcome.out, "674.1 us in 1 step, 1 collective"));
+  CHECK(contains(outcome.out,
+                 "no other sequence costs less\n(of collectives along one axis or several"));
+  CHECK(contains(run("program redistribute " + kSample).out,
+                 "no other sequence costs less\n(of collectives along one axis"));
+}
+
 TEST_CASE("redistribute command: --front lists paths of more time and less memory") {
   const Command run;
   REQUIRE(write_file(run.path("case.json"), kTradeOff.dump()).ok());

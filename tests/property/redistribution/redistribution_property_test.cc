@@ -45,7 +45,7 @@ std::string problem_of(const RandomPair& pair, const Path& path, Rounding roundi
   Placement at = effective_placement(pair.tensor.mesh, pair.source);
   const Placement first = at;
   for (const PathStep& step : path.steps) {
-    const Status allowed = check_move(pair.tensor.mesh, pair.tensor.shape.size(), at, step.move);
+    const Status allowed = check_move(pair.tensor.mesh, pair.tensor.shape, at, step.move);
     if (!allowed.ok()) return allowed.error().message;
     at = after(at, step.move);
     if (at != step.after) return "a step ends elsewhere than it says";
@@ -125,8 +125,9 @@ TEST_CASE("redistribution: no sequence of moves costs less, with and without a l
       options.is_monotone = !use_nccl;
       const CollectiveStepCosts costs(use_nccl ? static_cast<const CollectiveCosts&>(nccl) : links,
                                       options);
-      NaivePaths naive(pair.tensor, costs, effective_placement(pair.tensor.mesh, pair.target));
       const Placement start = effective_placement(pair.tensor.mesh, pair.source);
+      NaivePaths naive(pair.tensor, costs, start,
+                       effective_placement(pair.tensor.mesh, pair.target));
       PathLimits memory;
       const Path free = find_path(pair.tensor, costs, {}, pair.source, pair.target);
       const double least = naive.cheapest(start, memory.elements);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/redistribution/placement/move.h"
+#include "core/redistribution/placement/permutation.h"
 #include "core/redistribution/placement/shard_boxes.h"
 #include "search/redistribution/cost/step_costs.h"
 #include "search/redistribution/path/visit_moves.h"
@@ -20,9 +21,11 @@ namespace shardwright::test_support {
 class NaivePaths {
  public:
   NaivePaths(const redistribution::TensorOnMesh& tensor, const redistribution::StepCosts& costs,
-             const redistribution::Placement& target)
+             const redistribution::Placement& source, const redistribution::Placement& target)
       : tensor_(tensor), costs_(costs), target_(target) {
     list_moves();
+    list_placements(source, redistribution::Placement(), 0);
+    list_placements(target, redistribution::Placement(), 0);
   }
 
   // Infinite if no moves lead there whose input and output together have at most `most` elements.
@@ -32,8 +35,12 @@ class NaivePaths {
       changed = false;
       const std::map<std::uint64_t, double> known = best;
       for (const auto& [code, cost] : known) {
+        const auto at = redistribution::Placement::of_code(code);
         for (const auto& move : moves_)
-          changed = relax(redistribution::Placement::of_code(code), cost, move, most, best) || changed;
+          changed = relax(at, cost, move, most, best) || changed;
+        if (!costs_.knows_groups()) continue;
+        for (const auto& other : placements_)
+          changed = relax(at, cost, permute(at, other), most, best) || changed;
       }
     }
     num_placements = best.size();
@@ -63,26 +70,56 @@ class NaivePaths {
   void list_moves(const redistribution::Axes& axes) {
     const std::size_t dims = tensor_.shape.size();
     for (std::size_t kind = 0; kind < Move::kNumKinds; ++kind) {
+      if (static_cast<Move::Kind>(kind) == Move::Kind::kPermute) continue;
       const bool single = static_cast<Move::Kind>(kind) == Move::Kind::kSplit ||
                           static_cast<Move::Kind>(kind) == Move::Kind::kToPartial;
       if (axes.size() > 1 && (single || !costs_.knows_groups())) continue;
       for (std::size_t from = 0; from < dims; ++from) {
         for (std::size_t to = 0; to < dims; ++to) {
           for (std::size_t op = 0; op < redistribution::kNumReduceOps; ++op) {
-            moves_.push_back({static_cast<Move::Kind>(kind), axes, static_cast<std::uint8_t>(from),
+            moves_.push_back({static_cast<Move::Kind>(kind),
+                              axes,
+                              static_cast<std::uint8_t>(from),
                               static_cast<std::uint8_t>(to),
-                              static_cast<redistribution::ReduceOp>(op)});
+                              static_cast<redistribution::ReduceOp>(op),
+                              {}});
           }
         }
       }
     }
   }
 
+  // Every placement of the axes that are not in `used`, with the reductions of `end`.
+  void list_placements(const redistribution::Placement& end, const redistribution::Placement& at,
+                       std::uint32_t used) {
+    placements_.push_back(at);
+    for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis) {
+      if ((used >> axis & 1) != 0 || tensor_.mesh[axis] == 1) continue;
+      const std::uint32_t more = used | std::uint32_t{1} << axis;
+      for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim)
+        list_placements(end, at.with_shard(axis, dim), more);
+      for (std::size_t other = 0; other < tensor_.mesh.size(); ++other) {
+        if (end.is_partial(other))
+          list_placements(end, at.with_partial(axis, end.reduce_op(other)), more);
+      }
+    }
+  }
+
+  Move permute(const redistribution::Placement& from, const redistribution::Placement& to) const {
+    Move move;
+    move.kind = Move::Kind::kPermute;
+    move.permuted = to;
+    if (is_permutation(tensor_.shape, tensor_.mesh, from, to))
+      move.axes = permuted_axes(tensor_.mesh, from, to);
+    return move;
+  }
+
   bool relax(const redistribution::Placement& from, double cost, const Move& move,
              std::int64_t most, std::map<std::uint64_t, double>& best) const {
-    if (!check_move(tensor_.mesh, tensor_.shape.size(), from, move).ok()) return false;
+    if (!check_move(tensor_.mesh, tensor_.shape, from, move).ok()) return false;
     if (move.kind == Move::Kind::kToPartial &&
-        !(target_.on(move.axes.front()) == redistribution::AxisPlacement::partial(move.reduce_op))) {
+        !(target_.on(move.axes.front()) ==
+          redistribution::AxisPlacement::partial(move.reduce_op))) {
       return false;
     }
     if (!reduces_as_due(from, move)) return false;
@@ -104,15 +141,15 @@ class NaivePaths {
   // Sums and averages commute, but a collective does one of them.
   static bool reduces_as_due(const redistribution::Placement& from, const Move& move) {
     if (move.kind != Move::Kind::kAllReduce && move.kind != Move::Kind::kReduceScatter) return true;
-    return std::all_of(move.axes.begin(), move.axes.end(), [&](std::uint8_t axis) {
-      return from.reduce_op(axis) == move.reduce_op;
-    });
+    return std::all_of(move.axes.begin(), move.axes.end(),
+                       [&](std::uint8_t axis) { return from.reduce_op(axis) == move.reduce_op; });
   }
 
   const redistribution::TensorOnMesh& tensor_;
   const redistribution::StepCosts& costs_;
   redistribution::Placement target_;
   std::vector<Move> moves_;
+  std::vector<redistribution::Placement> placements_;  // with repetitions
 };
 
 }  // namespace shardwright::test_support

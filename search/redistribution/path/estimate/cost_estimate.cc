@@ -1,7 +1,9 @@
 #include "search/redistribution/path/estimate/cost_estimate.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <numeric>
 
 namespace shardwright::redistribution {
 namespace {
@@ -12,11 +14,6 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 bool is_one(std::uint32_t set) { return (set & (set - 1)) == 0; }  // or none
 
-AxisSet swapped(AxisSet set, std::size_t a, std::size_t b) {
-  const AxisSet differ = (set >> a ^ set >> b) & 1;
-  return set ^ (differ << a | differ << b);
-}
-
 Pattern without(const Pattern& pattern, AxisSet axes) {
   return {pattern.as_target & ~axes, pattern.as_source & ~axes, pattern.astray & ~axes,
           pattern.elsewhere & ~axes, pattern.partial & ~axes};
@@ -26,13 +23,12 @@ Pattern without(const Pattern& pattern, AxisSet axes) {
 
 CostEstimate::CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, bool groups,
                            const Placement& source, const Placement& target, double most)
-    : mesh_(tensor.mesh),
-      space_(mesh_.size(), source, target, groups),
+    : space_(tensor.mesh.size(), source, target, groups),
       costs_(tensor, costs),
       groups_(groups),
       any_partial_(source.has_partial() || target.has_partial()),
       most_(most),
-      all_((AxisSet{1} << mesh_.size()) - 1),
+      all_((AxisSet{1} << tensor.mesh.size()) - 1),
       left_(space_.size()) {
   reach(space_.pattern_of(target), 0);
 }
@@ -121,29 +117,64 @@ void CostEstimate::before_partial(const Pattern& to, double cost) {
   });
 }
 
+// Devices changed places. Patterns with the same cuts have the same moves of this kind, so the
+// first of them that is settled is the cheapest one to go on from.
 void CostEstimate::before_permutes(const Pattern& to, double cost) {
-  for (std::size_t a = 0; a < mesh_.size(); ++a) {
-    for (std::size_t b = a + 1; b < mesh_.size(); ++b) {
-      if (mesh_[a] == mesh_[b]) before_permute(to, cost, a, b);
+  const double cheapest = cost + costs_.least_permute(0, space_.sharded(to));
+  if (cheapest == kInfinite || cheapest > most_) return;
+  if (alike_.empty()) list_alike();
+  const Cuts cuts = cuts_of(to);
+  const auto own = alike_.find(cuts);
+  if (own == alike_.end() || own->second.is_met) return;
+  own->second.is_met = true;
+  for (const auto& [others, alike] : alike_) {
+    if (!may_be_equal(cuts, others)) continue;
+    const AxisSet changed = (cuts.sharded ^ others.sharded) | (cuts.partial ^ others.partial);
+    const double permuted = cost + costs_.least_permute(changed, others.sharded);
+    for (const Pattern& from : alike.patterns) {
+      if (is_news(from, permuted)) reach(from, permuted);
     }
   }
 }
 
-// Two axes changed places, and others that they lay below may have become as in source or target.
-void CostEstimate::before_permute(const Pattern& to, double cost, std::size_t a, std::size_t b) {
-  const AxisSet pair = AxisSet{1} << a | AxisSet{1} << b;
-  if ((pair & to.any()) == 0) return;
-  const AxisSet shards = swapped(space_.sharded(to), a, b);
-  const double permuted = cost + costs_.permute(pair, shards);
-  if (permuted > most_) return;
-  const AxisSet changed = pair | space_.may_change(to, pair);
-  space_.for_each_sharded(without(to, changed), shards & changed, [&](const Pattern& sharded) {
-    if (!space_.is_possible(sharded)) return;
-    const AxisSet partial = swapped(space_.partial(to), a, b);
-    space_.for_each_partial(sharded, partial & pair, [&](const Pattern& from) {
-      if (is_news(from, permuted) && space_.may_permute(from, to, a, b)) reach(from, permuted);
+CostEstimate::Cuts CostEstimate::cuts_of(const Pattern& pattern) const {
+  Cuts cuts;
+  cuts.sharded = space_.sharded(pattern);
+  cuts.partial = space_.partial(pattern);
+  cuts.parts = costs_.parts(cuts.sharded);
+  cuts.terms = costs_.parts(cuts.partial);
+  for (AxisSet rest = all_; rest != 0; rest &= rest - 1) {
+    const AxisSet axis = rest & (~rest + 1);
+    const std::uint32_t dims = space_.dims(pattern, axis);
+    if (dims != 0)
+      cuts.pieces[static_cast<std::size_t>(std::countr_zero(dims))] *= costs_.parts(axis);
+  }
+  return cuts;
+}
+
+bool CostEstimate::may_be_equal(const Cuts& a, const Cuts& b) {
+  if (a.parts != b.parts || a.terms != b.terms) return false;
+  std::int64_t known = 1;
+  for (std::size_t dim = 0; dim < a.pieces.size(); ++dim)
+    known *= std::lcm(a.pieces[dim], b.pieces[dim]);
+  return a.parts % known == 0;
+}
+
+void CostEstimate::list_alike() {
+  const auto add_sharded = [&](AxisSet shards) {
+    space_.for_each_sharded(Pattern(), shards, [&](const Pattern& sharded) {
+      if (!space_.is_possible(sharded)) return;
+      const auto add_partial = [&](AxisSet partial) {
+        space_.for_each_partial(sharded, partial, [&](const Pattern& pattern) {
+          alike_[cuts_of(pattern)].patterns.push_back(pattern);
+        });
+      };
+      add_partial(0);
+      if (any_partial_) for_each_part(all_ & ~shards, true, add_partial);
     });
-  });
+  };
+  add_sharded(0);
+  for_each_part(all_, true, add_sharded);
 }
 
 }  // namespace shardwright::redistribution

@@ -1,9 +1,12 @@
 // A lower bound of what is left to pay from a placement to the target.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "search/redistribution/path/estimate/patterns.h"
@@ -40,6 +43,22 @@ class CostEstimate {
     bool is_settled = false;
   };
 
+  // What the axes of a pattern do, over how many devices they spread the tensor, and what is known
+  // of the pieces of each dimension: their number is a multiple of this.
+  struct Cuts {
+    AxisSet sharded = 0;
+    AxisSet partial = 0;
+    std::int64_t parts = 1;
+    std::int64_t terms = 1;
+    std::array<std::int64_t, kMaxDims> pieces = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+    friend auto operator<=>(const Cuts&, const Cuts&) = default;
+  };
+  struct Alike {
+    std::vector<Pattern> patterns;
+    bool is_met = false;  // one of them is settled
+  };
+
   // Returns true if no way from the pattern is known that costs as little.
   bool is_news(const Pattern& from, double cost) const {
     return cost < left_[space_.index_of(from)].cost && cost <= most_;
@@ -50,9 +69,11 @@ class CostEstimate {
   void before_shards(const Pattern& to, double cost, AxisSet axes);
   void before_partial(const Pattern& to, double cost);
   void before_permutes(const Pattern& to, double cost);
-  void before_permute(const Pattern& to, double cost, std::size_t a, std::size_t b);
+  Cuts cuts_of(const Pattern& pattern) const;
+  // Returns false if no placements with these cuts are permutations of each other.
+  static bool may_be_equal(const Cuts& a, const Cuts& b);
+  void list_alike();
 
-  const MeshShape& mesh_;
   PatternSpace space_;
   SetCosts costs_;
   bool groups_;
@@ -61,6 +82,7 @@ class CostEstimate {
   AxisSet all_;
   std::vector<Bound> left_;  // by index of the pattern
   std::vector<Entry> heap_;
+  std::map<Cuts, Alike> alike_;  // all patterns; empty as long as nothing is permuted
 };
 
 }  // namespace shardwright::redistribution

@@ -18,7 +18,7 @@ AxisSet equal_axes(const Placement& a, const Placement& b, std::size_t num_axes)
 }  // namespace
 
 PatternSpace::End::End(const Placement& end, std::size_t num_axes)
-    : placement(end), sets(std::size_t{1} << num_axes, SetFacts{true, 0, 0}) {
+    : placement(end), sets(std::size_t{1} << num_axes, SetFacts{true, 0}) {
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
     if (end.is_partial(axis)) partial |= set_of(axis);
     if (!end.is_shard(axis)) continue;
@@ -36,9 +36,6 @@ PatternSpace::End::End(const Placement& end, std::size_t num_axes)
     sets[set].is_closed = aligned(set) == set;
     if (!end.is_shard(axis)) continue;
     sets[set].dims |= std::uint32_t{1} << end.dim(axis);
-    for (std::size_t other = 0; other < num_axes; ++other) {
-      if ((outside[other] >> axis & 1) != 0) sets[set].inside |= set_of(other);
-    }
   }
 }
 
@@ -64,9 +61,7 @@ PatternSpace::PatternSpace(std::size_t num_axes, const Placement& source, const 
     for (AxisSet set = set_of(axis); set < set_of(axis + 1); ++set)
       digits_[set] = digits_[set ^ set_of(axis)] + size_;
     size_ *= kinds;
-    if (!groups || target_.outside[axis] == 0) continue;
-    may_be_astray_ |= set_of(axis);
-    if (source.is_shard(axis) && source.dim(axis) == target.dim(axis)) same_dim_ |= set_of(axis);
+    if (groups && target_.outside[axis] != 0) may_be_astray_ |= set_of(axis);
   }
   common_ = source_.shards & target_.aligned(equal_axes(source, target, num_axes));
   if (groups && any_partial) moved_partial_ = set_of(num_axes) - 1;
@@ -88,25 +83,6 @@ Pattern PatternSpace::pattern_of(const Placement& at) const {
     }
   }
   return pattern;
-}
-
-bool PatternSpace::may_permute(const Pattern& from, const Pattern& to, std::size_t a,
-                               std::size_t b) const {
-  const AxisSet pair = set_of(a) | set_of(b);
-  // Other axes stay as they are, but those inside one of the two may become as in an end.
-  const AxisSet as_target = from.as_target ^ to.as_target;
-  const AxisSet as_source = from.as_source ^ to.as_source;
-  if ((as_target & ~(pair | target_.sets[pair].inside)) != 0) return false;
-  if ((as_source & ~(pair | source_.sets[pair].inside)) != 0) return false;
-  // They stay in their dimension.
-  const AxisSet elsewhere = from.elsewhere ^ to.elsewhere;
-  if ((elsewhere & ~(pair | (source_.sets[pair].inside & ~same_dim_))) != 0) return false;
-  if (!may_equal(from, a, to, b) || !may_equal(from, b, to, a)) return false;
-  for (AxisSet rest = (as_target | as_source) & ~pair; rest != 0; rest &= rest - 1) {
-    const auto axis = static_cast<std::size_t>(std::countr_zero(rest));
-    if (!may_equal(from, axis, to, axis)) return false;
-  }
-  return true;
 }
 
 }  // namespace shardwright::redistribution

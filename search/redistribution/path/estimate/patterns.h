@@ -16,10 +16,9 @@ using AxisSet = std::uint32_t;
 
 // Each axis is replicated (in no set), or as in the target, or otherwise as in the source, or
 // otherwise sharded or partial. With groups of axes a pattern also tells which axes shard the
-// dimension that the target wants and are not as there, if they have others outside there: one of
-// those may be all that is wrong. An axis shards as in another placement if it cuts the same
-// dimension there and the axes outside it are the same.
-// Thread safety: a value.
+// dimension that the target wants and are not as there, if they have others outside there: a
+// permutation of devices may put those right. An axis shards as in another placement if it cuts the
+// same dimension there and the axes outside it are the same. Thread safety: a value.
 struct Pattern {
   AxisSet as_target = 0;
   AxisSet as_source = 0;
@@ -34,7 +33,7 @@ struct Pattern {
 // Thread safety: const members may be called from any thread.
 class PatternSpace {
  public:
-  // `groups`: axes may change places.
+  // `groups`: devices may change places.
   PatternSpace(std::size_t num_axes, const Placement& source, const Placement& target, bool groups);
 
   // O(axes).
@@ -68,19 +67,6 @@ class PatternSpace {
            source_.sets[pattern.as_source & axes].dims;
   }
 
-  // The other sharded axes whose place in the pattern may have been another one before these axes
-  // changed places: they have one of them outside in an end, and stay in their dimension.
-  AxisSet may_change(const Pattern& to, AxisSet pair) const {
-    const AxisSet in_source = source_.sets[pair].inside;
-    const AxisSet in_target = target_.sets[pair].inside;
-    return ~pair & ((to.as_target & in_target) | (to.as_source & in_source) |
-                    (to.astray & (in_target | (in_source & same_dim_))) |
-                    (to.elsewhere & in_source & ~same_dim_));
-  }
-  // Returns false if `to` is not what `from` becomes if `a` and `b` change places. Precondition:
-  // the same axes of both are sharded and partial then.
-  bool may_permute(const Pattern& from, const Pattern& to, std::size_t a, std::size_t b) const;
-
   // Calls visit(Pattern) for the patterns in which these axes, replicated in `rest`, are all
   // sharded or all partial. Not all of them are possible.
   template <class Visit>
@@ -108,7 +94,6 @@ class PatternSpace {
   // What a set of axes is in a placement.
   struct SetFacts {
     bool is_closed;      // with every axis it has those outside it
-    AxisSet inside;      // the axes that have one of it outside
     std::uint32_t dims;  // the dimensions that its axes shard, as bits
   };
   // One of the two placements.
@@ -123,19 +108,6 @@ class PatternSpace {
     std::array<AxisSet, kMaxMeshAxes> outside{};  // by axis: those outside it in its dimension
     std::vector<SetFacts> sets;                   // by set
   };
-
-  // Returns false if what axis `a` of one pattern does is not what axis `b` of the other one does.
-  bool may_equal(const Pattern& from, std::size_t a, const Pattern& to, std::size_t b) const {
-    const std::uint64_t before = known(from, a);
-    const std::uint64_t after = known(to, b);
-    return before == 0 || after == 0 || before == after;
-  }
-  // What the axis does, as in Placement::code(); 0 if the pattern does not tell.
-  std::uint64_t known(const Pattern& pattern, std::size_t axis) const {
-    if ((pattern.as_target >> axis & 1) != 0) return target_.placement.code() >> (8 * axis) & 0xff;
-    if ((pattern.as_source >> axis & 1) != 0) return source_.placement.code() >> (8 * axis) & 0xff;
-    return 0;
-  }
 
   template <class Visit>
   static void for_each_part_or_none(AxisSet whole, const Visit& visit) {
@@ -164,7 +136,6 @@ class PatternSpace {
   End source_;
   AxisSet common_ = 0;  // axes that shard the same way in both
   AxisSet may_be_astray_ = 0;
-  AxisSet same_dim_ = 0;             // those of these that shard the same dimension in both
   AxisSet moved_partial_ = 0;        // axes that may be partial and in neither are so
   std::vector<std::size_t> digits_;  // by set: a digit 1 for each axis
   std::size_t size_;

@@ -53,12 +53,18 @@ double SetCosts::least_exchange(AxisSet axes, AxisSet sharded, bool groups) {
   return known = least_of_all;
 }
 
-double SetCosts::permute(AxisSet pair, AxisSet sharded) {
-  const std::size_t num_axes = tensor_.mesh.size();
-  if (permutes_.empty()) permutes_.resize(std::size_t{1} << 2 * num_axes, kUnknown);
-  double& known = permutes_[pair << num_axes | sharded];
-  if (known < 0) known = price(Kind::kPermute, pair, sharded);
-  return known;
+double SetCosts::least_permute(AxisSet axes, AxisSet sharded) {
+  const auto [at, fresh] = permutes_.try_emplace({axes, sharded}, kImpossible);
+  if (!fresh) return at->second;
+  if ((axes & (axes - 1)) != 0) return at->second = price(Kind::kPermute, axes, sharded);
+  for (std::size_t a = 0; a < tensor_.mesh.size(); ++a) {
+    for (std::size_t b = a + 1; b < tensor_.mesh.size(); ++b) {
+      const AxisSet pair = AxisSet{1} << a | AxisSet{1} << b;
+      if (tensor_.mesh[a] == 1 || tensor_.mesh[b] == 1 || (axes & ~pair) != 0) continue;
+      at->second = std::min(at->second, price(Kind::kPermute, pair, sharded));
+    }
+  }
+  return at->second;
 }
 
 double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) {
@@ -87,10 +93,10 @@ double SetCosts::price(Kind kind, AxisSet axes, AxisSet sharded) {
   return kBelow * least;
 }
 
-std::int64_t SetCosts::parts(AxisSet sharded) const {
+std::int64_t SetCosts::parts(AxisSet axes) const {
   std::int64_t parts = 1;
   for (std::size_t axis = 0; axis < tensor_.mesh.size(); ++axis)
-    parts *= (sharded >> axis & 1) != 0 ? tensor_.mesh[axis] : 1;
+    parts *= (axes >> axis & 1) != 0 ? tensor_.mesh[axis] : 1;
   return parts;
 }
 

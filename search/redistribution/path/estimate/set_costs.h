@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "search/redistribution/cost/step_costs.h"
@@ -37,12 +39,13 @@ class SetCosts {
   double least(Move::Kind kind, AxisSet axes, AxisSet sharded);
   // Of an exchange that moves these axes and may move other sharded ones with them.
   double least_exchange(AxisSet axes, AxisSet sharded, bool groups);
-  // Of two axes that change places.
-  double permute(AxisSet pair, AxisSet sharded);
+  // Of devices that change places along these axes and any others, two at least.
+  double least_permute(AxisSet axes, AxisSet sharded);
+  // The devices along these axes together.
+  std::int64_t parts(AxisSet axes) const;
 
  private:
   double price(Move::Kind kind, AxisSet axes, AxisSet sharded);
-  std::int64_t parts(AxisSet sharded) const;
   std::int64_t least_held(AxisSet sharded) const;
   // What the largest device may hold, ascending.
   const std::vector<std::int64_t>& all_held(AxisSet sharded);
@@ -56,10 +59,10 @@ class SetCosts {
   const TensorOnMesh& tensor_;
   const StepCosts& costs_;
   std::int64_t elements_;
-  std::vector<double> table_;                    // by kind and index; below 0 is not known yet
-  std::vector<double> exchanges_;                // by index
-  std::vector<double> permutes_;                 // by pair and set
-  std::vector<std::vector<std::int64_t>> held_;  // by set; empty is not known yet
+  std::vector<double> table_;      // by kind and index; below 0 is not known yet
+  std::vector<double> exchanges_;  // by index
+  std::map<std::pair<AxisSet, AxisSet>, double> permutes_;  // by axes and sharded ones
+  std::vector<std::vector<std::int64_t>> held_;             // by set; empty is not known yet
   std::vector<std::size_t> digits_;  // by set: a digit 1, to the base of 3, for each axis
   std::size_t table_size_;
 };

@@ -30,7 +30,8 @@ Error refused(const std::vector<std::string>& words, std::size_t num_dims = 3) {
 }  // namespace
 
 TEST_CASE("placement: axes shard in the order in which they were added") {
-  Placement placement = Placement().with_shard(2, 0).with_shard(0, 0).with_partial(1, ReduceOp::kMax);
+  Placement placement =
+      Placement().with_shard(2, 0).with_shard(0, 0).with_partial(1, ReduceOp::kMax);
   CHECK(placement.axes_of(0) == Axes{2, 0});
   CHECK(placement.index(0) == 1);
   CHECK(placement.is_innermost(0));
@@ -41,14 +42,16 @@ TEST_CASE("placement: axes shard in the order in which they were added") {
   placement = placement.with_shard(0, 2);
   CHECK(placement.axes_of(0) == Axes{2});
   CHECK(placement.axes_of(2) == Axes{0});
-  CHECK(placement.swapped(0, 1).on(0) == AxisPlacement::partial(ReduceOp::kMax));
-  CHECK(placement.swapped(0, 1).swapped(1, 0) == placement);
 }
 
 TEST_CASE("placement: words are read back as they were written, with the shard order") {
-  const std::vector<std::vector<std::string>> kAll{
-      {"R"}, {"S(0)", "P(sum)", "S(2)"}, {"S(1)[1]", "S(1)[0]"}, {"S(0)", "S(0)", "P(avg)"},
-      {"S(2)[1]", "S(0)", "S(2)[2]", "S(2)[0]"}, {"P(product)", "P(product)"}, {"P(min)", "R"}};
+  const std::vector<std::vector<std::string>> kAll{{"R"},
+                                                   {"S(0)", "P(sum)", "S(2)"},
+                                                   {"S(1)[1]", "S(1)[0]"},
+                                                   {"S(0)", "S(0)", "P(avg)"},
+                                                   {"S(2)[1]", "S(0)", "S(2)[2]", "S(2)[0]"},
+                                                   {"P(product)", "P(product)"},
+                                                   {"P(min)", "R"}};
   for (const std::vector<std::string>& words : kAll)
     CHECK(to_words(placed(words), words.size()) == words);
   CHECK(placed({"P"}) == placed({"P(sum)"}));
@@ -64,9 +67,11 @@ TEST_CASE("placement: bad words are refused with their axis and a remedy") {
   CHECK(refused({"S(0)[1]", "S(0)[1]"}).where == "/1");
   CHECK(refused({"P(sum)", "P(max)"}).message.find("cannot be combined") != std::string::npos);
   CHECK(read_words(std::vector<std::string>{"P(sum)", "P(avg)"}, 1).ok());
-  for (const char* word : {"", "s(0)", "S(0", "S(-1)", "S(99999999999999999999)", "S(0)[]", "P(mean)"})
+  for (const char* word :
+       {"", "s(0)", "S(0", "S(-1)", "S(99999999999999999999)", "S(0)[]", "P(mean)"})
     CHECK(refused({word}).where == "/0");
-  CHECK(refused(std::vector<std::string>(9, "R")).message.find("at most 8 axes") != std::string::npos);
+  CHECK(refused(std::vector<std::string>(9, "R")).message.find("at most 8 axes") !=
+        std::string::npos);
   CHECK(refused({"R"}, 10).message.find("at most 9 dimensions") != std::string::npos);
   const std::vector<AxisPlacement> axes{AxisPlacement::shard(0), AxisPlacement::shard(1)};
   const std::vector<ShardOrder> order{{0, Axes{0, 1}}};
@@ -75,7 +80,8 @@ TEST_CASE("placement: bad words are refused with their axis and a remedy") {
   CHECK(Placement::make(axes, 2, beyond).error().where == "/order/0");
 }
 
-TEST_CASE("placement: split factors of strided shards are those of DTensor, and give the order back") {
+TEST_CASE(
+    "placement: split factors of strided shards are those of DTensor, and give the order back") {
   // From the docstring of torch's conversion: mesh 4 x 3 x 2, dimension 0 cut by axes 2, 0, 1.
   const MeshShape mesh{4, 3, 2};
   const Placement placement = placed({"S(0)[1]", "S(0)[2]", "S(0)[0]"});
@@ -88,7 +94,8 @@ TEST_CASE("placement: split factors of strided shards are those of DTensor, and 
   CHECK(split_factors(mesh, placed({"S(0)", "R", "S(0)"})) == std::vector<std::int64_t>{1, 0, 1});
 }
 
-TEST_CASE("placement: boxes are cut one after the other in shard order, as torch and as Paddle round") {
+TEST_CASE(
+    "placement: boxes are cut one after the other in shard order, as torch and as Paddle round") {
   const MeshShape mesh{2, 2};
   const Shape shape{5};
   const Placement placement = placed({"S(0)", "S(0)"}, 1);
@@ -115,7 +122,7 @@ TEST_CASE("moves: what a placement does not have is refused with a sentence") {
   const MeshShape mesh{2, 2, 3};
   const Placement at = placed({"S(0)", "S(0)", "P(sum)"});
   const auto refusal = [&](const Move& move) {
-    const Status status = check_move(mesh, 3, at, move);
+    const Status status = check_move(mesh, {6, 6, 6}, at, move);
     return status.ok() ? std::string() : status.error().message;
   };
   using Kind = Move::Kind;
@@ -129,15 +136,23 @@ TEST_CASE("moves: what a placement does not have is refused with a sentence") {
   CHECK(refusal({Kind::kAllReduce, {2}, 0, 0, ReduceOp::kMax}) != "");
   CHECK(refusal({Kind::kAllReduce, {2}, 0, 0, ReduceOp::kSum}) == "");
   CHECK(refusal({Kind::kSplit, {2}, 0, 1, {}}) != "");
-  CHECK(refusal({Kind::kPermute, {0, 2}, 0, 0, {}}) != "");
-  CHECK(refusal({Kind::kPermute, {0, 1}, 0, 0, {}}) == "");
+  const auto permute = [](Axes axes, const std::vector<std::string>& words) {
+    return Move{Kind::kPermute, std::move(axes), 0, 0, {}, placed(words)};
+  };
+  CHECK(refusal(permute({0, 1}, {"S(0)[1]", "S(0)[0]", "P(sum)"})) == "");
+  CHECK(refusal(permute({0, 1, 2}, {"S(0)[1]", "S(0)[0]", "P(sum)"})) != "");
+  CHECK(refusal(permute({0, 2}, {"P(sum)", "S(0)[0]", "S(0)[1]"})) != "");
+  CHECK(refusal(permute({0, 1}, {"S(1)", "S(0)", "P(sum)"})) != "");
   CHECK(refusal({Kind::kAllReduce, {}, 0, 0, {}}) != "");
   CHECK(refusal({Kind::kAllReduce, {7}, 0, 0, {}}) != "");
   CHECK(refusal({Kind::kAllReduce, {2, 2}, 0, 0, {}}) != "");
   const Placement whole = placed({"R", "R", "P(max)"});
-  CHECK_FALSE(check_move(mesh, 3, whole, {Kind::kToPartial, {0}, 0, 0, ReduceOp::kSum}).ok());
-  CHECK(check_move(mesh, 3, whole, {Kind::kToPartial, {0}, 0, 0, ReduceOp::kMax}).ok());
-  CHECK_FALSE(check_move(mesh, 3, placed({"R"}), {Kind::kToPartial, {0}, 0, 0, ReduceOp::kProduct}).ok());
+  CHECK_FALSE(
+      check_move(mesh, {6, 6, 6}, whole, {Kind::kToPartial, {0}, 0, 0, ReduceOp::kSum}).ok());
+  CHECK(check_move(mesh, {6, 6, 6}, whole, {Kind::kToPartial, {0}, 0, 0, ReduceOp::kMax}).ok());
+  CHECK_FALSE(
+      check_move(mesh, {6, 6, 6}, placed({"R"}), {Kind::kToPartial, {0}, 0, 0, ReduceOp::kProduct})
+          .ok());
 }
 
 }  // namespace shardwright::placement_test

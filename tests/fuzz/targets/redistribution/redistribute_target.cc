@@ -28,7 +28,7 @@ void expect_sound(const RedistributionDocument& document, const PlannedRedistrib
   std::int64_t peak = largest_box(shape, mesh, at);
   double cost = 0;
   for (const PathStep& step : answer.path.steps) {
-    expect(check_move(mesh, shape.size(), at, step.move).ok(), "every step is possible");
+    expect(check_move(mesh, shape, at, step.move).ok(), "every step is possible");
     const std::int64_t held = largest_box(shape, mesh, at);
     at = after(at, step.move);
     expect(at == step.after, "a step says where it leads");

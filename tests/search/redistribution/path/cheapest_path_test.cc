@@ -83,6 +83,28 @@ TEST_CASE("find_path: axes of equal size change places by one message") {
   CHECK(path.num_collectives() == 1);
 }
 
+TEST_CASE(
+    "find_path: devices change places along any axes by one message, if parts stay the same") {
+  const auto steps = [](const MeshShape& mesh, const Shape& shape,
+                        const std::vector<std::string>& source,
+                        const std::vector<std::string>& target) {
+    const TensorOnMesh tensor{mesh, shape};
+    const TopologyCosts links = equal_links(mesh);
+    const CollectiveStepCosts costs(links, {});
+    return kinds(
+        find_path(tensor, costs, {}, placed(source, shape.size()), placed(target, shape.size())));
+  };
+  const std::vector<Kind> one{Kind::kPermute};
+  CHECK(steps({2, 4}, {8192, 4096}, {"S(0)[1]", "S(0)[0]"}, {"S(0)", "S(0)"}) == one);
+  CHECK(steps({2, 2, 4}, {1024, 1024}, {"S(0)", "S(0)", "R"}, {"R", "R", "S(0)"}) == one);
+  CHECK(steps({2, 2, 2}, {1024, 1024}, {"S(0)[0]", "S(0)[1]", "S(0)[2]"},
+              {"S(0)[1]", "S(0)[2]", "S(0)[0]"}) == one);
+  CHECK(steps({2, 3, 6}, {36, 64}, {"S(0)", "S(0)", "S(1)"}, {"S(1)", "S(1)", "S(0)"}) == one);
+  // Uneven pieces depend on the order of the cuts, and pieces of other dimensions are others.
+  CHECK(steps({2, 4}, {9, 4096}, {"S(0)[1]", "S(0)[0]"}, {"S(0)", "S(0)"}) != one);
+  CHECK(steps({2, 4}, {8192, 4096}, {"S(0)", "S(1)"}, {"S(1)", "S(0)"}) != one);
+}
+
 TEST_CASE("find_path: axes of one device do nothing and cost nothing") {
   const TensorOnMesh tensor{{1, 4, 1}, {8, 8}};
   const TopologyCosts links = equal_links(tensor.mesh);

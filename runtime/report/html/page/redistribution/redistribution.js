@@ -83,7 +83,7 @@ function stepItem([kind, axes, text, sent, us], number) {
   return element("div", { class: "step" },
     element("span", { class: "arrow", "aria-hidden": "true" }),
     element("p", {}, element("strong", {}, `${number}. ${kind}`), how ? ` ${how}` : ""),
-    element("p", {}, `${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}: ${plural(along, "rank")}${kind === "permute" ? " in pairs" : ""}`),
+    element("p", {}, `${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}: ${plural(along, "rank")}`),
     element("p", {}, sent > 0 ? `each sends ${formatBytes(sent)}` : "nothing is sent"),
     element("p", { class: "cost" }, formatUs(us)));
 }
