@@ -42,17 +42,19 @@ bool is_within(const Box& inner, const Box& outer) {
 }
 
 Status check_piece(const TransferProblem& problem, const std::vector<Devices>& devices, Rank from,
-                   const TransferPiece& piece, const std::string& place) {
+                   bool passed_on, const TransferPiece& piece, const std::string& place) {
   if (piece.group >= problem.groups().size()) return wrong(place, "there is no such group");
   const TensorGroup& group = problem.groups()[piece.group];
   const std::size_t tensors = group.tensors.size();
   if (piece.count == 0 || piece.first > tensors || piece.count > tensors - piece.first) {
     return wrong(place, "the group does not have these tensors");
   }
-  const auto device = devices[group.source.mesh].find(from);
-  if (device == devices[group.source.mesh].end() ||
-      !is_within(piece.box, problem.box(group.shape, group.source, device->second))) {
-    return wrong(place, "rank " + std::to_string(from) + " does not hold these elements");
+  const TensorLayout& layout = passed_on ? group.target : group.source;
+  const auto device = devices[layout.mesh].find(from);
+  if (device == devices[layout.mesh].end() ||
+      !is_within(piece.box, problem.box(group.shape, layout, device->second))) {
+    return wrong(place, "rank " + std::to_string(from) + " does not " +
+                            (passed_on ? "want" : "hold") + " these elements");
   }
   return {};
 }
@@ -72,10 +74,13 @@ Status check_pieces(const TransferProblem& problem, const TransferPlan& plan) {
       if (std::pair(before.from, before.to) >= std::pair(transfer.from, transfer.to))
         return wrong(place, "transfers are not in the order of their ranks");
     }
+    if (transfer.passed_on < 0 || (transfer.passed_on > 0 && transfer.from == transfer.to))
+      return wrong(place + "/passed_on", "a rank passes on to others only");
     std::int64_t bytes = 0;
     for (std::size_t j = 0; j < transfer.pieces.size(); ++j) {
       const TransferPiece& piece = transfer.pieces[j];
-      SHARDWRIGHT_RETURN_IF_ERROR(check_piece(problem, devices, transfer.from, piece,
+      const bool passed_on = bytes >= transfer.bytes - transfer.passed_on;
+      SHARDWRIGHT_RETURN_IF_ERROR(check_piece(problem, devices, transfer.from, passed_on, piece,
                                               place + "/pieces/" + std::to_string(j)));
       bytes += num_elements(piece.box) * piece.count * problem.groups()[piece.group].item_bytes;
     }
@@ -163,12 +168,83 @@ Status check_cover(const TransferProblem& problem, const TransferPlan& plan) {
                    " gets elements of a tensor that it does not want");
 }
 
+// The round of byte number `at` of the stream.
+std::int64_t round_of(const Transfer& transfer, std::int64_t at) {
+  for (const MessageRun& run : transfer.runs) {
+    if (at < run.bytes) return run.round;
+    at -= run.bytes;
+  }
+  return -1;  // a rank keeps it
+}
+
+// Calls function(piece, offset of its first byte, offset after its last byte).
+template <class Function>
+void for_each_piece(const TransferProblem& problem, const Transfer& transfer,
+                    const Function& function) {
+  std::int64_t begin = 0;
+  for (const TransferPiece& piece : transfer.pieces) {
+    const std::int64_t end =
+        begin + num_elements(piece.box) * piece.count * problem.groups()[piece.group].item_bytes;
+    function(piece, begin, end);
+    begin = end;
+  }
+}
+
+// By group and rank, by the elements that arrive.
+using Arrivals = std::map<std::pair<std::uint32_t, Rank>, std::map<Box, std::int64_t>>;
+
+Arrivals arrivals_of(const TransferProblem& problem, const TransferPlan& plan) {
+  Arrivals arrivals;
+  for (const Transfer& transfer : plan.transfers) {
+    for_each_piece(
+        problem, transfer, [&](const TransferPiece& piece, std::int64_t, std::int64_t end) {
+          arrivals[{piece.group, transfer.to}][with_tensors(piece.first, piece.count, piece.box)] =
+              round_of(transfer, end - 1);
+        });
+  }
+  return arrivals;
+}
+
+// The round in which all elements of the box have arrived. Precondition: they do.
+std::int64_t arrival_of(const std::map<Box, std::int64_t>& arrivals, const Box& box) {
+  const auto same = arrivals.find(box);
+  if (same != arrivals.end()) return same->second;
+  std::int64_t last = -1;
+  for (const auto& [other, round] : arrivals) {
+    if (overlap(other, box)) last = std::max(last, round);
+  }
+  return last;
+}
+
+// Precondition: check_cover().
+Status check_passing(const TransferProblem& problem, const TransferPlan& plan) {
+  Arrivals arrivals;
+  for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
+    const Transfer& transfer = plan.transfers[i];
+    if (transfer.passed_on == 0) continue;
+    if (arrivals.empty()) arrivals = arrivals_of(problem, plan);
+    if (problem.host_of(transfer.from) != problem.host_of(transfer.to))
+      return wrong(entry_place("transfers", i), "a rank passes on within its host only");
+    bool early = false;
+    for_each_piece(problem, transfer,
+                   [&](const TransferPiece& piece, std::int64_t begin, std::int64_t) {
+                     if (begin < transfer.bytes - transfer.passed_on) return;
+                     const Box box = with_tensors(piece.first, piece.count, piece.box);
+                     early = early || round_of(transfer, begin) <=
+                                          arrival_of(arrivals[{piece.group, transfer.from}], box);
+                   });
+    if (early) return wrong(entry_place("transfers", i), "passes on what has not arrived");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_transfer(const TransferProblem& problem, const TransferPlan& plan) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_pieces(problem, plan));
   SHARDWRIGHT_RETURN_IF_ERROR(check_rounds(plan));
   SHARDWRIGHT_RETURN_IF_ERROR(check_cover(problem, plan));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_passing(problem, plan));
   for (std::size_t i = 0; i < plan.bounds.size(); ++i) {
     const std::int64_t bytes = passing_bytes(problem, plan.bounds[i].ports);
     if (bytes == plan.bounds[i].bytes) continue;

@@ -8,10 +8,10 @@ namespace shardwright::redistribution {
 
 // Knows nothing of how the plan was made. Errors (kVerificationFailed, `where` is the place in a
 // plan file): transfers out of order or of ranks that do not exist; a piece of tensors that its
-// group does not have, or of elements that the sender does not hold; bytes that are not the sum of
-// the pieces; runs that do not carry exactly these bytes, or exceed the memory in a round; a rank
-// that does not get each element of its target shards exactly once; a bound that is not what must
-// pass through its ports.
+// group does not have, or of elements that the sender neither holds nor, if it passes them on,
+// wants and has received in earlier rounds; bytes that are not the sum of the pieces; runs that do
+// not carry exactly these bytes, or exceed the memory in a round; a rank that does not get each
+// element of its target shards exactly once; a bound that is not what must pass through its ports.
 // O(pieces log pieces + groups * source boxes * target ranks).
 Status check_transfer(const TransferProblem& problem, const TransferPlan& plan);
 

@@ -86,12 +86,16 @@ Shards shards_of(const TransferProblem& problem, bool target) {
   return shards;
 }
 
-// Calls `function` with each byte of a rank's shards that is in the transfer's stream, in order.
+// Calls `function` with each byte of a rank's shards that is in the transfer's stream, in order: of
+// `held`, and of `wanted` where the stream is passed on.
 template <class Function>
-void for_each_byte(const TransferProblem& problem, const Transfer& transfer, Shards& shards,
-                   Rank rank, const Function& function) {
+void for_each_byte(const TransferProblem& problem, const Transfer& transfer, Rank rank,
+                   Shards& held, Shards& wanted, const Function& function) {
+  std::int64_t left = transfer.bytes - transfer.passed_on;
   for (const TransferPiece& piece : transfer.pieces) {
     const TensorGroup& group = problem.groups()[piece.group];
+    Shards& shards = left > 0 ? held : wanted;
+    left -= num_elements(piece.box) * piece.count * group.item_bytes;
     for (std::uint32_t i = 0; i < piece.count; ++i) {
       Shard& shard = shards.at({rank, group.tensors[piece.first + i]});
       for_each_element(piece.box, [&](const Shape& at) {
@@ -103,19 +107,40 @@ void for_each_byte(const TransferProblem& problem, const Transfer& transfer, Sha
   }
 }
 
-// Sends the runs of one round.
-void send_round(const TransferPlan& plan, std::int64_t round, const std::vector<Bytes>& sent,
-                std::vector<Bytes>& received) {
+// What the sender has of the stream by now.
+Bytes gather(const TransferProblem& problem, const Transfer& transfer, Shards& sources,
+             Shards& targets) {
+  Bytes stream;
+  for_each_byte(problem, transfer, transfer.from, sources, targets,
+                [&](std::uint8_t byte) { stream.push_back(byte); });
+  return stream;
+}
+
+void scatter(const TransferProblem& problem, const Transfer& transfer, const Bytes& received,
+             Shards& targets) {
+  std::size_t next = 0;
+  for_each_byte(problem, transfer, transfer.to, targets, targets, [&](std::uint8_t& byte) {
+    if (next < received.size()) byte = received[next++];
+  });
+}
+
+// Sends the runs of one round. Ranks pass on what they have before it.
+void send_round(const TransferProblem& problem, const TransferPlan& plan, std::int64_t round,
+                Shards& sources, Shards& targets, std::vector<Bytes>& received) {
+  std::vector<std::size_t> running;
   for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
     for (const MessageRun& run : plan.transfers[i].runs) {
       if (run.round != round) continue;
+      running.push_back(i);
+      const Bytes sent = gather(problem, plan.transfers[i], sources, targets);
       const std::size_t begin = received[i].size();
-      const std::size_t end =
-          std::min(sent[i].size(), begin + static_cast<std::size_t>(run.bytes));
-      received[i].insert(received[i].end(), sent[i].begin() + static_cast<std::ptrdiff_t>(begin),
-                         sent[i].begin() + static_cast<std::ptrdiff_t>(end));
+      const std::size_t end = std::min(sent.size(), begin + static_cast<std::size_t>(run.bytes));
+      received[i].insert(received[i].end(), sent.begin() + static_cast<std::ptrdiff_t>(begin),
+                         sent.begin() + static_cast<std::ptrdiff_t>(end));
     }
   }
+  for (const std::size_t i : running)
+    scatter(problem, plan.transfers[i], received[i], targets);
 }
 
 Status compare(const TransferProblem& problem, Shards& targets) {
@@ -125,10 +150,9 @@ Status compare(const TransferProblem& problem, Shards& targets) {
     with_truth(tensor.shape, key.second, shard,
                [&](std::uint8_t byte, std::uint8_t wanted) { right = right && byte == wanted; });
     if (right) continue;
-    return Error{ErrorCode::kVerificationFailed,
-                 "rank " + std::to_string(key.first) + " has a wrong byte of " +
-                     quoted(tensor.name),
-                 ""};
+    return Error{
+        ErrorCode::kVerificationFailed,
+        "rank " + std::to_string(key.first) + " has a wrong byte of " + quoted(tensor.name), ""};
   }
   return {};
 }
@@ -138,23 +162,13 @@ Status compare(const TransferProblem& problem, Shards& targets) {
 Status execute_transfer(const TransferProblem& problem, const TransferPlan& plan) {
   Shards sources = shards_of(problem, false);
   Shards targets = shards_of(problem, true);
-  std::vector<Bytes> sent(plan.transfers.size());
   std::vector<Bytes> received(plan.transfers.size());
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    const Transfer& transfer = plan.transfers[i];
-    for_each_byte(problem, transfer, sources, transfer.from,
-                  [&](std::uint8_t byte) { sent[i].push_back(byte); });
-    if (transfer.from == transfer.to) received[i] = sent[i];
+  for (const Transfer& transfer : plan.transfers) {
+    if (transfer.from == transfer.to)
+      scatter(problem, transfer, gather(problem, transfer, sources, targets), targets);
   }
   for (std::int64_t round = 0; round < plan.rounds; ++round)
-    send_round(plan, round, sent, received);
-  for (std::size_t i = 0; i < received.size(); ++i) {
-    std::size_t next = 0;
-    for_each_byte(problem, plan.transfers[i], targets, plan.transfers[i].to,
-                  [&](std::uint8_t& byte) {
-                    if (next < received[i].size()) byte = received[i][next++];
-                  });
-  }
+    send_round(problem, plan, round, sources, targets, received);
   return compare(problem, targets);
 }
 

@@ -1,8 +1,10 @@
 #include "core/redistribution/transfer/passing_bytes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <span>
 
 namespace shardwright::redistribution {
 namespace {
@@ -18,10 +20,7 @@ class PortSet {
   bool has(TransferPort::Kind kind, std::int64_t number) const {
     return of(kind).count(number) > 0;
   }
-  bool has_only_receivers() const {
-    return of(TransferPort::Kind::kSend).empty() && of(TransferPort::Kind::kHostOut).empty() &&
-           of(TransferPort::Kind::kHostIn).empty();
-  }
+  bool has_any(TransferPort::Kind kind) const { return !of(kind).empty(); }
 
  private:
   const std::set<std::int64_t>& of(TransferPort::Kind kind) const {
@@ -39,7 +38,6 @@ struct Source {
 };
 
 void note_ways(const TransferProblem& problem, const PortSet& ports, Source& source) {
-  std::sort(source.holders.begin(), source.holders.end());
   for (const Rank holder : source.holders) {
     const std::int64_t host = problem.host_of(holder);
     if (!ports.has(TransferPort::Kind::kSend, holder) &&
@@ -53,15 +51,32 @@ void note_ways(const TransferProblem& problem, const PortSet& ports, Source& sou
   }
 }
 
-bool must_pass(const TransferProblem& problem, const PortSet& ports, const Source& source,
-               Rank to) {
-  if (ports.has(TransferPort::Kind::kReceive, to)) return true;
-  const std::int64_t host = problem.host_of(to);
+// Returns true if a rank of the host can get a copy from a holder past all ports but its own.
+bool is_open(const PortSet& ports, const Source& source, std::int64_t host) {
   const auto& sending = source.sending_hosts;
-  if (std::binary_search(sending.begin(), sending.end(), host)) return false;
-  if (ports.has(TransferPort::Kind::kHostIn, host)) return true;
+  if (std::binary_search(sending.begin(), sending.end(), host)) return true;
+  if (ports.has(TransferPort::Kind::kHostIn, host)) return false;
   const auto& outgoing = source.outgoing_hosts;
-  return outgoing.empty() || (outgoing.size() == 1 && outgoing.front() == host);
+  return !outgoing.empty() && (outgoing.size() > 1 || outgoing.front() != host);
+}
+
+// How many of these ranks cannot get their copy past the ports, whoever passes it on. They are on
+// one host, want the same, and do not hold it.
+std::int64_t copies_through(const PortSet& ports, const Source& source, std::int64_t host,
+                            std::span<const Rank> ranks) {
+  std::int64_t closed = 0;
+  bool passes_on = false;         // one of the ranks can send
+  bool closed_passes_on = false;  // one of those that receive through a port can
+  for (const Rank rank : ranks) {
+    const bool receives = ports.has(TransferPort::Kind::kReceive, rank);
+    const bool sends = !ports.has(TransferPort::Kind::kSend, rank);
+    closed += receives ? 1 : 0;
+    passes_on = passes_on || sends;
+    closed_passes_on = closed_passes_on || (receives && sends);
+  }
+  if (is_open(ports, source, host)) return closed;
+  if (!passes_on) return std::ssize(ranks);
+  return closed_passes_on ? closed : closed + 1;
 }
 
 std::int64_t common_elements(const Box& a, const Box& b) {
@@ -75,36 +90,49 @@ std::int64_t common_elements(const Box& a, const Box& b) {
   return count;
 }
 
-std::map<Box, Source> sources_of(const TransferProblem& problem, const TensorGroup& group,
-                                 const PortSet& ports) {
-  std::map<Box, Source> sources;
-  const std::vector<Rank>& ranks = problem.meshes()[group.source.mesh].ranks;
+// The ranks that have each box in a layout, ascending.
+std::map<Box, std::vector<Rank>> ranks_by_box(const TransferProblem& problem,
+                                              const TensorGroup& group,
+                                              const TensorLayout& layout) {
+  std::map<Box, std::vector<Rank>> boxes;
+  const std::vector<Rank>& ranks = problem.meshes()[layout.mesh].ranks;
   for (std::size_t device = 0; device < ranks.size(); ++device)
-    sources[problem.box(group.shape, group.source, device)].holders.push_back(ranks[device]);
-  for (auto& [box, source] : sources)
-    note_ways(problem, ports, source);
-  // Without hosts, an open sender serves everybody.
-  if (!problem.hosts() && !ports.has_only_receivers()) {
-    for (auto entry = sources.begin(); entry != sources.end();)
-      entry = entry->second.sending_hosts.empty() ? std::next(entry) : sources.erase(entry);
+    boxes[problem.box(group.shape, layout, device)].push_back(ranks[device]);
+  for (auto& [box, of_box] : boxes)
+    std::sort(of_box.begin(), of_box.end());
+  return boxes;
+}
+
+std::int64_t copies_through(const TransferProblem& problem, const PortSet& ports,
+                            const Source& source, const std::vector<Rank>& wanting) {
+  std::vector<Rank> to;
+  std::set_difference(wanting.begin(), wanting.end(), source.holders.begin(), source.holders.end(),
+                      std::back_inserter(to));
+  std::int64_t copies = 0;
+  for (std::size_t first = 0; first < to.size();) {
+    const std::int64_t host = problem.host_of(to[first]);
+    std::size_t last = first;
+    while (last < to.size() && problem.host_of(to[last]) == host)
+      ++last;
+    copies += copies_through(ports, source, host, std::span(to).subspan(first, last - first));
+    first = last;
   }
-  return sources;
+  return copies;
 }
 
 std::int64_t elements_of_group(const TransferProblem& problem, const TensorGroup& group,
                                const PortSet& ports) {
-  const std::map<Box, Source> sources = sources_of(problem, group, ports);
-  const std::vector<Rank>& ranks = problem.meshes()[group.target.mesh].ranks;
+  const auto targets = ranks_by_box(problem, group, group.target);
   std::int64_t elements = 0;
-  for (std::size_t device = 0; device < ranks.size(); ++device) {
-    const Rank to = ranks[device];
-    if (ports.has_only_receivers() && !ports.has(TransferPort::Kind::kReceive, to)) continue;
-    const Box wanted = problem.box(group.shape, group.target, device);
-    for (const auto& [box, source] : sources) {
+  for (auto& [box, holders] : ranks_by_box(problem, group, group.source)) {
+    Source source{holders, {}, {}};
+    note_ways(problem, ports, source);
+    // Without hosts, an open sender serves everybody.
+    const bool serves_all = !problem.hosts() && !source.sending_hosts.empty();
+    if (serves_all && !ports.has_any(TransferPort::Kind::kReceive)) continue;
+    for (const auto& [wanted, wanting] : targets) {
       const std::int64_t common = common_elements(box, wanted);
-      if (common == 0) continue;
-      const bool holds = std::binary_search(source.holders.begin(), source.holders.end(), to);
-      if (!holds && must_pass(problem, ports, source, to)) elements += common;
+      if (common > 0) elements += common * copies_through(problem, ports, source, wanting);
     }
   }
   return elements;

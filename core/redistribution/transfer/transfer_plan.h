@@ -29,13 +29,15 @@ struct MessageRun {
 // All that one rank sends to another one. The pieces are one stream of bytes: piece after piece,
 // in a piece tensor after tensor, in a tensor the elements of the box in row-major order. Each run
 // has the next bytes of the stream, in messages of TransferPlan::message_bytes; the last one of a
-// run has the rest. A rank keeps what it sends to itself: there are no messages.
+// run has the rest. A rank keeps what it sends to itself: there are no messages. What the stream
+// ends with, the sender may pass on: it wants that, too, and received it in earlier rounds.
 struct Transfer {
   Rank from = 0;
   Rank to = 0;
   std::int64_t bytes = 0;
   std::vector<TransferPiece> pieces;
   std::vector<MessageRun> runs;  // in the order of the stream; rounds ascend
+  std::int64_t passed_on = 0;    // the last bytes, which the sender has from others
 
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
@@ -56,8 +58,9 @@ struct TransferPort {
   friend auto operator<=>(const TransferPort&, const TransferPort&) = default;
 };
 
-// A lower bound for every plan: `bytes` pass through at least one of the ports whichever replicas
-// send them, so the ports' bandwidths together cannot carry them in less time.
+// A lower bound for every plan in which a rank receives what it wants once, and passes it on within
+// its host only: `bytes` pass through at least one of the ports whichever ranks send them, so the
+// ports' bandwidths together cannot carry them in less time.
 // Thread safety: a value.
 struct TransferBound {
   std::vector<TransferPort> ports;  // ascending

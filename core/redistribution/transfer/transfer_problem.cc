@@ -29,9 +29,9 @@ Status check_rank_mesh(const RankMesh& mesh) {
   }
   const auto devices = static_cast<std::size_t>(num_devices(mesh.shape));
   if (devices != mesh.ranks.size()) {
-    return invalid_input(place + "/ranks",
-                         "a mesh of this shape has " + std::to_string(devices) + " ranks, not " +
-                             std::to_string(mesh.ranks.size()) + "; change the shape or the ranks");
+    return invalid_input(place + "/ranks", "a mesh of this shape has " + std::to_string(devices) +
+                                               " ranks, not " + std::to_string(mesh.ranks.size()) +
+                                               "; change the shape or the ranks");
   }
   std::unordered_set<Rank> seen;
   for (const Rank rank : mesh.ranks) {
@@ -51,11 +51,11 @@ Status check_layout(const std::string& place, const std::vector<RankMesh>& meshe
     if (layout.placement.is_replicate(axis)) continue;
     const std::string at = place + "/placements/" + std::to_string(axis);
     if (axis >= meshes[layout.mesh].shape.size()) return invalid_input(at, "no such mesh axis");
-    if (layout.placement.is_partial(axis)) {
+    if (layout.placement.is_partial(axis) && meshes[layout.mesh].shape[axis] > 1) {
       return invalid_input(
           at, "a weight that is moved has no partial values; reduce it first, then give \"R\"");
     }
-    if (layout.placement.dim(axis) >= shape.size()) {
+    if (layout.placement.is_shard(axis) && layout.placement.dim(axis) >= shape.size()) {
       return invalid_input(at, "the tensor has no such dimension");
     }
   }
@@ -68,7 +68,8 @@ Result<std::int64_t> bytes_of(const std::string& place, const TransferTensor& te
     if (tensor.shape[dim] < 1) {
       return invalid_input(place + "/shape/" + std::to_string(dim),
                            "an extent cannot be " + std::to_string(tensor.shape[dim]) +
-                               "; leave out tensors without elements");
+                               (tensor.shape[dim] == 0 ? "; leave out tensors without elements"
+                                                       : "; write the number of elements"));
     }
     if (tensor.shape[dim] > kMaxElements / elements) {
       return invalid_input(place + "/shape", "a tensor has at most 2^48 elements");
@@ -95,7 +96,8 @@ Status check_tensors(const TransferSpec& spec) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t size, bytes_of(place, tensor));
     bytes += size;
     if (bytes > kMaxBytes)
-      return invalid_input("/tensors", "all tensors together exceed 2^52 bytes; move them in parts");
+      return invalid_input("/tensors",
+                           "all tensors together exceed 2^52 bytes; move them in parts");
     SHARDWRIGHT_RETURN_IF_ERROR(
         check_layout(place + "/source", spec.meshes, tensor.shape, tensor.source));
     SHARDWRIGHT_RETURN_IF_ERROR(
@@ -162,6 +164,12 @@ Result<TransferProblem> TransferProblem::make(TransferSpec spec) {
   if (spec.hosts) SHARDWRIGHT_RETURN_IF_ERROR(check_hosts(*spec.hosts));
   TransferProblem problem;
   problem.spec_ = std::move(spec);
+  for (TransferTensor& tensor : problem.spec_.tensors) {
+    for (TensorLayout* layout : {&tensor.source, &tensor.target}) {
+      layout->placement =
+          effective_placement(problem.spec_.meshes[layout->mesh].shape, layout->placement);
+    }
+  }
   problem.group_tensors();
   problem.ranks_ = used_ranks(problem.spec_, problem.groups_);
   return problem;

@@ -74,6 +74,9 @@ std::string transfer_text(const TransferProblem& problem, const TransferAnswer& 
             time_text(problem, answer.busiest) + ", proved at least " +
             time_text(problem, answer.bound) + " (" + above_text(answer.busiest, answer.bound) +
             " above)\n";
+  report += problem.hosts()
+                ? "(for all plans in which ranks pass on what they want within their host)\n"
+                : "(for all plans in which ranks pass on what they want)\n";
   report += format_plural(static_cast<std::uint64_t>(answer.messages), "message") + " of at most " +
             size(answer.plan.message_bytes) + " in " +
             format_plural(static_cast<std::uint64_t>(answer.plan.rounds), "round") +

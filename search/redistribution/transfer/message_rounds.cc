@@ -1,6 +1,7 @@
 #include "search/redistribution/transfer/message_rounds.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/redistribution/transfer/port_loads.h"
 
@@ -15,6 +16,7 @@ struct Pending {
   std::size_t transfer;
   std::size_t from;
   std::int64_t left;
+  std::size_t waits = 0;  // those that are over
 };
 
 // Fills round after round. A receiver takes from its senders in turn until its memory is full, and
@@ -22,10 +24,13 @@ struct Pending {
 class RoundPlanner {
  public:
   RoundPlanner(const TransferProblem& problem, std::int64_t message_bytes,
-               std::int64_t memory_bytes, std::vector<Transfer>& transfers)
+               std::int64_t memory_bytes, const std::vector<std::vector<StreamWait>>& waits,
+               std::vector<Transfer>& transfers)
       : least_bytes_((message_bytes + kLeastPart - 1) / kLeastPart),
         memory_bytes_(memory_bytes),
+        waits_(waits),
         transfers_(transfers),
+        arrived_(transfers.size(), 0),
         pending_(problem.ranks().size()),
         to_send_(problem.ranks().size(), 0),
         to_receive_(problem.ranks().size(), 0) {
@@ -52,6 +57,9 @@ class RoundPlanner {
       });
       for (const std::size_t to : receivers_)
         fill(to);
+      for (const auto& [transfer, bytes] : arriving_)
+        arrived_[transfer] += bytes;
+      arriving_.clear();
       receivers_.erase(std::remove_if(receivers_.begin(), receivers_.end(),
                                       [&](std::size_t to) { return pending_[to].empty(); }),
                        receivers_.end());
@@ -60,6 +68,16 @@ class RoundPlanner {
   }
 
  private:
+  // What the sender has by now of what it has not sent.
+  std::int64_t sendable(Pending& pending) const {
+    const std::vector<StreamWait>& waits = waits_[pending.transfer];
+    const std::int64_t sent = transfers_[pending.transfer].bytes - pending.left;
+    while (pending.waits < waits.size() &&
+           arrived_[waits[pending.waits].transfer] >= waits[pending.waits].end)
+      ++pending.waits;
+    return pending.waits == waits.size() ? pending.left : waits[pending.waits].begin - sent;
+  }
+
   // Fills a receiver's memory of this round.
   void fill(std::size_t to) {
     std::vector<Pending>& pending = pending_[to];
@@ -68,7 +86,7 @@ class RoundPlanner {
     });
     std::int64_t room = memory_bytes_;
     for (Pending& next : pending) {
-      const std::int64_t bytes = std::min({next.left, room, room_[next.from]});
+      const std::int64_t bytes = std::min({next.left, room, room_[next.from], sendable(next)});
       if (bytes == 0 || (bytes < next.left && bytes < least_bytes_)) continue;
       room -= bytes;
       room_[next.from] -= bytes;
@@ -76,6 +94,7 @@ class RoundPlanner {
       to_send_[next.from] -= bytes;
       to_receive_[to] -= bytes;
       transfers_[next.transfer].runs.push_back({round_, bytes});
+      arriving_.emplace_back(next.transfer, bytes);
       if (room == 0) break;
     }
     pending.erase(std::remove_if(pending.begin(), pending.end(),
@@ -85,9 +104,12 @@ class RoundPlanner {
 
   std::int64_t least_bytes_;
   std::int64_t memory_bytes_;
+  const std::vector<std::vector<StreamWait>>& waits_;
   std::vector<Transfer>& transfers_;
-  std::vector<std::vector<Pending>> pending_;  // by receiver
-  std::vector<std::int64_t> to_send_;          // by rank: bytes that no round has yet
+  std::vector<std::int64_t> arrived_;                           // by transfer, in earlier rounds
+  std::vector<std::pair<std::size_t, std::int64_t>> arriving_;  // transfers and bytes of this one
+  std::vector<std::vector<Pending>> pending_;                   // by receiver
+  std::vector<std::int64_t> to_send_;  // by rank: bytes that no round has yet
   std::vector<std::int64_t> to_receive_;
   std::vector<std::size_t> receivers_;  // that have something pending
   std::vector<std::int64_t> room_;      // of senders in this round
@@ -98,8 +120,9 @@ class RoundPlanner {
 
 std::optional<std::int64_t> assign_rounds(const TransferProblem& problem,
                                           std::int64_t message_bytes, std::int64_t memory_bytes,
+                                          const std::vector<std::vector<StreamWait>>& waits,
                                           const Budget& budget, std::vector<Transfer>& transfers) {
-  return RoundPlanner(problem, message_bytes, memory_bytes, transfers).run(budget);
+  return RoundPlanner(problem, message_bytes, memory_bytes, waits, transfers).run(budget);
 }
 
 }  // namespace shardwright::redistribution

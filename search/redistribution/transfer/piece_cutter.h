@@ -1,19 +1,27 @@
 // Turns shares of bytes into boxes.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/redistribution/transfer/transfer_plan.h"
 #include "search/redistribution/transfer/demands/demands.h"
+#include "search/redistribution/transfer/message_rounds.h"
 #include "search/redistribution/transfer/senders/sender_choice.h"
 
 namespace shardwright::redistribution {
 
+struct CutTransfers {
+  std::vector<Transfer> transfers;
+  std::vector<std::vector<StreamWait>> waits;  // by transfer: what it passes on, in its order
+};
+
 // Lays the pieces of each need end to end and gives each sender the next stretch, so that a
 // receiver has few senders and only pieces at the ends of stretches are cut. A cut is between two
 // tensors or across the longest dimension of a box, at the element that is closest to the share.
-// Adds what ranks keep. Returns transfers with pieces and bytes, in order, without messages.
-std::vector<Transfer> cut_pieces(const TransferProblem& problem, const Demands& demands,
-                                 const SenderChoice& choice);
+// Adds what ranks keep. What a rank passes on is cut into parts of about `passed_bytes`, which are
+// sent when they have arrived. Returns transfers with pieces and bytes, in order, without messages.
+CutTransfers cut_pieces(const TransferProblem& problem, const Demands& demands,
+                        const SenderChoice& choice, std::int64_t passed_bytes);
 
 }  // namespace shardwright::redistribution

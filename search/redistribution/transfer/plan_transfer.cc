@@ -1,5 +1,6 @@
 #include "search/redistribution/transfer/plan_transfer.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,10 @@
 
 namespace shardwright::redistribution {
 namespace {
+
+// A rank passes on so small a part of what it receives in a round. Half as many parts wait for
+// longer, twice as many are cut into twice as many pieces.
+constexpr std::int64_t kPassedParts = 16;
 
 Status check_limits(const TransferLimits& limits) {
   if (limits.message_bytes < 1) return invalid_input("--message-bytes", "must be at least 1");
@@ -52,11 +57,13 @@ Result<PlannedTransfer> plan_transfer(const TransferProblem& problem, const Tran
   TransferPlan& plan = planned.plan;
   plan.message_bytes = limits.message_bytes;
   plan.memory_bytes = limits.memory_bytes;
-  plan.transfers = cut_pieces(problem, *demands, *choice);
+  CutTransfers cut = cut_pieces(problem, *demands, *choice,
+                                std::max(limits.message_bytes, limits.memory_bytes / kPassedParts));
+  plan.transfers = std::move(cut.transfers);
   SHARDWRIGHT_RETURN_IF_ERROR(
       check_rounds(busiest_bytes(port_loads(problem, plan)), limits.memory_bytes));
-  const std::optional<std::int64_t> rounds =
-      assign_rounds(problem, plan.message_bytes, plan.memory_bytes, budget, plan.transfers);
+  const std::optional<std::int64_t> rounds = assign_rounds(
+      problem, plan.message_bytes, plan.memory_bytes, cut.waits, budget, plan.transfers);
   if (!rounds) return stopped();
   plan.rounds = *rounds;
   plan.bounds = std::move(choice->bounds);

@@ -28,10 +28,27 @@ TEST_CASE("transfer command: the report says what the busiest ports carry, and w
   CHECK(contains(outcome.out,
                  "16 tensors in 8 groups of equal ones, 8 ranks: 224 MiB move, "
                  "96.0 MiB stay where they are"));
-  CHECK(contains(outcome.out, "estimated time 3.355 ms, proved at least 3.355 ms (0.00 % above)"));
-  CHECK(contains(outcome.out, "of at most 64.0 MiB in 1 round of at most 1.00 GiB per rank"));
+  CHECK(contains(outcome.out, "estimated time 3.020 ms, proved at least 3.020 ms (0.00 % above)"));
+  CHECK(contains(outcome.out,
+                 "(for all plans in which ranks pass on what they want within their host)"));
+  CHECK(contains(outcome.out, "of at most 64.0 MiB in 2 rounds of at most 1.00 GiB per rank"));
   CHECK_FALSE(contains(outcome.out, "keeps"));
-  CHECK(contains(run("program transfer --full " + kSample).out, "     4  16.0 MiB  56.0 MiB"));
+  CHECK(contains(run("program transfer --full " + kSample).out, "     4  20.0 MiB  56.0 MiB"));
+}
+
+TEST_CASE("transfer command: a replicated target enters its host once, and is passed on there") {
+  const Command run;
+  const CommandOutcome outcome =
+      run("program transfer --json tests/golden/reported/replicated_rollout_transfer.json");
+  REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
+  const json plan = json::parse(outcome.out);
+  CHECK(plan.at("hosts") == json::parse("[[0, 1073741824, 0], [1, 0, 1073741824]]"));
+  CHECK(plan.at("busiest").get<double>() == doctest::Approx(1073741824 / 4e8));
+  CHECK(plan.at("lower_bound") == plan.at("busiest"));
+  std::int64_t passed_on = 0;
+  for (const json& transfer : plan.at("transfers"))
+    passed_on += transfer.value("passed_on", std::int64_t{0});
+  CHECK(passed_on == std::int64_t{3} << 30);
 }
 
 TEST_CASE("transfer command: files, pipes, --json and -o give the same plan") {

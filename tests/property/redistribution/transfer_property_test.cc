@@ -44,8 +44,9 @@ bool contains(const Box& box, const std::vector<std::int64_t>& at) {
   return true;
 }
 
-// What is wanted and not held, element by element: bytes by receiver and set of holders.
-using Wanted = std::map<std::pair<Rank, std::uint32_t>, std::int64_t>;
+// What is wanted and not held, element by element: bytes of one copy by the sets of holders and of
+// receivers.
+using Wanted = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
 
 void add_element(const TransferProblem& problem, const TensorGroup& group,
                  const std::vector<std::int64_t>& at, Wanted& wanted) {
@@ -55,11 +56,14 @@ void add_element(const TransferProblem& problem, const TensorGroup& group,
     if (contains(problem.box(group.shape, group.source, i), at)) holders |= 1U << sources[i];
   }
   const std::vector<Rank>& targets = problem.meshes()[group.target.mesh].ranks;
+  std::uint32_t receivers = 0;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (contains(problem.box(group.shape, group.target, i), at) && !(holders >> targets[i] & 1U)) {
-      wanted[{targets[i], holders}] +=
-          group.item_bytes * static_cast<std::int64_t>(group.tensors.size());
-    }
+    if (contains(problem.box(group.shape, group.target, i), at)) receivers |= 1U << targets[i];
+  }
+  receivers &= ~holders;
+  if (receivers != 0) {
+    wanted[{holders, receivers}] +=
+        group.item_bytes * static_cast<std::int64_t>(group.tensors.size());
   }
 }
 
@@ -76,18 +80,23 @@ Wanted wanted_of(const TransferProblem& problem) {
   return wanted;
 }
 
-// The best bound of one receiver or of any set of senders.
+// The best bound of one receiver or of any set of senders. Those that received elements may send
+// them, too, but somebody must have the first copy from a holder.
 double best_bound(const Wanted& wanted, std::size_t ranks) {
-  std::map<Rank, std::int64_t> received;
-  for (const auto& [key, bytes] : wanted)
-    received[key.first] += bytes;
+  std::vector<std::int64_t> received(ranks, 0);
+  for (const auto& [key, bytes] : wanted) {
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      received[rank] += (key.second >> rank & 1U) != 0 ? bytes : 0;
+  }
   double best = 0;
-  for (const auto& [rank, bytes] : received)
+  for (const std::int64_t bytes : received)
     best = std::max(best, static_cast<double>(bytes));
   for (std::uint32_t set = 1; set < 1U << ranks; ++set) {
     std::int64_t bytes = 0;
-    for (const auto& [key, more] : wanted)
-      bytes += (key.second & ~set) == 0 ? more : 0;
+    for (const auto& [key, more] : wanted) {
+      if ((key.first & ~set) != 0) continue;
+      bytes += more * ((key.second & ~set) == 0 ? __builtin_popcount(key.second) : 1);
+    }
     best = std::max(best, static_cast<double>(bytes) / __builtin_popcount(set));
   }
   return best;

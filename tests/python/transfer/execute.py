@@ -54,6 +54,19 @@ def cut_in_all_ways():
     return document
 
 
+def replicated(hosts):
+    """Target ranks of a host want alike: what enters the host once is passed on there."""
+    document = {"meshes": {"trainer": {"shape": [4], "ranks": "0-3"}, "rollout": {"shape": [2, 2], "ranks": "4-7"},
+                           "one": {"shape": [1], "ranks": [0]}},
+                "tensors": [{"name": f"w{number}", "shape": [211, 173], "data_type": "float32",
+                             "source": {"mesh": mesh, "placements": [source]},
+                             "target": {"mesh": "rollout", "placements": target}}
+                            for number, (mesh, source, target) in enumerate([
+                                ("trainer", "S(0)", ["R", "R"]), ("trainer", "S(1)", ["R", "S(0)"]),
+                                ("one", "R", ["R", "R"]), ("trainer", "S(0)", ["S(1)", "R"])])]}
+    return {**document, "hosts": hosts} if hosts else document
+
+
 def truth(name, shape, item_bytes):
     """The bytes of a tensor. They depend on its name, so that mixed-up tensors differ."""
     random = numpy.random.default_rng(sum(ord(letter) * (i + 1) for i, letter in enumerate(name)))
@@ -99,6 +112,8 @@ def main():
     arguments = parser.parse_args()
     documents = [(name, transfer(MODEL, ranks, hosts)) for name, ranks, hosts in CASES]
     documents.append(("cut in all ways", cut_in_all_ways()))
+    documents.append(("replicated", replicated(None)))
+    documents.append(("replicated, two hosts", replicated(HOSTS)))
     with tempfile.TemporaryDirectory() as folder:
         for name, document in documents:
             subprocess.run([arguments.command, "program", "transfer", "-", "--memory", "40KB", "--message-bytes", "7KB",

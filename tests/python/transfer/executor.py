@@ -1,6 +1,6 @@
 """Executes a plan of `program transfer` on a rank: gathers what it sends, sends messages in rounds, scatters what came.
 
-Takes nothing from the planner but the plan file. Shards are one-dimensional byte tensors.
+What a rank passes on, it gathers from its target shards. Takes nothing from the planner but the plan file. Shards are one-dimensional byte tensors.
 """
 
 import numpy
@@ -85,17 +85,26 @@ def parts(plan, transfer):
             yield group, name, box
 
 
-def gather(plan, transfer, shards):
-    return numpy.concatenate([shards.view(*part).reshape(-1) for part in parts(plan, transfer)])
-
-
-def scatter(plan, transfer, shards, stream):
+def gather(plan, transfer, sources, targets, stream, begin, end):
+    """Fills bytes of the stream, from the piece that has byte `begin` to the one that has the byte before `end`."""
     at = 0
     for part in parts(plan, transfer):
+        shards = sources if at < transfer["bytes"] - transfer.get("passed_on", 0) else targets
         view = shards.view(*part)
-        view[...] = stream[at:at + view.size].reshape(view.shape)
+        if at < end and at + view.size > begin:
+            stream[at:at + view.size] = view.reshape(-1)
         at += view.size
     assert at == stream.size, "the stream is longer than its pieces"
+
+
+def scatter(plan, transfer, targets, stream, done):
+    """Writes the pieces that have arrived: they end before byte `done`."""
+    at = 0
+    for part in parts(plan, transfer):
+        view = targets.view(*part)
+        if at + view.size <= done:
+            view[...] = stream[at:at + view.size].reshape(view.shape)
+        at += view.size
 
 
 class Stream:
@@ -118,14 +127,19 @@ def execute(plan, rank, sources, distributed):
     targets = Shards(plan, "target", rank)
     sent, received = [], []
     for transfer in plan["transfers"]:
+        stream = Stream(transfer, numpy.zeros(transfer["bytes"], numpy.uint8))
         if transfer["from"] == rank == transfer["to"]:
-            scatter(plan, transfer, targets, gather(plan, transfer, sources))
+            gather(plan, transfer, sources, targets, stream.bytes.numpy(), 0, transfer["bytes"])
+            scatter(plan, transfer, targets, stream.bytes.numpy(), transfer["bytes"])
         elif transfer["from"] == rank:
-            sent.append(Stream(transfer, gather(plan, transfer, sources)))
+            sent.append(stream)
         elif transfer["to"] == rank:
-            received.append(Stream(transfer, numpy.zeros(transfer["bytes"], numpy.uint8)))
+            received.append(stream)
     for number in range(plan["rounds"]):
         waiting, staged = [], [0, 0]
+        for stream in sent:  # what is passed on has arrived by now
+            end = stream.done + stream.runs.get(number, 0)
+            gather(plan, stream.transfer, sources, targets, stream.bytes.numpy(), stream.done, end)
         for way, streams, call, peer in ((0, sent, distributed.isend, "to"),
                                          (1, received, distributed.irecv, "from")):
             for stream in streams:
@@ -135,7 +149,9 @@ def execute(plan, rank, sources, distributed):
         assert max(staged) <= plan["memory_bytes"], f"round {number} needs {staged} bytes"
         for request in waiting:
             request.wait()
+        for stream in received:
+            if number in stream.runs:
+                scatter(plan, stream.transfer, targets, stream.bytes.numpy(), stream.done)
     for stream in received:
         assert stream.done == stream.transfer["bytes"], "the rounds do not carry all bytes"
-        scatter(plan, stream.transfer, targets, stream.bytes.numpy())
     return targets

@@ -63,7 +63,9 @@ void write_transfers(JsonWriter& json, const TransferPlan& plan) {
   json.new_line().key("transfers").begin_array();
   for (const Transfer& transfer : plan.transfers) {
     json.new_line().begin_object().member("from", transfer.from).member("to", transfer.to);
-    json.member("bytes", transfer.bytes).key("runs").begin_array();
+    json.member("bytes", transfer.bytes);
+    if (transfer.passed_on > 0) json.member("passed_on", transfer.passed_on);
+    json.key("runs").begin_array();
     for (const MessageRun& run : transfer.runs)
       json.begin_array().value(run.round).value(run.bytes).end_array();
     json.end_array().key("pieces").begin_array();

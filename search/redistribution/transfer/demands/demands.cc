@@ -48,15 +48,14 @@ class DemandFinder {
                                layout.placement.code(), layout.rounding);
     const auto known = grids_.find(key);
     if (known != grids_.end()) return known->second;
-    return grids_
-        .emplace(std::move(key), ShardGrid(problem_, shape, layout, places_[layout.mesh]))
+    return grids_.emplace(std::move(key), ShardGrid(problem_, shape, layout, places_[layout.mesh]))
         .first->second;
   }
 
-  std::uint32_t number_of(const std::vector<std::uint32_t>& holders) {
-    const auto [entry, is_new] = holder_numbers_.try_emplace(
-        holders, static_cast<std::uint32_t>(demands_.holders.size()));
-    if (is_new) demands_.holders.push_back(holders);
+  std::uint32_t number_of(const std::vector<std::uint32_t>& ranks) {
+    const auto [entry, is_new] =
+        numbers_.try_emplace(ranks, static_cast<std::uint32_t>(demands_.sets.size()));
+    if (is_new) demands_.sets.push_back(ranks);
     return entry->second;
   }
 
@@ -80,47 +79,65 @@ class DemandFinder {
   void add_overlap(std::uint32_t g, Box box, std::uint32_t holders,
                    const std::vector<std::uint32_t>& receivers) {
     const TensorGroup& group = problem_.groups()[g];
-    const std::vector<std::uint32_t>& holding = demands_.holders[holders];
-    const std::int64_t bytes = num_elements(box) * group.item_bytes *
-                               static_cast<std::int64_t>(group.tensors.size());
+    const std::int64_t bytes =
+        num_elements(box) * group.item_bytes * static_cast<std::int64_t>(group.tensors.size());
     const auto number = static_cast<std::uint32_t>(demands_.boxes.size());
     demands_.boxes.push_back(std::move(box));
+    const auto& host_of = demands_.host_of;
+    std::vector<std::uint32_t> of_host;
+    const auto add_wanted = [&] {
+      if (!of_host.empty())
+        demands_.wanted.push_back({holders, number_of(of_host), g, number, bytes});
+      of_host.clear();
+    };
     for (const std::uint32_t to : receivers) {
       ++work_;
+      const std::vector<std::uint32_t>& holding = demands_.sets[holders];
       if (std::binary_search(holding.begin(), holding.end(), to)) {
         demands_.kept.push_back({to, g, number});
-      } else {
-        demands_.wanted.push_back({holders, to, g, number, bytes});
+        continue;
       }
+      if (!of_host.empty() && host_of[of_host.back()] != host_of[to]) add_wanted();
+      of_host.push_back(to);
     }
+    add_wanted();
   }
 
   void sort_into_needs() {
-    const auto& host_of = demands_.host_of;
+    const auto first_of = [&](const WantedPiece& piece) {
+      return demands_.sets[piece.receivers].front();  // ranks of a host follow each other
+    };
     std::sort(demands_.wanted.begin(), demands_.wanted.end(),
               [&](const WantedPiece& a, const WantedPiece& b) {
-                return std::make_tuple(a.holders, host_of[a.to], a.to, a.group, a.box) <
-                       std::make_tuple(b.holders, host_of[b.to], b.to, b.group, b.box);
+                return std::make_tuple(a.holders, first_of(a), a.receivers, a.group, a.box) <
+                       std::make_tuple(b.holders, first_of(b), b.receivers, b.group, b.box);
               });
     for (std::size_t i = 0; i < demands_.wanted.size(); ++i) {
       const WantedPiece& piece = demands_.wanted[i];
-      const std::uint32_t host = host_of[piece.to];
+      const std::uint32_t host = demands_.host_of[first_of(piece)];
+      std::vector<SharedNeed>& shared = demands_.shared;
       std::vector<Need>& needs = demands_.needs;
-      if (needs.empty() || needs.back().holders != piece.holders || needs.back().host != host)
-        needs.push_back({piece.holders, host, i, i, 0});
-      needs.back().last = i + 1;
-      needs.back().bytes += piece.bytes;
+      const bool is_new =
+          needs.empty() || needs.back().holders != piece.holders || needs.back().host != host;
+      if (is_new) needs.push_back({piece.holders, host, shared.size(), shared.size(), 0, 0});
+      if (is_new || shared.back().receivers != piece.receivers)
+        shared.push_back({piece.receivers, i, i, 0});
+      shared.back().last = i + 1;
+      shared.back().bytes += piece.bytes;
+      needs.back().last = shared.size();
+      needs.back().single += piece.bytes;
+      needs.back().bytes +=
+          piece.bytes * static_cast<std::int64_t>(demands_.sets[piece.receivers].size());
     }
   }
 
-  using GridKey =
-      std::tuple<std::vector<std::int64_t>, std::uint32_t, std::uint64_t, Rounding>;
+  using GridKey = std::tuple<std::vector<std::int64_t>, std::uint32_t, std::uint64_t, Rounding>;
 
   const TransferProblem& problem_;
   std::uint64_t& work_;
   std::vector<std::vector<std::uint32_t>> places_;  // by mesh and device
   std::map<GridKey, ShardGrid> grids_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> holder_numbers_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;  // of sets
   Demands demands_;
 };
 

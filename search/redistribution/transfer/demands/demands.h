@@ -11,13 +11,14 @@
 
 namespace shardwright::redistribution {
 
-// The same box of all tensors of a group. Ranks are places in TransferProblem::ranks().
+// The same box of all tensors of a group, which some ranks of one host want. Ranks are places in
+// TransferProblem::ranks().
 struct WantedPiece {
-  std::uint32_t holders = 0;  // of Demands::holders
-  std::uint32_t to = 0;
+  std::uint32_t holders = 0;    // of Demands::sets
+  std::uint32_t receivers = 0;  // of Demands::sets
   std::uint32_t group = 0;
-  std::uint32_t box = 0;  // of Demands::boxes
-  std::int64_t bytes = 0;
+  std::uint32_t box = 0;   // of Demands::boxes
+  std::int64_t bytes = 0;  // of one copy
 };
 
 // What a rank holds and wants. The box is of all tensors of the group.
@@ -27,22 +28,32 @@ struct KeptPiece {
   std::uint32_t box = 0;
 };
 
+// Pieces that the same ranks hold and the same ranks of one host want.
+struct SharedNeed {
+  std::uint32_t receivers = 0;
+  std::size_t first = 0;   // of Demands::wanted
+  std::size_t last = 0;    // one after
+  std::int64_t bytes = 0;  // of one copy
+};
+
 // Pieces that the same ranks hold and that ranks of one host want.
 struct Need {
   std::uint32_t holders = 0;
   std::uint32_t host = 0;
-  std::size_t first = 0;  // of Demands::wanted
-  std::size_t last = 0;   // one after
-  std::int64_t bytes = 0;
+  std::size_t first = 0;    // of Demands::shared
+  std::size_t last = 0;     // one after
+  std::int64_t bytes = 0;   // of all copies
+  std::int64_t single = 0;  // of one copy of each piece
 };
 
 struct Demands {
-  // Distinct lists of ranks that hold the same elements, ascending.
-  std::vector<std::vector<std::uint32_t>> holders;
+  // Distinct lists of ranks, ascending, that hold or want the same elements.
+  std::vector<std::vector<std::uint32_t>> sets;
   std::vector<Box> boxes;
-  std::vector<WantedPiece> wanted;  // by holders, host, receiver, group, box
+  std::vector<WantedPiece> wanted;  // by holders, host, receivers, group, box
   std::vector<KeptPiece> kept;      // by group
-  std::vector<Need> needs;          // in the order of `wanted`
+  std::vector<SharedNeed> shared;   // in the order of `wanted`
+  std::vector<Need> needs;          // in the order of `shared`
   // By rank: the number of its host, from 0 in ascending order of hosts; all 0 without hosts.
   std::vector<std::uint32_t> host_of;
   std::uint32_t num_hosts = 1;

@@ -27,9 +27,11 @@ class GraphBuilder {
     }
     choice_.graph.arc_port.push_back(entry->second);
   }
-  // Ends the arcs of a demand.
-  void add_demand(std::size_t need, std::int64_t bytes) {
+  // Ends the arcs of a demand. Without arcs there is none.
+  void add_demand(std::size_t need, std::size_t shared, std::int64_t bytes) {
+    if (choice_.graph.arc_port.size() == choice_.graph.first_arc.back()) return;
     choice_.needs.push_back(need);
+    choice_.shared.push_back(shared);
     choice_.graph.demands.push_back(bytes);
     choice_.graph.first_arc.push_back(choice_.graph.arc_port.size());
   }
@@ -67,23 +69,31 @@ TransferBound largest(const TransferProblem& problem, const Demands& demands, Ki
 
 }  // namespace
 
-ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands,
-                               Within mode) {
+ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
+                               Passing passing) {
   GraphBuilder builder(problem);
   for (std::size_t i = 0; i < demands.needs.size(); ++i) {
     const Need& need = demands.needs[i];
-    const std::vector<std::uint32_t>& holders = demands.holders[need.holders];
-    std::size_t near = 0;
-    for (const std::uint32_t holder : holders) {
-      if (demands.host_of[holder] != need.host) continue;
-      builder.add_arc(Kind::kSend, holder);
-      ++near;
+    const auto add_holders = [&] {
+      bool far = false;
+      for (const std::uint32_t holder : demands.sets[need.holders]) {
+        const bool near = demands.host_of[holder] == need.host;
+        if (near) builder.add_arc(Kind::kSend, holder);
+        far = far || !near;
+      }
+      if (mode == Within::kEven && far) builder.add_arc(Kind::kHostIn, need.host);
+    };
+    add_holders();
+    builder.add_demand(i, ChoiceGraph::kFirst, passing == Passing::kYes ? need.single : need.bytes);
+    for (std::size_t s = need.first; passing == Passing::kYes && s < need.last; ++s) {
+      const SharedNeed& shared = demands.shared[s];
+      const std::vector<std::uint32_t>& receivers = demands.sets[shared.receivers];
+      if (receivers.size() == 1) continue;
+      add_holders();
+      for (const std::uint32_t receiver : receivers)
+        builder.add_arc(Kind::kSend, receiver);
+      builder.add_demand(i, s, shared.bytes * static_cast<std::int64_t>(receivers.size() - 1));
     }
-    if (mode == Within::kEven && near < holders.size()) {
-      builder.add_arc(Kind::kHostIn, need.host);
-      ++near;
-    }
-    if (near > 0) builder.add_demand(i, need.bytes);
   }
   return builder.take();
 }
@@ -95,12 +105,12 @@ ChoiceGraph graph_between_hosts(const TransferProblem& problem, const Demands& d
     if (outside[i] == 0) continue;
     const Need& need = demands.needs[i];
     std::uint32_t last = demands.num_hosts;
-    for (const std::uint32_t holder : demands.holders[need.holders]) {
+    for (const std::uint32_t holder : demands.sets[need.holders]) {
       const std::uint32_t host = demands.host_of[holder];
       if (host != need.host && host != last) builder.add_arc(Kind::kHostOut, host);
       last = host;
     }
-    builder.add_demand(i, outside[i]);
+    builder.add_demand(i, ChoiceGraph::kFirst, outside[i]);
   }
   return builder.take();
 }
@@ -126,8 +136,10 @@ TransferBound bound_of(const TransferProblem& problem, const Demands& demands,
 
 TransferBound busiest_receiver(const TransferProblem& problem, const Demands& demands) {
   std::vector<std::int64_t> received(problem.ranks().size(), 0);
-  for (const WantedPiece& piece : demands.wanted)
-    received[piece.to] += piece.bytes;
+  for (const SharedNeed& shared : demands.shared) {
+    for (const std::uint32_t to : demands.sets[shared.receivers])
+      received[to] += shared.bytes;
+  }
   return largest(problem, demands, Kind::kReceive, received);
 }
 

@@ -18,7 +18,7 @@ HostSenders::HostSenders(const Demands& demands,
     std::int64_t bytes = 0;
     for (const Stretch& stretch : stretches)
       bytes += stretch.bytes;
-    for (const std::uint32_t holder : demands.holders[key.first]) {
+    for (const std::uint32_t holder : demands.sets[key.first]) {
       if (demands.host_of[holder] == key.second) graph_.arc_port.push_back(holder);
     }
     graph_.demands.push_back(bytes);

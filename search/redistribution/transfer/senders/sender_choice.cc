@@ -13,12 +13,16 @@ namespace {
 
 using Kind = TransferPort::Kind;
 
+// More transfers than this between the ranks of hosts would be a plan that nobody can store.
+constexpr std::size_t kMostPassingPairs = std::size_t{1} << 20;
+
 // How much of each need comes from its own host, and from which other hosts the rest comes.
 struct HostShares {
-  std::vector<std::vector<SenderShare>> within;  // by need
+  std::vector<std::vector<SenderShare>> within;  // by need: of ranks that hold it
+  std::vector<std::vector<SenderShare>> passed;  // as SenderChoice::passed
   std::vector<std::vector<HostShare>> between;   // by need
-  double time = 0;                               // of the busiest port that was chosen
-  std::vector<TransferBound> bounds;
+  double within_time = 0;                        // of the busiest rank within a host
+  double between_time = 0;                       // of the busiest link
 };
 
 class SenderChooser {
@@ -28,63 +32,115 @@ class SenderChooser {
       : problem_(problem), demands_(demands), budget_(budget), work_(work) {}
 
   std::optional<SenderChoice> run() {
-    const TransferBound receivers = busiest_receiver(problem_, demands_);
-    auto chosen = choose_hosts(Within::kAll);
+    auto chosen = choose_hosts(Within::kAll, Passing::kYes);
     if (!chosen) return std::nullopt;
-    add_bound(receivers, chosen->bounds);
-    const double others = std::max(proved(problem_, receivers), time_between_);
-    if (demands_.num_hosts > 1 && time_within_ > others) {
-      auto evened = choose_hosts(Within::kEven);
+    const TransferBound receivers = busiest_receiver(problem_, demands_);
+    receiving_time_ = proved(problem_, receivers);
+    add_bound(receivers);
+    const double others = std::max(receiving_time_, chosen->between_time);
+    const bool is_within_busiest = chosen->within_time > others;
+    if (const std::size_t pairs = passing_pairs(); pairs > 0) {
+      auto direct = choose_hosts(Within::kAll, Passing::kNo);
+      if (!direct) return std::nullopt;
+      if (pairs > kMostPassingPairs || time_of(*direct) <= time_of(*chosen) * kAlike)
+        chosen = std::move(direct);
+    }
+    if (demands_.num_hosts > 1 && is_within_busiest) {
+      auto evened = choose_hosts(Within::kEven, Passing::kYes);
       if (!evened) return std::nullopt;
-      chosen->bounds.insert(chosen->bounds.end(), evened->bounds.begin(), evened->bounds.end());
-      if (evened->time < chosen->time) {
-        chosen->within = std::move(evened->within);
-        chosen->between = std::move(evened->between);
-      }
+      if (passing_pairs() <= kMostPassingPairs && time_of(*evened) < time_of(*chosen))
+        chosen = std::move(evened);
     }
     if (!add_ranks_of_hosts(*chosen)) return std::nullopt;
-    return SenderChoice{std::move(chosen->within), std::move(chosen->bounds)};
+    return SenderChoice{std::move(chosen->within), std::move(chosen->passed), std::move(bounds_)};
   }
 
  private:
-  std::optional<HostShares> choose_hosts(Within mode) {
+  static constexpr double kAlike = 1 + 1e-12;  // sums are rounded
+
+  double time_of(const HostShares& shares) const {
+    return std::max({receiving_time_, shares.within_time, shares.between_time});
+  }
+
+  // Between which receivers elements may be passed on.
+  std::size_t passing_pairs() const {
+    std::size_t pairs = 0;
+    for (const SharedNeed& shared : demands_.shared) {
+      const std::size_t ranks = demands_.sets[shared.receivers].size();
+      pairs += ranks * (ranks - 1);
+    }
+    return pairs;
+  }
+
+  // Adds the bounds, if the choice is among all plans in which ranks pass on.
+  std::optional<HostShares> choose_hosts(Within mode, Passing passing) {
     HostShares shares;
     shares.within.resize(demands_.needs.size());
+    shares.passed.resize(passing == Passing::kYes ? demands_.shared.size() : 0);
     shares.between.resize(demands_.needs.size());
-    const ChoiceGraph within = graph_within_hosts(problem_, demands_, mode);
+    const ChoiceGraph within = graph_within_hosts(problem_, demands_, mode, passing);
     const auto inside = balance(within.graph, within.weights, budget_, work_);
     if (!inside) return std::nullopt;
-    std::vector<std::int64_t> outside;
-    for (const Need& need : demands_.needs)
-      outside.push_back(need.bytes);
-    for_each_amount(within, *inside, [&](std::size_t need, TransferPort port, std::int64_t bytes) {
-      if (port.kind != Kind::kSend) return;
-      shares.within[need].push_back({static_cast<std::uint32_t>(port.number), bytes});
-      outside[need] -= bytes;
-    });
+    const std::vector<std::int64_t> outside = add_within(within, *inside, shares);
     const ChoiceGraph between = graph_between_hosts(problem_, demands_, outside);
     const auto links = balance(between.graph, between.weights, budget_, work_);
     if (!links) return std::nullopt;
-    for_each_amount(between, *links, [&](std::size_t need, TransferPort port, std::int64_t bytes) {
-      shares.between[need].push_back({static_cast<std::uint32_t>(port.number), bytes});
+    for_each_amount(between, *links, [&](std::size_t d, TransferPort port, std::int64_t bytes) {
+      shares.between[between.needs[d]].push_back({static_cast<std::uint32_t>(port.number), bytes});
     });
     const TransferBound incoming = busiest_host_in(problem_, demands_, outside);
-    time_within_ = inside->level;
-    time_between_ = std::max(links->level, proved(problem_, incoming));
-    shares.time = std::max(time_within_, time_between_);
-    if (mode == Within::kAll) add_bound(incoming, shares.bounds);
-    if (mode == Within::kAll) add_bound(bound_of(between, *links), shares.bounds);
+    shares.within_time = inside->level;
+    shares.between_time = std::max(links->level, proved(problem_, incoming));
+    if (passing == Passing::kNo) return shares;
+    if (mode == Within::kAll) add_bound(incoming);
+    if (mode == Within::kAll) add_bound(bound_of(between, *links));
     // Of senders alone a bound holds only if no other host could send instead.
-    if (mode == Within::kEven || demands_.num_hosts == 1)
-      add_bound(bound_of(within, *inside), shares.bounds);
+    if (mode == Within::kEven || demands_.num_hosts == 1) add_bound(bound_of(within, *inside));
     return shares;
+  }
+
+  // Adds what the ranks of a need's host send, and returns what is left for other hosts, by need.
+  std::vector<std::int64_t> add_within(const ChoiceGraph& within, const Balance& inside,
+                                       HostShares& shares) const {
+    std::vector<std::int64_t> outside;
+    for (const Need& need : demands_.needs)
+      outside.push_back(need.bytes);
+    std::size_t last = ChoiceGraph::kFirst;
+    std::int64_t rest = 0;  // bytes that are too few for one more to all others
+    for_each_amount(within, inside, [&](std::size_t d, TransferPort port, std::int64_t bytes) {
+      if (port.kind != Kind::kSend) return;
+      const std::size_t need = within.needs[d];
+      const auto from = static_cast<std::uint32_t>(port.number);
+      const std::vector<std::uint32_t>& holders = demands_.sets[demands_.needs[need].holders];
+      outside[need] -= bytes;
+      if (std::binary_search(holders.begin(), holders.end(), from)) {
+        add_share(from, bytes, shares.within[need]);
+      } else {
+        const SharedNeed& shared = demands_.shared[within.shared[d]];
+        const auto others = static_cast<std::int64_t>(demands_.sets[shared.receivers].size()) - 1;
+        rest = bytes + (within.shared[d] == last ? rest : 0);
+        last = within.shared[d];
+        shares.passed[last].push_back({from, rest / others});
+        rest %= others;
+      }
+    });
+    return outside;
+  }
+
+  static void add_share(std::uint32_t from, std::int64_t bytes, std::vector<SenderShare>& shares) {
+    for (SenderShare& share : shares) {
+      if (share.from != from) continue;
+      share.bytes += bytes;
+      return;
+    }
+    shares.push_back({from, bytes});
   }
 
   TransferBound bound_of(const ChoiceGraph& choice, const Balance& balance) const {
     return redistribution::bound_of(problem_, demands_, choice, balance.busiest_ports);
   }
-  static void add_bound(TransferBound bound, std::vector<TransferBound>& bounds) {
-    if (bound.bytes > 0) bounds.push_back(std::move(bound));
+  void add_bound(TransferBound bound) {
+    if (bound.bytes > 0) bounds_.push_back(std::move(bound));
   }
 
   // Divides what a host sends to others among its ranks, and adds these shares.
@@ -101,8 +157,8 @@ class SenderChooser {
   const Demands& demands_;
   const Budget& budget_;
   std::uint64_t& work_;
-  double time_within_ = 0;   // of the last choice
-  double time_between_ = 0;  // of the last choice
+  std::vector<TransferBound> bounds_;
+  double receiving_time_ = 0;  // of the rank that receives most
 };
 
 }  // namespace

@@ -82,8 +82,11 @@ TEST_CASE("check transfer: every wrong claim is refused at its place") {
   check([](Plan& p) { p.transfers[0].bytes = 5; }, "/transfers/0/bytes: the pieces have 4 bytes");
   check([](Plan& p) { p.transfers[0].pieces[0].group = 1; }, "/transfers/0/pieces/0: there is no");
   check([](Plan& p) { p.transfers[0].pieces[0].first = 1; }, "/transfers/0/pieces/0: the group");
-  check([](Plan& p) { p.transfers[0].pieces[0].box[0] = {2, 4}; },
-        "/transfers/0/pieces/0: rank 0 does not hold");
+  check(
+      [](Plan& p) {
+        p.transfers[0].pieces[0].box[0] = {2, 4};
+      },
+      "/transfers/0/pieces/0: rank 0 does not hold");
   check([](Plan& p) { p.transfers[0].pieces[0].box.pop_back(); },
         "/transfers/0/pieces/0: rank 0 does not hold");
   check([](Plan& p) { p.transfers[1].pieces[0].box[1] = {0, 1}; }, "/groups/0: rank 2 does not");
@@ -95,8 +98,11 @@ TEST_CASE("check transfer: every wrong claim is refused at its place") {
   check([](Plan& p) { p.transfers[0].runs[0].bytes = 3; }, "/transfers/0/runs: the runs do not");
   check([](Plan& p) { p.transfers[0].runs[0].bytes = 5; }, "/transfers/0/runs: the runs have not");
   check([](Plan& p) { p.transfers[2].runs = {{0, 4}}; }, "/transfers/2/runs: the runs have not");
-  check([](Plan& p) { p.transfers[0].runs = {{1, 2}, {0, 2}}; },
-        "/transfers/0/runs: rounds do not");
+  check(
+      [](Plan& p) {
+        p.transfers[0].runs = {{1, 2}, {0, 2}};
+      },
+      "/transfers/0/runs: rounds do not");
   check([](Plan& p) { p.transfers[0].runs[0].round = 2; }, "/transfers/0/runs: rounds do not");
   check([](Plan& p) { p.transfers[0].runs[0].round = 1; },
         "/memory_bytes: rank 0 needs 8 bytes in round 1");
@@ -104,6 +110,53 @@ TEST_CASE("check transfer: every wrong claim is refused at its place") {
         "/memory_bytes: rank 2 needs 8 bytes in round 1");
   check([](Plan& p) { p.message_bytes = 5; }, "/message_bytes: ");
   check([](Plan& p) { p.bounds[1].bytes = 9; }, "/bounds/1/bytes: 8 bytes must pass");
+}
+
+TEST_CASE("check transfer: ranks pass on what they want and have, within their host") {
+  // Rank 0 holds 8 bytes, ranks 1 and 2 of its host want them, and 3 of another one.
+  const auto problem = [](std::int64_t ranks_per_host) {
+    return problem_of({{mesh_of("a", {1}, 0), mesh_of("b", {3}, 1)},
+                       {tensor_of("v", {8}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1))},
+                       TransferHosts{ranks_per_host, 1, 1}});
+  };
+  const auto piece = [](std::int64_t begin, std::int64_t end) {
+    return std::vector<TransferPiece>{{0, 0, 1, {{begin, end}}}};
+  };
+  TransferPlan right;
+  right.message_bytes = right.memory_bytes = 16;
+  right.rounds = 2;
+  right.transfers = {{0, 1, 4, piece(0, 4), {{0, 4}}},
+                     {0, 2, 4, piece(4, 8), {{0, 4}}},
+                     {0, 3, 8, piece(0, 8), {{0, 8}}},
+                     {1, 2, 4, piece(0, 4), {{1, 4}}, 4},
+                     {2, 1, 4, piece(4, 8), {{1, 4}}, 4}};
+  right.transfers[2].runs = {{1, 8}};
+  const Status status = check_transfer(problem(3), right);
+  CHECK_MESSAGE(status.ok(), status.error().to_string());
+  CHECK(execute_transfer(problem(3), right).ok());
+  const auto check = [&](const std::function<void(TransferPlan&)>& change, const char* expected,
+                         std::int64_t ranks_per_host = 3) {
+    TransferPlan plan = right;
+    change(plan);
+    const Status found = check_transfer(problem(ranks_per_host), plan);
+    REQUIRE_MESSAGE(!found.ok(), expected);
+    CHECK_MESSAGE(found.error().to_string().starts_with(expected), found.error().to_string());
+  };
+  using Plan = TransferPlan;
+  check([](Plan&) {}, "/transfers/3: a rank passes on within its host only", 2);
+  check([](Plan& p) { p.transfers[3].runs[0].round = 0; },
+        "/transfers/3: passes on what has not arrived");
+  check(
+      [](Plan& p) {
+        p.transfers[0].runs = {{0, 3}, {1, 1}};
+      },
+      "/transfers/3: passes on what has not arrived");
+  check([](Plan& p) { p.transfers[3].passed_on = 0; },
+        "/transfers/3/pieces/0: rank 1 does not hold");
+  check([](Plan& p) { p.transfers[0].passed_on = 4; },
+        "/transfers/0/pieces/0: rank 0 does not want");
+  check([](Plan& p) { p.transfers[0].passed_on = -1; }, "/transfers/0/passed_on: ");
+  check([](Plan& p) { p.transfers[3].pieces = piece(4, 8); }, "/groups/0: rank 2 does not get");
 }
 
 TEST_CASE("execute transfer: a plan that mixes up two tensors leaves wrong bytes") {
@@ -116,7 +169,8 @@ TEST_CASE("execute transfer: a plan that mixes up two tensors leaves wrong bytes
 }
 
 TEST_CASE("passing bytes: replicas open ways, ports close them") {
-  // A tensor of 8 bytes on ranks 0 and 2, wanted by 1 and 3; two ranks a host.
+  // A tensor of 8 bytes on ranks 0 and 2, wanted by 1 and 3; two ranks a host. Without hosts, 1 and
+  // 3 may pass it on to each other.
   const auto bytes = [](bool hosts, const std::vector<TransferPort>& ports) {
     TransferSpec spec{{{"a", {2}, {0, 2}}, {"b", {2}, {1, 3}}},
                       {tensor_of("v", {8}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1))},
@@ -127,7 +181,13 @@ TEST_CASE("passing bytes: replicas open ways, ports close them") {
   CHECK(bytes(false, {}) == 0);
   CHECK(bytes(false, {{Kind::kReceive, 1}}) == 8);
   CHECK(bytes(false, {{Kind::kSend, 0}}) == 0);
-  CHECK(bytes(false, {{Kind::kSend, 0}, {Kind::kSend, 2}}) == 16);
+  CHECK(bytes(false, {{Kind::kSend, 0}, {Kind::kSend, 2}}) == 8);
+  CHECK(bytes(false, {{Kind::kSend, 0}, {Kind::kSend, 1}, {Kind::kSend, 2}}) == 8);
+  CHECK(bytes(false, {{Kind::kSend, 0}, {Kind::kSend, 1}, {Kind::kSend, 2}, {Kind::kSend, 3}}) ==
+        16);
+  CHECK(bytes(false, {{Kind::kSend, 0}, {Kind::kSend, 2}, {Kind::kReceive, 1}}) == 8);
+  CHECK(bytes(false, {{Kind::kSend, 0}, {Kind::kSend, 1}, {Kind::kSend, 2}, {Kind::kReceive, 1}}) ==
+        16);
   CHECK(bytes(true, {{Kind::kSend, 0}}) == 0);
   CHECK(bytes(true, {{Kind::kSend, 0}, {Kind::kHostIn, 0}}) == 8);
   CHECK(bytes(true, {{Kind::kSend, 0}, {Kind::kHostOut, 1}}) == 8);

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "core/redistribution/transfer/check_transfer.h"
+#include "core/redistribution/transfer/execute_transfer.h"
 #include "core/redistribution/transfer/port_loads.h"
 #include "tests/support/redistribution/transfer_builders.h"
 
@@ -44,10 +45,10 @@ TEST_CASE("plan transfer: equal layouts send nothing") {
 }
 
 TEST_CASE("plan transfer: replicas share a tensor that one rank wants, in few pieces") {
-  const TransferProblem problem = problem_of(
-      {{mesh_of("a", {4}, 0), mesh_of("b", {1}, 9)},
-       {tensor_of("v", {103, 3}, layout_of(0, {"R"}, 2), layout_of(1, {"R"}, 2))},
-       {}});
+  const TransferProblem problem =
+      problem_of({{mesh_of("a", {4}, 0), mesh_of("b", {1}, 9)},
+                  {tensor_of("v", {103, 3}, layout_of(0, {"R"}, 2), layout_of(1, {"R"}, 2))},
+                  {}});
   const TransferPlan plan = plan_of(problem);
   REQUIRE(plan.transfers.size() == 4);
   std::int64_t row = 0;
@@ -61,11 +62,11 @@ TEST_CASE("plan transfer: replicas share a tensor that one rank wants, in few pi
 }
 
 TEST_CASE("plan transfer: senders that hold other tensors alone send less of shared ones") {
-  const TransferProblem problem = problem_of(
-      {{mesh_of("a", {2}, 0), mesh_of("one", {1}, 0), mesh_of("b", {2}, 2)},
-       {tensor_of("shared", {400}, layout_of(0, {"R"}, 1), layout_of(2, {"S(0)"}, 1)),
-        tensor_of("alone", {100}, layout_of(1, {"R"}, 1), layout_of(2, {"S(0)"}, 1))},
-       {}});
+  const TransferProblem problem =
+      problem_of({{mesh_of("a", {2}, 0), mesh_of("one", {1}, 0), mesh_of("b", {2}, 2)},
+                  {tensor_of("shared", {400}, layout_of(0, {"R"}, 1), layout_of(2, {"S(0)"}, 1)),
+                   tensor_of("alone", {100}, layout_of(1, {"R"}, 1), layout_of(2, {"S(0)"}, 1))},
+                  {}});
   const TransferPlan plan = plan_of(problem);
   const PortLoads loads = port_loads(problem, plan);
   CHECK(loads.ranks[0].sent == 250);
@@ -75,8 +76,8 @@ TEST_CASE("plan transfer: senders that hold other tensors alone send less of sha
 TEST_CASE("plan transfer: equal tensors are cut between tensors, not within each") {
   TransferSpec spec{{mesh_of("a", {2}, 0), mesh_of("b", {1}, 2)}, {}, {}};
   for (int i = 0; i < 6; ++i) {
-    spec.tensors.push_back(tensor_of("v" + std::to_string(i), {10}, layout_of(0, {"R"}, 1),
-                                     layout_of(1, {"R"}, 1)));
+    spec.tensors.push_back(
+        tensor_of("v" + std::to_string(i), {10}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1)));
   }
   const TransferPlan plan = plan_of(problem_of(spec));
   REQUIRE(plan.transfers.size() == 2);
@@ -100,7 +101,7 @@ TEST_CASE("plan transfer: with hosts, a replica of the receiver's host sends") {
 TEST_CASE("plan transfer: an overloaded replica gets help from other hosts") {
   // Rank 0 alone would send to three ranks of its host, 300 bytes at 1 byte per ms.
   TransferSpec spec{{{"a", {2}, {0, 4}}, {"b", {3}, {1, 2, 3}}},
-                    {tensor_of("v", {100}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1))},
+                    {tensor_of("v", {300}, layout_of(0, {"R"}, 1), layout_of(1, {"S(0)"}, 1))},
                     TransferHosts{4, 1, 1}};
   const TransferProblem problem = problem_of(spec);
   const TransferPlan plan = plan_of(problem);
@@ -109,6 +110,51 @@ TEST_CASE("plan transfer: an overloaded replica gets help from other hosts") {
   CHECK(loads.hosts[0].in == 150);
   CHECK(busiest(problem, loads) == 150);
   CHECK(proved(problem, plan) == 150);
+}
+
+TEST_CASE("plan transfer: what ranks of a host want alike enters it once, and they pass it on") {
+  TransferSpec spec{{mesh_of("a", {4}, 0), mesh_of("b", {4}, 4)},
+                    {tensor_of("v", {64, 10}, layout_of(0, {"S(0)"}, 2), layout_of(1, {"R"}, 2))},
+                    TransferHosts{4, 9, 8}};
+  const TransferProblem problem = problem_of(spec);
+  const TransferPlan plan = plan_of(problem, {16, 64});
+  const PortLoads loads = port_loads(problem, plan);
+  CHECK(loads.hosts[1].in == 640);
+  CHECK(loads.hosts[0].out == 640);
+  for (std::size_t rank = 4; rank < 8; ++rank) {
+    CHECK(loads.ranks[rank].received == 640);
+    CHECK(loads.ranks[rank].sent == 480);
+  }
+  CHECK(busiest(problem, loads) == 80);
+  CHECK(proved(problem, plan) == 80);
+  CHECK(execute_transfer(problem, plan).ok());
+}
+
+TEST_CASE(
+    "plan transfer: the copies of a single holder are passed on, too, without hosts to any rank") {
+  for (const bool hosts : {false, true}) {
+    TransferSpec spec{{mesh_of("a", {1}, 0), mesh_of("b", {3}, 1)},
+                      {tensor_of("v", {99}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1))},
+                      {}};
+    if (hosts) spec.hosts = TransferHosts{4, 1, 1};
+    const TransferProblem problem = problem_of(spec);
+    const TransferPlan plan = plan_of(problem);
+    CHECK(busiest(problem, port_loads(problem, plan)) == 99);
+    CHECK(proved(problem, plan) == 99);
+    CHECK(plan.rounds == 2);
+    CHECK(execute_transfer(problem, plan).ok());
+  }
+}
+
+TEST_CASE("plan transfer: nothing is passed on where holders are fast enough") {
+  const TransferProblem problem =
+      problem_of({{mesh_of("a", {4}, 0), mesh_of("b", {4}, 4)},
+                  {tensor_of("v", {400}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1))},
+                  {}});
+  const TransferPlan plan = plan_of(problem);
+  CHECK(plan.rounds == 1);
+  for (const Transfer& transfer : plan.transfers)
+    CHECK(transfer.passed_on == 0);
 }
 
 TEST_CASE("plan transfer: what a host sends to others is shared by its ranks") {
@@ -124,10 +170,10 @@ TEST_CASE("plan transfer: what a host sends to others is shared by its ranks") {
 }
 
 TEST_CASE("plan transfer: rounds fill the memory, and are as few as it allows") {
-  const TransferProblem problem = problem_of(
-      {{mesh_of("a", {8}, 0), mesh_of("b", {4}, 8)},
-       {tensor_of("v", {64, 60}, layout_of(0, {"S(0)"}, 2), layout_of(1, {"S(1)"}, 2))},
-       {}});
+  const TransferProblem problem =
+      problem_of({{mesh_of("a", {8}, 0), mesh_of("b", {4}, 8)},
+                  {tensor_of("v", {64, 60}, layout_of(0, {"S(0)"}, 2), layout_of(1, {"S(1)"}, 2))},
+                  {}});
   // Each receiver gets 960 bytes.
   CHECK(plan_of(problem, {10, 100}).rounds == 10);
   CHECK(plan_of(problem, {10, 960}).rounds == 1);
@@ -146,10 +192,10 @@ TEST_CASE("plan transfer: the same problem gives the same plan") {
 }
 
 TEST_CASE("plan transfer: bad limits and a stop request") {
-  const TransferProblem problem = problem_of(
-      {{mesh_of("a", {2}, 0), mesh_of("b", {2}, 2)},
-       {tensor_of("v", {64}, layout_of(0, {"S(0)"}, 1), layout_of(1, {"R"}, 1))},
-       {}});
+  const TransferProblem problem =
+      problem_of({{mesh_of("a", {2}, 0), mesh_of("b", {2}, 2)},
+                  {tensor_of("v", {64}, layout_of(0, {"S(0)"}, 1), layout_of(1, {"R"}, 1))},
+                  {}});
   CHECK(plan_transfer(problem, {0, 10}).error().where == "--message-bytes");
   CHECK(plan_transfer(problem, {11, 10}).error().where == "--memory");
   std::stop_source stop;
