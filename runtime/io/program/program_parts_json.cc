@@ -23,7 +23,8 @@ Status read_extents(JsonValue value, Shape& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_dims(value, list));
   for (std::size_t dim = 0; dim < list.size(); ++dim) {
     if (list[dim] < 1) {
-      return value[dim].error("an extent cannot be " + std::to_string(list[dim]));
+      return value[dim].error("an extent cannot be " + std::to_string(list[dim]) +
+                              "; write the number of elements of the whole tensor");
     }
   }
   out.assign(list.begin(), list.end());
@@ -36,7 +37,8 @@ Status read_var_extents(JsonValue value, Shape& out) {
   for (std::size_t dim = 0; dim < list.size(); ++dim) {
     if (list[dim] < 0 && !(dim == 0 && list[dim] == -1)) {
       return value[dim].error("an extent cannot be " + std::to_string(list[dim]) +
-                              "; only the first may be -1, for the batch");
+                              "; only the first may be -1, for the batch; write the number of "
+                              "elements");
     }
   }
   out.assign(list.begin(), list.end());

@@ -57,7 +57,8 @@ TEST_CASE("malformed reshard cases: errors name the place and explain") {
           {"/0/srcc", "{}", "/0/srcc: unknown key \"srcc\"; did you mean \"src\"?"},
           {"/0/dtype", "\"flot32\"",
            "/0/dtype: unknown data type \"flot32\"; did you mean \"float32\"?"},
-          {"/0/shape", "[-3]", "/0/shape/0: an extent cannot be -3"},
+          {"/0/shape", "[-3]",
+           "/0/shape/0: an extent cannot be -3; write the number of elements of the whole tensor"},
           {"/0/shape", "[0]", "/0/shape/0: an extent cannot be 0"},
           {"/0/shape", "[1,1,1,1,1,1,1,1,1,1]", "/0/shape: a tensor has at most 9 dimensions"},
           {"/0/shape", "[9223372036854775807]", "/shape: a tensor has at most 2^48 elements"},
@@ -133,7 +134,9 @@ TEST_CASE("malformed programs: errors name the place and explain") {
           {"/programs/0/vars/0/full_shape", "[1.5, 8]",
            "/programs/0/vars/0/full_shape/0: expected an integer"},
           {"/programs/0/vars/0/full_shape", "[16, -1]",
-           "/programs/0/vars/0/full_shape/1: an extent cannot be -1"},
+           "/programs/0/vars/0/full_shape/1: an extent cannot be -1; only the first may be -1, for "
+           "the "
+           "batch; write the number of elements"},
           {"/programs/0/vars/0/partial", "{\"5\": \"sum\"}",
            "/programs/0/vars/0/partial: the mesh has no axis 5"},
           {"/programs/0/vars/1/full_shape", "[4611686018427387904, 8]",

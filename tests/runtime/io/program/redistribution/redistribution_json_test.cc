@@ -72,7 +72,12 @@ TEST_CASE("redistribution json: errors name the place and explain") {
           {"/source", "[\"R\"]", "/source: the mesh has 2 axes; write a placement for each, not 1"},
           {"/source", "[\"R\", \"S(7)\"]", "/source/1: the tensor has 2 dimensions"},
           {"/target", "[\"R\", \"X\"]", "/target/1: \"X\" is no placement; write \"R\", \"S(0)\""},
-          {"/costs/model", "\"ring\"", "/costs/model: unknown model \"ring\"; did you mean \"rings\"?"},
+          {"/target", "[\"R\", \"_StridedShard(dim=0, sf=2)\"]",
+           "/target/1: \"_StridedShard(dim=0, sf=2)\" is no placement; write its order instead of "
+           "its "
+           "split factor: \"S(0)[1]\" cuts what \"S(0)[0]\" leaves"},
+          {"/costs/model", "\"ring\"",
+           "/costs/model: unknown model \"ring\"; did you mean \"rings\"?"},
           {"/costs/model", "\"dtensor\"", "/costs: \"links\" belong to the model \"rings\""},
           {"/costs/links", "-", "/costs: the model \"rings\" needs \"links\""},
           {"/costs/links", "3", "/costs/links: expected a list with a link for each axis"},
