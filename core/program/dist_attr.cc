@@ -84,7 +84,8 @@ bool DistAttr::has_partial() const {
 DimsMapping effective_mapping(const ProcessMesh& mesh, const DimsMapping& mapping) {
   DimsMapping effective = mapping;
   for (auto& axis : effective) {
-    if (axis >= 0 && mesh.axis_size(static_cast<std::size_t>(axis)) == 1) axis = -1;
+    const auto number = static_cast<std::size_t>(axis);
+    if (axis >= 0 && number < mesh.axes() && mesh.axis_size(number) == 1) axis = -1;
   }
   return effective;
 }

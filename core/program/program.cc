@@ -159,12 +159,16 @@ Program Program::with_effective_placements() const {
     if (!has(OpId(i)) || !op(OpId(i)).mesh.valid()) continue;
     Operation written = op(OpId(i));
     bool changed = false;
-    for (std::vector<Argument>* arguments : {&written.inputs, &written.outputs}) {
-      for (Argument& argument : *arguments) {
-        DimsMapping mapping = effective_mapping(mesh(written.mesh), argument.dims_mapping);
-        changed = changed || mapping != argument.dims_mapping;
-        argument.dims_mapping = std::move(mapping);
-      }
+    const auto settle = [&](Argument& argument, MeshId on) {
+      DimsMapping mapping = effective_mapping(mesh(on), argument.dims_mapping);
+      changed = changed || mapping != argument.dims_mapping;
+      argument.dims_mapping = std::move(mapping);
+    };
+    for (Argument& input : written.inputs)
+      settle(input, written.mesh);
+    // The mapping of an output is that of its tensor, which may be on another mesh.
+    for (Argument& output : written.outputs) {
+      if (var(output.var).mesh.valid()) settle(output, var(output.var).mesh);
     }
     if (changed) ops.edit(i).op = std::make_shared<const Operation>(std::move(written));
   }
