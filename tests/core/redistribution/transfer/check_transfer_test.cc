@@ -156,7 +156,7 @@ TEST_CASE("check transfer: ranks pass on what they want and have, within their h
   check([](Plan& p) { p.transfers[0].passed_on = 4; },
         "/transfers/0/pieces/0: rank 0 does not want");
   check([](Plan& p) { p.transfers[0].passed_on = -1; }, "/transfers/0/passed_on: ");
-  check([](Plan& p) { p.transfers[3].pieces = piece(4, 8); }, "/groups/0: rank 2 does not get");
+  check([&](Plan& p) { p.transfers[3].pieces = piece(4, 8); }, "/groups/0: rank 2 does not get");
 }
 
 TEST_CASE("execute transfer: a plan that mixes up two tensors leaves wrong bytes") {
