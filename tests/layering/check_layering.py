@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the structure of the sources: directions of includes (here and in rooms.py), sizes (sizes.py), the top level.
+"""Checks the structure of the sources: directions of includes (here and in rooms.py), lengths of functions (sizes.py), the top level.
 
 Usage: check_layering.py ROOT. Prints one `file:line: rule: what` per violation and exits 1 when there is one.
 """

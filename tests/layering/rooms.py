@@ -1,10 +1,9 @@
-"""The rooms of the sources: which folder may include which (rooms.txt), and what a folder may contain."""
+"""The rooms of the sources: which folder may include which (rooms.txt), and that each file is listed."""
 
 import os
 import re
 
 FLOORS = ("core", "search", "runtime")
-FOLDER_LIMIT = 20
 TABLE = "tests/layering/rooms.txt"
 # Leaves without C++ of their own.
 OPTIONAL = ("runtime/python",)
@@ -99,16 +98,6 @@ def way_between(graph, start, goal):
     return None
 
 
-def crowd_violations(paths):
-    """Reports folders with too many files."""
-    counts = {}
-    for path in paths:
-        counts[os.path.dirname(path)] = counts.get(os.path.dirname(path), 0) + 1
-    for folder, count in sorted(counts.items()):
-        if count > FOLDER_LIMIT:
-            yield folder, 1, "crowd", f"{count} source files; at most {FOLDER_LIMIT}"
-
-
 def listing_violations(root, paths):
     """Checks that the CMakeLists.txt of its folder, or of one above, lists each source file once."""
     listed = {}
@@ -145,6 +134,5 @@ def violations(root, texts, includes_by_path):
     yield from direction_violations(includes_by_path, rooms)
     yield from table_violations({os.path.dirname(path) for path in texts}, rooms)
     yield from cycle_violations(includes_by_path)
-    yield from crowd_violations(texts)
     yield from listing_violations(root, texts)
     yield from test_violations(root, texts)

@@ -1,9 +1,8 @@
-"""Lengths of files and of C++ functions."""
+"""Lengths of C++ functions."""
 
 import math
 import re
 
-FILE_LIMIT, FILE_P90_LIMIT = 420, 240
 FUNCTION_LIMIT, FUNCTION_P90_LIMIT = 60, 24
 # (path, function): why it may be longer. Should stay empty.
 EXCEPTIONS = {}
@@ -104,18 +103,12 @@ def percentile_90(values):
 
 def violations(texts):
     """`texts`: path to contents, of the source files of the three floors."""
-    lines_of_files = {path: text.count("\n") for path, text in texts.items()}
-    for path, lines in lines_of_files.items():
-        if lines > FILE_LIMIT:
-            yield path, 1, "size", f"{lines} lines; at most {FILE_LIMIT}"
     lengths = []
     for path, text in texts.items():
         for line, name, length in functions(text):
             lengths.append(length)
             if length > FUNCTION_LIMIT and (path, name) not in EXCEPTIONS:
                 yield path, line, "size", f"{name} has {length} lines; at most {FUNCTION_LIMIT}"
-    for what, values, limit in (("files", list(lines_of_files.values()), FILE_P90_LIMIT),
-                                ("functions", lengths, FUNCTION_P90_LIMIT)):
-        found = percentile_90(values)
-        if found > limit:
-            yield ".", 1, "size", f"one in ten {what} has {found} lines or more; at most {limit}"
+    found = percentile_90(lengths)
+    if found > FUNCTION_P90_LIMIT:
+        yield ".", 1, "size", f"one in ten functions has {found} lines or more; at most {FUNCTION_P90_LIMIT}"
