@@ -108,6 +108,19 @@ std::uint32_t AtenBuilder::transpose(std::uint32_t matrix) {
   return index;
 }
 
+std::uint32_t AtenBuilder::reduce(const std::string& op, const std::string& partial,
+                                  std::uint32_t matrix) {
+  const std::int64_t rows = spec.nodes[matrix].outputs[0]->shape[0];
+  return node(op, {matrix}, {rows, 1},
+              {{{"R"}, {"R"}}, {{"S0"}, {"S0"}}, {{partial}, {"S1"}}, {{partial}, {partial}}});
+}
+
+std::uint32_t AtenBuilder::subtract_column(std::uint32_t matrix, std::uint32_t column) {
+  const redistribution::Shape& shape = spec.nodes[matrix].outputs[0]->shape;
+  return node("aten.sub.Tensor", {matrix, column}, {shape.begin(), shape.end()},
+              {{{"R"}, {"R", "R"}}, {{"S0"}, {"S0", "S0"}}, {{"S1"}, {"S1", "R"}}});
+}
+
 AtenGraphSpec two_layer_training(std::int64_t batch, std::int64_t width) {
   AtenBuilder b;
   const auto w1 = b.placeholder(AtenRole::kParameter, "layers.0.weight", {width, width});
@@ -124,6 +137,108 @@ AtenGraphSpec two_layer_training(std::int64_t batch, std::int64_t width) {
   const auto gh = b.mm(tangent, b.transpose(w2));
   const auto g1 = b.mm(b.transpose(x), gh);
   b.output(g1, AtenOutputRole::kGradient, "layers.0.weight");
+  return b.spec;
+}
+
+namespace {
+
+// Adds random operators to a graph.
+// Thread safety: one thread at a time.
+class RandomOperators {
+ public:
+  RandomOperators(AtenBuilder& builder, Random& random) : b_(builder), random_(random) {}
+
+  void take(std::uint32_t matrix) { made_.push_back(matrix); }
+
+  void add() {
+    const std::uint32_t a = made_[random_.below(made_.size())];
+    switch (random_.below(6)) {
+      case 0:
+      case 1:
+        return take(product(a));
+      case 2:
+        return take(sum(a));
+      case 3:
+        return take(b_.transpose(a));
+      case 4:
+        return take(b_.pointwise({a}));
+      default:
+        return normalise(a);
+    }
+  }
+
+  std::uint32_t last() const { return made_.back(); }
+  // The latest matrix of the placeholder's shape, itself if there is no other.
+  std::uint32_t latest_like(std::uint32_t placeholder) const {
+    for (std::size_t i = made_.size(); i-- > 0;) {
+      if (shape(made_[i]) == shape(placeholder)) return made_[i];
+    }
+    return placeholder;
+  }
+
+ private:
+  const redistribution::Shape& shape(std::uint32_t node) const {
+    return b_.spec.nodes[node].outputs[0]->shape;
+  }
+
+  std::uint32_t product(std::uint32_t a) {
+    for (int i = 0; i < 4; ++i) {
+      const std::uint32_t other = made_[random_.below(made_.size())];
+      if (shape(a)[1] == shape(other)[0]) return b_.mm(a, other);
+      if (shape(other)[1] == shape(a)[0]) return b_.mm(other, a);
+    }
+    return b_.mm(b_.transpose(a), a);
+  }
+
+  std::uint32_t sum(std::uint32_t a) {
+    const std::uint32_t other = made_[random_.below(made_.size())];
+    return shape(other) == shape(a) ? b_.pointwise({a, other}) : b_.pointwise({a});
+  }
+
+  // As a softmax does.
+  void normalise(std::uint32_t a) {
+    const bool is_max = random_.below(2) == 0;
+    const std::uint32_t column = is_max ? b_.reduce("aten.amax.default", "Pmax", a)
+                                        : b_.reduce("aten.sum.dim_IntList", "P", a);
+    take(b_.subtract_column(a, column));
+  }
+
+  AtenBuilder& b_;
+  Random& random_;
+  std::vector<std::uint32_t> made_;
+};
+
+}  // namespace
+
+AtenGraphSpec random_training_graph(Random& random, std::size_t operators) {
+  AtenBuilder b;
+  RandomOperators made(b, random);
+  const auto extent = [&] { return static_cast<std::int64_t>(2 + random.below(8)); };
+  const std::int64_t rows = extent();
+  const std::int64_t width = extent();
+  std::vector<std::uint32_t> parameters;
+  for (std::size_t i = 1 + random.below(3); i > 0; --i) {
+    const std::int64_t height = random.below(2) == 0 ? width : extent();
+    parameters.push_back(
+        b.placeholder(AtenRole::kParameter, "w" + std::to_string(i), {height, width}));
+    made.take(parameters.back());
+  }
+  made.take(b.placeholder(AtenRole::kInput, "x", {rows, width}));
+  for (std::size_t i = 0; i < (operators + 1) / 2; ++i)
+    made.add();
+  b.output(made.last(), AtenOutputRole::kOutput, "0");
+  const redistribution::Shape shape = b.last().outputs[0]->shape;
+  const std::size_t forward = b.spec.nodes.size();
+  made.take(b.placeholder(AtenRole::kTangent, "0", {shape.begin(), shape.end()}));
+  for (std::size_t i = 0; i < operators / 2; ++i)
+    made.add();
+  for (std::size_t n = forward + 1; n < b.spec.nodes.size(); ++n)
+    b.spec.nodes[n].backward = true;
+  for (const std::uint32_t parameter : parameters) {
+    const std::uint32_t gradient = made.latest_like(parameter);
+    if (gradient > forward && random.below(4) != 0)
+      b.output(gradient, AtenOutputRole::kGradient, b.spec.nodes[parameter].target);
+  }
   return b.spec;
 }
 

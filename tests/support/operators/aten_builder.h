@@ -41,6 +41,10 @@ class AtenBuilder {
   // Of one or two tensors of equal shapes; sums pass through one.
   std::uint32_t pointwise(std::vector<std::uint32_t> inputs);
   std::uint32_t transpose(std::uint32_t matrix);  // a view
+  // Along dimension 1 of a matrix, which then has one element.
+  std::uint32_t reduce(const std::string& op, const std::string& partial, std::uint32_t matrix);
+  // A matrix and another one with as many rows and one column.
+  std::uint32_t subtract_column(std::uint32_t matrix, std::uint32_t column);
 
   operators::AtenGraph make() const { return operators::AtenGraph::make(spec).value(); }
 
@@ -49,6 +53,10 @@ class AtenBuilder {
 
 // y = x w1 w2 with the gradients of both weights: 12 nodes.
 operators::AtenGraphSpec two_layer_training(std::int64_t batch = 8, std::int64_t width = 4);
+
+// A training step of `operators` operators, whose tensors have extents from 2 to 9: products,
+// pointwise operators, views, sums and maxima along a dimension; with gradients and a tangent.
+operators::AtenGraphSpec random_training_graph(Random& random, std::size_t operators);
 
 // A chain of products and pointwise operators with at most `most_nodes` operators, whose sizes are
 // small powers of two; sometimes with views, several consumers and gradients.

@@ -14,11 +14,17 @@ std::string at(const std::string& list, std::size_t index) {
   return list + "/" + std::to_string(index);
 }
 
-Status check_tensor(const AtenTensor& tensor, const std::string& where) {
+// `name` is that of the node that makes the tensor.
+Status check_tensor(const AtenTensor& tensor, const std::string& name, const std::string& where) {
   std::int64_t elements = 1;
   for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
     const std::int64_t extent = tensor.shape[dim];
-    if (extent < 0) return invalid_input(at(where + "/shape", dim), "must not be negative");
+    if (extent < 0) {
+      return invalid_input(at(where + "/shape", dim),
+                           "an extent cannot be " + std::to_string(extent) + "; dimension " +
+                               std::to_string(dim) + " of " + quoted(name) +
+                               " needs its size as a number: trace the model with fixed sizes");
+    }
     elements *= std::max<std::int64_t>(extent, 1);
     if (elements >= AtenGraph::kMaxElements || extent >= AtenGraph::kMaxElements) {
       return invalid_input(where + "/shape", "a tensor has fewer than 2^48 elements");
@@ -45,7 +51,8 @@ class NodeCheck {
     SHARDWRIGHT_RETURN_IF_ERROR(check_inputs());
     for (std::size_t i = 0; i < node_.outputs.size(); ++i) {
       if (!node_.outputs[i]) continue;
-      SHARDWRIGHT_RETURN_IF_ERROR(check_tensor(*node_.outputs[i], at(where_ + "/outputs", i)));
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          check_tensor(*node_.outputs[i], node_.name, at(where_ + "/outputs", i)));
     }
     SHARDWRIGHT_RETURN_IF_ERROR(check_role());
     SHARDWRIGHT_RETURN_IF_ERROR(check_rule());

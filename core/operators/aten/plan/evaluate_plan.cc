@@ -51,11 +51,13 @@ class Evaluator {
                                  sentence);
   }
 
-  // Every axis must have an entry, and the axes of an entry must divide what it splits or joins.
+  // Every axis of several devices must have an entry, and the axes of an entry must divide what it
+  // splits or joins.
   void check_rule(std::uint32_t n) {
     const std::vector<AxisEntry>& entries = graph_.rule_of(graph_[n]).entries;
     std::vector<std::int64_t> devices(entries.size(), 1);
     for (std::size_t axis = 0; axis < plan_.mesh.size(); ++axis) {
+      if (plan_.mesh[axis] == 1) continue;
       const auto entry =
           std::find_if(entries.begin(), entries.end(), [&](const AxisEntry& candidate) {
             return matches(candidate.outputs, plan_.nodes[n].outputs, axis) &&

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/redistribution/cost/tensor/autoparallel_redistribution.h"
+#include "core/redistribution/placement/shard_boxes.h"
 #include "core/sync.h"
 #include "search/redistribution/all_pairs/all_path_costs.h"
 #include "search/redistribution/cost/collective_step_costs.h"
@@ -41,12 +42,43 @@ Shape canonical(const Shape& shape, std::int64_t devices) {
   return result;
 }
 
-std::vector<AxisPlacement> axes_of(const Placement& placement, std::size_t num_axes) {
-  std::vector<AxisPlacement> axes;
-  for (std::size_t axis = 0; axis < num_axes; ++axis)
-    axes.push_back(placement.on(axis));
+std::vector<std::size_t> axes_of_several(const MeshShape& mesh) {
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    if (mesh[axis] > 1) axes.push_back(axis);
+  }
   return axes;
 }
+
+MeshShape mesh_of(const MeshShape& mesh, const std::vector<std::size_t>& axes) {
+  MeshShape part;
+  for (const std::size_t axis : axes)
+    part.push_back(mesh[axis]);
+  return part;
+}
+
+std::vector<AxisPlacement> along(const Placement& placement, const std::vector<std::size_t>& axes) {
+  std::vector<AxisPlacement> placements;
+  for (const std::size_t axis : axes)
+    placements.push_back(placement.on(axis));
+  return placements;
+}
+
+// Collectives along some axes of a mesh, which become all.
+class CostsAlong final : public redistribution::CollectiveCosts {
+ public:
+  CostsAlong(const redistribution::CollectiveCosts& all, const std::vector<std::size_t>& axes)
+      : CollectiveCosts(mesh_of(all.mesh(), axes)), all_(all), axes_(axes) {}
+
+  double microseconds(redistribution::Collective collective, std::size_t axis,
+                      double bytes) const override {
+    return all_.microseconds(collective, axes_[axis], bytes);
+  }
+
+ private:
+  const redistribution::CollectiveCosts& all_;
+  const std::vector<std::size_t>& axes_;
+};
 
 CollectiveStepCosts step_costs(const TransitionModelOptions& options, std::int64_t itemsize) {
   CollectiveStepCosts::Options steps;
@@ -58,18 +90,21 @@ CollectiveStepCosts step_costs(const TransitionModelOptions& options, std::int64
 
 double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& tensor,
                        const Placement& source, const Placement& target) {
-  if (source == target) return 0;
   const MeshShape& mesh = options.collectives->mesh();
+  if (effective_placement(mesh, source) == effective_placement(mesh, target)) return 0;
+  // The estimate asks how many axes there are, and those of one device do nothing.
+  const std::vector<std::size_t> axes = axes_of_several(mesh);
+  const CostsAlong collectives(*options.collectives, axes);
   redistribution::RedistributionSpec spec;
-  spec.mesh = mesh;
+  spec.mesh = collectives.mesh();
   spec.shape.assign(tensor.shape.begin(), tensor.shape.end());
   spec.strides.assign(tensor.stride.begin(), tensor.stride.end());
   spec.itemsize = bytes_of(tensor.type);
-  spec.source = axes_of(source, mesh.size());
-  spec.target = axes_of(target, mesh.size());
+  spec.source = along(source, axes);
+  spec.target = along(target, axes);
   const auto made = redistribution::Redistribution::make(std::move(spec));
   SHARDWRIGHT_CHECK(made.ok());
-  return redistribution::autoparallel_redistribution_us(*made, *options.collectives,
+  return redistribution::autoparallel_redistribution_us(*made, collectives,
                                                         options.memory_bytes_per_second) +
          kTransitionUs;
 }

@@ -8,6 +8,7 @@
 #include "core/nearest_name.h"
 #include "core/operators/aten/memory/moving_bytes.h"
 #include "core/redistribution/placement/placement_notation.h"
+#include "core/redistribution/placement/shard_boxes.h"
 #include "core/text/extents.h"
 #include "search/operators/aten/model/shared_blocks.h"
 
@@ -137,9 +138,11 @@ Status constrain(const AtenVariables& variables, const std::vector<AtenConstrain
     const StrategyClass& strategies = variables.strategies(variable);
     const std::optional<PlacementColumn>& column =
         variable < graph.size() ? strategies.outputs[0] : strategies.inputs[0];
+    const redistribution::Placement wanted =
+        redistribution::effective_placement(variables.mesh(), constraint.placement);
     bool any = false;
     for (std::size_t s = 0; s < strategies.size(); ++s) {
-      const bool fits = column && column->of(s) == constraint.placement;
+      const bool fits = column && column->of(s) == wanted;
       if (!fits) costs[variable][s] = kForbidden;
       any = any || fits;
     }

@@ -74,8 +74,10 @@ class Combinations {
     return true;
   }
 
+  // Along an axis of one device all placements are the same, so tensors are replicated there.
   void extend(std::size_t axis, const std::vector<Placement>& placements) {
     if (axis == mesh_.size()) return keep(placements);
+    if (mesh_[axis] == 1) return extend(axis + 1, placements);
     for (std::size_t e = 0; e < entries_.size() && !too_many_; ++e) {
       const AxisEntry& entry = entries_[e];
       const std::int64_t devices = devices_[e] * mesh_[axis];
