@@ -27,7 +27,9 @@ const char* name_of(SolveStatus status) {
 }
 
 std::string shortage_text(const operators::MemoryShortage& shortage) {
-  return "the memory limit is " + std::to_string(shortage.limit_bytes) + " bytes, but " +
+  const bool is_short = shortage.minimum_bytes > shortage.limit_bytes;
+  return "the memory limit is " + std::to_string(shortage.limit_bytes) + " bytes" +
+         (is_short ? ", but " : "; ") +
          (shortage.minimum_is_exact ? "the least that any choice needs is "
                                     : "every choice needs at least ") +
          std::to_string(shortage.minimum_bytes) +

@@ -44,7 +44,8 @@ struct OperatorsResult : operators::ProblemSolution {
 // "optimal", "feasible", "infeasible", "unknown".
 const char* name_of(operators::SolveStatus status);
 
-// "the memory limit is 1000 bytes, but every choice needs at least 2000": one clause.
+// "the memory limit is 1000 bytes, but every choice needs at least 2000": one clause. If the limit
+// may suffice, "; every choice" instead of ", but every choice".
 std::string shortage_text(const operators::MemoryShortage& shortage);
 
 // Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range,

@@ -10,6 +10,7 @@
 #include "search/operators/aten/counted_moves.h"
 #include "search/operators/aten/lightest_plan.h"
 #include "search/operators/aten/model/aten_problem.h"
+#include "search/operators/aten/sieve/lightest_search.h"
 #include "search/operators/aten/sieve/limited_search.h"
 #include "search/operators/aten/sieve/sieved_search.h"
 
@@ -18,10 +19,6 @@ namespace {
 
 // The solver and the verifier add the same costs in different orders.
 constexpr double kRounding = 1e-9;
-
-// Where the search by prices finds no plan within the memory limit, the problem of all choices is
-// solved as a whole if its matrices have at most so many entries.
-constexpr double kMostEntries = 3e8;
 
 AtenCounters count(const AtenModel& model) {
   AtenCounters counters;
@@ -102,11 +99,14 @@ class PlanSolver {
  private:
   // Where a plan that was found exceeds the limit because of tensors that do not count, these get
   // movers, and the search begins again. What it gives is the best plan if that holds no more than
-  // it may with all tensors. Where it gives nothing, the lightest plan decides.
+  // it may with all tensors. Where it gives nothing, it begins from the lightest plan, or from any
+  // that all choices have: these are searched with ever more work, until there is one or provably
+  // none.
   Result<AtenSolution> within_limit(AtenModel model, const SievedSolution& cheapest) {
     std::optional<AtenPlan> heavy = solution_.plan;
     bool is_searched = false;
-    bool is_light_known = false;
+    bool is_any_sought = false;
+    std::optional<LightestPlan> light;
     do {
       if (heavy && moves_.add(model.variables, *heavy, *request_.memory_limit)) {
         SHARDWRIGHT_ASSIGN_OR_RETURN(
@@ -115,113 +115,155 @@ class PlanSolver {
         return disagreement("the plan holds more than " + std::to_string(*request_.memory_limit) +
                             " bytes");
       }
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_within_limit(model, cheapest));
+      least_bytes_ = std::max(least_bytes_, least_peak(model.usages));
+      SHARDWRIGHT_RETURN_IF_ERROR(is_any_sought ? seek_any(model, cheapest)
+                                                : solve_within_limit(model, cheapest));
       is_searched = true;
       heavy.reset();
       if (solution_.plan && exceeds()) {
         heavy = solution_.plan;
-        continue;
-      }
-      if (solution_.plan || is_light_known || budget_.interrupted()) break;
-      is_light_known = true;
-      SHARDWRIGHT_ASSIGN_OR_RETURN(
-          const LightestPlan light,
-          lightest_plan(graph_, request_, transitions_, cheapest, executor_, budget_, options_));
-      if (!offer(light)) {
-        SHARDWRIGHT_RETURN_IF_ERROR(explain(model, light));
+      } else if (is_any_sought) {
+        if (solution_.status == SolveStatus::kInfeasible) break;
+        is_any_sought = !solution_.plan;  // another search begins from it
+      } else if (solution_.plan || fitting_ || is_over()) {
         break;
+      } else {
+        SHARDWRIGHT_ASSIGN_OR_RETURN(light, lightest_plan(graph_, request_, transitions_, cheapest,
+                                                          executor_, budget_, options_));
+        least_bytes_ = std::max(least_bytes_, light->least_bytes);
+        if (light->least_bytes > *request_.memory_limit) {
+          solution_.status = SolveStatus::kInfeasible;
+          solution_.stopped_by = StopReason::kFinished;
+          break;
+        }
+        is_any_sought = !offer(*light);
       }
-    } while (!budget_.interrupted());
-    return best_of_all();
+    } while (!is_over());
+    return best_of_all(light);
   }
 
-  // The last solution, or the best plan that fits, with the last bound.
-  AtenSolution best_of_all() {
+  // The last solution, or the best plan that fits, with the last bound. `light` is known where no
+  // plan was found at first.
+  AtenSolution best_of_all(const std::optional<LightestPlan>& light) {
     const bool fits = solution_.plan && !exceeds();
-    const bool is_worse =
-        fitting_ && (!fits || fitting_->evaluation.total_us() < solution_.evaluation.total_us());
-    if (!is_worse) {
-      if (!fits && solution_.plan) {
-        solution_.plan.reset();
-        solution_.evaluation = {};
-        solution_.status = SolveStatus::kUnknown;
-      }
-      return std::move(solution_);
+    const bool is_worse = fitting_ && (!fits || fitting_->solution.evaluation.total_us() <
+                                                    solution_.evaluation.total_us());
+    if (is_worse) {
+      AtenSolution& best = fitting_->solution;
+      best.lower_bound_us = std::max(
+          best.lower_bound_us, std::min(solution_.lower_bound_us, best.evaluation.total_us()));
+      best.stopped_by = solution_.stopped_by;
+      return std::move(best);
     }
-    fitting_->lower_bound_us =
-        std::max(fitting_->lower_bound_us,
-                 std::min(solution_.lower_bound_us, fitting_->evaluation.total_us()));
-    fitting_->stopped_by = solution_.stopped_by;
-    return *std::move(fitting_);
+    if (fits) return std::move(solution_);
+    if (solution_.plan) {
+      solution_.plan.reset();
+      solution_.evaluation = {};
+      solution_.status = SolveStatus::kUnknown;
+    }
+    explain(light);
+    return std::move(solution_);
   }
 
   Status solve_within_limit(const AtenModel& model, const SievedSolution& cheapest) {
     if (least_peak(model.usages) <= *request_.memory_limit) {
-      SievedSolution known = cheapest;
-      choose_movers(model.variables, transitions_, known.choice);
+      SievedSolution start = cheapest;
+      choose_movers(model.variables, transitions_, start.choice);
+      SievedSolution known;
       LimitedContext context;
       context.kept = &kept_;
+      if (fitting_) {
+        known.choice = fitting_->choice;
+        choose_movers(model.variables, transitions_, known.choice);
+        known.objective = cost_of(model, known.choice);
+        context.known = &known;
+      }
       context.accepts = [&](const SievedSolution& found) {
-        return take(model, found).ok() && keep_if_fitting();
+        return take(model, found).ok() && keep_if_fitting(found.choice);
       };
       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<SievedSolution> limited,
-                                   limited_search(model, known, *request_.memory_limit, context,
+                                   limited_search(model, start, *request_.memory_limit, context,
                                                   executor_, budget_, options_));
       if (limited) return take(model, *limited);
     }
+    give_up(model);
+    return {};
+  }
+
+  // Finds any plan within the limit, whatever it costs.
+  Status seek_any(const AtenModel& model, const SievedSolution& cheapest) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        const WithinSolution found,
+        choice_within(model, *request_.memory_limit, effort_, executor_, budget_, options_));
+    least_bytes_ = std::max(least_bytes_, found.least_bytes);
+    if (found.choice.empty()) {
+      give_up(model);
+      if (found.is_impossible) {
+        solution_.status = SolveStatus::kInfeasible;
+        solution_.stopped_by = StopReason::kFinished;
+      }
+      effort_ = effort_.more();
+      return {};
+    }
+    SievedSolution any;
+    any.status = SolveStatus::kFeasible;
+    any.choice = found.choice;
+    any.objective = cost_of(model, any.choice);
+    any.lower_bound = cheapest.lower_bound;
+    SHARDWRIGHT_RETURN_IF_ERROR(take(model, any));
+    if (keep_if_fitting(any.choice)) keep_choice(any.choice);
+    return {};
+  }
+
+  void give_up(const AtenModel& model) {
     solution_.counters = count(model);
     solution_.status = SolveStatus::kUnknown;
     solution_.plan.reset();
     solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
-    return {};
   }
 
-  bool keep_if_fitting() {
+  // `choice` by variable is that of the solution.
+  bool keep_if_fitting(std::vector<std::uint32_t> choice) {
     if (exceeds()) return false;
     if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;
-    if (!fitting_ || solution_.evaluation.total_us() < fitting_->evaluation.total_us())
-      fitting_ = solution_;
+    if (!fitting_ || solution_.evaluation.total_us() < fitting_->solution.evaluation.total_us()) {
+      choice.resize(graph_.size() + graph_.outputs().size());
+      fitting_ = Fitting{solution_, std::move(choice)};
+    }
     return true;
   }
 
   // Returns true if the plan fits: the search can begin from it.
   bool offer(const LightestPlan& light) {
     if (!light.plan || light.evaluation.peak_bytes > *request_.memory_limit) return false;
-    fitting_ = solution_;
-    fitting_->status = SolveStatus::kFeasible;
-    fitting_->plan = light.plan;
-    fitting_->evaluation = light.evaluation;
-    kept_.resize(light.choice.size());
-    KeptChoices chosen;
-    for (const std::uint32_t choice : light.choice)
-      chosen.push_back({choice});
-    add_choices(chosen, kept_);
+    fitting_ = Fitting{solution_, light.choice};
+    fitting_->solution.status = SolveStatus::kFeasible;
+    fitting_->solution.plan = light.plan;
+    fitting_->solution.evaluation = light.evaluation;
+    keep_choice(light.choice);
     return true;
   }
 
-  // Says why no plan was found: what the lightest one holds, and whether it must hold too much.
-  Status explain(const AtenModel& model, const LightestPlan& light) {
-    const std::int64_t limit = *request_.memory_limit;
-    std::int64_t least = light.least_bytes;
-    if (least > limit) {
-      solution_.status = SolveStatus::kInfeasible;
-      solution_.stopped_by = StopReason::kFinished;
-    } else if (num_entries(model, all_choices(model)) <= kMostEntries && !budget_.interrupted()) {
-      SHARDWRIGHT_RETURN_IF_ERROR(solve_all(model));
-      if (solution_.status != SolveStatus::kInfeasible) return {};
-      least = limit + 1;
-      if (solution_.shortage) least = std::max(least, solution_.shortage->minimum_bytes);
-    } else {
-      return {};
-    }
-    solution_.shortage = MemoryShortage{limit, least, false, std::nullopt};
-    if (light.plan) {
-      solution_.shortage->enough_bytes = light.evaluation.peak_bytes;
-      solution_.shortage->minimum_is_exact = light.evaluation.peak_bytes == least;
-    }
-    return {};
+  // Searches within the limit look at it.
+  void keep_choice(const std::vector<std::uint32_t>& choice) {
+    KeptChoices chosen;
+    for (std::size_t v = 0; v < graph_.size() + graph_.outputs().size(); ++v)
+      chosen.push_back({choice[v]});
+    kept_.resize(chosen.size());
+    add_choices(chosen, kept_);
   }
 
+  // Says what all plans must hold, and what the lightest one that is known holds.
+  void explain(const std::optional<LightestPlan>& light) {
+    MemoryShortage shortage{*request_.memory_limit, least_bytes_, false, std::nullopt};
+    if (light && light->plan) {
+      shortage.enough_bytes = light->evaluation.peak_bytes;
+      shortage.minimum_is_exact = light->evaluation.peak_bytes == least_bytes_;
+    }
+    solution_.shortage = shortage;
+  }
+
+  bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
   bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
 
   // Judges a choice by variable, and makes it the plan.
@@ -240,32 +282,23 @@ class PlanSolver {
     return verify(solution_, solved.objective);
   }
 
-  // Finds out whether any plan is within the limit.
-  Status solve_all(const AtenModel& model) {
-    const KeptChoices kept = all_choices(model);
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem,
-                                 lower(model, kept, request_.memory_limit));
-    const ProblemSolution solved = solve_problem(problem, executor_, budget_, options_);
-    SievedSolution all;
-    all.status = solved.status;
-    all.objective = solved.objective;
-    all.lower_bound = std::max(solution_.lower_bound_us, solved.lower_bound);
-    all.stopped_by = solved.stopped_by;
-    if (!solved.choice.empty()) all.choice = chosen(kept, solved.choice);
-    SHARDWRIGHT_RETURN_IF_ERROR(take(model, all));
-    solution_.shortage = solved.shortage;
-    return {};
-  }
-
   const AtenGraph& graph_;
   const AtenRequest& request_;
   TransitionCosts& transitions_;
   Executor& executor_;
   Budget& budget_;
   const ProblemSolveOptions& options_;
+  // A plan within the limit.
+  struct Fitting {
+    AtenSolution solution;
+    std::vector<std::uint32_t> choice;  // by node and output of the graph
+  };
+
   CountedMoves moves_;
-  KeptChoices kept_;                     // that searches within the limit looked at
-  std::optional<AtenSolution> fitting_;  // the best plan within the limit
+  KeptChoices kept_;                // that searches within the limit looked at
+  std::optional<Fitting> fitting_;  // the best one
+  Effort effort_;                   // of the next search for any plan
+  std::int64_t least_bytes_ = 0;    // proved: no plan has a lower peak
   AtenSolution solution_;
 };
 

@@ -32,7 +32,8 @@ struct AtenSolution {
   double lower_bound_us = 0;
   // Time of the plan that was found without the memory limit, if it exceeds it.
   std::optional<double> without_limit_us;
-  std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
+  // What a plan must hold, where none was found and memory is the reason.
+  std::optional<MemoryShortage> shortage;
   StopReason stopped_by = StopReason::kFinished;
   AtenCounters counters;
 };

@@ -208,9 +208,10 @@ std::string aten_sweep_report(const AtenSweep& sweep, std::size_t width) {
   for (const AtenSweep::Row& row : sweep.rows) {
     const AtenPlanResult& result = row.result;
     if (!result.plan) {
-      table.add_row(
-          {mesh_text(row.mesh), "", "", "", "",
-           result.shortage ? need_text(*result.shortage) : shardwright::name_of(result.status)});
+      table.add_row({mesh_text(row.mesh), "", "", "", "",
+                     result.shortage && result.status == SolveStatus::kInfeasible
+                         ? need_text(*result.shortage)
+                         : shardwright::name_of(result.status)});
       continue;
     }
     table.add_row({mesh_text(row.mesh), ms_text(result.evaluation.total_us()),

@@ -72,7 +72,8 @@ std::string outcome_text(const AtenPlanResult& result) {
       return result.shortage ? "No plan fits: " + shortage_text(*result.shortage) + "."
                              : "No plan satisfies the placements that were asked for.";
     case SolveStatus::kUnknown:
-      return "Stopped before any plan was found.";
+      return "Stopped before any plan was found" +
+             (result.shortage ? ": " + shortage_text(*result.shortage) : "") + ".";
   }
   return "";
 }

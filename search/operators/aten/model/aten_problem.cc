@@ -119,6 +119,15 @@ void keep_movers(const AtenModel& model, KeptChoices& kept) {
   }
 }
 
+double cost_of(const AtenModel& model, const std::vector<std::uint32_t>& choice) {
+  double cost = 0;
+  for (std::size_t v = 0; v < choice.size(); ++v)
+    cost += model.costs[v][choice[v]];
+  for (const AtenTransfers::Edge& edge : model.transfers.edges)
+    cost += model.transfers.transfers[edge.transfer].cost(choice[edge.first], choice[edge.second]);
+  return cost;
+}
+
 double num_entries(const AtenModel& model, const KeptChoices& kept) {
   double sum = 0;
   for (const AtenTransfers::Edge& edge : model.transfers.edges) {

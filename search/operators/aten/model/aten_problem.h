@@ -22,6 +22,9 @@ void add_choices(const KeptChoices& more, KeptChoices& kept);
 // Adds the choices of movers by which kept choices of a producer and a consumer can meet.
 void keep_movers(const AtenModel& model, KeptChoices& kept);
 
+// What a choice by variable costs; kForbidden if it is not allowed.
+double cost_of(const AtenModel& model, const std::vector<std::uint32_t>& choice);
+
 // The entries of all matrices of lower(), if none were shared.
 double num_entries(const AtenModel& model, const KeptChoices& kept);
 

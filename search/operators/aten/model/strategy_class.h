@@ -46,8 +46,8 @@ struct StrategyLimits {
 
 // All combinations of the rule's entries, one per axis, that leave no device without elements and
 // respect what an entry divides; of combinations with equal placements the first. Where axes shard
-// one dimension, the earlier one cuts first. Axes of one device are replicated. Errors: kUnsupported for more strategies than the
-// limit. The place is left to the caller.
+// one dimension, the earlier one cuts first. Axes of one device are replicated. Errors:
+// kUnsupported for more strategies than the limit. The place is left to the caller.
 // O(entries^axes).
 Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& node,
                                       const redistribution::MeshShape& mesh,

@@ -120,15 +120,4 @@ double ChoiceSieve::least_left_out(const KeptChoices& kept) const {
   return least;
 }
 
-double ChoiceSieve::cost_of(const std::vector<std::uint32_t>& choice) const {
-  double cost = 0;
-  for (std::size_t v = 0; v < choice.size(); ++v)
-    cost += model_->costs[v][choice[v]];
-  for (const AtenTransfers::Edge& edge : model_->transfers.edges) {
-    cost +=
-        model_->transfers.transfers[edge.transfer].cost(choice[edge.first], choice[edge.second]);
-  }
-  return cost;
-}
-
 }  // namespace shardwright::operators

@@ -82,8 +82,6 @@ class ChoiceSieve {
   double per_variable(const KeptChoices& kept) const;
   // The least bound of the choices that are not kept; kForbidden if there is none.
   double least_left_out(const KeptChoices& kept) const;
-  // What a choice by variable costs; kForbidden if it is not allowed.
-  double cost_of(const std::vector<std::uint32_t>& choice) const;
 
  private:
   ChoiceSieve(const AtenModel& model, std::vector<std::uint32_t> leaders,

@@ -26,6 +26,35 @@ AtenModel without_costs(AtenModel model) {
   return model;
 }
 
+// What choices hold at one time point is what they cost.
+AtenModel with_bytes_as_costs(const AtenModel& model, std::size_t time) {
+  AtenModel bytes = without_costs(model);
+  for (const AtenUsages::Usage& usage : bytes.usages.usages) {
+    if (time < usage.live.begin || time >= usage.live.end) continue;
+    std::vector<double>& costs = bytes.costs[usage.variable];
+    for (std::size_t s = 0; s < costs.size(); ++s)
+      costs[s] += static_cast<double>(bytes.usages.bytes[usage.bytes][s]);
+  }
+  return bytes;
+}
+
+// The bytes that a bound proves, whose sums were rounded.
+std::int64_t whole_bytes(double bound) {
+  constexpr double kRounding = 1e-12;
+  return static_cast<std::int64_t>(std::ceil(bound * (1 - kRounding)));
+}
+
+// The lightest choices at one time point, up to a number per variable, if all are too many.
+KeptChoices light_choices(const AtenModel& bytes, const Effort& effort) {
+  KeptChoices kept = all_choices(bytes);
+  if (num_entries(bytes, kept) <= effort.most_entries) return kept;
+  const ChoiceSieve sieve(bytes, SieveParameters());
+  double part = 1;
+  kept = sieve.near(part, effort.choices);
+  keep_movers(bytes, kept);
+  return kept;
+}
+
 // One search.
 // Thread safety: one thread at a time.
 class LightestSearch {
@@ -169,6 +198,48 @@ std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>&
     least = std::max(least, static_cast<std::int64_t>(bound));
   }
   return least;
+}
+
+// The bytes at the time point at which the least that choices hold is most are what a choice costs,
+// as there limits bind most. Of the other time points, those get a limit where it was exceeded.
+Result<WithinSolution> choice_within(const AtenModel& model, std::int64_t limit,
+                                     const Effort& effort, Executor& executor, Budget& budget,
+                                     const ProblemSolveOptions& options) {
+  const AtenModel bytes = with_bytes_as_costs(model, fullest_time(model.usages));
+  const KeptChoices kept = light_choices(bytes, effort);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(bytes, kept, limit));
+  const CostInstance& instance = problem.lowered.instance();
+  const bool is_all = kept == all_choices(bytes);
+  WithinSolution within;
+  within.least_bytes = least_peak(model.usages);
+  std::vector<std::int64_t> limits(instance.limits().size(), kNoLimit);
+  SolveOptions solving;
+  solving.seed = options.seed;
+  solving.cutoff = static_cast<double>(limit) + 1;
+  SolverParameters parameters = options.parameters;
+  // Dividing ends with an answer, the local search does not.
+  parameters.stages.most_branched_strategies = std::numeric_limits<std::size_t>::max();
+  while (!budget.interrupted() && budget.work_left()) {
+    Budget part = budget.with_work_left(effort.work);
+    const SolveResult found =
+        solve(instance.with_limits(limits), executor, part, solving, parameters);
+    budget.spend(part.work_done() - budget.work_done());
+    within.is_impossible = is_all && found.status == SolveStatus::kInfeasible;
+    if (is_all) {
+      within.least_bytes = std::max(
+          within.least_bytes, within.is_impossible ? limit + 1 : whole_bytes(found.lower_bound));
+    }
+    if (found.choice.empty()) return within;
+    const std::vector<std::int64_t> held = held_bytes(instance, found.choice);
+    const auto exceeds = [&](std::int64_t each) { return each > limit; };
+    if (std::none_of(held.begin(), held.end(), exceeds)) {
+      within.choice = chosen(kept, problem.lowered.operator_choice(found.choice));
+      return within;
+    }
+    for (std::size_t time = 0; time < held.size(); ++time)
+      limits[time] = exceeds(held[time]) ? limit : limits[time];
+  }
+  return within;
 }
 
 }  // namespace shardwright::operators

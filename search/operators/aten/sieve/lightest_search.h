@@ -1,4 +1,5 @@
-// Finds a choice of a model that holds as little as possible, and how little all must hold.
+// Finds a choice of a model that holds as little as possible, or no more than a limit, and how
+// little all must hold.
 #pragma once
 
 #include <cstdint>
@@ -48,5 +49,30 @@ Result<LightestSolution> lightest_search(const AtenModel& model,
 // between all variables may show more.
 std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>& times,
                          const Budget& budget, const SieveParameters& parameters = {});
+
+// How long a search among all choices looks.
+// Thread safety: a value.
+struct Effort {
+  std::uint64_t work = 40'000'000;  // of each problem, in strategy evaluations; about a second
+  // Choices per variable where the matrices of all choices have more entries than `most_entries`,
+  // two gigabytes if none are shared.
+  double choices = 24;
+  double most_entries = 3e8;
+
+  // Ever more effort ends with an answer.
+  Effort more() const { return {work * 4, choices * 2, most_entries}; }
+};
+
+struct WithinSolution {
+  std::vector<std::uint32_t> choice;  // by variable; empty if none was found
+  bool is_impossible = false;         // proved: no choice is within the limit
+  std::int64_t least_bytes = 0;       // proved: no choice holds less
+};
+
+// Finds a choice that holds no more than the limit, whatever it costs. Deterministic and budgeted
+// as solve_problem(). Precondition: the model has usages.
+Result<WithinSolution> choice_within(const AtenModel& model, std::int64_t limit,
+                                     const Effort& effort, Executor& executor, Budget& budget,
+                                     const ProblemSolveOptions& options);
 
 }  // namespace shardwright::operators

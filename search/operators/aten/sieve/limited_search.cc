@@ -43,6 +43,10 @@ class LimitedSearch {
         limits_(model.usages.num_time_points, std::numeric_limits<std::int64_t>::max()),
         prices_(limits_.size(), 0) {
     options_.parameters.stages.most_labels = parameters.most_labels;
+    if (context.known != nullptr) {
+      best_.choice = context.known->choice;
+      best_.objective = context.known->objective;
+    }
     best_.lower_bound = cheapest.lower_bound;
   }
 
@@ -177,7 +181,7 @@ class LimitedSearch {
                std::uint64_t work) {
     best_.kept = size(kept);
     const CostInstance& instance = problem.lowered.instance();
-    bool is_trial = !has_choice();  // of the limits: more time points may bind
+    bool is_trial = !knows_limits_;  // more time points may bind
     for (;;) {
       Budget budget =
           budget_.with_work_left(is_trial ? std::min(work, parameters_.work_of_limits) : work);
@@ -189,6 +193,7 @@ class LimitedSearch {
       if (!found.prices.empty() && found.lower_bound >= best_.lower_bound) prices_ = found.prices;
       if (found.status == SolveStatus::kInfeasible) return kForbidden;
       const bool is_done = !is_trial || found.status == SolveStatus::kOptimal || is_over();
+      knows_limits_ |= is_done;
       if (found.choice.empty() && is_done) return found.lower_bound;
       if (found.choice.empty()) {
         is_trial = false;
@@ -251,6 +256,7 @@ class LimitedSearch {
   const LimitedParameters& parameters_;
   double choices_;                    // per variable, that a set of prices adds
   std::vector<std::int64_t> limits_;  // by time point
+  bool knows_limits_ = false;         // those that bind have one
   KeptChoices kept_;
   std::vector<double> prices_;        // of the last problem that was solved
   std::optional<ChoiceSieve> sieve_;  // of all plans, at the last prices

@@ -57,12 +57,15 @@ struct LimitedContext {
   // Returns false if a plan holds more than it may because of tensors that have no movers. The
   // search then ends, with this plan: its movers must be added.
   std::function<bool(const SievedSolution&)> accepts;
+  // A choice within the limit from which the search begins; null if none is known. Its movers are
+  // those of the model.
+  const SievedSolution* known = nullptr;
 };
 
 // `cheapest` is a plan without a limit; its bound holds for all others.
 // The result is proved if the bounds leave few enough choices, otherwise it has a bound. Returns
-// nullopt if no plan was found: there may be none. Deterministic and budgeted as solve_problem().
-// Precondition: the model has usages.
+// nullopt if no plan was found: there may be none unless one is known. Deterministic and budgeted
+// as solve_problem(). Precondition: the model has usages.
 Result<std::optional<SievedSolution>> limited_search(
     const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit,
     const LimitedContext& context, Executor& executor, Budget& budget,

@@ -65,7 +65,7 @@ class SievedSearch {
   }
 
   void offer(std::vector<std::uint32_t> choice) {
-    const double cost = sieve_.cost_of(choice);
+    const double cost = cost_of(model_, choice);
     if (!(cost < kForbidden) || (has_choice() && cost >= best_.objective)) return;
     best_.objective = cost;
     best_.choice = std::move(choice);

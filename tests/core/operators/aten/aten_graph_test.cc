@@ -55,7 +55,8 @@ TEST_CASE("aten graph: what does not fit together is refused with its place") {
   CHECK(error_of([](Spec& s) { s.rules[0].entries[0].outputs = {AtenBuilder::word("P")}; }) ==
         "/rules/0/strategies/0/outputs/0: a placeholder is never partial");
   CHECK(error_of([](Spec& s) { s.nodes[4].outputs[0]->shape[0] = -1; }) ==
-        "/nodes/4/outputs/0/shape/0: an extent cannot be -1; dimension 0 of \"aten.mm.default4\" needs its size "
+        "/nodes/4/outputs/0/shape/0: an extent cannot be -1; dimension 0 of \"aten.mm.default4\" "
+        "needs its size "
         "as a number: trace the model with fixed sizes");
   CHECK(error_of([](Spec& s) { s.nodes[4].outputs[0]->shape[0] = std::int64_t{1} << 47; }) ==
         "/nodes/4/outputs/0/shape: a tensor has fewer than 2^48 elements");

@@ -33,15 +33,6 @@ AtenModel model_of(const AtenGraph& graph, const AtenRequest& request) {
   return build_model(graph, request, transitions, executor).value();
 }
 
-double cost_of(const AtenModel& model, const std::vector<std::uint32_t>& choice) {
-  double cost = 0;
-  for (std::size_t v = 0; v < choice.size(); ++v)
-    cost += model.costs[v][choice[v]];
-  for (const AtenTransfers::Edge& edge : model.transfers.edges)
-    cost += model.transfers.transfers[edge.transfer].cost(choice[edge.first], choice[edge.second]);
-  return cost;
-}
-
 bool is_close(double a, double b) { return a == b || std::abs(a - b) <= 1e-9 * std::abs(a); }
 
 double optimum(const AtenModel& model) {
