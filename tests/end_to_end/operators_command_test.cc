@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -329,6 +330,61 @@ TEST_CASE("operators plan: a traced model is planned, reported, and refused if m
   const CommandOutcome without = run("operators plan " + model);
   CHECK(without.status == 2);
   CHECK(contains(without.err, "--mesh"));
+}
+
+TEST_CASE(
+    "operators plan: a search without a limit ends with a plan or a proof, however tight memory "
+    "is") {
+  const Command run;
+  const std::string model = "tests/golden/reported/stopped_no_limit_graph.json.gz";
+  // Nothing holds less than `least` bytes, and some plan holds no more.
+  const auto check = [&](const std::string& graph, std::int64_t least, std::int64_t limit) {
+    CAPTURE(limit);
+    const std::string asked =
+        "operators plan " + graph + " --mesh 2x2 --memory " + std::to_string(limit) + "B --json";
+    const json found = answer(run(asked), limit < least ? 3 : 0);
+    CHECK(found["status"] == (limit < least ? "infeasible" : "optimal"));
+    if (limit < least) CHECK(found["least_bytes"] > limit);
+    if (limit >= least) CHECK(found["peak_bytes"] <= limit);
+  };
+  for (const std::int64_t limit : {1239, 1256, 1264, 1340, 1350, 1500, 1683, 1684})
+    check(model, 1264, limit);
+  for (const std::int64_t limit : {280000, 284927, 284928})
+    check("samples/data/traced_mlp.json", 284928, limit);
+}
+
+TEST_CASE("operators plan: what is known of memory is said where a limit stops the search") {
+  const Command run;
+  const json stopped =
+      answer(run("operators plan tests/golden/reported/gpt2_2x2_graph.json.gz --mesh 2x2 "
+                 "--memory 1204000B --work-limit 4000000 --json"),
+             4);
+  CHECK(stopped["status"] == "unknown");
+  CHECK(stopped["least_bytes"] > 1'100'000);
+}
+
+TEST_CASE("operators plan: axes of one device change nothing, and tensors are replicated there") {
+  const Command run;
+  const auto plan = [&](const std::string& mesh) {
+    return answer(
+        run("operators plan tests/golden/reported/onegpu_ce_graph.json.gz --json --mesh " + mesh));
+  };
+  for (const auto& [mesh, axis, with_ones] :
+       {std::tuple("2", 1, "1x2x1"), std::tuple("2", 0, "2x1"), std::tuple("1", 0, "1x1")}) {
+    CAPTURE(with_ones);
+    const json without = plan(mesh);
+    const json with = plan(with_ones);
+    for (const char* const figure : {"objective_us", "lower_bound_us", "peak_bytes"})
+      CHECK(with[figure] == without[figure]);
+    for (std::size_t n = 0; n < with["nodes"].size(); ++n) {
+      const json& wide = with["nodes"][n]["outputs"];
+      const json& narrow = without["nodes"][n]["outputs"];
+      for (std::size_t o = 0; o < wide.size(); ++o) {
+        for (int a = 0; a < static_cast<int>(wide[o].size()); ++a)
+          CHECK((wide[o][a] == "-" || wide[o][a] == (a == axis ? narrow[o][0] : json("R"))));
+      }
+    }
+  }
 }
 
 TEST_CASE(
