@@ -174,12 +174,15 @@ double NaiveAtenPlanner::cost_of(const Step& step, const Option& option) {
   return cost;
 }
 
-// A gradient lies like its parameter, and so on.
+// A gradient lies like its parameter, and a tangent like its output: asked where the second of both
+// is placed.
 bool NaiveAtenPlanner::is_paired(const Step& step, const Option& option) const {
   return std::all_of(graph_.pairs().begin(), graph_.pairs().end(), [&](const AtenPair& pair) {
-    if (graph_.size() + pair.output != step.consumer) return true;
-    const MaybePlacement& own = plan_.nodes[pair.placeholder].outputs[0];
-    return !own || *own == *option.inputs[0];
+    const bool is_output_last = pair.placeholder <= graph_.outputs()[pair.output].value.node;
+    if (step.consumer != (is_output_last ? graph_.size() + pair.output : pair.placeholder))
+      return true;
+    return is_output_last ? *plan_.nodes[pair.placeholder].outputs[0] == *option.inputs[0]
+                          : *option.outputs[0] == plan_.outputs[pair.output].placement;
   });
 }
 
