@@ -370,7 +370,7 @@ TEST_CASE("operators plan: axes of one device change nothing, and tensors are re
         run("operators plan tests/golden/reported/onegpu_ce_graph.json.gz --json --mesh " + mesh));
   };
   for (const auto& [mesh, axis, with_ones] :
-       {std::tuple("2", 1, "1x2x1"), std::tuple("2", 0, "2x1"), std::tuple("1", 0, "1x1")}) {
+       {std::tuple("2", 1U, "1x2x1"), std::tuple("2", 0U, "2x1"), std::tuple("1", 0U, "1x1")}) {
     CAPTURE(with_ones);
     const json without = plan(mesh);
     const json with = plan(with_ones);
@@ -380,7 +380,7 @@ TEST_CASE("operators plan: axes of one device change nothing, and tensors are re
       const json& wide = with["nodes"][n]["outputs"];
       const json& narrow = without["nodes"][n]["outputs"];
       for (std::size_t o = 0; o < wide.size(); ++o) {
-        for (int a = 0; a < static_cast<int>(wide[o].size()); ++a)
+        for (std::size_t a = 0; a < wide[o].size(); ++a)
           CHECK((wide[o][a] == "-" || wide[o][a] == (a == axis ? narrow[o][0] : json("R"))));
       }
     }

@@ -19,7 +19,7 @@ namespace shardwright {
 struct VerifyInputs {
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null: enumerate
   std::optional<std::vector<PlanEntry>> old_plan;              // that `replan` began with
-  Budget budget;
+  Budget budget = {};
 };
 
 // Does what verify_plan() does. Then writes the file that the planner would have written for the

@@ -32,7 +32,7 @@ std::vector<std::uint32_t> ids(const std::vector<OptionId>& options) {
 }  // namespace
 
 TEST_CASE("option pool: weights of virtual tables count among the totals, although they take no memory") {
-  for (const std::size_t count : {15, 16}) {
+  for (const std::size_t count : {std::size_t{15}, std::size_t{16}}) {
     ProblemSpec spec = problem_spec(count, 2, 2, std::int64_t{1} << 50, 64);
     for (Table& table : spec.tables) {
       ParameterConstraints& constraints = table.constraints.emplace();
