@@ -137,46 +137,6 @@ Result<Program> Program::with_batch_size(std::int64_t batch_size) const {
   return closed;
 }
 
-Program Program::with_effective_placements() const {
-  const auto is_one = [](std::int64_t size) { return size == 1; };
-  if (std::none_of(meshes().begin(), meshes().end(), [&](const ProcessMesh& mesh) {
-        return std::any_of(mesh.shape().begin(), mesh.shape().end(), is_one);
-      }))
-    return *this;
-  Program effective = *this;
-  Vars::Editor vars(vars_);
-  for (std::size_t i = 0; i < vars.size(); ++i) {
-    if (!has(VarId(i)) || !var(VarId(i)).mesh.valid()) continue;
-    Variable written = var(VarId(i));
-    written.dims_mapping = effective_mapping(mesh(written.mesh), written.dims_mapping);
-    written.partial = effective_partial(mesh(written.mesh), written.partial);
-    if (written.dims_mapping != var(VarId(i)).dims_mapping ||
-        written.partial != var(VarId(i)).partial)
-      vars.edit(i).var = std::make_shared<const Variable>(std::move(written));
-  }
-  Ops::Editor ops(ops_);
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (!has(OpId(i)) || !op(OpId(i)).mesh.valid()) continue;
-    Operation written = op(OpId(i));
-    bool changed = false;
-    const auto settle = [&](Argument& argument, MeshId on) {
-      DimsMapping mapping = effective_mapping(mesh(on), argument.dims_mapping);
-      changed = changed || mapping != argument.dims_mapping;
-      argument.dims_mapping = std::move(mapping);
-    };
-    for (Argument& input : written.inputs)
-      settle(input, written.mesh);
-    // The mapping of an output is that of its tensor, which may be on another mesh.
-    for (Argument& output : written.outputs) {
-      if (var(output.var).mesh.valid()) settle(output, var(output.var).mesh);
-    }
-    if (changed) ops.edit(i).op = std::make_shared<const Operation>(std::move(written));
-  }
-  effective.vars_ = std::move(vars).finish();
-  effective.ops_ = std::move(ops).finish();
-  return effective;
-}
-
 Result<Program> Program::make(ProgramSpec spec) {
   for (std::size_t i = 0; i < spec.block_parents.size(); ++i) {
     if (spec.block_parents[i].index() > i) {

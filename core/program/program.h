@@ -169,10 +169,6 @@ class Program {
   // of one rank (is_local) and its ranks cannot share the batch equally. O(variables + pages).
   Result<Program> with_batch_size(std::int64_t batch_size) const;
 
-  // The program with placements that leave axes of one rank out: they split nothing, and nothing is
-  // due along them. Shares what does not change. O(operators + variables + arguments).
-  Program with_effective_placements() const;
-
   // The placement of a variable. Precondition: it has a mesh.
   DistAttr placement(VarId id) const;
 

@@ -123,15 +123,9 @@ void add_mesh_moves(const ReshardCase& request, const TensorReshardOptions& opti
 
 }  // namespace
 
-Result<TensorReshard> reshard_tensor(const ReshardCase& asked,
+Result<TensorReshard> reshard_tensor(const ReshardCase& request,
                                      const TensorReshardOptions& options) {
-  SHARDWRIGHT_RETURN_IF_ERROR(check_case(asked));
-  ReshardCase request = asked;
-  for (DistAttr* attr : {&request.source, &request.target}) {
-    if (options.compat) break;  // Paddle moves tensors along axes of one rank, too
-    attr->dims_mapping = effective_mapping(attr->mesh, attr->dims_mapping);
-    attr->partial = effective_partial(attr->mesh, attr->partial);
-  }
+  SHARDWRIGHT_RETURN_IF_ERROR(check_case(request));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Program program, program_of(request));
   const Requests requests = requests_of(request);
   InlineExecutor executor;

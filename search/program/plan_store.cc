@@ -27,13 +27,24 @@ std::size_t PlanKeyHash::operator()(const PlanKey& key) const {
       hash_mix(hash, static_cast<std::uint64_t>(key.type) * 2 + (key.is_output ? 1 : 0)));
 }
 
-PlanStore::Entry& PlanStore::entry(const PlanKey& key) {
+PlanStore::Entry& PlanStore::entry(const PlanKey& asked) {
+  const PlanKey key = mode_ == PlanMode::kBest ? without_axes_of_one(asked) : asked;
   const auto known = index_.find(key);
   if (known != index_.end()) return *known->second;
   Entry& fresh = entries_.emplace_back();
   fresh.key = key;
   index_.emplace(key, &fresh);
   return fresh;
+}
+
+PlanKey PlanStore::without_axes_of_one(PlanKey key) const {
+  const ProcessMesh& source = program_.mesh(key.source_mesh);
+  const ProcessMesh& target = program_.mesh(key.target_mesh);
+  key.source_mapping = effective_mapping(source, key.source_mapping);
+  key.source_partial = effective_partial(source, key.source_partial);
+  key.target_mapping = effective_mapping(target, key.target_mapping);
+  key.target_partial = effective_partial(target, key.target_partial);
+  return key;
 }
 
 void PlanStore::plan_all(Executor& executor) {

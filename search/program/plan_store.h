@@ -66,8 +66,9 @@ class PlanStore {
   PlanStore(const Program& program, const Cluster& cluster, PlanMode mode, std::stop_token stop)
       : program_(program), cluster_(cluster), mode_(mode), stop_(std::move(stop)) {}
 
-  // The entry for a key. It may not be planned yet.
-  Entry& entry(const PlanKey& key);
+  // The entry for a key. It may not be planned yet. In best mode, axes of one rank split nothing
+  // and reduce nothing; Paddle's Resharder moves tensors along them, too.
+  Entry& entry(const PlanKey& asked);
   // Plans all entries that are not planned yet, in parallel. After a stop, the status of entries
   // is kStopped.
   void plan_all(Executor& executor);
@@ -84,6 +85,7 @@ class PlanStore {
   PlanMode mode() const { return mode_; }
 
  private:
+  PlanKey without_axes_of_one(PlanKey key) const;
   // Precondition: a mode of compat.
   Result<ReshardPlan> compat_plan(const PlanKey& key, const Shape& shape) const;
 

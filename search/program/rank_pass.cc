@@ -112,6 +112,10 @@ class RankPass {
     return shape_of(part_at(key.shape, attr, *position));
   }
 
+  DimsMapping wanted(OpId consumer, const Argument& input) const {
+    return settled(program_, options_.compat, program_.op(consumer).mesh, input.dims_mapping);
+  }
+
   // The consumer and all later ones with the same wish read the result.
   void rename(std::uint32_t index, const Wish& wish, VarId result) {
     std::vector<OpId> controls;
@@ -119,12 +123,15 @@ class RankPass {
          at != wish.requests.end(); ++at) {
       const Request& request = requests_.requests[*at];
       served_[*at] = true;
-      const std::vector<Argument>& inputs = log_.op(request.consumer).inputs;
-      const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](const Argument& input) {
-        return input.var == wish.var && input.dims_mapping == wish.dims_mapping;
-      });
+      // One wish may be written in several ways.
+      bool reads = false;
+      for (std::size_t i = 0; i < log_.op(request.consumer).inputs.size(); ++i) {
+        const Argument input = log_.op(request.consumer).inputs[i];
+        if (input.var != wish.var || wanted(request.consumer, input) != wish.dims_mapping) continue;
+        log_.rename_input(request.consumer, wish.var, result, &input.dims_mapping);
+        reads = true;
+      }
       if (!reads) continue;
-      log_.rename_input(request.consumer, wish.var, result, &wish.dims_mapping);
       if (request.anchor == request.consumer) continue;
       if (std::find(controls.begin(), controls.end(), request.anchor) != controls.end()) continue;
       controls.push_back(request.anchor);

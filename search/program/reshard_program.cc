@@ -49,8 +49,6 @@ Result<ReshardResult> reshard_program(const Program& asked, const ReshardOptions
   if (options.batch_size) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(program, asked.with_batch_size(*options.batch_size));
   }
-  // Paddle's Resharder moves tensors along axes of one rank, too.
-  if (!options.compat) program = program.with_effective_placements();
   SHARDWRIGHT_ASSIGN_OR_RETURN(const Requests requests, find_requests(program, options.compat));
   PlanStore store(program, options.cluster, options.compat ? PlanMode::kCompat : PlanMode::kBest,
                   options.stop);

@@ -8,8 +8,8 @@ from malformed import ABSENT, PROBLEM, Case, changed, run, sample
 # What is done, with a warning: (command, document, how the warning begins)
 WARNED = [
     ("program transfer samples/data/transfer.json --memory 1KiB", lambda: None,
-     '--memory: 57,344 rounds, each with the latency of a message, which the times leave out; 14KiB would take '
-     'about 4,096'),
+     '--memory: 57,344 rounds, each with the latency of a message, which the times leave out; 15KiB would take '
+     'about 3,840'),
     ("program transfer samples/data/transfer.json --message-bytes 1KiB", lambda: None,
      '--message-bytes: 229,376 messages shorter than a packet of a network; give at least 4096B'),
     ("operators sweep samples/data/traced_mlp.json --devices 4 --options {file}", lambda: {"mesh": [2, 2]},
@@ -25,7 +25,7 @@ WARNED += [
 ]
 # What is asked without a warning beside them.
 NOT_WARNED = [
-    ("program transfer samples/data/transfer.json --memory 14KiB", lambda: None),
+    ("program transfer samples/data/transfer.json --memory 15KiB", lambda: None),
     ("program transfer samples/data/transfer.json --message-bytes 4KiB", lambda: None),
     ("operators sweep samples/data/traced_mlp.json --devices 4 --options {file}", lambda: {"device": "A100"}),
     ("program apply {file}", lambda: sample("program")),

@@ -28,6 +28,8 @@ redistribution::TransferLimits limits_of(const TransferRequest& request) {
 // Each round takes the latency of a message, and a short message takes as long as one of a packet;
 // no time of the answer has either in it.
 constexpr std::int64_t kManyRounds = 4096;
+constexpr std::int64_t kAdvisedRounds =
+    3840;  // the last rounds before parts are passed on may be short
 constexpr std::int64_t kManyMessages = 65536;
 constexpr std::int64_t kPacketBytes = 4096;  // the largest that InfiniBand has
 
@@ -37,9 +39,9 @@ std::vector<std::string> warnings_of(const TransferRequest& request, const Trans
     const std::int64_t most = busiest_bytes(answer.loads);
     warnings.push_back("--memory: " + format_count(static_cast<std::uint64_t>(answer.plan.rounds)) +
                        " rounds, each with the latency of a message, which the times leave out; " +
-                       size_of_at_least((most + kManyRounds - 1) / kManyRounds) +
+                       size_of_at_least((most + kAdvisedRounds - 1) / kAdvisedRounds) +
                        " would take about " +
-                       format_count(static_cast<std::uint64_t>(kManyRounds)));
+                       format_count(static_cast<std::uint64_t>(kAdvisedRounds)));
   }
   if (request.message_bytes && answer.plan.message_bytes < kPacketBytes &&
       answer.messages > kManyMessages) {

@@ -92,8 +92,7 @@ class RequestWalk {
   }
 
   Status walk_inside(OpId id, const Operation& op) {
-    if (op.condition.valid() && (!is_replicated(program_.var(op.condition).dims_mapping) ||
-                                 !program_.var(op.condition).partial.empty())) {
+    if (op.condition.valid() && !is_whole(program_.var(op.condition))) {
       return invalid_input("/ops/" + std::to_string(id.value()) + "/condition",
                            "the condition of control flow must be replicated");
     }
@@ -101,6 +100,22 @@ class RequestWalk {
     Status status = walk(op.sub_block);
     flow_.leave();
     return status;
+  }
+
+  DimsMapping settled(MeshId mesh, const DimsMapping& mapping) const {
+    return program::settled(program_, compat_, mesh, mapping);
+  }
+  bool is_partial(const Variable& var) const {
+    if (var.partial.empty() || compat_ || !var.mesh.valid()) return !var.partial.empty();
+    return !effective_partial(program_.mesh(var.mesh), var.partial).empty();
+  }
+  bool is_whole(const Variable& var) const {
+    const DimsMapping mapping =
+        var.mesh.valid() ? settled(var.mesh, var.dims_mapping) : var.dims_mapping;
+    return is_replicated(mapping) && !is_partial(var);
+  }
+  bool is_as_wanted(const Variable& var, const DimsMapping& wanted) const {
+    return !is_partial(var) && settled(var.mesh, var.dims_mapping) == wanted;
   }
 
   bool stays(const Variable& var) const {
@@ -121,8 +136,9 @@ class RequestWalk {
     }
     const Argument* previous = nullptr;
     for (const Argument* input : order_) {
-      const bool again = previous != nullptr && previous->var == input->var &&
-                         previous->dims_mapping == input->dims_mapping;
+      const bool again =
+          previous != nullptr && previous->var == input->var &&
+          settled(op.mesh, previous->dims_mapping) == settled(op.mesh, input->dims_mapping);
       previous = input;
       if (!again) SHARDWRIGHT_RETURN_IF_ERROR(look_at_input(id, op, *input));
     }
@@ -135,31 +151,31 @@ class RequestWalk {
     if (stays(var)) return {};
     const MeshId tensor_mesh = meshes_.canonical(var.mesh);
     const MeshId op_mesh = meshes_.canonical(op.mesh);
-    const bool same_mapping = var.dims_mapping == input.dims_mapping && var.partial.empty();
-    if (tensor_mesh == op_mesh && same_mapping) return {};
+    const DimsMapping wanted = settled(op_mesh, input.dims_mapping);
+    if (tensor_mesh == op_mesh && is_as_wanted(var, wanted)) return {};
     const bool is_union = meshes_.is_union(tensor_mesh);
-    if (is_union && !is_replicated(var.dims_mapping)) {
+    if (is_union && !is_replicated(settled(var.mesh, var.dims_mapping))) {
       return invalid_input("/vars/" + std::to_string(input.var.value()) + "/dims_mapping",
                            "a tensor on a union of meshes must be replicated");
     }
     const std::vector<MeshId>& parts = meshes_.parts(op_mesh);
-    if (parts.empty() || !is_replicated(input.dims_mapping)) {
-      return consider(id, op, input, op_mesh, is_union, true);
+    if (parts.empty() || !is_replicated(wanted)) {
+      return consider(id, op, input.var, wanted, op_mesh, is_union, true);
     }
     for (const MeshId part : parts) {
-      SHARDWRIGHT_RETURN_IF_ERROR(consider(id, op, input, part, is_union, false));
+      SHARDWRIGHT_RETURN_IF_ERROR(consider(id, op, input.var, wanted, part, is_union, false));
     }
     return {};
   }
 
-  Status consider(OpId id, const Operation& op, const Argument& input, MeshId mesh, bool is_union,
-                  bool is_shared) {
-    const Variable& var = program_.var(input.var);
+  Status consider(OpId id, const Operation& op, VarId tensor, const DimsMapping& wanted,
+                  MeshId mesh, bool is_union, bool is_shared) {
+    const Variable& var = program_.var(tensor);
     Request request;
     request.source_mesh = meshes_.canonical(var.mesh);
     const ProcessMesh& there = program_.mesh(request.source_mesh);
     const ProcessMesh& here = program_.mesh(mesh);
-    const bool same_mapping = var.dims_mapping == input.dims_mapping && var.partial.empty();
+    const bool same_mapping = is_as_wanted(var, wanted);
     if (is_union && is_subset(here, there)) {
       if (same_mapping) return {};
       request.source_mesh = mesh;
@@ -168,30 +184,29 @@ class RequestWalk {
     } else if (same_mapping) {
       return {};
     }
-    const Status valid = check(DistAttr{here, input.dims_mapping, {}}, var.shape.size());
+    const Status valid = check(DistAttr{here, wanted, {}}, var.shape.size());
     if (!valid.ok()) {
       return invalid_input("/ops/" + std::to_string(id.value()) + "/inputs" + valid.error().where,
                            valid.error().message);
     }
-    request.anchor = flow_.anchor_of(id, input.var);
+    request.anchor = flow_.anchor_of(id, tensor);
     request.consumer = id;
-    request.var = input.var;
+    request.var = tensor;
     const bool gradient = var.name.size() >= 4 && var.name.ends_with("GRAD");
     request.role = op.role == OpRole::kOptimize && gradient ? OpRole::kBackward : op.role;
     const auto index = static_cast<std::uint32_t>(found_.requests.size());
-    request.wish = wish_of(input, mesh, is_shared);
+    request.wish = wish_of(tensor, wanted, mesh, is_shared);
     found_.wishes[request.wish].requests.push_back(index);
     found_.requests.push_back(request);
     return {};
   }
 
-  std::uint32_t wish_of(const Argument& input, MeshId mesh, bool is_shared) {
+  std::uint32_t wish_of(VarId var, const DimsMapping& mapping, MeshId mesh, bool is_shared) {
     const auto fresh_index = static_cast<std::uint32_t>(found_.wishes.size());
-    const std::uint32_t epoch = flow_.epoch(input.var);
-    Wish wish{input.var, epoch, mesh, input.dims_mapping, {}, is_shared, {}};
+    const std::uint32_t epoch = flow_.epoch(var);
+    Wish wish{var, epoch, mesh, mapping, {}, is_shared, {}};
     if (is_shared) {
-      const auto [at, fresh] =
-          wish_index_.try_emplace({input.var, epoch, mesh, input.dims_mapping}, fresh_index);
+      const auto [at, fresh] = wish_index_.try_emplace({var, epoch, mesh, mapping}, fresh_index);
       if (!fresh) return at->second;
     }
     found_.wishes.push_back(std::move(wish));

@@ -30,8 +30,8 @@ struct Wish {
   VarId var;
   std::uint32_t epoch = 0;
   MeshId mesh;
-  DimsMapping dims_mapping;
-  PartialAxes partial;  // axes that may stay partial; none for operators
+  DimsMapping dims_mapping;  // in best mode without axes of one rank
+  PartialAxes partial;       // axes that may stay partial; none for operators
   // False for consumers on a union, which are served one by one.
   bool is_shared = true;
   std::vector<std::uint32_t> requests;  // in program order
@@ -54,6 +54,12 @@ struct Requests {
   std::vector<Shape> shapes;  // by variable; empty if Variable::shape is the whole shape
   std::uint64_t items_scanned = 0;
 };
+
+// The mapping that counts: in best mode, axes of one rank split nothing.
+inline DimsMapping settled(const Program& program, bool compat, MeshId mesh,
+                           const DimsMapping& mapping) {
+  return compat ? mapping : effective_mapping(program.mesh(mesh), mapping);
+}
 
 // Walks the program once. Consumers inside control flow are served before it, unless the tensor is
 // written inside. Errors: kInvalidInput if a tensor on a union of meshes is split, a condition is
