@@ -6,6 +6,7 @@ DEFAULTS = {"intra_host_bw": 600 * GIB / 1000, "inter_host_bw": 12.5 * GIB / 100
             "hbm_to_ddr_mem_bw": 32 * GIB / 1000, "ssd_mem_bw": 100 * (1 << 20) / 1000,
             "bwd_compute_multiplier": 2.0, "weighted_feature_bwd_compute_multiplier": 1.0,
             "uneven_sharding_perf_multiplier": 1.0}
+MOST_BYTES = 1 << 53  # that the command accepts per rank; virtual tables may have more
 TIERS = {"hbm_cap": 32 * GIB, "ddr_cap": 128 * GIB, "ssd_cap": 2048 * GIB}
 ELEMENT_BYTES = {"FP32": 4}  # TorchRec's modules hold every other type in 2 bytes
 
@@ -38,7 +39,7 @@ def ranks(chance, themes):
 
 def memory(chance, themes, tables, device, world_size):
     """Returns capacities in bytes per rank: from less than the tables need to far more."""
-    need = max(size_of(tables) // world_size, 1 << 20)
+    need = min(max(size_of(tables) // world_size, 1 << 20), MOST_BYTES // 256)
     machine = {}
     if chance.maybe(0.8):
         cap = int(need * chance.often({0.05: 0.5, 0.4: 1, 0.8: 2, 1.2: 4, 2.0: 6, 8.0: 7, 100.0: 2})
