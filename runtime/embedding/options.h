@@ -52,7 +52,8 @@ struct PlanOptions {
   // Searches of best mode that run side by side. They decide what is searched; threads and
   // processes only decide where.
   std::uint32_t lanes = embedding::kDefaultLanes;
-  bool trace = false;  // keep every proposal with its rating and ranks
+  embedding::Methods methods;  // of best mode, to measure what each is worth
+  bool trace = false;          // keep every proposal with its rating and ranks
   // Replaces parts that the problem names; see search/embedding/compat/search_parts.h. Best mode
   // starts from the plan that they find and refuses a rating model.
   std::shared_ptr<const embedding::SearchParts> parts;

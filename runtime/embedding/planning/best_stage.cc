@@ -40,6 +40,7 @@ void search_within_part(Planning& planning, embedding::OptionPool& pool) {
 // Leaves compat mode's plan as the answer and returns it as a plan of the pool's space, if it can
 // be one. Compat mode chooses among the declared options, to which it adds caches of its own.
 std::optional<embedding::Plan> start_from_compat(Planning& planning, embedding::OptionPool& pool) {
+  if (!planning.options.methods.plans.compat_start) return std::nullopt;
   if (!check_compat_mode(*planning.problem).ok()) return std::nullopt;
   if (planning.space->base() == nullptr) {
     search_within_part(planning, pool);
@@ -124,9 +125,10 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   if (options.on_checkpoint) {
     from.on_checkpoint = [&](const BestCheckpoint& at) { keep_checkpoint(planning, at); };
   }
-  auto answer = find_best_plan(pool, planning.available(), {options.seed, options.lanes}, from,
-                               planning.group, planning.executor, planning.budget,
-                               [&](const auto& at) { report_progress(planning, at); });
+  auto answer =
+      find_best_plan(pool, planning.available(), {options.seed, options.lanes, options.methods},
+                     from, planning.group, planning.executor, planning.budget,
+                     [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {
     if (answer.error().code != ErrorCode::kInfeasible) return answer.error();
     result.failure = no_option_left(answer.error());

@@ -193,7 +193,7 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     prove = opening->prove;
     budget.set_work_done(opening->work_done);
   }
-  const BestParameters parameters = embedding::parameters_for(settings.lanes);
+  const BestParameters parameters = embedding::parameters_for(settings.lanes, settings.methods);
   BestSearch search(model, settings.seed, prove, parameters, budget, &group);
   search.set_to_beat(start.to_beat);
   SHARDWRIGHT_RETURN_IF_ERROR(go_on(start, proved, budget, search));

@@ -11,6 +11,7 @@ MergingSearch::MergingSearch(const SearchContext& context, std::uint64_t seed,
 
 bool MergingSearch::is_due(std::uint64_t work_done) const {
   const MergingParameters& merging = parameters_.merging;
+  if (!parameters_.methods.merging) return false;
   if (context_->model().num_tables() > merging.most_tables) return false;
   if (work_done < merging.begin_work) return false;
   const auto since = static_cast<double>(work_done - merging.begin_work);

@@ -55,6 +55,7 @@ std::uint64_t SearchLanes::run(std::size_t lane, std::uint64_t work, double lowe
     return own.work() - before;
   };
   const std::size_t first = annealing_.size();
+  if (lane < first && !parameters_.methods.annealing) return 0;
   if (lane < first) return run_one(begin(annealing_, lane, parameters_.annealing));
   return run_one(begin(neighbourhoods_, lane - first, parameters_.neighbourhoods));
 }

@@ -74,7 +74,8 @@ PlanSearch::PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Top
       work_limit_(work_limit),
       work_(work_limit),
       is_stopped_(std::move(is_stopped)),
-      may_fill_(goal.below && goal.held == nullptr && !space.problem().rules().any()),
+      may_fill_(goal.may_fill && goal.below && goal.held == nullptr &&
+                !space.problem().rules().any()),
       // Filling comes first where every rank counts by itself, which leaves few alike.
       turn_(goal.within == nullptr || !goal.within->has_even_shards ? 1 : 0) {
   found_.below = goal.below.value_or(0);
@@ -166,9 +167,9 @@ void PlanSearch::try_all(std::uint64_t pause_at) {
     if (goal.below) goal.below = found_.below;
     limit_.emplace(work_, is_stopped_);
     const bool is_last = turn_ == kTurns.size();
-    plans_ = std::make_unique<AllPlans>(space_, available_, goal,
-                                        is_last ? std::move(tables_) : tables_,
-                                        is_last ? std::move(prices_) : prices_, *limit_);
+    plans_ =
+        std::make_unique<AllPlans>(space_, available_, goal, is_last ? std::move(tables_) : tables_,
+                                   is_last ? std::move(prices_) : prices_, *limit_);
   }
   if (!plans_->run(pause_at)) return;
   if (plans_->found()) found_.plan = plans_->found();

@@ -122,6 +122,7 @@ void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
 }
 
 bool BoundProver::needs_aggregate_bound() const {
+  if (!parameters_.methods.aggregate) return false;
   return aggregate_rating_ == 0 || rating_ < aggregate_rating_ * (1 - parameters_.rating_fall);
 }
 
@@ -165,6 +166,7 @@ void BoundProver::raise_aggregate_bound(Budget& budget) {
 }
 
 bool BoundProver::needs_pins() const {
+  if (!parameters_.methods.pins) return false;
   return rating_ < pin_rating_ * (1 - parameters_.rating_fall);
 }
 
@@ -182,6 +184,7 @@ void BoundProver::pin_tables(Budget& budget) {
 }
 
 bool BoundProver::needs_light_tree() const {
+  if (!parameters_.methods.light_tree) return false;
   if (light_tree_ || rating_ < light_rating_) return true;
   const double least_step = parameters_.targets.root_step * rating_;
   return light_trees_left_ > 0 && light_ceiling() - certificate_.bound > least_step;
@@ -225,7 +228,7 @@ void BoundProver::plant_light_tree(Budget& budget) {
 }
 
 bool BoundProver::has_uniform_target() const {
-  return may_be_apart_ && targets_.effort() > 0 &&
+  return parameters_.methods.uniform_apart && may_be_apart_ && targets_.effort() > 0 &&
          uniform_targets_.has_next(certificate_.bound, targets_.goal(rating_),
                                    parameters_.targets.root_step * rating_);
 }
@@ -310,7 +313,9 @@ void BoundProver::accept(double bound, const RankClasses& classes, std::vector<B
 
 void BoundProver::choose_target() {
   const bool was_early = targets_.is_early();
-  const std::optional<double> target = targets_.next(certificate_.bound, rating_);
+  const std::optional<double> target = parameters_.methods.column_generation
+                                           ? targets_.next(certificate_.bound, rating_)
+                                           : std::nullopt;
   uniform_targets_.share().others_ended = !target;
   root_search_.share().others_ended = !target && !has_uniform_target();
   if (!target) {
@@ -324,7 +329,8 @@ void BoundProver::choose_target() {
   BoundTree& tree = relaxation().tree();
   const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
   if (open.empty()) return prove_target();
-  const bool may_divide = targets_.is_branching() && tree.size() < parameters_.targets.max_nodes;
+  const bool may_divide = parameters_.methods.branching && targets_.is_branching() &&
+                          tree.size() < parameters_.targets.max_nodes;
   TreeLane& lane = relaxation().first_lane();
   lane.begin(target_, {targets_.node_work(), targets_.root_search_steps(), may_divide});
   lane.assign(open);
@@ -342,6 +348,7 @@ void BoundProver::take_from(TreeLane& lane) {
 
 void BoundProver::suggest(Allocation start, double target) {
   // With rules, the prover's own model may have other choices.
+  if (!parameters_.methods.suggestions) return;
   if (start.choice.empty() || views_.has_own_model()) return;
   if (suggestions_.size() == kMostSuggestions) suggestions_.erase(suggestions_.begin());
   suggestions_.push_back({std::move(start), target});

@@ -124,7 +124,7 @@ class BoundProver {
   bool needs_uniform_tree() const;
   // Placement rules are left to trees.
   bool has_root_search() const {
-    return !only_aggregate_ && !views_.has_own_model() &&
+    return parameters_.methods.root_search && !only_aggregate_ && !views_.has_own_model() &&
            certificate_.bound < targets_.goal(rating_) &&
            root_search_.has_next(certificate_.bound, targets_.goal(rating_));
   }
@@ -140,7 +140,8 @@ class BoundProver {
   void grow_uniform_tree(Budget& budget);
   void search_root(Budget& budget);
   bool needs_coarse_proof() const {
-    return coarse_.is_due(rating_, certificate_.bound, targets_.goal(rating_));
+    return parameters_.methods.coarse &&
+           coarse_.is_due(rating_, certificate_.bound, targets_.goal(rating_));
   }
   void prove_coarsely(Budget& budget);
   void take_from_ranks();

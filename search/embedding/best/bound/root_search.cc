@@ -40,8 +40,7 @@ RootSearch::Answer RootSearch::begin(const TreeView& view, Budget& budget) {
   }
   if (open_cells(rows, domain) <= parameters_->search.most_root_cells) {
     const double improvement = parameters_->targets.goal_in_gap * parameters_->optimality_gap;
-    search_.emplace(rows, try_.target, domain, fixing_, steps_, improvement, parameters_->search,
-                    budget);
+    search_.emplace(rows, try_.target, domain, fixing_, steps_, improvement, *parameters_, budget);
   } else if (!budget.interrupted()) {
     fail();
   }

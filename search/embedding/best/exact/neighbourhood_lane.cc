@@ -27,8 +27,7 @@ bool is_tiny(const ChoiceModel& model, std::size_t most_cells) {
 }  // namespace
 
 NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t seed,
-                                     std::uint32_t lane,
-                                     const NeighbourhoodParameters& parameters)
+                                     std::uint32_t lane, const NeighbourhoodParameters& parameters)
     : parameters_(parameters),
       context_(&context),
       state_(context),
@@ -169,7 +168,7 @@ void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget
     const std::uint64_t last = tiny_ ? parameters_.last_tiny_work : parameters_.last_whole_work;
     whole_work_ = whole_work_ < last ? parameters_.whole_work_growth * whole_work_ : 0;
   }
-  while (incumbent_.exists() && !solved_ && this->work() < end &&
+  while (parameters_.is_on && incumbent_.exists() && !solved_ && this->work() < end &&
          !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {
     step();
   }

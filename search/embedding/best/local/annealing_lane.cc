@@ -46,7 +46,8 @@ void AnnealingLane::keep() {
 
 void AnnealingLane::settle(std::uint64_t most_work, const Budget& budget) {
   // The best allocation moves away from the state's copy in these tables.
-  for (const std::uint32_t table : incumbent_.settle(most_work, budget))
+  for (const std::uint32_t table :
+       incumbent_.settle(parameters_.methods.tie_breaking ? most_work : 0, budget))
     state_.mark_changed(table);
   annealer_.placer().spend(incumbent_.take_settling_work());
 }
@@ -163,7 +164,7 @@ bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
     choose_target(lower_bound);
     const double weight = parameters_.restarts.target_weight;
     if (target > 0) state_.set_goal({target, target, weight, state_.goal().squared, weight});
-    if (incumbent_.exists() && rounds_ % 2 != 0)
+    if (parameters_.methods.pair_balancing && incumbent_.exists() && rounds_ % 2 != 0)
       even_out(rounds_ * parameters_.balance.work_per_round, budget);
     consider_choices();
   }

@@ -142,7 +142,8 @@ bool Restarts::construct_first(double bound, std::uint64_t round, const Budget& 
 
 bool Restarts::begins_anew(double bound, std::uint64_t round) const {
   const RestartParameters& restarts = parameters_->restarts;
-  if (!incumbent_->exists() || has_suggestion()) return false;
+  if (!parameters_->methods.restarts_anew || !incumbent_->exists() || has_suggestion())
+    return false;
   if (state_->context().prices_by_fill().size() == 1) return false;
   if (round % restarts.anew_every != restarts.anew_every / 2) return false;
   return incumbent_->rating() > restarts.anew_least * bound &&
@@ -161,7 +162,8 @@ double Restarts::aim_anew(double bound) {
 // Returns true if rounds that begin anew, so much above the bound, begin with annealed choices.
 bool Restarts::anneals_choices(double above) const {
   const RestartParameters& restarts = parameters_->restarts;
-  return choice_annealer_.is_useful() && above > restarts.annealed_least && above <= restarts.far;
+  return parameters_->methods.annealed_choices && choice_annealer_.is_useful() &&
+         above > restarts.annealed_least && above <= restarts.far;
 }
 
 double Restarts::above_bound(double bound) const {
@@ -173,6 +175,9 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   if (!incumbent_->exists()) return false;
   if (has_suggestion()) return true;
   const double above = above_bound(bound);
+  if (!anneals_choices(above) && !(above > restarts.near ? parameters_->methods.restarts_below
+                                                         : parameters_->methods.restarts_drawn))
+    return false;
   if (round == 0) return above > restarts.far && lane % 2 != 0;
   if (above <= restarts.nearest) return false;
   const std::uint32_t one_in = anneals_choices(above)  ? restarts.annealed_one_in
@@ -227,8 +232,7 @@ double Restarts::place_annealed(double bound, const Budget& budget) {
   const bool keeps_best = random.fraction() < parameters_->choices.best_part;
   const double limit = is_far ? target : rating;
   const auto& by_fill = context.prices_by_fill();
-  const MemoryPrices& prices =
-      is_far ? by_fill[random.below(by_fill.size())] : context.prices();
+  const MemoryPrices& prices = is_far ? by_fill[random.below(by_fill.size())] : context.prices();
   const std::vector<std::uint32_t> start = keeps_best && !is_far
                                                ? incumbent_->best()->allocation.choice
                                                : draw_choices(limit, prices, bound, budget);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "search/embedding/best/parameters/construct_parameters.h"
+#include "search/embedding/best/parameters/methods.h"
 
 namespace shardwright::embedding {
 
@@ -206,6 +207,7 @@ struct ChoiceAnnealingParameters {
 // All that an AnnealingLane is told.
 // Thread safety: a value.
 struct AnnealingParameters {
+  PlanMethods methods;
   MoveParameters moves;
   CoolingParameters cooling;
   TargetParameters targets;

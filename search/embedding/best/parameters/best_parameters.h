@@ -11,6 +11,7 @@
 #include "search/embedding/best/parameters/annealing_parameters.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 #include "search/embedding/best/parameters/merging_parameters.h"
+#include "search/embedding/best/parameters/methods.h"
 #include "search/embedding/best/parameters/neighbourhood_parameters.h"
 #include "search/embedding/model/context/pricing_parameters.h"
 
@@ -94,10 +95,12 @@ inline constexpr std::uint32_t kDefaultLanes = 32;
 struct BestSettings {
   std::uint64_t seed = 0;
   std::uint32_t lanes = kDefaultLanes;  // from kLeastLanes to kMostLanes
+  Methods methods;
 };
 
 // Thread safety: a value.
 struct BestParameters {
+  PlanMethods methods;
   PricingParameters pricing;
   LaneParameters lanes;
   AnnealingParameters annealing;
@@ -108,8 +111,14 @@ struct BestParameters {
 
 // The parameters for a number of lanes: half of them prove; one of eight others, but at least one,
 // solves neighbourhoods, and the rest anneal. Precondition: `lanes` is at least kLeastLanes.
-inline BestParameters parameters_for(std::uint32_t lanes) {
+inline BestParameters parameters_for(std::uint32_t lanes, const Methods& methods = {}) {
   BestParameters parameters;
+  parameters.methods = methods.plans;
+  parameters.annealing.methods = methods.plans;
+  parameters.neighbourhoods.is_on = methods.plans.neighbourhoods;
+  if (!methods.plans.exhaustive) parameters.neighbourhoods.most_tiny_cells = 0;
+  parameters.bound.methods = methods.bound;
+  if (!methods.bound.reduced_cost_fixing) parameters.bound.aggregate.max_reductions = 0;
   parameters.bound.targets.tree_lanes = lanes / 2;
   parameters.bound.ranks.lanes = std::min(parameters.bound.ranks.lanes, lanes / 2);
   const std::uint32_t searching = lanes - lanes / 2;

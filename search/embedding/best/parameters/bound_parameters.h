@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "search/embedding/best/parameters/methods.h"
 #include "search/embedding/best/parameters/rank_tree_parameters.h"
 
 namespace shardwright::embedding {
@@ -335,6 +336,7 @@ struct BoundParameters {
   // may be excluded, and trees begin anew.
   double rating_fall = 1e-3;  // halved, doubled: 0
 
+  BoundMethods methods;
   RankClassParameters classes;
   AggregateParameters aggregate;
   KnapsackParameters pricing;

@@ -12,6 +12,7 @@ namespace shardwright::embedding {
 // Work is in updates of a rank or a shard.
 // Thread safety: a value.
 struct NeighbourhoodParameters {
+  bool is_on = true;  // otherwise only small models are tried whole
   // Models of at most this many tables are also searched as a whole, first with `first_whole_work`,
   // then with more by a factor, up to `last_whole_work`. Small models end with a proof; large ones
   // never would.

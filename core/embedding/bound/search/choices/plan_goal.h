@@ -29,6 +29,8 @@ struct PlanGoal {
   // If not 0, the search goes on after each plan that it finds, for one that rates less by this
   // part. Only with `below`.
   double improvement = 0;
+  // Ranks are filled one after the other, too, where the prices promise that.
+  bool may_fill = true;
 };
 
 }  // namespace shardwright::embedding

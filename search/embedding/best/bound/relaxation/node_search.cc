@@ -32,8 +32,8 @@ std::uint64_t open_cells(const BoundRows& rows, const Domain& domain) {
 
 NodeSearch::NodeSearch(const BoundRows& rows, double target, const Domain& domain,
                        const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
-                       const NodeSearchParameters& parameters, Budget& budget)
-    : parameters_(parameters) {
+                       const BoundParameters& parameters, Budget& budget)
+    : parameters_(parameters.search) {
   const ChoiceModel& model = rows.model();
   const SearchSpace& space = model.pool().space();
   if (space.problem().rules().any()) return;
@@ -43,9 +43,9 @@ NodeSearch::NodeSearch(const BoundRows& rows, double target, const Domain& domai
   if (!fixing.empty()) node_.leaf.multipliers = fixing.back();
   RankPriceSet prices = prices_by_rank(node_.leaf.multipliers, places_.class_of_rank);
   budget_ = &budget;
-  search_.emplace(PlanGoal{target, nullptr, &places_, improvement}, space, model.available(),
-                  std::vector<RankPriceSet>{std::move(prices)}, most_steps,
-                  [this] { return budget_->interrupted().has_value(); });
+  search_.emplace(PlanGoal{target, nullptr, &places_, improvement, parameters.methods.filling},
+                  space, model.available(), std::vector<RankPriceSet>{std::move(prices)},
+                  most_steps, [this] { return budget_->interrupted().has_value(); });
   budget.spend(parameters_.step_work * (open_cells(rows, domain) + search_->steps()));
 }
 

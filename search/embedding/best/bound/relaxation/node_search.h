@@ -41,7 +41,7 @@ class NodeSearch {
   // where there are placement rules.
   NodeSearch(const BoundRows& rows, double target, const Domain& domain,
              const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
-             const NodeSearchParameters& parameters, Budget& budget);
+             const BoundParameters& parameters, Budget& budget);
   NodeSearch(const NodeSearch&) = delete;
   NodeSearch& operator=(const NodeSearch&) = delete;
 

@@ -81,6 +81,7 @@ class PatternRounding::Rounding {
   };
 
   void begin_dives(const std::vector<RankPattern>& patterns) {
+    if (!parameters_.methods.dives) return;
     if (patterns.empty() || demand_.rows.empty() || (fills_hosts_ && !has_whole_hosts())) return;
     set_rooms();
     std::vector<RankPattern> own = trimmed(patterns);

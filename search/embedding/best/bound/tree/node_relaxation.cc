@@ -70,8 +70,9 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
 // Returns false if the node is too large.
 bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   const NodeSearchParameters& parameters = parameters_->search;
+  if (!parameters_->methods.node_search) return false;
   if (open_cells(*rows_, *domain_) > parameters.most_cells) return false;
-  search_.emplace(*rows_, target_, *domain_, fixing_, most_steps, 0, parameters, budget);
+  search_.emplace(*rows_, target_, *domain_, fixing_, most_steps, 0, *parameters_, budget);
   return true;
 }
 

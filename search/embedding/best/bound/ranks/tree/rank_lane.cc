@@ -256,10 +256,10 @@ FoundPlan RankLane::search(const PlaceDomain& places,
                            const std::vector<CapacityMultipliers>& prices, double improvement,
                            std::uint64_t steps, Budget& budget) {
   const ChoiceModel& model = model_.model();
-  FoundPlan found =
-      find_plan_below({target_, nullptr, &places, improvement}, model.pool().space(),
-                      model.available(), {prices_by_rank(prices, places.class_of_rank)}, steps,
-                      [&] { return budget.interrupted().has_value(); });
+  FoundPlan found = find_plan_below(
+      {target_, nullptr, &places, improvement, parameters_.methods.filling}, model.pool().space(),
+      model.available(), {prices_by_rank(prices, places.class_of_rank)}, steps,
+      [&] { return budget.interrupted().has_value(); });
   budget.spend(parameters_.ranks.search_step_work * (found.steps + model_.choices().size()));
   return found;
 }

@@ -22,7 +22,9 @@ std::vector<CapacityMultipliers> by_rank(const std::vector<CapacityMultipliers>&
 }  // namespace
 
 RankProof::RankProof(const ChoiceModel& model, const BoundParameters& parameters)
-    : model_(&model), parameters_(&parameters), is_possible_(RankModel::is_possible(model)) {}
+    : model_(&model),
+      parameters_(&parameters),
+      is_possible_(parameters.methods.rank_tree && RankModel::is_possible(model)) {}
 
 bool RankProof::has_next(double goal) const { return is_to_be_planted(goal) || is_growing(); }
 

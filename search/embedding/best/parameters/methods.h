@@ -1,0 +1,98 @@
+// The methods of best mode, by name. Each can be switched off, which says what it is worth.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace shardwright::embedding {
+
+// Methods of the proof.
+// Thread safety: a value.
+struct BoundMethods {
+  bool aggregate = true;
+  bool reduced_cost_fixing = true;
+  bool light_tree = true;
+  bool pins = true;
+  bool coarse = true;
+  bool column_generation = true;
+  bool branching = true;
+  bool uniform_apart = true;
+  bool rank_tree = true;
+  bool filling = true;
+  bool node_search = true;
+  bool root_search = true;
+  bool suggestions = true;
+  bool dives = true;
+};
+
+// Methods that look for plans.
+// Thread safety: a value.
+struct PlanMethods {
+  bool compat_start = true;
+  bool annealing = true;
+  bool restarts_anew = true;
+  bool restarts_below = true;
+  bool restarts_drawn = true;
+  bool annealed_choices = true;
+  bool pair_balancing = true;
+  bool neighbourhoods = true;
+  bool exhaustive = true;
+  bool merging = true;
+  bool tie_breaking = true;
+};
+
+// Thread safety: a value.
+struct Methods {
+  BoundMethods bound;
+  PlanMethods plans;
+};
+
+template <class Own>
+struct NamedMethod {
+  std::string_view name;
+  bool Own::*is_on;
+};
+
+inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
+    {"aggregate", &BoundMethods::aggregate},
+    {"reduced_cost_fixing", &BoundMethods::reduced_cost_fixing},
+    {"light_tree", &BoundMethods::light_tree},
+    {"pins", &BoundMethods::pins},
+    {"coarse", &BoundMethods::coarse},
+    {"column_generation", &BoundMethods::column_generation},
+    {"branching", &BoundMethods::branching},
+    {"uniform_apart", &BoundMethods::uniform_apart},
+    {"rank_tree", &BoundMethods::rank_tree},
+    {"filling", &BoundMethods::filling},
+    {"node_search", &BoundMethods::node_search},
+    {"root_search", &BoundMethods::root_search},
+    {"suggestions", &BoundMethods::suggestions},
+    {"dives", &BoundMethods::dives},
+});
+
+inline constexpr auto kPlanMethods = std::to_array<NamedMethod<PlanMethods>>({
+    {"compat_start", &PlanMethods::compat_start},
+    {"annealing", &PlanMethods::annealing},
+    {"restarts_anew", &PlanMethods::restarts_anew},
+    {"restarts_below", &PlanMethods::restarts_below},
+    {"restarts_drawn", &PlanMethods::restarts_drawn},
+    {"annealed_choices", &PlanMethods::annealed_choices},
+    {"pair_balancing", &PlanMethods::pair_balancing},
+    {"neighbourhoods", &PlanMethods::neighbourhoods},
+    {"exhaustive", &PlanMethods::exhaustive},
+    {"merging", &PlanMethods::merging},
+    {"tie_breaking", &PlanMethods::tie_breaking},
+});
+
+// Switches a method off. Returns false if there is none of this name.
+inline bool switch_off(Methods& methods, std::string_view name) {
+  for (const auto& method : kBoundMethods) {
+    if (method.name == name) return methods.bound.*method.is_on = false, true;
+  }
+  for (const auto& method : kPlanMethods) {
+    if (method.name == name) return methods.plans.*method.is_on = false, true;
+  }
+  return false;
+}
+
+}  // namespace shardwright::embedding
