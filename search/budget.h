@@ -34,8 +34,6 @@ class Budget {
 
   std::uint64_t work_done() const { return work_done_; }
   void spend(std::uint64_t work) { work_done_ += work; }
-  // For a process that joins the search of another one, which has done this work.
-  void set_work_done(std::uint64_t work) { work_done_ = work; }
   const std::optional<std::uint64_t>& work_limit() const { return work_limit_; }
   // Nothing without a limit.
   std::optional<std::uint64_t> most_work_left() const {

@@ -36,10 +36,6 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("calm_work", &Own::calm_work);
   group.add("alone_proof_share", &Own::alone_proof_share);
   group.add("behind_part", &Own::behind_part);
-  group.add("usual_proof_share", &Own::usual_proof_share);
-  group.add("catch_up_rounds", &Own::catch_up_rounds);
-  group.add("checkpoint_work", &Own::checkpoint_work);
-  group.add("most_kept_bytes", &Own::most_kept_bytes);
   group.add("stuck_work", &Own::stuck_work);
   group.add("suggestion_tries", &Own::suggestion_tries);
   group.add("most_suggestions", &Own::most_suggestions);
@@ -47,9 +43,6 @@ void add_lanes(std::vector<BestParameter>& all) {
   group.add("last_parts", &Own::last_parts);
   group.add("last_progress", &Own::last_progress);
   group.add("nothing_better", &Own::nothing_better);
-  group.add("search_proof_gap", &Own::search_proof_gap);
-  group.add("search_check_steps", &Own::search_check_steps);
-  group.add("search_check_work", &Own::search_check_work);
   group.add("recent_parts", &Own::recent_parts);
 }
 
@@ -189,8 +182,6 @@ void add_neighbourhoods(std::vector<BestParameter>& all) {
   group.add("first_whole_work", &Own::first_whole_work);
   group.add("last_whole_work", &Own::last_whole_work);
   group.add("whole_work_growth", &Own::whole_work_growth, Kind::kRatio);
-  group.add("most_tiny_cells", &Own::most_tiny_cells);
-  group.add("last_tiny_work", &Own::last_tiny_work);
   group.add("step_work", &Own::step_work);
   group.add("items_with_choices", &Own::items_with_choices);
   group.add("items_placed", &Own::items_placed);
@@ -198,19 +189,6 @@ void add_neighbourhoods(std::vector<BestParameter>& all) {
   group.add("window_spread", &Own::window_spread);
   group.add("on_host_one_in", &Own::on_host_one_in);
   group.add("window_draws", &Own::window_draws);
-}
-
-void add_merging(std::vector<BestParameter>& all) {
-  using Own = embedding::MergingParameters;
-  const Group<Own> group(all, "merging", [](BestParameters& best) -> Own& { return best.merging; });
-  group.add("most_tables", &Own::most_tables);
-  group.add("begin_work", &Own::begin_work);
-  group.add("part_of_work", &Own::part_of_work, Kind::kRatio);
-  group.add("first_work", &Own::first_work);
-  group.add("work_growth", &Own::work_growth, Kind::kRatio);
-  group.add("merged_factor", &Own::merged_factor, Kind::kRatio);
-  group.add("plans", &Own::plans);
-  group.add("round_work", &Own::round_work);
 }
 
 }  // namespace
@@ -227,7 +205,6 @@ std::vector<BestParameter> best_parameters() {
   add_balance(all);
   add_construct(all);
   add_neighbourhoods(all);
-  add_merging(all);
   return all;
 }
 

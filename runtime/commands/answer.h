@@ -12,11 +12,11 @@
 #include "runtime/commands/input.h"
 #include "runtime/embedding/options.h"
 #include "runtime/execution/log.h"
+#include "runtime/execution/processes/exchange.h"
 #include "runtime/execution/processes/task_dealer.h"
 #include "runtime/io/file.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/solve.h"
-#include "search/exchange.h"
 
 namespace shardwright::commands {
 
@@ -47,17 +47,6 @@ struct Answer {
   std::string hint;     // what to ask next; part of the text, not of the JSON
   std::string summary;  // half a line: what an answer that went to a file says
 };
-
-// What a process sent to others, and did itself of all steps, if that was counted: for a log.
-inline std::string exchange_text(const ExchangeTraffic& traffic, std::uint64_t own_steps,
-                                 std::uint64_t steps) {
-  return "sent " + std::to_string(traffic.bytes) + " bytes to other processes in " +
-         std::to_string(traffic.rounds) + " rounds, at most " + std::to_string(traffic.most_bytes) +
-         " in one" +
-         (own_steps == 0
-              ? ""
-              : "; did " + std::to_string(own_steps) + " of " + std::to_string(steps) + " steps");
-}
 
 // How a command is watched and stopped.
 struct Watch {

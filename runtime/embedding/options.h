@@ -35,8 +35,6 @@ struct PlanProgress {
   std::optional<double> lower_bound;        // no plan rates below it; best mode only
   std::optional<std::uint64_t> work_limit;  // of best mode's part
   std::uint64_t work_steps = 0;
-  // Processes that work on a tree of the proof together in the next round; 0 if none is dealt out.
-  std::uint32_t tree_processes = 0;
   double elapsed_s = 0;
   std::optional<double> time_limit_s;
   bool is_best_search = false;   // best mode's own search, which follows the proposals
@@ -49,8 +47,8 @@ struct PlanOptions {
   std::optional<double> time_limit_s;       // not deterministic if it ends the search
   std::optional<std::uint64_t> work_limit;  // steps of work; deterministic
   std::uint64_t seed = 0;
-  // Searches of best mode that run side by side. They decide what is searched; threads and
-  // processes only decide where.
+  // Searches of best mode that run side by side. They decide what is searched; threads only decide
+  // where.
   std::uint32_t lanes = embedding::kDefaultLanes;
   embedding::Methods methods;  // of best mode, to measure what each is worth
   bool trace = false;          // keep every proposal with its rating and ranks
@@ -64,24 +62,19 @@ struct PlanOptions {
   // Best mode goes on from the bound that this proves, if the check of core accepts it.
   // Precondition: as of `start`.
   std::shared_ptr<const embedding::BoundCertificate> proved;
-  // ... and from the tree that another call left (EmbeddingPlanResult::open_proof). Errors:
-  // kInvalidInput at `/open_proof` if it is of another version or does not fit. Precondition: as of
-  // `start`, from which it was left.
-  std::shared_ptr<const std::string> open_proof;
   // Best mode may end once it has proved that no plan rates below this.
   double to_beat = std::numeric_limits<double>::infinity();
   // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Called on the thread that plans after every round of best mode that found a better plan or
-  // raised the bound, and after much work without, with an answer that holds both and the open
-  // tree: what to keep in case the call never returns (checkpoint/resume.h). The proof of its bound
-  // was not checked.
+  // raised the bound, with an answer that holds both: what to keep in case the call never returns
+  // (checkpoint/resume.h). The proof of its bound was not checked.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;
-  // The other processes, which get the same problem, space, mode, seed, lanes and work limit. All
-  // find the same plan; process 0 also has the proof and, of compat mode, the trace. Null if there
-  // is one. Used on the thread that plans.
+  // The other processes, which get the same problem, space, mode, seed, lanes and work limit, and
+  // search with seeds of their own (planning/portfolio.h). Null if there is one. Used on the thread
+  // that plans.
   Exchange* exchange = nullptr;
   // Called on the thread that plans after every batch of proposals; no lock is held. An exception
   // that it throws ends the planning and reaches the caller.

@@ -5,8 +5,8 @@
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
+#include "runtime/operators/portfolio.h"
 #include "search/budget.h"
-#include "search/search_group.h"
 
 namespace shardwright {
 
@@ -40,34 +40,20 @@ std::string shortage_text(const operators::MemoryShortage& shortage) {
 
 Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options) {
-  SearchGroup group(options.exchange);
+  if (options.exchange != nullptr) return solve_portfolio(problem, options);
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   const Stopwatch watch;
   Budget budget(options.work_limit, options.time_limit_s, options.stop);
   PlanningExecutor executor(options.threads);
   operators::ProblemSolveOptions solving;
   solving.seed = options.seed;
-  if (!group.is_alone()) {
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        group.agree_on(operators::fingerprint_of(problem, options.seed, options.work_limit)));
-    // Process 0 goes on alone if another one never begins.
-    if (group.is_alone() && group.process() != 0) {
-      OperatorsResult nothing;
-      nothing.stopped_by = StopReason::kCancelled;
-      return nothing;
-    }
-    if (!group.is_alone()) solving.group = &group;
-  }
   if (options.on_progress) {
     solving.on_progress = [&](const operators::SolutionProgress& progress) {
       options.on_progress(OperatorsProgress{progress, watch.seconds()});
     };
   }
   OperatorsResult result{operators::solve_problem(problem, executor, budget, solving)};
-  group.leave();
   result.work = budget.work_done();
-  result.own_work = result.work - result.others_work;
-  result.exchange = group.traffic();
   result.threads = static_cast<int>(executor.workers());
   result.solve_s = watch.seconds();
   return result;

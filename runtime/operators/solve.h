@@ -9,10 +9,11 @@
 
 #include "core/operators/instance/lowered_instance.h"
 #include "core/status.h"
-#include "search/exchange.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright {
+
+class Exchange;
 
 // A better choice or bound, and when it was found.
 struct OperatorsProgress : operators::SolutionProgress {
@@ -28,15 +29,13 @@ struct OperatorsOptions {
   std::stop_token stop;
   // Called on the thread that plans; no lock is held.
   std::function<void(const OperatorsProgress&)> on_progress;
-  // The other processes, which solve the same problem with the same seed and work limit. All find
-  // the same, and the same as one process. Null if there are none.
+  // The other processes, which solve the same problem with seeds of their own (portfolio.h). Null
+  // if there are none.
   Exchange* exchange = nullptr;
 };
 
 struct OperatorsResult : operators::ProblemSolution {
-  std::uint64_t work = 0;         // strategy evaluations, of all processes
-  std::uint64_t own_work = 0;     // of this process
-  ExchangeTraffic exchange = {};  // what this process sent to others
+  std::uint64_t work = 0;  // strategy evaluations
   int threads = 1;
   double solve_s = 0;
 };

@@ -1,26 +1,26 @@
-// Best mode of several processes finds what one process finds, and ends when one of them leaves.
+// Processes that plan one problem with seeds of their own: all have the best plan of all.
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/execution/processes/thread_exchange.h"
 #include "runtime/io/embedding/plan/plan_json.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/thread_exchange.h"
 
 namespace shardwright::process_determinism_test {
 
@@ -29,26 +29,79 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::embedding;
 
-constexpr std::uint64_t kWork = test_support::kSanitized ? 2'000'000 : 30'000'000;
-// More than the searches need that lose their exchange.
-constexpr std::uint64_t kAmpleWork = 30'000'000;
-constexpr const char* kHard = "09_mixed_default_20t_16r_2h";
+constexpr std::uint64_t kWork = test_support::kSanitized ? 1'000'000 : 3'000'000;
+constexpr std::uint64_t kSeed = 5;
+constexpr const char* kHard = "36_mid_100t_16r_2h_default";
+constexpr const char* kOther = "16_sequence_and_pooled_8r";
 
-std::shared_ptr<const Problem> golden_problem(const std::string& name) {
+ProblemSpec golden_spec(const std::string& name) {
   auto spec = read_problem(*read_file("tests/golden/embedding/cases/" + name + ".json.gz"));
   REQUIRE_MESSAGE(spec.ok(), spec.error().to_string());
-  auto problem = Problem::make(std::move(spec).value());
-  REQUIRE_MESSAGE(problem.ok(), problem.error().to_string());
-  return std::make_shared<const Problem>(std::move(problem).value());
+  return std::move(spec).value();
 }
 
-PlanOptions options_of(Exchange* exchange, std::optional<std::uint64_t> work) {
+std::shared_ptr<const Problem> golden_problem(const std::string& name) {
+  return std::make_shared<const Problem>(*Problem::make(golden_spec(name)));
+}
+
+PlanOptions options_of(Exchange* exchange, std::uint64_t seed = kSeed) {
   PlanOptions options;
   options.threads = 1;
-  options.work_limit = work;
+  options.work_limit = kWork;
+  options.seed = seed;
   options.exchange = exchange;
   return options;
 }
+
+std::string lasting_json(EmbeddingPlanResult result) {
+  result.timing = {};
+  std::string text;
+  write_plan(*result.problem, result, {}, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+std::string plan_of(const EmbeddingPlanResult& result) {
+  return plan_hash(*result.problem, *result.plan);
+}
+
+// What processes find alone, by process.
+std::vector<EmbeddingPlanResult> alone(const std::shared_ptr<const Problem>& problem,
+                                       std::uint32_t processes) {
+  std::vector<EmbeddingPlanResult> found;
+  for (std::uint32_t process = 0; process < processes; ++process) {
+    auto result = plan_embedding(problem, options_of(nullptr, kSeed + process));
+    REQUIRE(result.ok());
+    REQUIRE(result->plan.has_value());
+    found.push_back(std::move(result).value());
+  }
+  return found;
+}
+
+// The first one of so many processes with the best plan.
+const EmbeddingPlanResult& best_of(const std::vector<EmbeddingPlanResult>& found,
+                                   std::uint32_t processes) {
+  return *std::min_element(found.begin(), found.begin() + processes,
+                           [](const EmbeddingPlanResult& a, const EmbeddingPlanResult& b) {
+                             return *a.best_rating < *b.best_rating;
+                           });
+}
+
+// A process that comes late to every exchange.
+class SlowExchange final : public Exchange {
+ public:
+  SlowExchange(ThreadExchange& exchange, std::uint32_t slow) : exchange_(&exchange), slow_(slow) {}
+
+  std::uint32_t processes() const override { return exchange_->processes(); }
+  std::uint32_t process() const override { return exchange_->process(); }
+  std::optional<std::vector<std::string>> all_gather(const std::string& message) override {
+    if (process() == slow_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return exchange_->all_gather(message);
+  }
+
+ private:
+  ThreadExchange* exchange_;
+  std::uint32_t slow_;
+};
 
 // Fails in all processes at once, as a broken network does.
 class FailingExchange final : public Exchange {
@@ -69,248 +122,90 @@ class FailingExchange final : public Exchange {
   std::size_t left_;
 };
 
-// How many exchanges every process has come to.
-// Thread safety: any number of threads.
-class Arrivals {
- public:
-  explicit Arrivals(std::size_t processes) : count_(processes) {}
-
-  void note(std::uint32_t process) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++count_[process];
-    changed_.notify_all();
-  }
-  // Waits until all processes but `slow` have come to exchange `number`, which needs nothing from
-  // it.
-  void await_others(std::uint32_t slow, std::size_t number) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] {
-      for (std::size_t process = 0; process < count_.size(); ++process) {
-        if (process != slow && count_[process] < number) return false;
-      }
-      return true;
-    });
-    for (const std::size_t count : count_)
-      most_ahead_ = std::max(most_ahead_, count - count_[slow]);
-  }
-  // By how many exchanges others were ahead of the slow process when all waited for it.
-  std::size_t most_waited_for() const { return most_ahead_; }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::size_t> count_;
-  std::size_t most_ahead_ = 0;
-};
-
-// Process 2 comes to each exchange from a certain one on as the last one.
-class SlowExchange final : public Exchange {
- public:
-  SlowExchange(ThreadExchange& exchange, Arrivals& arrivals, std::size_t slow_from)
-      : exchange_(&exchange), arrivals_(&arrivals), slow_from_(slow_from) {}
-
-  std::uint32_t processes() const override { return exchange_->processes(); }
-  std::uint32_t process() const override { return exchange_->process(); }
-  std::optional<std::vector<std::string>> all_gather(const std::string& message) override {
-    ++number_;
-    if (process() == 2 && number_ >= slow_from_) arrivals_->await_others(2, number_);
-    arrivals_->note(process());
-    return exchange_->all_gather(message);
-  }
-
- private:
-  ThreadExchange* exchange_;
-  Arrivals* arrivals_;
-  std::size_t slow_from_;
-  std::size_t number_ = 0;
-};
-
-std::string lasting_json(const Problem& problem, EmbeddingPlanResult result) {
-  result.timing = {};
-  std::string text;
-  write_plan(problem, result, {}, [&](std::string_view piece) { text += piece; });
-  return text;
-}
-
-std::vector<Rank> ranks_of(const Plan& plan) {
-  std::vector<Rank> ranks;
-  for (std::size_t table = 0; table < plan.size(); ++table) {
-    for (std::uint32_t shard = 0; shard < plan[table].option->num_shards(); ++shard)
-      ranks.push_back(plan[table].rank(shard));
-  }
-  return ranks;
-}
-
 }  // namespace
 
-TEST_CASE("determinism: any number of processes writes the bytes of one") {
-  for (const char* const name : {kHard, "16_sequence_and_pooled_8r", "26_offload_scaleup_10t_4r",
-                                 "30_custom_topology_uneven_hbm_4r"}) {
+TEST_CASE("processes: all have the best plan of their seeds, whichever is slow") {
+  std::size_t better = 0;  // problems in which another process's plan is better than the first's
+  for (const char* const name :
+       {kHard, kOther, "26_offload_scaleup_10t_4r", "30_custom_topology_uneven_hbm_4r"}) {
     INFO(std::string(name));
     const auto problem = golden_problem(name);
-    const auto alone = plan_embedding(problem, options_of(nullptr, kWork));
-    REQUIRE(alone.ok());
-    REQUIRE(alone->plan.has_value());
-    const std::string expected = lasting_json(*problem, *alone);
-    for (const std::uint32_t processes : {1U, 2U, 4U}) {
+    const std::vector<EmbeddingPlanResult> single = alone(problem, 4);
+    for (const std::uint32_t processes : {2U, 4U}) {
       CAPTURE(processes);
-      const auto answers = run_processes(processes, [&](ThreadExchange& exchange) {
-        return plan_embedding(problem, options_of(&exchange, kWork));
-      });
-      REQUIRE(answers[0].ok());
-      const bool same = lasting_json(*problem, *answers[0]) == expected;
-      CHECK(same);
-      for (const auto& answer : answers) {
-        REQUIRE(answer.ok());
-        REQUIRE(answer->plan.has_value());
-        CHECK(*answer->best_rating == *alone->best_rating);
-        CHECK(ranks_of(*answer->plan) == ranks_of(*alone->plan));
-        CHECK(answer->work.work_steps == alone->work.work_steps);
-        CHECK(answer->work.exchange.most_bytes < 100'000);
-        CHECK((answer->work.exchange.rounds > 1) == (processes > 1));
+      const EmbeddingPlanResult& best = best_of(single, processes);
+      if (*best.best_rating < *single[0].best_rating) ++better;
+      std::vector<std::string> written;
+      for (const std::uint32_t slow : {0U, processes - 1}) {
+        const auto answers = run_processes(processes, [&](ThreadExchange& exchange) {
+          SlowExchange own(exchange, slow);
+          return plan_embedding(problem, options_of(&own));
+        });
+        for (std::uint32_t process = 0; process < processes; ++process) {
+          const auto& answer = answers[process];
+          REQUIRE(answer.ok());
+          CHECK(plan_of(*answer) == plan_of(best));
+          CHECK(*answer->best_rating == *best.best_rating);
+          CHECK(answer->lower_bound == single[process].lower_bound);
+          CHECK(answer->work.work_steps == single[process].work.work_steps);
+          written.push_back(lasting_json(*answer));
+        }
       }
-    }
-  }
-}
-
-TEST_CASE("determinism: lanes decide what is found, and processes with threads where") {
-  const auto problem = golden_problem(kHard);
-  std::vector<std::string> found;
-  for (const std::uint32_t lanes : {3U, 8U, 128U}) {
-    CAPTURE(lanes);
-    const auto answer_of = [&](Exchange* exchange, int threads) {
-      PlanOptions options = options_of(exchange, kWork / 4);
-      options.lanes = lanes;
-      options.threads = threads;
-      auto result = plan_embedding(problem, options);
-      REQUIRE(result.ok());
-      EmbeddingPlanResult found_here = std::move(result).value();
-      found_here.threads = 1;
-      return lasting_json(*problem, std::move(found_here));
-    };
-    found.push_back(answer_of(nullptr, 1));
-    for (const auto& [processes, threads] : {std::pair(2U, 2), std::pair(4U, 1)}) {
-      const auto answers = run_processes(processes, [&, n = threads](ThreadExchange& exchange) {
-        return answer_of(&exchange, n);
-      });
-      const bool same = answers[0] == found.back();
+      const bool same = std::equal(written.begin(), written.begin() + processes,
+                                   written.begin() + processes, written.end());
       CHECK(same);
     }
   }
-  CHECK(found[0] != found[1]);
-  CHECK(found[1] != found[2]);
+  CHECK(better >= 2);
 }
 
-TEST_CASE("determinism: compat mode of any number of processes writes the bytes of one") {
-  // Enumerated proposals, a proposer that waits for feedback, one that adds options.
-  for (const char* const name : {kHard, "16_sequence_and_pooled_8r", "26_offload_scaleup_10t_4r"}) {
-    for (const bool trace : {true, false}) {
+TEST_CASE("processes: an exchange of one process changes nothing, and compat mode is TorchRec's") {
+  for (const PlanMode mode : {PlanMode::kBest, PlanMode::kCompat}) {
+    for (const char* const name : {kHard, kOther, "26_offload_scaleup_10t_4r"}) {
       INFO(std::string(name));
-      CAPTURE(trace);
-      const std::optional<std::uint64_t> work =
-          trace ? std::nullopt : std::optional<std::uint64_t>(20'000);
       const auto problem = golden_problem(name);
       const auto answer_of = [&](Exchange* exchange) {
-        PlanOptions options = options_of(exchange, work);
-        options.mode = PlanMode::kCompat;
-        options.trace = trace;
-        return plan_embedding(problem, options);
+        PlanOptions options = options_of(exchange);
+        options.mode = mode;
+        options.trace = mode == PlanMode::kCompat;
+        auto result = plan_embedding(problem, options);
+        REQUIRE(result.ok());
+        return lasting_json(std::move(result).value());
       };
-      const auto alone = answer_of(nullptr);
-      REQUIRE(alone.ok());
-      const std::string expected = lasting_json(*problem, *alone);
-      for (const std::uint32_t processes : {2U, 3U, 4U}) {
+      const std::string expected = answer_of(nullptr);
+      for (const std::uint32_t processes : {1U, 3U}) {
+        if (mode == PlanMode::kBest && processes > 1) continue;
         CAPTURE(processes);
-        const auto answers = run_processes(
-            processes, [&](ThreadExchange& exchange) { return answer_of(&exchange); });
-        for (const auto& answer : answers) {
-          REQUIRE(answer.ok());
-          const bool same = lasting_json(*problem, *answer) == expected;
+        for (const std::string& answer : run_processes(
+                 processes, [&](ThreadExchange& exchange) { return answer_of(&exchange); })) {
+          const bool same = answer == expected;
           CHECK(same);
-          // The scale-up waits for feedback, so its batches are too short to share.
-          CHECK((answer->work.exchange.rounds > 1 || std::string(name) != kHard));
-          CHECK(answer->work.exchange.most_bytes < 100'000);
         }
       }
     }
   }
 }
 
-TEST_CASE(
-    "determinism: compat mode ends in all processes if one is stopped or has another problem") {
-  const auto problem = golden_problem(kHard);
-  const auto other = golden_problem("16_sequence_and_pooled_8r");
-  const auto stopped = run_processes(2, [&](ThreadExchange& exchange) {
-    PlanOptions options = options_of(&exchange, std::nullopt);
-    options.mode = PlanMode::kCompat;
-    std::stop_source stop;
-    options.stop = stop.get_token();
-    if (exchange.process() == 1)
-      options.on_progress = [&](const PlanProgress&) { stop.request_stop(); };
-    return plan_embedding(problem, options);
-  });
-  for (const auto& answer : stopped) {
-    REQUIRE(answer.ok());
-    CHECK(answer->stopped_by == StopReason::kCancelled);
-  }
-  const auto refused = run_processes(2, [&](ThreadExchange& exchange) {
-    PlanOptions options = options_of(&exchange, std::nullopt);
-    options.mode = PlanMode::kCompat;
-    return plan_embedding(exchange.process() == 0 ? problem : other, options);
-  });
-  for (const auto& answer : refused) {
-    REQUIRE(!answer.ok());
-    CHECK(answer.error().where == "exchange");
-  }
-}
-
-TEST_CASE("determinism: a stop in one process ends the search of all") {
-  const auto problem = golden_problem(kHard);
-  const auto answers = run_processes(3, [&](ThreadExchange& exchange) {
-    PlanOptions options = options_of(&exchange, std::nullopt);
-    options.time_limit_s = 300;
-    std::stop_source stop;
-    options.stop = stop.get_token();
-    if (exchange.process() == 2) {
-      options.on_better_plan = [&](const Plan&) { stop.request_stop(); };
-    }
-    return plan_embedding(problem, options);
-  });
-  for (const auto& answer : answers) {
-    REQUIRE(answer.ok());
-    CHECK(answer->plan.has_value());
-    CHECK(answer->evaluation.valid());
-    CHECK(answer->stopped_by == StopReason::kCancelled);
-  }
-}
-
-TEST_CASE("determinism: process 0 searches alone if another never begins") {
-  const auto problem = golden_problem("16_sequence_and_pooled_8r");
-  const auto alone = plan_embedding(problem, options_of(nullptr, kWork));
-  const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
-    PlanOptions options = options_of(&exchange, kWork);
-    if (exchange.process() == 1) options.threads = -1;  // refused
-    return plan_embedding(problem, options);
-  });
-  CHECK(!answers[1].ok());
-  REQUIRE(answers[0].ok());
-  const bool same = lasting_json(*problem, *answers[0]) == lasting_json(*problem, *alone);
-  CHECK(same);
-}
-
-TEST_CASE("determinism: processes with different problems, seeds, lanes or limits are told so") {
-  const auto one = golden_problem("16_sequence_and_pooled_8r");
-  const auto other = golden_problem(kHard);
-  enum class Differs { kProblem, kSeed, kLanes, kLimit };
-  for (const Differs what : {Differs::kProblem, Differs::kSeed, Differs::kLanes, Differs::kLimit}) {
+TEST_CASE("processes: those that were not given the same are told so") {
+  const auto one = golden_problem(kOther);
+  ProblemSpec ruled = golden_spec(kOther);
+  ruled.tables[0].placement.ranks = std::vector<std::int64_t>{0, 1, 2};
+  const auto rules = std::make_shared<const Problem>(*Problem::make(std::move(ruled)));
+  const auto hard = golden_problem(kHard);
+  enum class Differs { kProblem, kRules, kSeed, kLanes, kLimit, kMode };
+  for (const Differs what : {Differs::kProblem, Differs::kRules, Differs::kSeed, Differs::kLanes,
+                             Differs::kLimit, Differs::kMode}) {
     CAPTURE(static_cast<int>(what));
     const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
-      PlanOptions options = options_of(&exchange, kWork);
-      const bool differs = exchange.process() == 1;
-      if (differs && what == Differs::kSeed) options.seed = 7;
-      if (differs && what == Differs::kLanes) options.lanes = 16;
-      if (differs && what == Differs::kLimit) *options.work_limit += 1;
-      return plan_embedding(differs && what == Differs::kProblem ? other : one, options);
+      PlanOptions options = options_of(&exchange);
+      if (exchange.process() == 0) return plan_embedding(one, options);
+      if (what == Differs::kProblem) return plan_embedding(hard, options);
+      if (what == Differs::kRules) return plan_embedding(rules, options);
+      if (what == Differs::kSeed) ++options.seed;
+      if (what == Differs::kLanes) options.lanes = 16;
+      if (what == Differs::kLimit) ++*options.work_limit;
+      if (what == Differs::kMode) options.mode = PlanMode::kCompat;
+      return plan_embedding(one, options);
     });
     for (const auto& answer : answers) {
       REQUIRE(!answer.ok());
@@ -320,52 +215,45 @@ TEST_CASE("determinism: processes with different problems, seeds, lanes or limit
   }
 }
 
-TEST_CASE("determinism: processes with different placement rules are told so") {
-  const std::string path = "tests/golden/embedding/cases/16_sequence_and_pooled_8r.json.gz";
-  const auto spec = read_problem(*read_file(path));
-  REQUIRE(spec.ok());
-  const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
-    ProblemSpec own = *spec;
-    if (exchange.process() == 1) own.tables[0].placement.ranks = std::vector<std::int64_t>{0, 1, 2};
-    if (exchange.process() == 0) own.tables[0].placement.ranks = std::vector<std::int64_t>{0, 1, 3};
-    return plan_embedding(std::make_shared<const Problem>(*Problem::make(std::move(own))),
-                          options_of(&exchange, kWork));
-  });
-  for (const auto& answer : answers) {
-    REQUIRE(!answer.ok());
-    CHECK(answer.error().where == "exchange");
-  }
-}
-
-TEST_CASE("determinism: a slow process holds others up by its round, and by no more") {
-  constexpr std::size_t kSlowFrom = 4;  // the exchange before which it is slow
+TEST_CASE("processes: an exchange that fails leaves every process its own plan") {
   const auto problem = golden_problem(kHard);
-  const auto alone = plan_embedding(problem, options_of(nullptr, kWork));
-  REQUIRE(alone.ok());
-  Arrivals arrivals(3);
-  const auto answers = run_processes(3, [&](ThreadExchange& exchange) {
-    SlowExchange slow(exchange, arrivals, kSlowFrom);
-    return plan_embedding(problem, options_of(&slow, kWork));
-  });
-  CHECK(arrivals.most_waited_for() == 1);
-  const bool same = lasting_json(*problem, *answers[0]) == lasting_json(*problem, *alone);
-  CHECK(same);
-}
-
-TEST_CASE("determinism: an exchange that fails leaves every process its best plan") {
-  const auto problem = golden_problem(kHard);
-  for (const std::size_t messages : {0U, 1U, 4U}) {
+  const std::vector<EmbeddingPlanResult> single = alone(problem, 2);
+  for (const std::size_t messages : {0U, 1U, 2U}) {
     CAPTURE(messages);
     const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
       FailingExchange failing(exchange, messages);
-      return plan_embedding(problem, options_of(&failing, messages == 0 ? kWork : kAmpleWork));
+      return plan_embedding(problem, options_of(&failing));
     });
-    for (const auto& answer : answers) {
-      REQUIRE(answer.ok());
-      CHECK(answer->plan.has_value());
-      CHECK(answer->evaluation.valid());
+    for (std::size_t process = 0; process < 2; ++process) {
+      REQUIRE(answers[process].ok());
+      const EmbeddingPlanResult& expected = messages == 2 ? best_of(single, 2) : single[process];
+      CHECK(plan_of(*answers[process]) == plan_of(expected));
     }
-    if (messages > 0) CHECK(answers[0]->stopped_by == StopReason::kCancelled);
+  }
+}
+
+TEST_CASE(
+    "processes: one that is refused keeps nobody waiting, and one that is stopped ends alone") {
+  const auto problem = golden_problem(kHard);
+  const std::vector<EmbeddingPlanResult> single = alone(problem, 2);
+  for (const bool refused : {true, false}) {
+    CAPTURE(refused);
+    const auto answers = run_processes(2, [&](ThreadExchange& exchange) {
+      PlanOptions options = options_of(&exchange);
+      std::stop_source stop;
+      options.stop = stop.get_token();
+      if (exchange.process() == 1 && refused) options.threads = -1;
+      if (exchange.process() == 1 && !refused)
+        options.on_better_plan = [&](const Plan&) { stop.request_stop(); };
+      return plan_embedding(problem, options);
+    });
+    REQUIRE(answers[0].ok());
+    CHECK(answers[0]->stopped_by == single[0].stopped_by);
+    CHECK(*answers[0]->best_rating <= *single[0].best_rating);
+    CHECK(answers[1].ok() == !refused);
+    if (refused) continue;
+    CHECK(answers[1]->stopped_by == StopReason::kCancelled);
+    CHECK(plan_of(*answers[1]) == plan_of(*answers[0]));
   }
 }
 

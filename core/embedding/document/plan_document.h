@@ -84,7 +84,6 @@ struct PlanDocument {
   std::optional<double> gap;
   std::optional<bool> proven_optimal;
   std::optional<embedding::BoundCertificate> certificate;
-  std::optional<std::string> open_proof;  // its digest is right
   std::vector<embedding::ImprovementStep> improvements;
   bool reused = false;
   bool has_migration = false;

@@ -15,8 +15,8 @@
 #include "runtime/embedding/layouts/layout_problem.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/reuse.h"
+#include "runtime/execution/processes/exchange.h"
 #include "runtime/io/embedding/plan/plan_json.h"
-#include "search/exchange.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;

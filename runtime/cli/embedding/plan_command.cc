@@ -123,7 +123,7 @@ void add_plan_command(CLI::App& app, Action& chosen) {
       ->type_name(kFile);
   command
       .add_option("--resume", arguments->resume_path,
-                  "Go on from plan, bound and open tree of this checkpoint or answer of best mode")
+                  "Go on from plan and bound of this checkpoint or answer of best mode")
       ->type_name(kFile);
   add_json_arguments(command, *arguments);
   add_output_arguments(command, arguments->output);

@@ -15,8 +15,8 @@
 #include "runtime/cli/options/arguments.h"
 #include "runtime/cli/options/exit_code.h"
 #include "runtime/execution/processes/launch.h"
+#include "runtime/execution/processes/message.h"
 #include "runtime/io/file.h"
-#include "search/message.h"
 
 namespace shardwright::cli {
 namespace {

@@ -47,9 +47,8 @@ bool is_shared(const LoadedProblem& loaded, const Watch& watch) {
 }
 
 Error located(const Error& error, const PlanRequest& request) {
-  const bool in_checkpoint =
-      request.resume.given() && (error.where.starts_with("/plan") ||
-                                 error.where == "/problem_hash" || error.where == "/open_proof");
+  const bool in_checkpoint = request.resume.given() &&
+                             (error.where.starts_with("/plan") || error.where == "/problem_hash");
   return (in_checkpoint ? request.resume : request.problem.problem).locate(error);
 }
 

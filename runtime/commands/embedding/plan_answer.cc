@@ -50,12 +50,9 @@ PlanOptions watched(PlanOptions options, const Watch& watch) {
   options.on_progress = [on_plan = watch.on_plan, log = watch.log](const PlanProgress& progress) {
     if (on_plan) on_plan(progress);
     if (!log.enabled()) return;
-    log.info(
-        std::to_string(progress.proposals) + " proposals, " + std::to_string(progress.plans) +
-        " fit" + (progress.best_rating ? ", best " + std::to_string(*progress.best_rating) : "") +
-        (progress.tree_processes > 0
-             ? ", " + std::to_string(progress.tree_processes) + " processes share the proof's tree"
-             : ""));
+    log.info(std::to_string(progress.proposals) + " proposals, " + std::to_string(progress.plans) +
+             " fit" +
+             (progress.best_rating ? ", best " + std::to_string(*progress.best_rating) : ""));
   };
   return options;
 }
@@ -71,8 +68,6 @@ void log_work(const EmbeddingPlanResult& result, const Log& log) {
            std::to_string(copies.assignments_shared) + " shared, " +
            std::to_string(copies.nodes_copied) + " tree nodes copied, " +
            std::to_string(copies.options_added) + " options added");
-  if (result.work.exchange.rounds > 0)
-    log.info(exchange_text(result.work.exchange, result.work.own_steps, result.work.work_steps));
 }
 
 Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,

@@ -67,8 +67,6 @@ Result<Answer> answer(const SolveRequest& request, const Watch& watch) {
       solve_operators(read, watched(request.options, std::move(stop), watch)));
   const auto problem = std::make_shared<const OperatorProblem>(std::move(read));
   const auto result = std::make_shared<const OperatorsResult>(std::move(solved));
-  if (result->exchange.rounds > 0)
-    watch.log.info(exchange_text(result->exchange, result->own_work, result->work));
   Answer answer;
   answer.outcome = outcome_of(*result);
   answer.write_json = [problem, result, seconds = clock.seconds()](const TextSink& sink) {

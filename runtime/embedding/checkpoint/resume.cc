@@ -98,8 +98,6 @@ Result<EmbeddingPlanResult> resume_embedding(std::shared_ptr<const Problem> prob
   const bool same_space = size == static_cast<std::int64_t>(search_space->size());
   if (checkpoint.certificate && same_space)
     resumed.proved = std::make_shared<const embedding::BoundCertificate>(*checkpoint.certificate);
-  if (checkpoint.open_proof && same_space)
-    resumed.open_proof = std::make_shared<const std::string>(*checkpoint.open_proof);
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       EmbeddingPlanResult result,
       plan_embedding(std::move(problem), resumed, std::move(search_space)));

@@ -63,7 +63,6 @@ void report_progress(const Planning& planning, const embedding::BestSearch& sear
   if (search.best()) progress.best_rating = search.best()->rating;
   if (search.bound() > 0) progress.lower_bound = search.bound();
   progress.work_steps = planning.budget.work_done();
-  progress.tree_processes = search.tree_processes();
   progress.work_limit = work_limit_of(planning.options);
   progress.elapsed_s = planning.total.seconds();
   progress.time_limit_s = planning.options.time_limit_s;
@@ -87,7 +86,6 @@ void keep_checkpoint(const Planning& planning, const BestCheckpoint& checkpoint)
     at.lower_bound = checkpoint.certificate->bound;
     at.certificate = *checkpoint.certificate;
   }
-  at.open_proof = checkpoint.open_proof;
   planning.options.on_checkpoint(at);
 }
 
@@ -97,7 +95,6 @@ void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.evaluation = std::move(best.evaluation);
   result.best_rating = result.evaluation.rating;
   result.bound_refusal = std::move(best.refusal);
-  result.open_proof = std::move(best.open_proof);
   if (!best.certificate) return;
   result.lower_bound = best.certificate->bound;
   result.certificate = std::move(best.certificate);
@@ -121,14 +118,12 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   BestStart from{start, options.start.get(), options.on_better_plan};
   from.to_beat = options.to_beat;
   from.proved = options.proved.get();
-  from.open_proof = options.open_proof.get();
   if (options.on_checkpoint) {
     from.on_checkpoint = [&](const BestCheckpoint& at) { keep_checkpoint(planning, at); };
   }
-  auto answer =
-      find_best_plan(pool, planning.available(), {options.seed, options.lanes, options.methods},
-                     from, planning.group, planning.executor, planning.budget,
-                     [&](const auto& at) { report_progress(planning, at); });
+  auto answer = find_best_plan(
+      pool, planning.available(), {options.seed, options.lanes, options.methods}, from,
+      planning.executor, planning.budget, [&](const auto& at) { report_progress(planning, at); });
   if (!answer.ok()) {
     if (answer.error().code != ErrorCode::kInfeasible) return answer.error();
     result.failure = no_option_left(answer.error());
@@ -139,8 +134,6 @@ Status search_best(Planning& planning, embedding::OptionPool& pool) {
   result.stopped_by = best.reason;
   result.work.plans += best.copies;
   result.work.span_steps = best.span;
-  result.work.own_steps = best.own_work;
-  result.work.process_span_steps = best.process_span;
   if (is_worse_than(best, result)) return {};
   result.improvements = std::move(best.steps);
   if (best.plan) {

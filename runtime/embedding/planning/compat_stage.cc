@@ -3,7 +3,6 @@
 #include <string>
 
 #include "core/embedding/problem/placement_spec.h"
-#include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/planning/failures.h"
 #include "search/embedding/compat/embedding_search.h"
 #include "search/embedding/compat/proposers/embedding_offload_scaleup_proposer.h"
@@ -75,23 +74,11 @@ Status check_proposers(const embedding::SearchSpace& space) {
   return {};
 }
 
-Status agree_on_compat(Planning& planning) {
-  if (planning.group.is_alone()) return {};
-  const embedding::SearchSpace* const given =
-      planning.result.given_search_space ? planning.space.get() : nullptr;
-  return planning.group.agree_on(identify(*planning.problem, given).hash + " " +
-                                 search_hash(*planning.problem) + " " +
-                                 std::to_string(planning.budget.work_limit().value_or(0)) + " " +
-                                 std::to_string(planning.options.trace));
-}
-
 void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
                    const embedding::ProposalWork& work,
                    std::optional<std::uint64_t> work_per_proposer) {
-  // Best mode's start is short, and every process makes it for itself.
-  SearchGroup* const group = planning.options.mode == PlanMode::kCompat ? &planning.group : nullptr;
   EmbeddingSearch search(pool, planning.available(), planning.executor.workers(),
-                         planning.options.trace, planning.parts(), work, group);
+                         planning.options.trace, planning.parts(), work);
   StopReason reason;
   bool goes_on = true;
   do {
@@ -102,7 +89,6 @@ void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
     goes_on = work_per_proposer && reason == StopReason::kWorkLimit && budget.work_left();
     if (goes_on && search.has_plan()) goes_on = search.skip_to_next_proposer();
   } while (goes_on);
-  if (search.stopped_by()) reason = *search.stopped_by();
   planning.result.stopped_by = reason;
   take_statistics(search, pool, planning.options.trace, planning.result);
   if (search.has_plan() && planning.options.mode == PlanMode::kCompat)

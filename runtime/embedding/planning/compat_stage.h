@@ -24,10 +24,6 @@ Status check_listed_load_factors(const embedding::Problem& problem);
 // Whether TorchRec's proposers take these options. Errors: kInvalidInput with the place.
 Status check_proposers(const embedding::SearchSpace& space);
 
-// Compares what the processes of the group are about to search. Errors: kInvalidInput if another
-// one searches something else.
-Status agree_on_compat(Planning& planning);
-
 // Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
 // for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it,
 // in which a proposal counts as other work. With `work_per_proposer`, the next proposer begins

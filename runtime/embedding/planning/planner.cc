@@ -9,6 +9,7 @@
 #include "runtime/embedding/planning/failures.h"
 #include "runtime/embedding/planning/plan_layouts.h"
 #include "runtime/embedding/planning/planning.h"
+#include "runtime/embedding/planning/portfolio.h"
 #include "runtime/embedding/planning/start_stage.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
@@ -112,7 +113,6 @@ Status search_plans(Planning& planning) {
     planning.keep(embedding::Plan(), 0);  // nothing to shard is a plan
   } else if (planning.options.mode == PlanMode::kCompat) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_proposers(*planning.space));
-    SHARDWRIGHT_RETURN_IF_ERROR(agree_on_compat(planning));
     search_compat(planning, pool, planning.budget);
   } else {
     SHARDWRIGHT_RETURN_IF_ERROR(search_best(planning, pool));
@@ -120,7 +120,6 @@ Status search_plans(Planning& planning) {
   planning.result.timing.explore_s = watch.seconds();
   planning.result.work.work_steps = planning.budget.work_done();
   planning.result.work.plans.options_added = pool.num_added();
-  planning.result.work.exchange = planning.group.traffic();
   return {};
 }
 
@@ -129,16 +128,12 @@ Status search_plans(Planning& planning) {
 Result<EmbeddingPlanResult> plan_embedding(std::shared_ptr<const Problem> problem,
                                            const PlanOptions& options,
                                            std::shared_ptr<const SearchSpace> search_space) {
-  SearchGroup group(options.exchange);
+  if (options.exchange != nullptr)
+    return plan_portfolio(std::move(problem), options, std::move(search_space));
   SHARDWRIGHT_RETURN_IF_ERROR(check_request(*problem, options));
-  if (!problem->topology().layouts().empty() && search_space == nullptr) {
-    if (options.exchange != nullptr) {
-      return Error{ErrorCode::kUnsupported, "one process chooses the layout of a machine",
-                   "exchange"};
-    }
+  if (!problem->topology().layouts().empty() && search_space == nullptr)
     return plan_layouts(problem, options);
-  }
-  Planning planning(std::move(problem), options, std::move(search_space), group);
+  Planning planning(std::move(problem), options, std::move(search_space));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const bool has_memory, reserve_memory(planning));
   if (has_memory) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const bool has_options, enumerate_options(planning));

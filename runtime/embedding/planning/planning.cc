@@ -13,13 +13,12 @@ std::optional<std::uint64_t> work_limit_of(const PlanOptions& options) {
 }
 
 Planning::Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
-                   std::shared_ptr<const embedding::SearchSpace> given, SearchGroup& processes)
+                   std::shared_ptr<const embedding::SearchSpace> given)
     : problem(std::move(asked)),
       options(how),
       space(std::move(given)),
       budget(work_limit_of(how), how.time_limit_s, how.stop),
-      executor(how.threads),
-      group(processes) {
+      executor(how.threads) {
   result.problem = problem;
   result.mode = how.mode;
   result.given_search_space = space != nullptr;

@@ -13,7 +13,6 @@
 #include "runtime/execution/stopwatch.h"
 #include "search/budget.h"
 #include "search/embedding/compat/search_parts.h"
-#include "search/search_group.h"
 
 namespace shardwright {
 
@@ -27,7 +26,7 @@ std::optional<std::uint64_t> work_limit_of(const PlanOptions& options);
 struct Planning {
   // `given` is the caller's search space, or null.
   Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
-           std::shared_ptr<const embedding::SearchSpace> given, SearchGroup& processes);
+           std::shared_ptr<const embedding::SearchSpace> given);
 
   // The caller's parts; empty if there are none.
   const embedding::SearchParts& parts() const;
@@ -43,7 +42,6 @@ struct Planning {
   Stopwatch total;
   Budget budget;
   PlanningExecutor executor;
-  SearchGroup& group;  // leaves at the end of the call, wherever that is
   EmbeddingPlanResult result;
 };
 

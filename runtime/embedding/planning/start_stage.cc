@@ -34,8 +34,7 @@ std::optional<std::string> check(const Planning& planning,
 
 void take_proof(Planning& planning, EmbeddingPlanResult& start) {
   const auto proved = std::exchange(planning.options.proved, nullptr);
-  // The first process has the proof.
-  if (proved == nullptr || proved->excludes_all_plans() || planning.group.process() != 0) return;
+  if (proved == nullptr || proved->excludes_all_plans()) return;
   const std::optional<std::string> wrong = check(planning, *proved);
   if (!wrong) {
     start.lower_bound = proved->bound;
@@ -47,10 +46,6 @@ void take_proof(Planning& planning, EmbeddingPlanResult& start) {
         "the search was stopped before the certificate that it goes on from was checked; the "
         "answer keeps that certificate";
   }
-}
-
-bool is_stopped_early(const EmbeddingPlanResult& result) {
-  return result.stopped_by == StopReason::kTimeLimit || result.stopped_by == StopReason::kCancelled;
 }
 
 }  // namespace
@@ -66,7 +61,6 @@ std::optional<EmbeddingPlanResult> take_start(Planning& planning) {
   take_proof(planning, start);
   if (!start.evaluation.valid()) return std::nullopt;
   if (!options.on_checkpoint) return start;
-  if (options.open_proof != nullptr) start.open_proof = *options.open_proof;
   start.threads = static_cast<int>(planning.executor.workers());
   start.timing.total_s = planning.total.seconds();
   options.on_checkpoint(start);
@@ -89,8 +83,6 @@ void keep_start(EmbeddingPlanResult start, EmbeddingPlanResult& result) {
     result.certificate = std::move(start.certificate);
     result.bound_refusal = std::move(start.bound_refusal);
   }
-  if (!result.open_proof && is_stopped_early(result))
-    result.open_proof = std::move(start.open_proof);
 }
 
 }  // namespace shardwright

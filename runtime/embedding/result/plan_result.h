@@ -21,7 +21,6 @@
 #include "core/stop_reason.h"
 #include "search/embedding/compat/proposals/proposal_record.h"
 #include "search/embedding/compat/storage_reservations.h"
-#include "search/exchange.h"
 
 namespace shardwright {
 
@@ -46,13 +45,8 @@ struct PlanWork {
   // Of the steps that best mode takes after TorchRec's proposals, those on the longest chain: with
   // unlimited threads they take as long as these.
   std::uint64_t span_steps = 0;
-  // Of the same steps, those that this process took, and those on the longest chain if every
-  // process has one thread.
-  std::uint64_t own_steps = 0;
-  std::uint64_t process_span_steps = 0;
   std::uint64_t proposals_evaluated = 0;
   embedding::PlanCopies plans;  // what publishing plans copied and shared
-  ExchangeTraffic exchange;     // what this process sent to others
 };
 
 struct EmbeddingPlanResult {
@@ -71,9 +65,6 @@ struct EmbeddingPlanResult {
   // Best mode: no plan of the search space rates below this bound, which the certificate proves.
   std::optional<double> lower_bound;
   std::optional<embedding::BoundCertificate> certificate;
-  // Best mode with PlanOptions::on_checkpoint, if it was stopped: the tree of the proof of a higher
-  // bound, from which another call goes on. Bytes for search/embedding/best.
-  std::optional<std::string> open_proof;
   // Why a bound is not claimed: the check of its certificate failed, or took too long. Else empty.
   // If a stop ended the check of PlanOptions::proved, that is still `certificate`.
   std::string bound_refusal;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "search/message.h"
+#include "runtime/execution/processes/message.h"
 
 namespace shardwright {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "search/exchange.h"
+#include "runtime/execution/processes/exchange.h"
 
 namespace shardwright {
 

@@ -63,7 +63,7 @@ class _Bar:
 
 
 class Exchange(Protocol):
-    """Other processes that search together: an all-gather of bytes.
+    """Other processes that plan the same problem: an all-gather of bytes.
 
     `process` of `processes` is this one. All processes call `all_gather` equally often; it sends a
     message to all of them and returns the messages of all, by process.

@@ -15,7 +15,6 @@
 #include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
-#include "search/search_group.h"
 
 namespace shardwright {
 
@@ -24,7 +23,6 @@ namespace shardwright {
 struct BestCheckpoint {
   const embedding::Plan& plan;
   const embedding::BoundCertificate* certificate = nullptr;  // of the bound; null if there is none
-  std::optional<std::string> open_proof;                     // BestSearch::open_proof()
 };
 
 // Where a search starts. Each part may be absent.
@@ -33,13 +31,10 @@ struct BestStart {
   const embedding::Plan* near = nullptr;       // the answer stays close to this if ratings tie
   // Called with every better plan, on the calling thread. Each is an edit of the one before.
   const std::function<void(const embedding::Plan&)>& on_better;
-  // Called on the calling thread after a round with a better plan or a higher bound, and after much
-  // work without.
+  // Called on the calling thread after a round with a better plan or a higher bound.
   std::function<void(const BestCheckpoint&)> on_checkpoint = nullptr;
   // A proof to go on from, which the check of core has accepted; null if there is none.
   const embedding::BoundCertificate* proved = nullptr;
-  // The tree to go on from, as BestCheckpoint has it; null if there is none.
-  const std::string* open_proof = nullptr;
   // The search may end once it is proved that no plan rates below this.
   double to_beat = std::numeric_limits<double>::infinity();
 };
@@ -49,29 +44,21 @@ struct BestPlan {
   embedding::Evaluation evaluation;  // of the plan, by the verifier
   // Absent if no bound was proved, or if proposers added options, which a proof does not cover.
   std::optional<embedding::BoundCertificate> certificate;
-  // BestSearch::open_proof(), if the search was stopped and there is `on_checkpoint`.
-  std::optional<std::string> open_proof;
   // Why the check of core did not accept the certificate, which is then dropped; else empty.
   std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
   embedding::PlanCopies copies;
-  std::uint64_t span = 0;          // of the rounds: BestSearch::span()
-  std::uint64_t own_work = 0;      // BestSearch::own_work()
-  std::uint64_t process_span = 0;  // BestSearch::process_span()
-  bool none_exists = false;        // every choice and place was tried, and no plan is valid
+  std::uint64_t span = 0;    // of the rounds: BestSearch::span()
+  bool none_exists = false;  // every choice and place was tried, and no plan is valid
   StopReason reason = StopReason::kFinished;
 };
 
 // The certificate has passed the check of core. After a stop or at a deadline the check has about a
-// tenth of a second. The processes of the group search together and find the same plan; the
-// certificate is in process 0 only. If one of them leaves before the search has begun, process 0
-// searches alone. Errors: kInfeasible if the placement rules leave a table without an option;
-// kInvalidInput if another process searches something else, or at `/open_proof` if the tree to go
-// on from does not fit.
+// tenth of a second. Errors: kInfeasible if the placement rules leave a table without an option.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available,
                                 const embedding::BestSettings& settings, const BestStart& start,
-                                SearchGroup& group, Executor& executor, Budget& budget,
+                                Executor& executor, Budget& budget,
                                 const std::function<void(const embedding::BestSearch&)>& observe);
 
 }  // namespace shardwright

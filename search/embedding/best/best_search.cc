@@ -4,22 +4,13 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "core/embedding/bound/check_bound.h"
-#include "core/embedding/caches/check_load_factors.h"
-#include "search/embedding/best/processes/messages.h"
-#include "search/embedding/best/processes/open_proof_message.h"
 #include "search/embedding/model/rank_state/allocation_state.h"
 
 namespace shardwright::embedding {
 namespace {
-
-// What a process says that hears what the proof does.
-constexpr char kListens = 1;
 
 // Returns true if a table has no choice whose shards fit on any rank.
 bool is_hopeless(const SearchContext& context) {
@@ -44,36 +35,16 @@ bool in_model_order(const ChoiceModel& model, const Plan& plan) {
 }  // namespace
 
 BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-                       const BestParameters& parameters, const Budget& budget, SearchGroup* group)
+                       const BestParameters& parameters, const Budget& budget)
     : parameters_(parameters),
       context_(model, parameters.pricing, budget),
       hopeless_(is_hopeless(context_)),
-      group_(group),
       proves_(prove),
-      proof_(model, prove, parameters, budget, group),
+      proof_(model, prove, parameters, budget),
       lanes_(context_, seed, parameters),
-      merging_(context_, seed, parameters),
       round_work_(parameters_.lanes.first_round_work),
-      suggestions_(model, parameters.lanes) {
-  first_lane_ = proof_.num_lanes();
-  lane_work_.resize(first_lane_ + lanes_.size());
-}
-
-Status BestSearch::set_open_proof(std::string_view message) {
-  BoundProver* const prover = proof_.prover();
-  if (prover == nullptr) return {};
-  SHARDWRIGHT_ASSIGN_OR_RETURN(OpenProof open,
-                               open_proof_of(message, context_.model(), prover->model()));
-  if (!prover->begin_from(std::move(open)))
-    return invalid_input("", "this proof is of another model of the ranks");
-  return {};
-}
-
-std::optional<std::string> BestSearch::open_proof() const {
-  BoundProver* const prover = proof_.prover();
-  if (prover == nullptr || is_done() || !prover->has_open_proof()) return std::nullopt;
-  return to_message(prover->open_proof(), context_.model(), parameters_.lanes.most_kept_bytes);
-}
+      lane_work_(proof_.size() + lanes_.size()),
+      suggestions_(model, parameters.lanes) {}
 
 void BestSearch::offer(const Plan& start) {
   const ChoiceModel& model = context_.model();
@@ -100,29 +71,8 @@ bool BestSearch::goes_on() const {
 
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const {
-  if (certified_) return true;
-  if (certifies_) return false;
-  if (is_proved() && !solving_ && !goes_on()) return true;
+  if (is_proved() && !goes_on()) return true;
   return solved_ && (!best_ || !proves_ || proof_finished_);
-}
-
-// All plans of a small model were tried: that is a proof if the check can repeat it. A round of its
-// own comes after the one in which the search ended, because another lane, of any process, may have
-// found the best plan in that one.
-void BestSearch::certify_search(const Budget& budget) {
-  BoundCertificate certificate;
-  certificate.by_search = true;
-  certificate.bound = best_->rating * (1 - parameters_.lanes.search_proof_gap);
-  certificate.class_of_rank.resize(context_.model().world_size());
-  std::iota(certificate.class_of_rank.begin(), certificate.class_of_rank.end(), 0U);
-  certificate.nodes = *search_proof_;
-  const ChoiceModel& model = context_.model();
-  certificate.load_factors = load_factors_of(model.pool().space());
-  if (certificate.bound > proof_.prover()->bound() &&
-      !check_bound(model.pool().space(), model.available(), certificate,
-                   parameters_.lanes.search_check_steps,
-                   [&] { return budget.interrupted().has_value(); }))
-    by_search_ = std::move(certificate);
 }
 
 // By how much the rating fell over the last 1 / parts of the work; infinite if there was no plan
@@ -137,7 +87,7 @@ double BestSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
 
 std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   const LaneParameters& lanes = parameters_.lanes;
-  if (!best_ || merges_) return lanes.proof_share;
+  if (!best_) return lanes.proof_share;
   if (recent_fall(work, lanes.recent_parts) > lanes.progress * (best_->rating - bound()))
     return lanes.proof_share;
   const bool is_calm = work > best_since_ + lanes.calm_work;
@@ -147,17 +97,10 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
-std::size_t BestSearch::propose(std::size_t, const Budget& budget) {
+std::size_t BestSearch::propose(std::size_t, const Budget&) {
   if (hopeless_ || is_done()) return 0;
-  if (merges_) merging_.begin_round(best_->plan, budget);
   round_bound_ = bound();
   return lane_work_.size();
-}
-
-void BestSearch::count_by_process(const std::vector<std::uint64_t>& lane_work) {
-  const std::vector<std::uint64_t> work = proof_.count(lane_work);
-  process_span_ += *std::max_element(work.begin(), work.end());
-  own_work_ += work[proof_.own_process()];
 }
 
 // The lanes of the proof begin first: their rounds are the longest.
@@ -165,20 +108,15 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
                           const Budget& budget) {
   for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
-    if (certifies_ || !proof_.is_own(lane) || budget.interrupted()) continue;
-    if (lane < first_lane_) {
+    if (budget.interrupted()) continue;
+    if (lane < proof_.size()) {
       Budget own = budget;
-      proof_.run_lane(lane, work_of_round(), own);
+      proof_.run(lane, round_work_, own);
       lane_work_[lane] = own.work_done() - budget.work_done();
     } else if (!solved_) {
-      SearchLanes& lanes = merges_ ? merging_.lanes() : lanes_;
-      lane_work_[lane] = lanes.run(lane - first_lane_, work_of_round(), round_bound_, budget);
+      lane_work_[lane] = lanes_.run(lane - proof_.size(), round_work_, round_bound_, budget);
     }
   }
-}
-
-FoundAllocation BestSearch::best_of_own_lanes() const {
-  return merges_ ? merging_.best_of_lanes(first_lane_) : lanes_.best_of_all(best_, first_lane_);
 }
 
 void BestSearch::publish(const RatedAllocation& found) {
@@ -189,12 +127,7 @@ void BestSearch::publish(const RatedAllocation& found) {
   lanes_.set_reference(found.allocation);
 }
 
-void BestSearch::suggest_to_lane(std::vector<SuggestedStart> suggestions) {
-  suggestions_.add(std::move(suggestions));
-  if (std::optional<SuggestedStart> next = suggestions_.take()) lanes_.suggest(*std::move(next));
-}
-
-// Returns nothing unless it is good and better than the best plan.
+// Returns nothing unless the allocation is good and better than the best plan.
 std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
   AllocationState state(context_);
   state.assign(allocation);
@@ -221,100 +154,41 @@ std::optional<RatedAllocation> BestSearch::found_by_proof(
   return best;
 }
 
-// In process 0.
-ProofReport BestSearch::report_of_proof(const Budget& budget) {
-  ProofReport proof;
-  if (proof_.prover() == nullptr) return proof;
-  if (best_) proof_.prover()->end_round();
-  if (certifies_ && search_proof_ && best_) certify_search(budget);
-  proof.is_certified = by_search_.has_value();
-  proof.bound = by_search_ ? by_search_->bound : proof_.prover()->bound();
-  proof.is_finished = proof_.prover()->finished();
-  proof.suggestions = proof_.prover()->take_suggestions();
-  proof.found = found_by_proof(proof.suggestions);
-  return proof;
+void BestSearch::count_work(Budget& budget) {
+  for (const std::uint64_t work : lane_work_)
+    budget.spend(work);
+  span_ += *std::max_element(lane_work_.begin(), lane_work_.end());
 }
 
-RoundReport BestSearch::report_of_round(const Budget& budget) {
-  RoundReport report;
-  report.found = best_of_own_lanes();
-  report.lane_work = lane_work_;
-  report.stopped = budget.interrupted();
-  report.neighbourhoods = lanes_.report(!solved_);
-  proof_.report(report);
-  return report;
-}
-
-// The report of all processes. If one has left, the search ends with what this one found.
-RoundReport BestSearch::join_reports(RoundReport own, const Allocation* known) {
-  if (is_alone()) return own;
-  const auto messages = group_->all_gather(to_message(own, known, proof_.tree_model()));
-  for (std::size_t process = 0; messages && process < messages->size(); ++process) {
-    if (process == group_->process()) continue;
-    std::optional<RoundReport> other =
-        report_of(context_.model(), (*messages)[process], known, proof_.tree_model());
-    if (!other || other->lane_work.size() != lane_work_.size()) {
-      group_->leave();
-      break;
-    }
-    add_report(*std::move(other), own);
-  }
-  if (is_alone() && !own.stopped) own.stopped = StopReason::kCancelled;
-  return own;
-}
-
-// Tells the others, or hears from process 0. Returns false if a process has left.
-bool BestSearch::exchange_verdict(Verdict& verdict, const Allocation* known) {
-  if (is_alone() || !proves_) return true;
-  const bool speaks = group_->process() == 0;
-  const auto messages = group_->all_gather(speaks ? to_message(verdict, known, proof_.tree_model())
-                                                  : std::string(1, kListens));
-  if (!messages) return false;
-  if (speaks) return true;
-  auto heard = verdict_of(context_.model(), messages->front(), known, proof_.tree_model());
-  if (!heard) {
-    group_->leave();
-    return false;
-  }
-  verdict = *std::move(heard);
-  return true;
-}
-
-// Returns what is better than the best plan; null if there is nothing.
-const RatedAllocation* BestSearch::take_in_merging(const RoundReport& round) {
-  const auto first = round.lane_work.begin();
-  const auto first_own = first + static_cast<std::ptrdiff_t>(first_lane_);
-  const RatedAllocation* const found = round.found.rated;
-  merging_.take_in(found, std::accumulate(first_own, round.lane_work.end(), std::uint64_t{0}),
-                   std::accumulate(first, round.lane_work.end(), std::uint64_t{0}), copies_);
-  return found != nullptr && is_better(*found, *best_) ? found : nullptr;
-}
-
-// Takes in what all processes found and what the proof says.
-void BestSearch::take_in(const ProofReport& proof, const RoundReport& round, Budget& budget) {
+// The first of all lanes' best allocations, or what the proof found if that is better, becomes the
+// known plan. The proof's bound becomes the search's, and its suggestions go to the lanes.
+void BestSearch::take_in(std::uint64_t work) {
   const double bound_before = bound_;
-  bound_ = std::max(bound_, proof.bound);
-  proof_finished_ = proof.is_finished;
-  certified_ = proof.is_certified;
-  solving_ = round.neighbourhoods && round.neighbourhoods->is_solving;
-  const bool is_solved = round.neighbourhoods && round.neighbourhoods->is_solved;
-  certifies_ = proves_ && is_solved && !solved_;
-  solved_ = is_solved;
-  const RatedAllocation* found = merges_ ? take_in_merging(round) : round.found.rated;
-  if (proof.found && (found == nullptr || is_better(*proof.found, *found))) found = &*proof.found;
+  const RatedAllocation* found = lanes_.best_of_all(best_);
+  std::vector<SuggestedStart> suggestions;
+  std::optional<RatedAllocation> proved;
+  if (BoundProver* const prover = proof_.prover()) {
+    if (best_) prover->end_round();
+    bound_ = std::max(bound_, prover->bound());
+    proof_finished_ = prover->finished();
+    suggestions = prover->take_suggestions();
+    proved = found_by_proof(suggestions);
+  }
+  solved_ = lanes_.has_tried_all_plans();
+  if (proved && (found == nullptr || is_better(*proved, *found))) found = &*proved;
   if (found != nullptr) {
     publish(*found);
-    best_since_ = budget.work_done();
+    best_since_ = work;
   }
-  if (bound_ > bound_before) bound_since_ = budget.work_done();
+  if (bound_ > bound_before) bound_since_ = work;
   if (best_ && (found != nullptr || bound_ > bound_before))
-    steps_.push_back({budget.work_done(), best_->rating, bound_});
+    steps_.push_back({work, best_->rating, bound_});
   const LaneParameters& lanes = parameters_.lanes;
-  is_improving_ = best_ && recent_fall(budget.work_done(), lanes.last_parts) >
+  is_improving_ = best_ && recent_fall(work, lanes.last_parts) >
                                lanes.last_progress * (best_->rating - bound_);
   if (found != nullptr) lanes_.offer(*best_);
-  merges_ = best_ && !solved_ && merging_.is_due(budget.work_done());
-  suggest_to_lane(proof.suggestions);
+  suggestions_.add(std::move(suggestions));
+  if (std::optional<SuggestedStart> next = suggestions_.take()) lanes_.suggest(*std::move(next));
 }
 
 // What is left of the work is for all lanes of the last rounds. A round as long as the first one is
@@ -326,39 +200,23 @@ void BestSearch::shorten_round(const Budget& budget) {
   round_work_ = std::min(round_work_, std::max(most, lanes.first_round_work));
 }
 
+// After every round: count what the lanes did, take in what they found, decide what the proof does
+// next.
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
-  const std::uint64_t round_work = work_of_round();
+  const std::uint64_t round_work = round_work_;
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
   lanes_.forget_starts();  // every lane has them
-  const std::optional<Allocation> known =
-      known_ && !is_alone() ? to_allocation(context_.model(), *known_) : std::nullopt;
-  const Allocation* const base = known ? &*known : nullptr;
-  RoundReport round = join_reports(report_of_round(budget), base);
-  if (round.neighbourhoods && round.neighbourhoods->proof)
-    search_proof_ = std::move(round.neighbourhoods->proof);
-  if (certifies_ && search_proof_ && best_)
-    round.lane_work.back() += parameters_.lanes.search_check_work;
-  for (const std::uint64_t work : round.lane_work)
-    budget.spend(work);
-  span_ += *std::max_element(round.lane_work.begin(), round.lane_work.end());
-  count_by_process(round.lane_work);
-  proof_.take_in(round, round_work);
-  Verdict verdict;
-  const bool decides = proof_.own_process() == 0;
-  if (decides) {
-    verdict.proof = report_of_proof(budget);
-    take_in(verdict.proof, round, budget);
-    if (best_ && !round.stopped && !is_done())
-      verdict.next = proof_.next_order(aim(), proof_share(budget.work_done()), work_of_round());
-  }
-  const bool heard = exchange_verdict(verdict, base);
-  if (!decides) take_in(verdict.proof, round, budget);
-  proof_.follow(std::move(verdict.next));
+  count_work(budget);
+  if (proof_.size() > 0) proof_.end_round(lane_work_.front(), round_work);
+  take_in(budget.work_done());
   if (is_done()) return false;
+  if (best_ && !budget.interrupted()) {
+    proof_.begin_round(aim(), proof_share(budget.work_done()), round_work_);
+  } else {
+    proof_.rest();
+  }
   shorten_round(budget);
-  stopped_by_ = round.stopped;
-  if (!heard && !stopped_by_) stopped_by_ = StopReason::kCancelled;
-  return !stopped_by_;
+  return true;
 }
 
 }  // namespace shardwright::embedding

@@ -66,12 +66,14 @@ const std::optional<RatedAllocation>* SearchLanes::best(std::size_t lane) const 
   return lane < first ? best_of(annealing_[lane]) : best_of(neighbourhoods_[lane - first]);
 }
 
-std::optional<NeighbourhoodReport> SearchLanes::report(bool with_proof) const {
-  const NeighbourhoodLane* const own = neighbourhoods_.front().get();
-  if (own == nullptr) return std::nullopt;
-  NeighbourhoodReport report{own->is_solving(), own->solved(), std::nullopt};
-  if (with_proof && own->solved()) report.proof = own->proof();
-  return report;
+const RatedAllocation* SearchLanes::best_of_all(const std::optional<RatedPlan>& known) const {
+  const RatedAllocation* found = nullptr;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::optional<RatedAllocation>* const own = best(i);
+    if (own == nullptr || !*own || (known && !is_better(**own, *known))) continue;
+    if (found == nullptr || is_better(**own, *found)) found = &**own;
+  }
+  return found;
 }
 
 }  // namespace shardwright::embedding

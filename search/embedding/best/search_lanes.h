@@ -12,7 +12,6 @@
 #include "search/embedding/best/incumbent/rated.h"
 #include "search/embedding/best/local/annealing_lane.h"
 #include "search/embedding/best/parameters/best_parameters.h"
-#include "search/embedding/best/processes/round_report.h"
 #include "search/embedding/model/context/search_context.h"
 #include "search/embedding/model/suggested_start.h"
 
@@ -43,22 +42,12 @@ class SearchLanes {
   std::uint64_t run(std::size_t lane, std::uint64_t work, double lower_bound, const Budget& budget);
   // What the lane has found; null if it was not made.
   const std::optional<RatedAllocation>* best(std::size_t lane) const;
-  // The first of the best allocations of all lanes, if it is better than what is known. The lanes'
-  // numbers begin with `first_lane`.
-  template <class Known>
-  FoundAllocation best_of_all(const std::optional<Known>& known, std::size_t first_lane) const {
-    FoundAllocation found;
-    for (std::size_t i = 0; i < size(); ++i) {
-      const std::optional<RatedAllocation>* const own = best(i);
-      if (own == nullptr || !*own || (known && !is_better(**own, *known))) continue;
-      if (found.rated == nullptr || is_better(**own, *found.rated))
-        found = {first_lane + i, &**own, nullptr};
-    }
-    return found;
+  // The first of the best allocations of all lanes; null if none is better than what is known.
+  const RatedAllocation* best_of_all(const std::optional<RatedPlan>& known) const;
+  // Returns true if a lane has tried every plan.
+  bool has_tried_all_plans() const {
+    return neighbourhoods_.front() && neighbourhoods_.front()->solved();
   }
-  // Of the first lane that solves neighbourhoods; nothing if it was not made. `with_proof`: if it
-  // has tried all plans, how.
-  std::optional<NeighbourhoodReport> report(bool with_proof) const;
 
  private:
   template <class Lane, class Parameters>

@@ -13,8 +13,7 @@ constexpr double kWorstRating = 9223372036854775807.0;
 }  // namespace
 
 EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers,
-                                 bool trace, SearchParts parts, const ProposalWork& work,
-                                 SearchGroup* group)
+                                 bool trace, SearchParts parts, const ProposalWork& work)
     : pool_(&pool),
       available_(available),
       parts_(std::move(parts)),
@@ -24,8 +23,7 @@ EmbeddingSearch::EmbeddingSearch(OptionPool& pool, const Topology& available, un
       needs_ratings_(trace || source_.uses_ratings()),
       evaluators_(workers + 1),
       batches_{CandidateBatch(pool), CandidateBatch(pool), CandidateBatch(pool),
-               CandidateBatch(pool)},
-      group_(group) {
+               CandidateBatch(pool)} {
   best_.rating = kWorstRating;
 }
 
@@ -35,15 +33,7 @@ std::size_t EmbeddingSearch::propose(std::size_t slot, const Budget& budget) {
   batch.rating_to_beat = best_.rating;
   batch.clear_best();
   if (keep_trace_) batch.ranks_sha1.assign(batch.candidates.size(), std::string());
-  const std::size_t candidates = batch.candidates.size();
-  own_[slot] = is_shared(candidates) ? part_of(candidates, group_->process(), group_->processes())
-                                     : CandidateRange{0, candidates};
-  return candidates;
-}
-
-// A part of a batch that is shared has at least the proposals that are worth a task.
-bool EmbeddingSearch::is_shared(std::size_t candidates) const {
-  return group_ != nullptr && !group_->is_alone() && candidates >= kGrain * group_->processes();
+  return batch.candidates.size();
 }
 
 // Made by the thread that uses it first, so that no two workers' scratch shares a cache line.
@@ -57,9 +47,8 @@ void EmbeddingSearch::evaluate(std::size_t slot, unsigned worker, std::size_t be
                                std::size_t end, const Budget& budget) {
   if (budget.interrupted()) return;
   CandidateBatch& batch = batches_[slot];
-  const CandidateRange own = own_[slot];
   const auto wanted = [&](std::size_t i) {
-    return own.contains(i) && batch.candidates[i].is_new && !budget.interrupted();
+    return batch.candidates[i].is_new && !budget.interrupted();
   };
   evaluator(worker).evaluate(batch, begin, end, needs_ratings_, budget, wanted,
                              [&](const ProposalLane& lane, const ProposalOutcome& outcome) {
@@ -71,31 +60,14 @@ void EmbeddingSearch::evaluate(std::size_t slot, unsigned worker, std::size_t be
                              });
 }
 
-// If a process has left, this one ends its search with what it knows.
-void EmbeddingSearch::exchange_outcomes(CandidateBatch& batch, const Budget& budget) {
-  const std::size_t candidates = batch.candidates.size();
-  const std::uint32_t processes = group_->processes();
-  const auto part = [&](std::uint32_t process) { return part_of(candidates, process, processes); };
-  stopped_by_ = budget.interrupted();
-  const auto messages = group_->all_gather(to_message(batch, part(group_->process()), stopped_by_));
-  for (std::uint32_t process = 0; messages && process < processes; ++process) {
-    if (process == group_->process()) continue;
-    if (take_outcomes((*messages)[process], part(process), batch, stopped_by_)) continue;
-    group_->leave();
-    break;
-  }
-  if (group_->is_alone() && !stopped_by_) stopped_by_ = StopReason::kCancelled;
-}
-
 bool EmbeddingSearch::synchronize(std::size_t slot, Budget& budget) {
   CandidateBatch& batch = batches_[slot];
-  if (is_shared(batch.candidates.size())) exchange_outcomes(batch, budget);
   if (!has_gap_) {
     const std::size_t taken_in = take_in(batch, budget);
     if (taken_in < batch.candidates.size()) source_.withdraw(batch, taken_in);
   }
   source_.retire(batch);
-  return !stopped_by_;
+  return true;
 }
 
 // Takes in candidates in order. Ends after the one at which the proposer stops and, if every

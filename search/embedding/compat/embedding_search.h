@@ -13,32 +13,26 @@
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/topology.h"
-#include "core/stop_reason.h"
 #include "search/budget.h"
-#include "search/embedding/compat/processes/outcome_message.h"
 #include "search/embedding/compat/proposal_evaluator.h"
 #include "search/embedding/compat/proposal_source.h"
 #include "search/embedding/compat/proposals/candidate_batch.h"
 #include "search/embedding/compat/proposals/proposal_record.h"
 #include "search/embedding/compat/search_parts.h"
 #include "search/embedding/model/option_pool.h"
-#include "search/search_group.h"
 
 namespace shardwright::embedding {
 
 // Runs the proposers one after the other (ProposalSource), has the workers partition and rate their
 // proposals (ProposalEvaluator), and takes the outcomes in. De-duplication, counting, the choice of
 // the best plan and feedback happen in proposal order on the thread that explores, so the result
-// does not depend on the number of workers. The processes of a group propose the same, evaluate a
-// part of every batch each and exchange the outcomes, so it does not depend on their number either.
+// does not depend on the number of workers.
 // Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
 // Thread safety: see search/explore.h.
 class EmbeddingSearch {
  public:
-  // `group` is null if this process is alone.
   EmbeddingSearch(OptionPool& pool, const Topology& available, unsigned workers, bool trace,
-                  SearchParts parts = {}, const ProposalWork& work = {},
-                  SearchGroup* group = nullptr);
+                  SearchParts parts = {}, const ProposalWork& work = {});
 
   // The members that explore() calls; see search/explore.h.
   std::size_t batches_in_flight() const { return kBatchesInFlight; }
@@ -67,8 +61,6 @@ class EmbeddingSearch {
   // The failed proposal of least total storage, for a diagnosis.
   const std::vector<OptionId>& lowest_failed_options() const { return lowest_failed_.options; }
   const std::vector<ProposalRecord>& trace() const { return trace_; }
-  // Why a process ended the search of all, if one did: it was interrupted, or it has left.
-  std::optional<StopReason> stopped_by() const { return stopped_by_; }
 
  private:
   // Proposals. Shorter ranges spend more on jumping to their first proposals than on walking.
@@ -83,8 +75,6 @@ class EmbeddingSearch {
   };
 
   ProposalEvaluator& evaluator(std::size_t worker);
-  bool is_shared(std::size_t candidates) const;
-  void exchange_outcomes(CandidateBatch& batch, const Budget& budget);
   std::size_t take_in(CandidateBatch& batch, Budget& budget);
   void count(const CandidateBatch& batch, std::size_t index, Budget& budget);
   void keep_best(CandidateBatch& batch);
@@ -100,9 +90,6 @@ class EmbeddingSearch {
   bool needs_ratings_;  // also of proposals that are worse than the best
   std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker, then one of our own
   std::array<CandidateBatch, kBatchesInFlight> batches_;        // by slot
-  std::array<CandidateRange, kBatchesInFlight> own_;            // of this process, by slot
-  SearchGroup* group_;
-  std::optional<StopReason> stopped_by_;
   bool has_gap_ = false;  // an interrupted candidate ended a trace
 
   std::uint64_t num_proposals_ = 0;

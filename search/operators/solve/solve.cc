@@ -76,12 +76,9 @@ class Solver {
 
   // Returns true if the core is solved.
   bool branch() {
-    const BranchResult found = branch_and_bound(
+    return take(branch_and_bound(
         core(), known(), ~std::size_t{0}, *executor_, *budget_,
-        [this](const ExactResult& result) { (void)take(result); }, *parameters_, options_->group);
-    result_.others_work += found.others_work;
-    was_ended_ |= found.was_ended;
-    return take(found);
+        [this](const ExactResult& result) { (void)take(result); }, *parameters_));
   }
 
   // Finds a first choice, then bounds whose messages suggest better ones.
@@ -184,19 +181,16 @@ class Solver {
   void search_locally(LocalSearchOptions options, const Run& run) {
     if (!best_) return;
     options.seed = options_->seed;
-    options.group = options_->group;
     LocalSearch search(*graph_, *best_, executor_->workers(), std::move(options),
                        parameters_->local);
     run(search);
-    result_.others_work += search.others_work();
-    was_ended_ |= search.was_ended();
   }
 
   void take(const LocalSearch& search) {
     if (search.best_cost() < core_cost_) offer({search.best().begin(), search.best().end()});
   }
 
-  bool is_interrupted() const { return was_ended_ || budget_->interrupted().has_value(); }
+  bool is_interrupted() const { return budget_->interrupted().has_value(); }
   bool is_over() const { return is_interrupted() || !budget_->work_left(); }
   bool is_proved() const {
     return best_ && result_.lower_bound >= result_.objective * (1 - kProvedWithin);
@@ -256,8 +250,6 @@ class Solver {
       result_.lower_bound = std::min(result_.lower_bound, best_ ? result_.objective : kForbidden);
       if (const auto reason = budget_->interrupted()) {
         result_.stopped_by = *reason;
-      } else if (was_ended_) {
-        result_.stopped_by = StopReason::kCancelled;
       } else if (!budget_->work_left()) {
         result_.stopped_by = StopReason::kWorkLimit;
       }
@@ -276,7 +268,6 @@ class Solver {
   double core_cost_ = kForbidden;
   std::optional<DualAscent> dual_;  // of the core
   bool started_ = false;
-  bool was_ended_ = false;  // by another process
   SolveResult result_;
 };
 

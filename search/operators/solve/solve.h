@@ -9,7 +9,6 @@
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/operators/solve/parameters/solver_parameters.h"
-#include "search/search_group.h"
 
 namespace shardwright::operators {
 
@@ -29,8 +28,6 @@ struct SolveResult {
   // none was sought.
   std::vector<double> prices;
   StopReason stopped_by = StopReason::kFinished;
-  // What other processes did on their own, which the budget counts, too.
-  std::uint64_t others_work = 0;
 };
 
 struct SolveOptions {
@@ -42,13 +39,9 @@ struct SolveOptions {
   std::vector<double> prices;
   // Called on the calling thread with every better choice and bound.
   std::function<void(const SolveResult&)> on_progress;
-  // Processes that solve the same with the same budget and find the same. Blocks of the local
-  // search and subproblems of branch and bound are dealt out to them; each does all the rest
-  // itself. Null if this process is alone.
-  SearchGroup* group = nullptr;
 };
 
-// The result depends on seed and work limit, not on the number of workers or processes, unless a
+// The result depends on seed and work limit, not on the number of workers, unless a
 // deadline or a stop ends the search. Work is counted in strategy evaluations.
 SolveResult solve(const CostInstance& instance, Executor& executor, Budget& budget,
                   const SolveOptions& options = {}, const SolverParameters& parameters = {});

@@ -8,8 +8,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/hash/sha256.h"
-#include "search/message.h"
 #include "search/operators/solve/least_memory.h"
 
 namespace shardwright::operators {
@@ -56,14 +54,12 @@ class ProblemSolver {
   SolveResult solve_instance(const CostInstance& instance, double other_bound) {
     SolveOptions options;
     options.seed = options_.seed;
-    options.group = options_.group;
     if (options_.on_progress) {
       options.on_progress = [&](const SolveResult& found) { report(instance, found, other_bound); };
     }
     SolveResult found = solve(instance, executor_, budget_, options, options_.parameters);
     solution_.stopped_by = found.stopped_by;
     solution_.prices = found.prices;
-    solution_.others_work += found.others_work;
     return found;
   }
 
@@ -178,46 +174,6 @@ class ProblemSolver {
 };
 
 }  // namespace
-
-std::string fingerprint_of(const OperatorProblem& problem, std::uint64_t seed,
-                           std::optional<std::uint64_t> work_limit) {
-  const CostInstance& instance = problem.lowered.instance();
-  MessageWriter all;
-  Sha256 digest;
-  // By and by, as an instance may be large.
-  const auto flush = [&] { digest.update(std::exchange(all, {}).take()); };
-  all.put(seed);
-  all.put(work_limit.value_or(0));
-  all.put(static_cast<std::uint64_t>(problem.num_memory_time_points));
-  all.put(problem.soft_budget ? problem.soft_budget->bytes : -1);
-  all.put(problem.soft_budget ? problem.soft_budget->cost_per_byte : 0);
-  all.put(problem.max_cost.value_or(kForbidden));
-  for (const std::int64_t limit : instance.limits())
-    all.put(limit);
-  for (std::size_t node = 0; node < instance.num_nodes(); ++node) {
-    const std::span<const double> costs = instance.costs(node);
-    all.put_all(costs);
-    for (const CostInstance::Usage& usage : instance.usages(node)) {
-      all.put(usage.live.begin);
-      all.put(usage.live.end);
-      for (std::uint32_t s = 0; s < costs.size(); ++s)
-        all.put(instance.bytes(usage, s));
-    }
-    flush();
-  }
-  std::vector<std::uint8_t> is_read(instance.num_matrices(), 0);
-  for (const CostInstance::Edge& edge : instance.edges()) {
-    all.put(edge.first);
-    all.put(edge.second);
-    all.put(edge.matrix);
-    if (std::exchange(is_read[edge.matrix], std::uint8_t{1}) == 0) {
-      for (const double entry : instance.matrix(edge))
-        all.put(entry);
-    }
-    flush();
-  }
-  return digest.hex();
-}
 
 ProblemSolution solve_problem(const OperatorProblem& problem, Executor& executor, Budget& budget,
                               const ProblemSolveOptions& options) {

@@ -11,7 +11,6 @@
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/operators/solve/solve.h"
-#include "search/search_group.h"
 
 namespace shardwright::operators {
 
@@ -34,7 +33,6 @@ struct ProblemSolution {
   std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
   std::int64_t peak_bytes = 0;             // over the memory time points
   StopReason stopped_by = StopReason::kFinished;
-  std::uint64_t others_work = 0;  // as of SolveResult
 };
 
 // A better choice or bound.
@@ -48,13 +46,7 @@ struct ProblemSolveOptions {
   std::uint64_t seed = 0;
   std::function<void(const SolutionProgress&)> on_progress;  // called on the calling thread
   SolverParameters parameters;
-  SearchGroup* group = nullptr;  // as of SolveOptions
 };
-
-// A digest of all that a search reads: the instance, what exceeding memory costs, the seed and the
-// work limit. Cost: reads everything.
-std::string fingerprint_of(const OperatorProblem& problem, std::uint64_t seed,
-                           std::optional<std::uint64_t> work_limit);
 
 // Solves a soft budget as a sequence of instances with falling hard limits. Every returned choice
 // has passed evaluate(). Deterministic and budgeted as solve().

@@ -25,9 +25,6 @@ using embedding::Problem;
 
 constexpr const char* kHard = "09_mixed_default_20t_16r_2h";
 constexpr std::uint64_t kWork = 10'000'000;
-// On 64 ranks its proof divides a tree that takes long.
-constexpr const char* kTree = "tests/golden/workloads/hugectr_510table_110B_hotness5.json.gz";
-constexpr std::uint64_t kTreeWork = 100'000'000;
 
 std::shared_ptr<const Problem> golden_problem(const std::string& name) {
   const auto spec = read_problem(*read_file("tests/golden/embedding/cases/" + name + ".json.gz"));
@@ -55,33 +52,14 @@ PlanDocument written_and_read(const EmbeddingPlanResult& result) {
 }
 
 // The checkpoints of a search, and its answer at the end.
-std::vector<EmbeddingPlanResult> checkpoints(std::shared_ptr<const Problem> problem,
-                                             std::uint64_t work) {
+std::vector<EmbeddingPlanResult> checkpoints(const std::string& name) {
   std::vector<EmbeddingPlanResult> kept;
-  PlanOptions options = options_for(work);
+  PlanOptions options = options_for(kWork);
   options.on_checkpoint = [&](const EmbeddingPlanResult& at) { kept.push_back(at); };
-  auto answer = plan_embedding(std::move(problem), options);
+  auto answer = plan_embedding(golden_problem(name), options);
   REQUIRE(answer.ok());
   kept.push_back(std::move(answer).value());
   return kept;
-}
-
-std::vector<EmbeddingPlanResult> checkpoints(const std::string& name) {
-  return checkpoints(golden_problem(name), kWork);
-}
-
-// Searched once for all tests.
-const EmbeddingPlanResult& stopped_in_tree() {
-  static const EmbeddingPlanResult kStopped = [] {
-    ProblemOverrides machine;
-    machine.ranks = 64;
-    machine.ranks_per_host = 8;
-    auto spec = read_problem(*read_file(kTree), machine);
-    REQUIRE(spec.ok());
-    auto problem = std::make_shared<const Problem>(*Problem::make(*std::move(spec)));
-    return checkpoints(std::move(problem), kTreeWork).back();
-  }();
-  return kStopped;
 }
 
 }  // namespace
@@ -162,77 +140,20 @@ TEST_CASE("resume: a proof that was tampered with, or of another space, is dropp
   CHECK(bound_from(of_other_space) < *at.lower_bound);
 }
 
-TEST_CASE("resume: the proof goes on from the open tree of a checkpoint") {
-  const EmbeddingPlanResult& last = stopped_in_tree();
-  REQUIRE(last.stopped_by == StopReason::kWorkLimit);
-  REQUIRE(last.open_proof.has_value());
-  const PlanDocument document = written_and_read(last);
-  CHECK(document.open_proof == last.open_proof);
-  // The first checkpoint of a search says with how much of the tree it begins.
-  const auto first_tree = [&](const PlanDocument& from) {
-    std::size_t bytes = 0;
-    PlanOptions options = options_for(1);
-    options.on_checkpoint = [&](const EmbeddingPlanResult& at) {
-      if (bytes == 0 && at.open_proof) bytes = at.open_proof->size();
-    };
-    const auto resumed = resume_embedding(last.problem, from, options);
-    REQUIRE(resumed.ok());
-    CHECK(resumed->bound_refusal.empty());
-    CHECK(resumed->lower_bound.value_or(0) >= *last.lower_bound);
-    CHECK(*resumed->best_rating <= *last.best_rating);
-    return bytes;
-  };
-  CHECK(first_tree(document) >= last.open_proof->size());
-  PlanDocument without = document;
-  without.open_proof.reset();
-  CHECK(first_tree(without) == 0);
-}
-
-TEST_CASE("resume: a file with an open tree is valid, and the tree is named as not checked") {
-  const EmbeddingPlanResult& last = stopped_in_tree();
-  REQUIRE(last.open_proof.has_value());
-  const auto found = verify_plan_file(last.problem, written(last));
+TEST_CASE("resume: a checkpoint of an earlier version, with an open tree, is read and verified") {
+  const EmbeddingPlanResult last = checkpoints(kHard).back();
+  std::string text = written(last);
+  text.insert(1, R"("open_proof": {"sha256": "0123", "state": "AAAA"},)");
+  const auto document = read_plan(text);
+  REQUIRE(document.ok());
+  const auto resumed = resume_embedding(last.problem, *document, options_for(1));
+  REQUIRE(resumed.ok());
+  CHECK(*resumed->best_rating <= *last.best_rating);
+  CHECK(resumed->lower_bound.value_or(0) >= *last.lower_bound);
+  const auto found = verify_plan_file(last.problem, text);
   REQUIRE(found.ok());
   CHECK(found->valid());
   CHECK(std::count(found->not_checked.begin(), found->not_checked.end(), "open_proof") == 1);
-}
-
-TEST_CASE("resume: an open tree that was changed gets a sentence") {
-  const EmbeddingPlanResult& last = stopped_in_tree();
-  REQUIRE(last.open_proof.has_value());
-  std::string text;
-  write_plan(*last.problem, last, {}, [&](std::string_view piece) { text += piece; });
-  const std::string key = "\"state\":\"";
-  const std::size_t state = text.find(key) + key.size();
-  std::string changed = text;
-  changed[state + 50] = changed[state + 50] == 'A' ? 'B' : 'A';
-  const auto refused = read_plan(changed);
-  REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().where == "/open_proof");
-  CHECK(refused.error().message.find("was changed or damaged") != std::string::npos);
-  std::string cut = text;
-  cut.erase(state, 4);
-  CHECK_FALSE(read_plan(cut).ok());
-  // A digest that fits does not help a state that does not.
-  PlanDocument document = written_and_read(last);
-  document.open_proof->pop_back();
-  const auto damaged = resume_embedding(last.problem, document, options_for(1));
-  REQUIRE_FALSE(damaged.ok());
-  CHECK(damaged.error().where == "/open_proof");
-  document = written_and_read(last);
-  ++document.open_proof->front();
-  const auto other_version = resume_embedding(last.problem, document, options_for(1));
-  REQUIRE_FALSE(other_version.ok());
-  CHECK(other_version.error().message == "another version of shardwright left this proof");
-}
-
-TEST_CASE("resume: only a search that keeps checkpoints, and was stopped, leaves its tree") {
-  const auto stopped = plan_embedding(stopped_in_tree().problem, options_for(kTreeWork));
-  REQUIRE(stopped.ok());
-  CHECK_FALSE(stopped->open_proof.has_value());
-  const EmbeddingPlanResult ended = checkpoints("26_offload_scaleup_10t_4r").back();
-  CHECK(ended.stopped_by == StopReason::kFinished);
-  CHECK_FALSE(ended.open_proof.has_value());
 }
 
 TEST_CASE("resume: what is no checkpoint of this search is refused") {

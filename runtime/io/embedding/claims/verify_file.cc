@@ -58,7 +58,7 @@ constexpr std::array<KeyCheck, 39> kKeyChecks{{
     {"certificate", Check::kElsewhere},
     {"migration", Check::kElsewhere},
     {"other_layouts", Check::kElsewhere},
-    {"open_proof", Check::kHistory},
+    {"open_proof", Check::kHistory},  // of checkpoints of earlier versions
     {"reused", Check::kHistory},
     {"num_proposals", Check::kHistory},
     {"num_plans", Check::kHistory},

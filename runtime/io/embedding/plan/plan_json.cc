@@ -7,8 +7,8 @@
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/embedding/identity/identity.h"
 #include "runtime/embedding/result/memory_parts.h"
+#include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/migration_json.h"
-#include "runtime/io/embedding/plan/proofs_json.h"
 #include "runtime/io/embedding/plan/stats_json.h"
 #include "runtime/io/embedding/plan/storage_json.h"
 #include "runtime/io/embedding/search_space/search_space_writer.h"
@@ -293,7 +293,9 @@ void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
     }
     json.end_array();
   }
-  write_proofs(result, json);
+  if (!result.certificate) return;
+  json.new_line().key("certificate");
+  write_certificate(*result.certificate, json);
 }
 
 void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,

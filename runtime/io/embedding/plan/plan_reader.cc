@@ -7,7 +7,6 @@
 
 #include "runtime/io/embedding/plan/certificate_json.h"
 #include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/plan/proofs_json.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/kinds/document_kind.h"
 
@@ -15,12 +14,13 @@ namespace shardwright {
 namespace {
 
 // Keys that only the verifier reads (runtime/io/embedding/claims), and notes of other planners.
-constexpr std::array<std::string_view, 21> kIgnoredKeys{"name",
+constexpr std::array<std::string_view, 22> kIgnoredKeys{"name",
                                                         "case",
                                                         "torchrec",
                                                         "timing",
                                                         "group",
                                                         "note",
+                                                        "open_proof",
                                                         "source",
                                                         "expected",
                                                         "work",
@@ -292,11 +292,6 @@ Result<PlanDocument> read_plan(JsonValue root) {
                          [&](JsonValue v) -> Status {
                            if (v.is_null()) return {};
                            SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
-                           return {};
-                         })
-          .optional_with("open_proof",
-                         [&](JsonValue v) -> Status {
-                           SHARDWRIGHT_ASSIGN_OR_RETURN(out.open_proof, read_open_proof(v));
                            return {};
                          })
           .optional_with("improvements",

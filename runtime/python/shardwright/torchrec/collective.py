@@ -1,4 +1,4 @@
-"""All ranks of a process group search one plan together."""
+"""All ranks of a process group search one plan, each with a seed of its own."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def follow(exchange: GroupExchange, threads: int, cancel: Cancel | None) -> Base
     interrupted: BaseException | None = None
     while request := exchange.all_gather(b"")[0]:
         if interrupted is not None:
-            exchange.all_gather(b"")  # rank 0 searches alone
+            exchange.all_gather(b"")  # the others answer with their own plans
             continue
         try:
             plan(mode="best", threads=threads, cancel=cancel, exchange=exchange,

@@ -145,11 +145,12 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
     def collective_plan(self, module: nn.Module,
                         sharders: Optional[List[ModuleSharder[nn.Module]]] = None,
                         pg: Optional[dist.ProcessGroup] = None) -> ShardingPlan:
-        """Returns rank 0's plan on all ranks of the group. In best mode all of them search.
+        """Returns one plan on all ranks of the group.
 
-        The plan is the one of `plan` on rank 0, for any number of ranks, unless a time limit ends
-        the search or a rank is stopped. `threads` 0 divides the cores of a host among its ranks. Only
-        rank 0 has a `result`. Raises what `plan` raises there, on all ranks.
+        In best mode rank r searches with `seed` + r, and the plan is the best one of all ranks;
+        `threads` 0 divides the cores of a host among its ranks. Otherwise the plan is rank 0's. Only
+        rank 0 has a `result`, with the bound of its own search. Raises what `plan` raises there, on
+        all ranks.
         """
         group = pg if pg is not None else dist.GroupMember.WORLD
         if group is None:

@@ -119,15 +119,12 @@ class Search:
             leader.call(self.document, time_limit=settings.time_limit,
                         work_limit=settings.work_limit, seed=settings.seed)
             try:
-                result = self._plan(replace(settings, threads=leader.threads), leader.exchange)
+                return self._plan(replace(settings, threads=leader.threads), leader.exchange)
             except InvalidInputError as error:
                 if error.place != "exchange":
                     raise
                 logger.warning("rank 0 plans alone: %s", error)
                 return self._plan(settings)
-        if result.stopped_by == "cancelled":
-            logger.warning("the search was stopped, on this rank or on another one")
-        return result
 
     def _plan(self, settings: SearchSettings, exchange: Exchange | None = None) -> PlanResult:
         return plan(self.problem, search_space=self.space, mode=settings.mode,

@@ -66,11 +66,7 @@ void BoundProver::begin_round(double rating) {
   // A better plan may have been found since the target was chosen.
   if (is_shared_ && (finished_ || target_ > rating_)) give_up_target();
   is_shared_ &= target_ != 0;
-  const bool is_new = std::exchange(is_new_, false);
-  if (!is_shared_) return;
-  if (is_new && keeps_starts_)
-    start_ = relaxation().start(own_view(), target_, targets_.node_work());
-  transfers_ = relaxation().deal_out();
+  if (is_shared_) relaxation().deal_out();
 }
 
 void BoundProver::run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
@@ -179,7 +175,7 @@ void BoundProver::pin_tables(Budget& budget) {
   if (found.tables.empty() || found.gain < parameters_.pins.least_gain ||
       (views_.pins() != nullptr && found.tables == views_.pins()->tables))
     return;
-  views_.pin(std::move(found), only_aggregate_);
+  views_.pin(std::move(found));
   light_ceiling_ = std::numeric_limits<double>::infinity();
 }
 
@@ -387,7 +383,6 @@ void BoundProver::share_tree() {
   const NodeLimits limits{targets_.node_work(), 0, own.first_lane().may_divide()};
   own.share(target_, limits, own.first_lane().relaxation().columns().known());
   is_shared_ = true;
-  is_new_ = true;
 }
 
 // A proof whose check would take too long is none.

@@ -11,7 +11,6 @@
 #include "core/embedding/bound/certificate/bound_certificate.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/coarse/coarse_schedule.h"
-#include "search/embedding/best/bound/open_proof.h"
 #include "search/embedding/best/bound/ranks/tree/rank_proof.h"
 #include "search/embedding/best/bound/root_search.h"
 #include "search/embedding/best/bound/shared/rank_views.h"
@@ -70,16 +69,6 @@ class BoundProver {
     if (proved.bound > certificate_.bound) certificate_ = proved;
   }
 
-  // Goes on from the tree and the schedule of another run of this proof. Call it before anything
-  // else, but after the call with its certificate. Returns false if they do not fit to the model;
-  // the prover is of no use then. Leaves are taken as proved: the check of a certificate looks at
-  // them again.
-  bool begin_from(OpenProof open);
-  // Returns true if there is something to go on from: a tree that was divided and is kept.
-  bool has_open_proof();
-  // Precondition: has_open_proof(), and no lane runs.
-  OpenProof open_proof();
-
   double bound() const { return certificate_.bound; }
   const BoundCertificate& certificate() const { return certificate_; }
   // Of a lower bound, if the check of that one takes long; null otherwise.
@@ -90,17 +79,9 @@ class BoundProver {
   bool finished() const { return finished_ && (proves(rating_) || !has_rank_lanes()); }
   // What it proves about: the model that was given, or one without placement rules.
   const ChoiceModel& model() const { return views_.model(); }
-  // The program would be too large for trees: the proof takes next to no work.
-  bool is_only_aggregate() const { return only_aggregate_; }
 
-  // For a tree that lanes of several processes share. Null if no tree is shared.
-  TreeView* shared() { return is_shared_ ? &relaxation() : nullptr; }
-  // The tree that begin_round() found shared for the first time, before it dealt out leaves.
-  // Kept only if it was asked for.
-  void keep_starts() { keeps_starts_ = true; }
-  std::optional<TreeStart> take_start() { return std::exchange(start_, std::nullopt); }
-  // Of the last begin_round().
-  const std::vector<LeafTransfer>& transfers() const { return transfers_; }
+  // The tree that lanes share in this round; null if there is none.
+  const TreeView* shared() { return is_shared_ ? &relaxation() : nullptr; }
 
   // A target is given up where the relaxation has a solution that cannot be divided. Its choices,
   // of the last few such targets since the last call; in terms of the model that was given.
@@ -183,10 +164,6 @@ class BoundProver {
   double target_ = 0;                                             // being proved; 0 = none
   std::uint64_t tree_work_ = 0;                                   // for this target
   bool is_shared_ = false;  // the open leaves of this target are dealt out to all lanes
-  bool keeps_starts_ = false;
-  bool is_new_ = false;  // shared, and no round has begun since
-  std::optional<TreeStart> start_;
-  std::vector<LeafTransfer> transfers_;
 };
 
 }  // namespace shardwright::embedding

@@ -31,26 +31,6 @@ bool TargetSchedule::next_stage(double rating) {
   return true;
 }
 
-TargetSchedule::State TargetSchedule::state() const {
-  return {
-      static_cast<std::uint8_t>(stage_), effort_, was_cut_short_, root_work_, tree_work_, ceiling_};
-}
-
-bool TargetSchedule::go_on_from(const State& state) {
-  const auto last = hosts_may_help_ ? Stage::kHosts : Stage::kTree;
-  if (state.stage > static_cast<std::uint8_t>(last)) return false;
-  if (state.root_work == 0 || state.tree_work == 0 || !(state.ceiling >= 0)) return false;
-  stage_ = static_cast<Stage>(state.stage);
-  wants_early_ = false;
-  is_early_ = false;
-  effort_ = state.effort;
-  was_cut_short_ = state.was_cut_short;
-  root_work_ = state.root_work;
-  tree_work_ = state.tree_work;
-  ceiling_ = state.ceiling;
-  return true;
-}
-
 void TargetSchedule::begin_again() {
   ceiling_ = 0;
   wants_early_ = stage_ == Stage::kRoot;

@@ -31,20 +31,6 @@ class TargetSchedule {
   double goal(double rating) const {
     return rating * (1 - parameters_.targets.goal_in_gap * parameters_.optimality_gap);
   }
-  // Where it is, to go on from there in another run.
-  // Thread safety: a value.
-  struct State {
-    std::uint8_t stage = 0;
-    std::uint32_t effort = 0;
-    bool was_cut_short = false;
-    std::uint64_t root_work = 0;
-    std::uint64_t tree_work = 0;
-    double ceiling = 0;
-  };
-  // Precondition: is_early() is false.
-  State state() const;
-  // Returns false, and changes nothing, if it cannot be there. The small tree has been.
-  bool go_on_from(const State& state);
   // Empty when nothing is left to try. Precondition: bound < rating.
   std::optional<double> next(double bound, double rating);
   // The rating fell: the goal is another one. Trees begin with hosts that count as equal.

@@ -6,23 +6,23 @@ namespace shardwright::embedding {
 
 bool UniformTargets::has_next(double bound, double goal, double least_step) const {
   if (suggests(goal, least_step) || goes_on(bound, goal, least_step)) return true;
-  return work_of(state_.effort) < parameters_->most_work &&
-         std::min(state_.stuck, goal) - bound > least_step;
+  return work_of(effort_) < parameters_->most_work &&
+         std::min(stuck_, goal) - bound > least_step;
 }
 
 bool UniformTargets::is_due(double bound, double goal, double least_step) const {
   const bool is_same = suggests(goal, least_step) || goes_on(bound, goal, least_step);
-  return state_.share.allows(work_of(is_same ? state_.effort : state_.effort + 1));
+  return share_.allows(work_of(is_same ? effort_ : effort_ + 1));
 }
 
 // With the same effort.
 bool UniformTargets::goes_on(double bound, double goal, double least_step) const {
-  return state_.effort > 0 && state_.cut_short < parameters_->most_cut_short &&
-         std::min(state_.ceiling, goal) - bound > least_step;
+  return effort_ > 0 && cut_short_ < parameters_->most_cut_short &&
+         std::min(ceiling_, goal) - bound > least_step;
 }
 
 bool UniformTargets::suggests(double goal, double least_step) const {
-  return suggestions_left_ > 0 && goal - state_.stuck > least_step;
+  return suggestions_left_ > 0 && goal - stuck_ > least_step;
 }
 
 std::uint64_t UniformTargets::work_of(std::uint32_t effort) const {
@@ -37,26 +37,26 @@ double UniformTargets::next(double bound, double goal, double least_step) {
   if (is_suggesting_) {
     --suggestions_left_;
     // A plan below the last target is a new goal.
-    if (suggested_ >= goal) suggested_ = state_.stuck;
+    if (suggested_ >= goal) suggested_ = stuck_;
     return suggested_ = (suggested_ + goal) / 2;
   }
   if (!goes_on(bound, goal, least_step)) {
-    ++state_.effort;
-    state_.ceiling = state_.stuck;
-    state_.cut_short = 0;
+    ++effort_;
+    ceiling_ = stuck_;
+    cut_short_ = 0;
   }
-  state_.ceiling = std::min(state_.ceiling, goal);
-  return (bound + state_.ceiling) / 2;
+  ceiling_ = std::min(ceiling_, goal);
+  return (bound + ceiling_) / 2;
 }
 
 void UniformTargets::fail(double target, bool is_stuck) {
-  state_.ceiling = target;
+  ceiling_ = target;
   if (is_stuck) {
-    state_.stuck = target;
+    stuck_ = target;
     suggested_ = target;
     suggestions_left_ = parameters_->suggestions;
   } else {
-    ++state_.cut_short;
+    ++cut_short_;
   }
 }
 

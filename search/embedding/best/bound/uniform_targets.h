@@ -18,31 +18,18 @@ class UniformTargets {
  public:
   explicit UniformTargets(const UniformTreeParameters& parameters) : parameters_(&parameters) {}
 
-  // Where it is, to go on from there in another run.
-  // Thread safety: a value.
-  struct State {
-    std::uint32_t effort = 0;
-    double ceiling = 0;  // the lowest target that failed with this effort
-    // ... with nothing left to divide
-    double stuck = std::numeric_limits<double>::infinity();
-    std::uint32_t cut_short = 0;  // targets, with this effort
-    WorkShare share;
-  };
-  const State& state() const { return state_; }
-  void go_on_from(const State& state) { state_ = state; }
-
   // Returns true if a target is to be tried. `goal`: the target that would prove the rating
   // optimal. `least_step`: of bisection.
   bool has_next(double bound, double goal, double least_step) const;
   // Returns true if it may begin now. Precondition: has_next().
   bool is_due(double bound, double goal, double least_step) const;
-  WorkShare& share() { return state_.share; }
+  WorkShare& share() { return share_; }
   // Precondition: has_next().
   double next(double bound, double goal, double least_step);
   // Returns true if the target that was chosen last is only to suggest a plan.
   bool is_suggesting() const { return is_suggesting_; }
   // Work for the target that was chosen last.
-  std::uint64_t work() const { return work_of(state_.effort); }
+  std::uint64_t work() const { return work_of(effort_); }
   // `is_stuck`: nothing was left to divide. Otherwise there was not enough work. Precondition: it
   // was not to suggest a plan only.
   void fail(double target, bool is_stuck);
@@ -53,7 +40,11 @@ class UniformTargets {
   bool goes_on(double bound, double goal, double least_step) const;
 
   const UniformTreeParameters* parameters_;
-  State state_;
+  std::uint32_t effort_ = 0;
+  double ceiling_ = 0;  // the lowest target that failed with this effort
+  double stuck_ = std::numeric_limits<double>::infinity();  // ... with nothing left to divide
+  std::uint32_t cut_short_ = 0;                             // targets, with this effort
+  WorkShare share_;
   bool is_suggesting_ = false;
   std::uint32_t suggestions_left_ = 0;
   double suggested_ = 0;  // the last such target, or the one before them

@@ -17,13 +17,6 @@ std::uint64_t key_of(std::uint64_t seed, std::uint32_t lane) {
   return seed * kSeedFactor + lane * kLaneFactor + kOffset;
 }
 
-// Cells are pairs of a table and a rank.
-bool is_tiny(const ChoiceModel& model, std::size_t most_cells) {
-  return model.num_tables() <= WholeSearch::kMostTables &&
-         model.world_size() <= WholeSearch::kMostRanks &&
-         model.num_tables() * model.world_size() <= most_cells;
-}
-
 }  // namespace
 
 NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t seed,
@@ -38,7 +31,6 @@ NeighbourhoodLane::NeighbourhoodLane(const SearchContext& context, std::uint64_t
       whole_work_(lane == 0 && context.model().num_tables() <= parameters.most_whole_tables
                       ? parameters.first_whole_work
                       : 0),
-      tiny_(lane == 0 && is_tiny(context.model(), parameters.most_tiny_cells)),
       in_window_(context.model().world_size(), 0) {}
 
 void NeighbourhoodLane::offer(const RatedPlan& found) {
@@ -58,20 +50,10 @@ void NeighbourhoodLane::settle(std::uint64_t most_work, const Budget& budget) {
 }
 
 // Places every table anew, on any rank.
-void NeighbourhoodLane::try_whole(std::uint64_t work, const Budget& budget) {
+void NeighbourhoodLane::try_whole(std::uint64_t work) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const double below =
-      incumbent_.exists() ? incumbent_.rating() * (1 - WholeSearch::kLeastGain) : kNone;
-  if (!tiny_) return place_anew(work, below);
-  WholeAnswer answer = WholeSearch::solve(*context_, below, work, budget);
-  own_work_ += answer.work;
-  solved_ = answer.complete;
-  if (solved_) proof_ = std::move(answer.prices);
-  if (answer.better && incumbent_.offer(std::move(answer.allocation))) begin_from_best();
-}
-
-// The same for a model that is not tiny.
-void NeighbourhoodLane::place_anew(std::uint64_t work, double below) {
+      incumbent_.exists() ? incumbent_.rating() * (1 - kLeastProgress) : kNone;
   const ChoiceModel& model = context_->model();
   window_.resize(model.world_size());
   std::iota(window_.begin(), window_.end(), Rank{0});
@@ -162,11 +144,10 @@ void NeighbourhoodLane::step() {
 void NeighbourhoodLane::run(std::uint64_t work, double lower_bound, const Budget& budget) {
   const std::uint64_t begin = this->work();
   const std::uint64_t end = begin + work;
-  if (!solved_ && (tiny_ || !incumbent_.at_bound(lower_bound)) && whole_work_ > 0) {
-    // A tiny model's tree is worth more than the other lanes' rounds.
-    try_whole(tiny_ ? whole_work_ : std::min(whole_work_, work), budget);
-    const std::uint64_t last = tiny_ ? parameters_.last_tiny_work : parameters_.last_whole_work;
-    whole_work_ = whole_work_ < last ? parameters_.whole_work_growth * whole_work_ : 0;
+  if (!solved_ && !incumbent_.at_bound(lower_bound) && whole_work_ > 0) {
+    try_whole(std::min(whole_work_, work));
+    whole_work_ =
+        whole_work_ < parameters_.last_whole_work ? parameters_.whole_work_growth * whole_work_ : 0;
   }
   while (parameters_.is_on && incumbent_.exists() && !solved_ && this->work() < end &&
          !incumbent_.at_bound(lower_bound) && !budget.interrupted()) {

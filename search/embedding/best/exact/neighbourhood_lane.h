@@ -11,7 +11,6 @@
 #include "search/embedding/best/exact/branch_and_bound.h"
 #include "search/embedding/best/incumbent/incumbent.h"
 #include "search/embedding/best/parameters/neighbourhood_parameters.h"
-#include "search/embedding/best/whole/whole_search.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {
@@ -41,17 +40,12 @@ class NeighbourhoodLane {
   std::uint64_t work() const { return neighbourhood_.work() + whole_.work() + own_work_; }
 
   // Returns true if the whole model was searched to the end: best() is then optimal up to
-  // WholeSearch::kLeastGain, or there is no allocation at all.
+  // kLeastProgress, or there is no allocation at all.
   bool solved() const { return solved_; }
-  // Leaves of a certificate by search, if the model was solved and is tiny.
-  const std::optional<std::vector<BoundNode>>& proof() const { return proof_; }
-  // Returns true if a tiny model is not solved yet and will be tried again.
-  bool is_solving() const { return tiny_ && !solved_ && whole_work_ > 0; }
 
  private:
   void begin_from_best();
-  void try_whole(std::uint64_t work, const Budget& budget);
-  void place_anew(std::uint64_t work, double below);
+  void try_whole(std::uint64_t work);
   void step();
   void choose_window();
   void choose_items(bool with_choices);
@@ -66,9 +60,7 @@ class NeighbourhoodLane {
   BranchAndBound whole_;
   RandomGenerator random_;
   bool solved_ = false;
-  std::optional<std::vector<BoundNode>> proof_;
   std::uint64_t whole_work_;
-  bool tiny_;  // WholeSearch searches the whole model
   std::uint64_t own_work_ = 0;
   std::vector<Rank> window_;
   std::vector<std::uint8_t> in_window_;  // by rank

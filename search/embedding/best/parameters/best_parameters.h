@@ -10,7 +10,6 @@
 
 #include "search/embedding/best/parameters/annealing_parameters.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
-#include "search/embedding/best/parameters/merging_parameters.h"
 #include "search/embedding/best/parameters/methods.h"
 #include "search/embedding/best/parameters/neighbourhood_parameters.h"
 #include "search/embedding/model/context/pricing_parameters.h"
@@ -41,19 +40,6 @@ struct LaneParameters {
   // The lanes of the tree over ranks have as much together unless it is what raises the bound, or
   // this part of it while others have proved more than its open nodes show.
   std::uint64_t behind_part = 2;
-  // What a lane that works alone has on average, as the proof's first share: its process is dealt
-  // so many other lanes fewer. With 8, process 0 of eight did 10 % less than others for hugectr_510
-  // with 256 lanes; with 16, half of it.
-  std::uint64_t usual_proof_share = 6;
-  // Processes that have done more than others get less of the next tree, such that the difference
-  // is made up for within so many rounds: trees often last no longer. Without, eight processes were
-  // up to 31 % from equal shares for hugectr_510 with 32 lanes instead of 18 %.
-  std::uint64_t catch_up_rounds = 2;
-  // A checkpoint is kept after so much work even if neither plan nor bound got better: what a kill
-  // loses of the proof's tree, about a third of a second. Writing a large tree takes a tenth of it.
-  std::uint64_t checkpoint_work = 64'000'000;
-  // What a checkpoint keeps of the tree. Leaves beyond it are proved again.
-  std::size_t most_kept_bytes = 8'000'000;
   // If the bound has not risen for so much work either, and the tree over ranks does not get on,
   // the lanes share the work as before.
   std::uint64_t stuck_work = 256'000'000;
@@ -70,13 +56,6 @@ struct LaneParameters {
   std::uint64_t last_parts = 8;
   double last_progress = 0.5;
   double nothing_better = 1e-6;
-  // A search of all plans proves the rating less this part of it: the check proves slightly more
-  // than it is asked for, and adds loads in another order.
-  double search_proof_gap = 3e-9;  // halved, doubled: 0
-  // The check that repeats the search may take so many steps, about 0.2 s, or the proof goes on
-  // without it.
-  std::uint64_t search_check_steps = std::uint64_t{1} << 25;  // halved, doubled: 0
-  std::uint64_t search_check_work = 20'000;  // what it counts as; halved, doubled: 0
   std::uint64_t recent_parts = 4;            // halved, doubled: 0
 
   // Lanes that look for plans.
@@ -90,7 +69,7 @@ inline constexpr std::uint32_t kMostLanes = 4096;
 inline constexpr std::uint32_t kDefaultLanes = 32;
 
 // What a caller chooses of a search. With the same settings and work limit the answer is the same
-// for any number of threads and processes.
+// for any number of threads.
 // Thread safety: a value.
 struct BestSettings {
   std::uint64_t seed = 0;
@@ -105,7 +84,6 @@ struct BestParameters {
   LaneParameters lanes;
   AnnealingParameters annealing;
   NeighbourhoodParameters neighbourhoods;
-  MergingParameters merging;
   BoundParameters bound;
 };
 
@@ -116,7 +94,6 @@ inline BestParameters parameters_for(std::uint32_t lanes, const Methods& methods
   parameters.methods = methods.plans;
   parameters.annealing.methods = methods.plans;
   parameters.neighbourhoods.is_on = methods.plans.neighbourhoods;
-  if (!methods.plans.exhaustive) parameters.neighbourhoods.most_tiny_cells = 0;
   parameters.bound.methods = methods.bound;
   if (!methods.bound.reduced_cost_fixing) parameters.bound.aggregate.max_reductions = 0;
   parameters.bound.targets.tree_lanes = lanes / 2;

@@ -36,8 +36,6 @@ struct PlanMethods {
   bool annealed_choices = true;
   bool pair_balancing = true;
   bool neighbourhoods = true;
-  bool exhaustive = true;
-  bool merging = true;
   bool tie_breaking = true;
 };
 
@@ -79,8 +77,6 @@ inline constexpr auto kPlanMethods = std::to_array<NamedMethod<PlanMethods>>({
     {"annealed_choices", &PlanMethods::annealed_choices},
     {"pair_balancing", &PlanMethods::pair_balancing},
     {"neighbourhoods", &PlanMethods::neighbourhoods},
-    {"exhaustive", &PlanMethods::exhaustive},
-    {"merging", &PlanMethods::merging},
     {"tie_breaking", &PlanMethods::tie_breaking},
 });
 

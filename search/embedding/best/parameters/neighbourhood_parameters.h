@@ -20,11 +20,6 @@ struct NeighbourhoodParameters {
   std::uint64_t first_whole_work = 20'000;    // halved, doubled: 0
   std::uint64_t last_whole_work = 4'000'000;  // halved, doubled: 0
   std::uint64_t whole_work_growth = 4;        // halved, doubled: 0
-  // Models of at most `most_tiny_cells` pairs of a table and a rank, such as 8 tables on 8 ranks,
-  // are to end proved. WholeSearch searches them, which looks further ahead at a higher price per
-  // step. It does not wait for the other lanes and may take up to `last_tiny_work`, about 0.2 s.
-  std::size_t most_tiny_cells = 64;           // halved, doubled: 0
-  std::uint64_t last_tiny_work = 20'000'000;  // halved, doubled: 0
   // Work for one neighbourhood. Beyond it another one is the better bet.
   std::uint64_t step_work = 20'000;  // halved 0, doubled -0.003 %
   // Tables or shards that are placed again: fewer if their choices are free as well, since the tree

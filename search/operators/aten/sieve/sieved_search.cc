@@ -96,7 +96,6 @@ class SievedSearch {
     Budget budget = budget_.with_work_left(work);
     SolveOptions options;
     options.seed = options_.seed;
-    options.group = options_.group;
     options.cutoff = cutoff;
     const SolveResult solved =
         solve(problem.lowered.instance(), executor_, budget, options, options_.parameters);

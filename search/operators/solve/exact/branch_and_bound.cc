@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/dealt_batches.h"
 #include "search/operators/solve/exact/subproblem.h"
 
 namespace shardwright::operators {
@@ -51,66 +50,13 @@ class OpenList {
   std::uint64_t made_ = 0;
 };
 
-// Sets of strategies are written as bits.
-void put(MessageWriter& to, const Subproblem& problem) {
-  constexpr std::size_t kBits = 8;
-  std::vector<std::uint8_t> bits((problem.kept.size() + kBits - 1) / kBits);
-  for (std::size_t i = 0; i < problem.kept.size(); ++i) {
-    if (problem.kept[i] != 0) bits[i / kBits] |= static_cast<std::uint8_t>(1U << i % kBits);
-  }
-  to.put(static_cast<std::uint32_t>(problem.kept.size()));
-  to.put_all(bits);
-  to.put_each(problem.prices, [&](const PricedTime& priced) {
-    to.put(priced.time);
-    to.put(priced.price);
-  });
-  to.put(problem.bound);
-}
-
-Subproblem get_subproblem(MessageReader& from) {
-  constexpr std::size_t kBits = 8;
-  Subproblem problem;
-  const auto size = from.get<std::uint32_t>();
-  const auto bits = from.get_all<std::uint8_t>();
-  if (from.good() && bits.size() == (size + kBits - 1) / kBits) {
-    for (std::size_t i = 0; i < size; ++i)
-      problem.kept.push_back(static_cast<char>(bits[i / kBits] >> i % kBits & 1));
-  }
-  problem.prices = from.get_each<PricedTime>([&] {
-    const auto time = from.get<std::uint32_t>();
-    return PricedTime{time, from.get<double>()};
-  });
-  problem.bound = from.get<double>();
-  return problem;
-}
-
-void put(MessageWriter& to, const ProcessedSubproblem& done) {
-  to.put(done.bound);
-  to.put(done.cost);
-  to.put(done.work);
-  to.put_flag(done.choice.has_value());
-  if (done.choice) to.put_all(*done.choice);
-  to.put_each(done.children, [&](const Subproblem& child) { put(to, child); });
-}
-
-ProcessedSubproblem get_processed(MessageReader& from) {
-  ProcessedSubproblem done;
-  done.bound = from.get<double>();
-  done.cost = from.get<double>();
-  done.work = from.get<std::uint64_t>();
-  if (from.get_flag()) done.choice = from.get_all<std::uint32_t>();
-  done.children = from.get_each<Subproblem>([&] { return get_subproblem(from); });
-  return done;
-}
-
 }  // namespace
 
-BranchResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
-                              std::size_t max_nodes, Executor& executor, Budget& budget,
-                              const std::function<void(const ExactResult&)>& on_better,
-                              const SolverParameters& parameters, SearchGroup* group) {
-  BranchResult result;
-  DealtBatches batches(group);
+ExactResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
+                             std::size_t max_nodes, Executor& executor, Budget& budget,
+                             const std::function<void(const ExactResult&)>& on_better,
+                             const SolverParameters& parameters) {
+  ExactResult result;
   result.choice = known.choice;
   result.cost = known.cost;
   const SubproblemProcessor processor(instance, budget, parameters);
@@ -121,25 +67,16 @@ BranchResult branch_and_bound(const CostInstance& instance, const KnownSolution&
   }
   OpenList open(std::move(root));
   std::size_t processed = 0;
-  while (!result.was_ended && !open.empty() && processed < max_nodes && budget.work_left() &&
-         !budget.interrupted()) {
+  while (!open.empty() && processed < max_nodes && budget.work_left() && !budget.interrupted()) {
     const double before = result.cost;
     std::vector<Subproblem> batch = open.take(parameters.branch.batch, processor.cutoff(before));
     std::vector<ProcessedSubproblem> done(batch.size());
     executor.parallel_for(batch.size(), 1, [&](unsigned, std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        if (batches.is_own(i)) done[i] = processor.run(batch[i], before);
-      }
+      for (std::size_t i = begin; i < end; ++i)
+        done[i] = processor.run(batch[i], before);
     });
     processed += batch.size();
-    result.was_ended = !batches.gather(
-        batch.size(), budget.interrupted().has_value(),
-        [&](std::size_t i, MessageWriter& to) { put(to, done[i]); },
-        [&](std::size_t i, MessageReader& from) {
-          done[i] = get_processed(from);
-          result.others_work += done[i].work;
-        });
-    const bool interrupted = result.was_ended || budget.interrupted().has_value();
+    const bool interrupted = budget.interrupted().has_value();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       budget.spend(done[i].work);
       if (interrupted) open.put_back(std::move(batch[i]));
@@ -155,7 +92,7 @@ BranchResult branch_and_bound(const CostInstance& instance, const KnownSolution&
     result.lower_bound = std::max(result.lower_bound, bound);
     if (result.cost < before || raised) on_better(result);
   }
-  result.finished = open.empty() && !result.was_ended && !budget.interrupted();
+  result.finished = open.empty() && !budget.interrupted();
   if (result.finished) result.lower_bound = result.cost;
   return result;
 }

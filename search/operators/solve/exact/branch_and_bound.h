@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "core/operators/instance/cost_instance.h"
@@ -11,28 +10,18 @@
 #include "search/executor.h"
 #include "search/operators/solve/exact/exact_search.h"
 #include "search/operators/solve/parameters/solver_parameters.h"
-#include "search/search_group.h"
 
 namespace shardwright::operators {
-
-// Thread safety: a value.
-struct BranchResult : ExactResult {
-  bool was_ended = false;         // by another process
-  std::uint64_t others_work = 0;  // on their subproblems; the budget counts it, too
-};
 
 // Branch and bound over sets of strategies. Every subproblem is reduced; tables close it if it has
 // become narrow, otherwise dual ascent bounds it and excludes strategies. The node to divide is the
 // one whose strategies near the bound differ most in priced bytes. Batches of subproblems, lowest
 // bound first, are processed on the executor and taken in in order, so the search is the same for
 // any number of workers. Ends unfinished when the budget ends or after `max_nodes` subproblems.
-// `on_better` is called on the calling thread with every better choice or bound. The subproblems of
-// a batch are dealt out to the processes of the group, which have the same instance and budget and
-// find the same; null if this process is alone.
-BranchResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
-                              std::size_t max_nodes, Executor& executor, Budget& budget,
-                              const std::function<void(const ExactResult&)>& on_better,
-                              const SolverParameters& parameters = {},
-                              SearchGroup* group = nullptr);
+// `on_better` is called on the calling thread with every better choice or bound.
+ExactResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
+                             std::size_t max_nodes, Executor& executor, Budget& budget,
+                             const std::function<void(const ExactResult&)>& on_better,
+                             const SolverParameters& parameters = {});
 
 }  // namespace shardwright::operators

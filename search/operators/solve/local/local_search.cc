@@ -35,7 +35,6 @@ LocalSearch::LocalSearch(const ChoiceGraph& graph, std::span<const std::uint32_t
       parameters_(parameters),
       picker_(graph, parameters.blocks.picker),
       state_(graph),
-      batches_(options_.group),
       arms_(parameters.arms, !graph.holders().empty()) {
   if (!options_.prices.empty()) {
     state_.prices = graph.at_kept_times(options_.prices);
@@ -91,7 +90,6 @@ void LocalSearch::evaluate(std::size_t, unsigned worker, std::size_t begin, std:
                            const Budget&) {
   Worker& own = *workers_[worker];
   for (std::size_t i = begin; i < end; ++i) {
-    if (!batches_.is_own(i)) continue;
     Candidate& candidate = candidates_[i];
     const BlockShape& shape = arms_.shape(candidate.arm);
     const std::uint64_t before = own.scratch.domains.work();
@@ -152,51 +150,7 @@ void LocalSearch::apply(Candidate& candidate) {
     stamp_[change.node] = 0;
 }
 
-// Hears of the blocks that other processes have solved. Returns false if one of them ends the
-// search.
-bool LocalSearch::gather(const Budget& budget) {
-  const bool stops = budget.interrupted().has_value();
-  const auto put = [&](std::size_t i, MessageWriter& to) {
-    const Candidate& own = candidates_[i];
-    to.put(static_cast<std::uint32_t>(own.size));
-    to.put(own.outcome.work);
-    to.put_flag(own.outcome.blocked);
-    if (own.outcome.blocked) {
-      to.put(own.outcome.blocked_at);
-      to.put(own.outcome.gain_per_byte);
-    }
-    to.put_flag(own.outcome.improved);
-    if (!own.outcome.improved) return;
-    to.put_each(own.changes, [&](const ChoiceChange& change) {
-      to.put(change.node);
-      to.put(change.strategy);
-    });
-  };
-  const auto get = [&](std::size_t i, MessageReader& from) {
-    Candidate& other = candidates_[i];
-    other.outcome = {};
-    other.changes.clear();
-    other.size = from.get<std::uint32_t>();
-    other.outcome.work = from.get<std::uint64_t>();
-    others_work_ += other.outcome.work + 1;
-    other.outcome.blocked = from.get_flag();
-    if (other.outcome.blocked) {
-      other.outcome.blocked_at = from.get<std::uint32_t>();
-      other.outcome.gain_per_byte = from.get<double>();
-    }
-    other.outcome.improved = from.get_flag();
-    if (!other.outcome.improved) return;
-    other.changes = from.get_each<ChoiceChange>([&] {
-      const auto node = from.get<std::uint32_t>();
-      return ChoiceChange{node, from.get<std::uint32_t>()};
-    });
-  };
-  return batches_.gather(candidates_.size(), stops, put, get);
-}
-
 bool LocalSearch::synchronize(std::size_t, Budget& budget) {
-  was_ended_ = !gather(budget);
-  if (was_ended_) return false;
   arms_.fade();
   for (Candidate& candidate : candidates_) {
     const BlockSolver::Outcome& outcome = candidate.outcome;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "search/budget.h"
-#include "search/dealt_batches.h"
 #include "search/executor.h"
 #include "search/operators/solve/graph/choice_graph.h"
 #include "search/operators/solve/graph/search_state.h"
@@ -18,7 +17,6 @@
 #include "search/operators/solve/local/block/block_solver.h"
 #include "search/operators/solve/local/block_arms.h"
 #include "search/operators/solve/parameters/local_search_parameters.h"
-#include "search/search_group.h"
 
 namespace shardwright::operators {
 
@@ -32,9 +30,6 @@ struct LocalSearchOptions {
   std::vector<std::uint32_t> relaxed_start;
   // If not 0, the search stays within the limits and ends after so many passes over all nodes.
   std::uint64_t descent_passes = 0;
-  // The processes that the blocks of a batch are dealt out to. All have the same instance, options
-  // and budget, and find the same. Null if this process is alone.
-  SearchGroup* group = nullptr;
 };
 
 // The search minimises cost plus priced bytes, in cycles of three phases:
@@ -71,11 +66,6 @@ class LocalSearch {
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);
 
-  // Work on blocks of other processes, which the budget counts, too.
-  std::uint64_t others_work() const { return others_work_; }
-  // Another process has ended the search.
-  bool was_ended() const { return was_ended_; }
-
  private:
   struct Candidate {
     std::uint64_t key = 0;  // of its random sequence
@@ -91,7 +81,6 @@ class LocalSearch {
     BlockScratch scratch;
   };
 
-  bool gather(const Budget& budget);
   std::pair<double, double> cost_around(std::span<const ChoiceChange> changes) const;
   void apply(Candidate& candidate);
   void keep_best();
@@ -113,9 +102,6 @@ class LocalSearch {
   std::vector<double> suggested_prices_;
   std::size_t suggestions_ = 0;  // taken up
   std::vector<Candidate> candidates_;
-  DealtBatches batches_;
-  std::uint64_t others_work_ = 0;
-  bool was_ended_ = false;
   std::vector<std::unique_ptr<Worker>> workers_;
   BlockArms arms_;
   std::vector<std::uint8_t> stamp_;  // by node: 1 while it is among the changes looked at

@@ -21,10 +21,10 @@ TreeView& RankViews::view(RankView which) {
   return *own;
 }
 
-void RankViews::pin(Pins pins, bool even_if_too_large) {
+void RankViews::pin(Pins pins) {
   BoundRows rows = pinned_rows(*model_, pins);
   auto pinned = std::make_unique<TreeView>(std::move(rows), std::move(pins), *parameters_);
-  if (even_if_too_large || !pinned->is_too_large()) of(RankView::kPinned) = std::move(pinned);
+  if (is_only_aggregate() || !pinned->is_too_large()) of(RankView::kPinned) = std::move(pinned);
 }
 
 void RankViews::plant_again() {

@@ -34,9 +34,9 @@ class RankViews {
   const Pins* pins() const {
     return of(RankView::kPinned) ? of(RankView::kPinned)->pinned() : nullptr;
   }
-  // Replaces the pins and their tree. If the program with them would be too large for trees and
-  // `even_if_too_large` is false, nothing changes.
-  void pin(Pins pins, bool even_if_too_large);
+  // Replaces the pins and their tree. If the program with them would be too large for trees, and the
+  // one without is not, nothing changes.
+  void pin(Pins pins);
   // Begins all trees anew.
   void plant_again();
 

@@ -29,42 +29,15 @@ void TreeView::share(double target, const NodeLimits& limits, PricingKnowledge k
   }
 }
 
-void TreeView::share(TreeStart start) {
-  tree_.become(start.part);
-  first_lane().begin(start.target, start.limits);
-  first_lane().stand_for(std::move(start.first_lane));
-  share(start.target, start.limits, std::move(start.known));
-}
-
-std::vector<LeafTransfer> TreeView::deal_out() {
-  std::vector<LeafTransfer> transfers;
-  for (std::uint32_t to = 0; to < lanes_.size(); ++to) {
-    if (!lanes_[to]->is_idle()) continue;
+void TreeView::deal_out() {
+  for (const std::unique_ptr<TreeLane>& lane : lanes_) {
+    if (!lane->is_idle()) continue;
     const auto fullest = std::max_element(lanes_.begin(), lanes_.end(), [](auto& a, auto& b) {
       return a->num_waiting() < b->num_waiting();
     });
     if ((*fullest)->num_waiting() == 0) break;
-    transfers.push_back({to, static_cast<std::uint32_t>(fullest - lanes_.begin())});
-    transfer({&transfers.back(), 1});
+    lane->take_half(**fullest);
   }
-  return transfers;
-}
-
-void TreeView::transfer(std::span<const LeafTransfer> transfers) {
-  for (const LeafTransfer& one : transfers)
-    lanes_[one.to]->take_half(*lanes_[one.from]);
-}
-
-TreeStart TreeView::start(RankView view, double target, std::uint64_t node_work) {
-  TreeStart start;
-  start.view = view;
-  start.pins = pins_;
-  start.target = target;
-  start.limits = {node_work, 0, first_lane().may_divide()};
-  start.part = tree_.open_part(target);
-  start.first_lane = first_lane().report();
-  start.known = first_lane().relaxation().columns().known();
-  return start;
 }
 
 }  // namespace shardwright::embedding

@@ -24,25 +24,6 @@ enum class RankView : std::uint8_t {
 };
 inline constexpr std::size_t kRankViews = 3;
 
-// A lane without a leaf takes half of those of another one.
-// Thread safety: a value.
-struct LeafTransfer {
-  std::uint32_t to = 0;
-  std::uint32_t from = 0;
-};
-
-// All that another process needs to work on a tree that lanes begin to share.
-// Thread safety: a value.
-struct TreeStart {
-  RankView view = RankView::kJoint;
-  std::optional<Pins> pins;  // of kPinned
-  double target = 0;
-  NodeLimits limits;
-  TreePart part;
-  LaneReport first_lane;  // its leaves, and whether it is busy
-  PricingKnowledge known;
-};
-
 // Not moved: its parts refer to each other.
 // Thread safety: lanes() may run concurrently; everything else by one thread at a time.
 class TreeView {
@@ -56,10 +37,8 @@ class TreeView {
   const Pins* pinned() const { return pins_ ? &*pins_ : nullptr; }
   const Branching& branching() const { return branching_; }
   BoundTree& tree() { return tree_; }
+  const BoundTree& tree() const { return tree_; }
   void plant_again() { tree_ = BoundTree(rows_, pinned()); }
-  // What another process needs to share the tree. `view`: which one this is. `node_work`: for every
-  // node.
-  TreeStart start(RankView view, double target, std::uint64_t node_work);
   // The lane that works alone before the tree is shared.
   TreeLane& first_lane() { return *lanes_.front(); }
   const TreeLane& first_lane() const { return *lanes_.front(); }
@@ -69,11 +48,8 @@ class TreeView {
 
   // The other lanes begin with what the first one knows.
   void share(double target, const NodeLimits& limits, PricingKnowledge known);
-  // The same in a process that has no first lane.
-  void share(TreeStart start);
-  // Lanes without a leaf take some from the lane that has the most.
-  std::vector<LeafTransfer> deal_out();
-  void transfer(std::span<const LeafTransfer> transfers);
+  // Lanes without a leaf take half of those of the lane that has the most.
+  void deal_out();
 
  private:
   const BoundParameters* parameters_;

@@ -1,7 +1,6 @@
 #include "search/embedding/best/bound/tree/bound_tree.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace shardwright::embedding {
@@ -88,53 +87,6 @@ BoundTree::NodeId BoundTree::divide(NodeId leaf, double target, const Branch& br
     nodes_[child].part = nodes_[leaf].part / 2;
   }
   return first;
-}
-
-TreePart BoundTree::open_part(double target) const {
-  std::vector<std::uint8_t> is_needed(nodes_.size(), 0);
-  for (const NodeId leaf : open_leaves(target)) {
-    for (NodeId node = leaf; node != kNone && is_needed[node] == 0; node = nodes_[node].parent)
-      is_needed[node] = 1;
-  }
-  TreePart part;
-  part.tree_size = nodes_.size();
-  visit_in_preorder([&](NodeId id, const Node& node) {
-    if (is_needed[id] != 0)
-      part.nodes.push_back(
-          {id, node.first_child, node.branch, node.fixing, node.divided, 0, {}, 0});
-  });
-  return part;
-}
-
-TreePart BoundTree::all() const {
-  TreePart part;
-  part.tree_size = nodes_.size();
-  visit_in_preorder([&](NodeId id, const Node& node) {
-    part.nodes.push_back({id, node.first_child, node.branch, node.fixing, node.divided, node.proved,
-                          node.proof, node.search_steps});
-  });
-  return part;
-}
-
-void BoundTree::become(const TreePart& part) {
-  nodes_.assign(part.tree_size, {});
-  for (Node& node : nodes_)
-    node.proved = std::numeric_limits<double>::infinity();
-  for (const TreePart::Node& other : part.nodes) {
-    Node& own = nodes_[other.id];
-    own.proved = other.proved;
-    own.proof = other.proof;
-    own.search_steps = other.search_steps;
-    own.first_child = other.first_child;
-    own.branch = other.branch;
-    own.fixing = other.fixing;
-    own.divided = other.divided;
-    if (own.first_child == kNone) continue;
-    for (const NodeId child : {own.first_child, own.first_child + 1}) {
-      nodes_[child].parent = other.id;
-      nodes_[child].part = own.part / 2;
-    }
-  }
 }
 
 std::uint64_t BoundTree::search_steps() const {

@@ -14,23 +14,6 @@
 
 namespace shardwright::embedding {
 
-// Some nodes of a tree, or all of them, with the divisions that lead to them.
-// Thread safety: a value.
-struct TreePart {
-  struct Node {
-    std::uint32_t id = 0;
-    std::uint32_t first_child = ~std::uint32_t{0};  // of an inner node
-    Branch branch;
-    MultiplierList fixing;
-    double divided = 0;
-    double proved = 0;  // of a leaf: the highest target
-    BoundNode proof;    // ... of that target
-    std::uint64_t search_steps = 0;
-  };
-  std::size_t tree_size = 0;
-  std::vector<Node> nodes;
-};
-
 // The tree is kept from target to target. A division holds for all of them, and a leaf that is
 // proved for one target is proved for every lower one. So a target that is given up leaves its
 // leaves to the next one, and a tree that was cut short goes on where it stopped.
@@ -59,14 +42,6 @@ class BoundTree {
   // `fixing`: multipliers that remove choices of the leaf below the target. Returns the first
   // child; the second one follows it.
   NodeId divide(NodeId leaf, double target, const Branch& branch, MultiplierList fixing);
-
-  // What other processes need to work on the leaves that are open for the target: these and their
-  // ancestors, in preorder.
-  TreePart open_part(double target) const;
-  // The whole tree, with the proofs of its leaves.
-  TreePart all() const;
-  // A tree that has nothing but this part, in which every other node counts as proved.
-  void become(const TreePart& part);
 
   // Steps that the check of the proof takes to repeat searches.
   std::uint64_t search_steps() const;

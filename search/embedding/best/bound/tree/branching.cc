@@ -20,22 +20,6 @@ Branch by_identifier(const ChoiceModel& model, Branch branch) {
 
 }  // namespace
 
-// The tables are equal, so they have as many choices as the first one.
-bool fits(const Branch& branch, const ChoiceModel& model) {
-  if (branch.count == 0 || branch.count > branch.tables.size()) return false;
-  if (std::any_of(branch.tables.begin(), branch.tables.end(),
-                  [&](std::uint32_t table) { return table >= model.num_tables(); }))
-    return false;
-  const std::uint32_t first = branch.tables.front();
-  const std::size_t choices = model.choices(first).size();
-  const std::uint32_t begin = model.first_choice(first);
-  return std::all_of(branch.tables.begin(), branch.tables.end(),
-                     [&](std::uint32_t t) { return model.choices(t).size() == choices; }) &&
-         std::all_of(branch.first_child.begin(), branch.first_child.end(), [&](const auto& choice) {
-           return choice.first >= begin && choice.first - begin < choices;
-         });
-}
-
 void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain) {
   // In the first child, the first `count` tables keep only what the branch lists. In the second
   // one, the others and one of the first keep everything else.

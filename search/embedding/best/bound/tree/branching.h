@@ -21,9 +21,6 @@ struct Branch {
   std::vector<std::pair<std::uint32_t, ClassSet>> first_child;  // choices of the first table
 };
 
-// Returns true for a branch of tables and choices of this model. O(size).
-bool fits(const Branch& branch, const ChoiceModel& model);
-
 // Restricts the domain of a node to that of its first or second child.
 void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain);
 

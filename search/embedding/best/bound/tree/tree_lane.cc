@@ -13,7 +13,6 @@ void TreeLane::begin(double target, const NodeLimits& limits) {
   found_.reset();
   rounding_.reset();
   stuck_start_.reset();
-  stands_for_busy_ = false;
   lesson_.reset();
   if (relaxation_) relaxation_->abandon();
   open_.clear();
@@ -131,28 +130,6 @@ std::uint64_t TreeLane::hand_over(BoundTree& tree) {
   answered_.clear();
   num_own_ = 0;
   return std::exchange(work_, 0);
-}
-
-LaneReport TreeLane::report() const {
-  LaneReport report{{}, {}, is_busy(), is_stuck_, was_cut_short_, stuck_start_, found_, work_};
-  for (const Answered& own : answered_)
-    report.answered.push_back({own.node, own.answer});
-  for (const Open& open : open_)
-    report.open.push_back(open.node);
-  return report;
-}
-
-void TreeLane::stand_for(LaneReport report) {
-  answered_ = std::move(report.answered);
-  open_.clear();
-  for (const NodeId node : report.open)
-    open_.push_back({node, std::nullopt});
-  stands_for_busy_ = report.is_busy;
-  is_stuck_ = report.is_stuck;
-  was_cut_short_ = report.was_cut_short;
-  stuck_start_ = std::move(report.stuck_start);
-  found_ = std::move(report.found);
-  work_ = report.work;
 }
 
 }  // namespace shardwright::embedding

@@ -24,23 +24,6 @@ struct NodeLimits {
   bool may_divide = false;              // otherwise a node that is not excluded ends the target
 };
 
-// What a lane did in a round. Nodes that it made have numbers of its own.
-// Thread safety: a value.
-struct LaneReport {
-  struct Answered {
-    BoundTree::NodeId node;
-    NodeAnswer answer;  // without a fractional plan
-  };
-  std::vector<Answered> answered;
-  std::vector<BoundTree::NodeId> open;  // the last is next
-  bool is_busy = false;                 // with a node that is not answered yet
-  bool is_stuck = false;
-  bool was_cut_short = false;
-  std::optional<Allocation> stuck_start;
-  std::optional<Plan> found;
-  std::uint64_t work = 0;
-};
-
 // Works on leaves of a tree, depth first, without writing to it: other lanes read it meanwhile.
 // What it found goes to the tree when hand_over() is called, between rounds.
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -60,8 +43,7 @@ class TreeLane {
   void assign(const std::vector<BoundTree::NodeId>& leaves);
   // Takes over half of the leaves that another lane has not begun, those that it would visit last:
   // what one lane visits in a row is close together and needs the same patterns. Their domains stay
-  // behind, as they do if the other lane is one of another process. Precondition: both have handed
-  // over.
+  // behind. Precondition: both have handed over.
   void take_half(TreeLane& other);
   // Leaves that it could give away.
   std::size_t num_waiting() const { return open_.size(); }
@@ -90,12 +72,7 @@ class TreeLane {
   // done since the last time.
   std::uint64_t hand_over(BoundTree& tree);
 
-  // What it will hand over, for a lane of another process that stands for this one.
-  LaneReport report() const;
-  // Stands for a lane of another process that has reported this.
-  void stand_for(LaneReport report);
-
-  // Made when it is first needed: a lane that stands for another one needs none.
+  // Made when it is first needed.
   NodeRelaxation& relaxation();
   // Takes over what another lane knows when it visits its next leaf. Precondition: idle.
   void learn(std::shared_ptr<const PricingKnowledge> other) { lesson_ = std::move(other); }
@@ -109,10 +86,13 @@ class TreeLane {
     NodeId node;
     std::optional<Domain> domain;  // of a node of the lane's own
   };
-  using Answered = LaneReport::Answered;
+  struct Answered {
+    NodeId node;
+    NodeAnswer answer;  // without a fractional plan
+  };
 
   bool is_busy() const {
-    return stands_for_busy_ || rounding_ || (relaxation_ && relaxation_->is_active());
+    return rounding_ || (relaxation_ && relaxation_->is_active());
   }
   void visit_next(Budget& budget);
   void take(NodeAnswer answer, const Budget& budget);
@@ -137,7 +117,6 @@ class TreeLane {
   std::optional<PatternRounding> rounding_;
   bool is_stuck_ = false;
   bool was_cut_short_ = false;
-  bool stands_for_busy_ = false;
   std::optional<Allocation> stuck_start_;
   std::optional<Plan> found_;
 };

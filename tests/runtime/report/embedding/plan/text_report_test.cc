@@ -170,7 +170,7 @@ TEST_CASE("text report: says why there is no plan") {
 }
 
 TEST_CASE("text report: best mode says how far from optimal the plan may be, and why") {
-  const auto problem = problem_of("tests/golden/embedding/cases/05_cw_min_partition_8r.json.gz");
+  const auto problem = problem_of("tests/golden/embedding/cases/15_weighted_features_4r.json.gz");
   const std::string text = report_of(problem, 100, PlanMode::kBest);
   CHECK(contains(text, "(best mode)"));
   CHECK(contains(text, "proved optimal, by trying all plans"));

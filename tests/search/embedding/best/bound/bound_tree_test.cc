@@ -11,6 +11,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/best/bound/shared/rank_views.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/space_builder.h"
@@ -155,7 +156,7 @@ TEST_CASE("bound prover: a light tree is not grown above a target that failed") 
   BoundParameters parameters;
   parameters.max_master_rows = 0;
   BoundProver prover(model.choices, parameters);
-  REQUIRE(prover.is_only_aggregate());
+  REQUIRE(RankViews(model.choices, parameters).is_only_aggregate());
   const auto work_at = [&](double rating) {
     Budget budget;
     prover.run(100'000'000, rating, budget);

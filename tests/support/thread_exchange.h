@@ -1,4 +1,4 @@
-// Processes that are threads of one program: for tests, and to count what many processes would do.
+// Processes that are threads of one program.
 #pragma once
 
 #include <barrier>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/exchange.h"
+#include "runtime/execution/processes/exchange.h"
 
 namespace shardwright {
 

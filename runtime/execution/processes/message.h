@@ -17,20 +17,10 @@ namespace shardwright {
 // Thread safety: one thread at a time.
 class MessageWriter {
  public:
-  MessageWriter() = default;
-  // Writes nothing, but counts the bytes.
-  static MessageWriter counter() {
-    MessageWriter counter;
-    counter.keeps_ = false;
-    return counter;
-  }
-
   template <class Number>
   requires(std::is_arithmetic_v<Number> && !std::is_same_v<Number, bool>) void put(Number number) {
-    const std::size_t end = size_;
-    size_ += sizeof number;
-    if (!keeps_) return;
-    bytes_.resize(size_);
+    const std::size_t end = bytes_.size();
+    bytes_.resize(end + sizeof number);
     std::memcpy(bytes_.data() + end, &number, sizeof number);
   }
   template <class Number>
@@ -52,8 +42,7 @@ class MessageWriter {
   }
   void put_text(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
-    size_ += text.size();
-    if (keeps_) bytes_ += text;
+    bytes_ += text;
   }
   void put_flag(bool flag) { put(static_cast<std::uint8_t>(flag)); }
   template <class Number>
@@ -61,14 +50,11 @@ class MessageWriter {
     put_flag(number.has_value());
     if (number) put(*number);
   }
-  std::size_t size() const { return size_; }
   // What was written. Nothing must be written after it.
   std::string take() { return std::move(bytes_); }
 
  private:
   std::string bytes_;
-  std::size_t size_ = 0;
-  bool keeps_ = true;
 };
 
 // Reads what a MessageWriter wrote. Past the end it reads zeros and is not good() any more.
