@@ -13,8 +13,9 @@
 namespace shardwright {
 
 // Ends when a process sends nothing, which a process does at the latest when its Gathering is
-// destroyed: nobody waits for one that failed. The all-gather in which a process first sends nothing
-// is the last one in every process. Thread safety: one thread at a time. Refers to the exchange.
+// destroyed: nobody waits for one that failed. The all-gather in which a process first sends
+// nothing is the last one in every process. Thread safety: one thread at a time. Refers to the
+// exchange.
 class Gathering {
  public:
   explicit Gathering(Exchange& exchange) : exchange_(&exchange) {}
