@@ -14,20 +14,19 @@
 #include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/search_parts.h"
-#include "search/embedding/questions/replan/old/old_plan.h"
+#include "search/embedding/questions/replan/old_plan.h"
 #include "search/embedding/questions/replan/replan_search.h"
 
 namespace shardwright {
 namespace {
 
-using embedding::BlendIncumbent;
 using embedding::OldPlan;
 using embedding::Plan;
 using embedding::Problem;
 using embedding::ReplanSearch;
 using embedding::SearchSpace;
 
-void take_best(const BlendIncumbent::Best& best, EmbeddingPlanResult& result) {
+void take_best(const ReplanSearch::Best& best, EmbeddingPlanResult& result) {
   result.failure.reset();
   result.plan = best.plan;
   result.evaluation = best.evaluation;
@@ -55,10 +54,14 @@ PlanOptions for_planner(const ReplanOptions& options) {
   return planning;
 }
 
-// In compat mode the planner's work is counted in other units.
+// In compat mode the planner's work is counted in other units. Without a weight the search for
+// fewer bytes moved comes on top, since the planner has had all work.
 Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& planned) {
+  constexpr std::uint64_t kWorkAmongEqual = 20'000'000;  // about 0.2 s
   std::optional<std::uint64_t> work = work_limit_of(options.plan);
-  if (work && options.plan.mode == PlanMode::kBest) {
+  if (options.migration_weight == 0) {
+    work = std::min(work.value_or(kWorkAmongEqual), kWorkAmongEqual);
+  } else if (work && options.plan.mode == PlanMode::kBest) {
     *work -= std::min(*work, planned.work.work_steps);
   } else if (work) {
     *work /= 2;
@@ -118,7 +121,7 @@ Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Probl
   SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
                                plan_embedding(std::move(problem), planning, std::move(space)));
   Budget budget = rest_of_budget(options, result);
-  if (const BlendIncumbent::Best* const best =
+  if (const ReplanSearch::Best* const best =
           search.finish(result.plan, rating_bound(result), budget)) {
     take_best(*best, result);
   }

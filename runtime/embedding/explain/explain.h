@@ -15,8 +15,8 @@
 #include "runtime/embedding/explain/explained_tables.h"
 #include "runtime/embedding/options.h"
 #include "runtime/embedding/planner.h"
-#include "search/embedding/questions/explain/infeasible/infeasible_reason.h"
-#include "search/embedding/questions/explain/infeasible/remedy.h"
+#include "search/embedding/questions/explain/infeasible_reason.h"
+#include "search/embedding/questions/explain/remedies.h"
 
 namespace shardwright {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/embedding/problem/problem.h"
-#include "search/embedding/questions/explain/infeasible/remedy.h"
+#include "search/embedding/questions/explain/remedies.h"
 
 namespace shardwright {
 

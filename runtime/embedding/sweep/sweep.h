@@ -10,7 +10,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/planner.h"
-#include "search/embedding/questions/sweep/sweep_grid.h"
+#include "search/embedding/questions/sweep_grid.h"
 
 namespace shardwright {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
-#include "search/embedding/questions/explain/infeasible/remedy.h"
-#include "search/embedding/questions/explain/options/option_cost.h"
+#include "search/embedding/questions/explain/remedies.h"
+#include "search/embedding/questions/explain/option_costs.h"
 
 namespace shardwright {
 

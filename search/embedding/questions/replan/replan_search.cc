@@ -2,24 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <utility>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/units.h"
 #include "search/embedding/model/rank_state/plan_loads.h"
 #include "search/embedding/questions/place_anew.h"
-#include "search/embedding/questions/replan/blend/plan_descent.h"
-#include "search/embedding/questions/replan/blend/plan_state.h"
-#include "search/embedding/questions/replan/blend/plan_walk.h"
-#include "search/embedding/questions/replan/moves/move_search.h"
 
 namespace shardwright::embedding {
 namespace {
-
-// Each descent multiplies the weight of moved bytes by one of these when it chooses steps.
-constexpr double kWeightFactors[] = {1, 10, 1000};
-// Descents from the best plan are repeated while they help, at most this often.
-constexpr int kMostRounds = 4;
 
 bool only_lacks_memory(const Evaluation& evaluation) {
   return std::all_of(evaluation.violations.begin(), evaluation.violations.end(),
@@ -54,6 +44,14 @@ double num_elements(const Problem& problem, TableId id) {
 
 }  // namespace
 
+bool is_same(const Assignment& a, const Assignment& b) {
+  if (a.option != b.option) return false;
+  for (std::uint32_t shard = 0; shard < a.option->num_shards(); ++shard) {
+    if (a.rank(shard) != b.rank(shard)) return false;
+  }
+  return true;
+}
+
 ReplanSearch::ReplanSearch(std::shared_ptr<const Problem> problem,
                            std::shared_ptr<const SearchSpace> space, Topology available,
                            OldPlan old, const ReplanGoal& goal)
@@ -62,8 +60,7 @@ ReplanSearch::ReplanSearch(std::shared_ptr<const Problem> problem,
       available_(std::move(available)),
       old_(std::move(old)),
       goal_(goal),
-      pool_(space_),
-      incumbent_(PlanCosts(*problem_, available_, old_, goal_.migration_weight)) {
+      pool_(space_) {
   owners_->push_back(space_);
   owners_->push_back(old_.owner());
   owners_->push_back(pool_.owner());
@@ -141,38 +138,66 @@ Plan ReplanSearch::edit_of_kept(const Plan& plan) {
   // An edit of kept_ has owners_ itself as its owner. A list that holds itself is never freed.
   const bool is_edit = plan.owner() == owners_;
   if (!is_edit && owners_->back() != plan.owner()) owners_->push_back(plan.owner());
-  return as_edit_of(*kept_, plan, copies_);
+  PlanEdit edit(*kept_);
+  for (std::size_t i = 0; i < kept_->size(); ++i) {
+    if (!is_same((*kept_)[i], plan[i])) edit.set(i, plan[i]);
+  }
+  return edit.publish(copies_);
 }
 
 PlanCopies ReplanSearch::copies() const {
   PlanCopies all = copies_;
-  all += incumbent_.copies();
   all.options_added += old_.num_added_options();
   return all;
 }
 
-void ReplanSearch::consider(const Plan& plan) { incumbent_.consider(edit_of_kept(plan)); }
+double ReplanSearch::cost(double rating, std::int64_t moved_bytes) const {
+  return rating + goal_.migration_weight *
+                      (static_cast<double>(moved_bytes) / static_cast<double>(kGibibyte));
+}
 
-const BlendIncumbent::Best* ReplanSearch::finish(const std::optional<Plan>& found,
-                                                 double rating_bound, Budget& budget) {
-  std::vector<Plan> ends;
-  if (incumbent_.best()) ends.push_back(incumbent_.best()->plan);
+// Of tables that the old plan has.
+std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
+  std::int64_t moved = 0;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    if (old_.place(plan[i].option->table) != nullptr) moved += old_.bytes_to_move(plan[i]);
+  }
+  return moved;
+}
+
+// If the plan breaks no rule.
+void ReplanSearch::take(const Plan& plan, bool only_if_better) {
+  constexpr double kEqual = 1e-9;  // relative
+  Best now{plan, evaluate(*problem_, available_, plan), 0, moved_bytes(plan)};
+  now.cost = cost(now.evaluation.rating, now.moved_bytes);
+  if (!now.evaluation.valid()) return;
+  if (best_ && only_if_better) {
+    const bool is_equal = std::abs(now.cost - best_->cost) <= kEqual * std::abs(best_->cost);
+    if (is_equal ? now.moved_bytes >= best_->moved_bytes : now.cost > best_->cost) return;
+  }
+  best_ = std::move(now);
+}
+
+void ReplanSearch::consider(const Plan& plan) { take(edit_of_kept(plan), true); }
+
+const ReplanSearch::Best* ReplanSearch::finish(const std::optional<Plan>& found,
+                                               double rating_bound, Budget& budget) {
+  std::vector<Plan> starts;
+  if (best_) starts.push_back(best_->plan);
   if (found) {
-    ends.push_back(edit_of_kept(*found));
-    incumbent_.consider(ends.back());
+    starts.push_back(edit_of_kept(*found));
+    take(starts.back(), true);
   }
   if (kept_) {
-    if (kept_fits_) incumbent_.consider(*kept_);
-    for (const Plan& end : ends) {
-      walk(end, *kept_, incumbent_, budget);
-      walk(*kept_, end, incumbent_, budget);
-    }
-    if (incumbent_.best()) descend_to(ends, budget);
-    const bool hopeless = !incumbent_.best() && std::isinf(rating_bound);
-    if (goal_.migration_weight > 0 && !hopeless) search_moves(ends, rating_bound, budget);
-    if (goal_.migration_weight == 0 && kept_fits_ && should_stay()) incumbent_.settle(*kept_);
+    if (kept_fits_) take(*kept_, true);
+    const bool has_weight = goal_.migration_weight > 0;
+    const bool is_hopeless = !best_ && (std::isinf(rating_bound) || !has_weight);
+    const bool is_least = !has_weight && best_ && best_->moved_bytes == 0 &&
+                          best_->cost * (1 - goal_.close_enough) <= rating_bound;
+    if (!is_hopeless && !is_least) search_moves(starts, rating_bound, budget);
+    if (!has_weight && kept_fits_ && should_stay()) take(*kept_, false);
   }
-  return incumbent_.best() ? &*incumbent_.best() : nullptr;
+  return best_ ? &*best_ : nullptr;
 }
 
 // The plan with the options of the pool, which gets those that it lacks.
@@ -187,45 +212,34 @@ void ReplanSearch::search_moves(const std::vector<Plan>& starts, double rating_b
                                 Budget& budget) {
   const Plan home = of_pool(*kept_);
   std::vector<Plan> plans;
-  if (incumbent_.best()) plans.push_back(of_pool(incumbent_.best()->plan));
+  if (best_) plans.push_back(of_pool(best_->plan));
   for (const Plan& start : starts)
     plans.push_back(of_pool(start));
   const ChoiceModel model = ChoiceModel::with_all_cuts(pool_, available_, budget);
   if (!model.status().ok()) return;
-  MoveSearch search(model, old_, goal_.migration_weight, home, goal_.seed);
+  const bool has_weight = goal_.migration_weight > 0;
+  const HeldPlan held = old_.held(has_weight ? goal_.migration_weight : weight_among_equal());
+  MoveSearch search(model, held, has_weight ? MovesCount::kInCost : MovesCount::kAmongEqual, home,
+                    goal_.seed);
   for (const Plan& plan : plans)
     search.offer(plan);
   search.run(rating_bound, budget);
-  proof_ = prove_moves(search, model, old_.held(goal_.migration_weight), rating_bound, budget);
+  if (has_weight) proof_ = search.prove(rating_bound, budget);
   if (search.best())
-    incumbent_.consider(edit_of_kept(to_plan(model, search.best()->allocation, home, copies_)));
+    take(edit_of_kept(to_plan(model, search.best()->allocation, home, copies_)), true);
 }
 
-// Descends from the old plan kept and from the best plan, toward each other and toward what was
-// found; then from the best plan again while that helps.
-void ReplanSearch::descend_to(const std::vector<Plan>& found, Budget& budget) {
-  const Plan first = incumbent_.best()->plan;
-  std::vector<Plan> ends = found;
-  ends.push_back(first);
-  for (const double weight_factor : kWeightFactors) {
-    descend(first, *kept_, weight_factor, incumbent_, budget);
-    for (const Plan& end : ends)
-      descend(*kept_, end, weight_factor, incumbent_, budget);
-  }
-  for (int round = 0; round < kMostRounds; ++round) {
-    const double before = incumbent_.best()->cost;
-    for (const Plan& end : ends)
-      descend(Plan(incumbent_.best()->plan), end, 1, incumbent_, budget);
-    descend(Plan(incumbent_.best()->plan), *kept_, 1, incumbent_, budget);
-    if (!(incumbent_.best()->cost < before)) break;
-  }
+// For annealing alone: the best plan's moves, or a GiB if it has none, cost as much as its rating.
+double ReplanSearch::weight_among_equal() const {
+  const std::int64_t bytes = best_->moved_bytes > 0 ? best_->moved_bytes : kGibibyte;
+  return best_->cost * static_cast<double>(kGibibyte) / static_cast<double>(bytes);
 }
 
 // Returns true if the old plan kept moves nothing, and either the problem has not changed or no
 // other plan is noticeably better.
 bool ReplanSearch::should_stay() const {
-  if (incumbent_.costs().moved_bytes(*kept_) > 0) return false;
-  const double saved = kept_rating_ - incumbent_.best()->cost;
+  if (moved_bytes(*kept_) > 0) return false;
+  const double saved = kept_rating_ - best_->cost;
   const double gap = kept_rating_ > 0 ? std::max(0.0, saved / kept_rating_) : 0;
   return is_same_problem() || gap <= goal_.close_enough;
 }
@@ -248,9 +262,7 @@ Migration ReplanSearch::migration(const std::optional<Plan>& plan) const {
   out.dropped = old_.dropped();
   if (!plan) return out;
   if (goal_.migration_weight > 0) {
-    const PlanCosts& costs = incumbent_.costs();
-    out.objective =
-        costs.cost(evaluate(*problem_, available_, *plan).rating, costs.moved_bytes(*plan));
+    out.objective = cost(evaluate(*problem_, available_, *plan).rating, moved_bytes(*plan));
     if (proof_) {
       out.lower_bound = std::min(proof_->bound, *out.objective);
       out.certificate = proof_->certificate;

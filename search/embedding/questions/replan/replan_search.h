@@ -3,22 +3,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/embedding/document/migration.h"
+#include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "search/budget.h"
 #include "search/embedding/model/option_pool.h"
-#include "search/embedding/questions/replan/blend/blend_incumbent.h"
-#include "search/embedding/questions/replan/blend/plan_costs.h"
-#include "search/embedding/questions/replan/move_proof.h"
-#include "search/embedding/questions/replan/old/old_plan.h"
+#include "search/embedding/questions/replan/move_search.h"
+#include "search/embedding/questions/replan/old_plan.h"
 
 namespace shardwright::embedding {
 
@@ -32,11 +32,21 @@ struct ReplanGoal {
   std::uint64_t seed = 0;
 };
 
+// Returns true if both have the same option on the same ranks.
+bool is_same(const Assignment& a, const Assignment& b);
+
 // Every plan that is considered becomes an edit of the old plan kept, so that the answer shares
 // with it whatever did not change.
 // Thread safety: one thread at a time; plans may be used from any thread.
 class ReplanSearch {
  public:
+  struct Best {
+    Plan plan;
+    Evaluation evaluation;  // by the verifier
+    double cost = 0;        // rating + weight x GiB moved
+    std::int64_t moved_bytes = 0;
+  };
+
   // Places the tables that have lost their place. `available` is what the problem's reservation and
   // margin leave.
   ReplanSearch(std::shared_ptr<const Problem> problem, std::shared_ptr<const SearchSpace> space,
@@ -50,15 +60,15 @@ class ReplanSearch {
   // breaks no rule but memory.
   bool can_start() const { return kept_ && kept_in_space_ && kept_lacks_only_memory_; }
 
-  // Considers a plan that the planner has found so far.
+  // Considers a plan that the planner has found so far. Among plans of equal cost, to a relative
+  // 1e-9, the one that moves least is the best.
   void consider(const Plan& plan);
 
-  // Searches between the old plan kept, the best plan so far and `found`, the planner's answer, and
-  // with a weight beyond these until the budget is spent. `rating_bound`: no plan of the
-  // search space rates less; infinite if there is none.
-  // Returns null if there is no valid plan.
-  const BlendIncumbent::Best* finish(const std::optional<Plan>& found, double rating_bound,
-                                     Budget& budget);
+  // Considers `found`, the planner's answer, too, and searches from the old plan kept and these
+  // plans until the budget is spent: for a lower cost, or without a weight for fewer bytes moved at
+  // no higher rating. `rating_bound`: no plan of the search space rates less; infinite if there is
+  // none. Returns null if there is no valid plan.
+  const Best* finish(const std::optional<Plan>& found, double rating_bound, Budget& budget);
 
   // What the plans made here copied of what they share with the old plan kept, which is itself
   // counted as a whole plan.
@@ -76,7 +86,10 @@ class ReplanSearch {
   Plan edit_of_kept(const Plan& plan);
   Plan of_pool(const Plan& plan);
   void search_moves(const std::vector<Plan>& starts, double rating_bound, Budget& budget);
-  void descend_to(const std::vector<Plan>& found, Budget& budget);
+  void take(const Plan& plan, bool only_if_better);
+  double cost(double rating, std::int64_t moved_bytes) const;
+  std::int64_t moved_bytes(const Plan& plan) const;
+  double weight_among_equal() const;
   bool should_stay() const;
   bool is_same_problem() const;
 
@@ -86,7 +99,7 @@ class ReplanSearch {
   OldPlan old_;
   ReplanGoal goal_;
   OptionPool pool_;  // the options of the space and of all plans considered
-  BlendIncumbent incumbent_;
+  std::optional<Best> best_;
   // Keeps the options of kept_ and of all its edits alive. The list grows; plans hold it but never
   // read it.
   std::shared_ptr<Owners> owners_ = std::make_shared<Owners>();

@@ -1,4 +1,4 @@
-#include "search/embedding/questions/explain/infeasible/fit_oracle.h"
+#include "search/embedding/questions/explain/fit_oracle.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/questions/explain/infeasible/irreducible_set.h"
-#include "search/embedding/questions/explain/infeasible/problem_changes.h"
-#include "search/embedding/questions/explain/infeasible/remedies.h"
+#include "search/embedding/questions/explain/infeasible_reason.h"
+#include "search/embedding/questions/explain/remedies.h"
 #include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::fit_oracle_test {

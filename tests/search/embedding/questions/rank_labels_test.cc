@@ -1,5 +1,5 @@
 // Exchanging the ranks of a plan so that the least bytes move.
-#include "search/embedding/questions/replan/costs/rank_labels.h"
+#include "search/embedding/questions/replan/rank_labels.h"
 
 #include <cstddef>
 #include <memory>
@@ -14,6 +14,7 @@
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/embedding/questions/plan_of_entries.h"
+#include "search/embedding/questions/replan/old_plan.h"
 #include "search/executor.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/random.h"
@@ -71,7 +72,7 @@ struct InUse {
   ChoiceModel model =
       ChoiceModel::with_all_cuts(pool, embedding::reserve(*problem)->topology, Budget());
   OldPlan old = OldPlan::make(space, old_entries()).value();
-  MoveCosts costs{model, old, kWeight};
+  MoveCosts costs{model, old.held(kWeight)};
   Allocation allocation =
       *to_allocation(model, embedding::plan_of_entries(space, old_entries()).value());
 

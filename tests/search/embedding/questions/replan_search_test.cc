@@ -13,7 +13,6 @@
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/plan_of_entries.h"
-#include "search/embedding/questions/replan/blend/plan_state.h"
 #include "search/executor.h"
 #include "tests/support/embedding/embedding_builders.h"
 
@@ -22,16 +21,10 @@ namespace shardwright::replan_search_test {
 namespace {
 
 using namespace shardwright;
-using embedding::BlendIncumbent;
 using embedding::is_same;
 using embedding::OldPlan;
 using embedding::Plan;
 using embedding::plan_of_entries;
-using embedding::PlanCopies;
-using embedding::PlanCost;
-using embedding::PlanCosts;
-using embedding::PlanState;
-using embedding::PlanStep;
 using embedding::Problem;
 using embedding::Rank;
 using embedding::ReplanGoal;
@@ -113,7 +106,7 @@ TEST_CASE("replan search: the answer shares everything unchanged with the old pl
     REQUIRE(search->kept() != nullptr);
     CHECK(search->can_start());
     Budget budget(kWork, std::nullopt);
-    const BlendIncumbent::Best* const best = search->finish(in_use.evenly(), 0, budget);
+    const ReplanSearch::Best* const best = search->finish(in_use.evenly(), 0, budget);
     REQUIRE(best != nullptr);
     const Sharing sharing = check_sharing(*search->kept(), best->plan);
     CHECK(sharing.changed > 0);
@@ -136,7 +129,7 @@ TEST_CASE("replan search: a plan found during the search becomes an edit of the 
   });
   search->consider(better);
   Budget budget(kWork, std::nullopt);
-  const BlendIncumbent::Best* const best = search->finish(std::nullopt, 0, budget);
+  const ReplanSearch::Best* const best = search->finish(std::nullopt, 0, budget);
   REQUIRE(best != nullptr);
   check_sharing(*search->kept(), best->plan);
 }
@@ -145,37 +138,11 @@ TEST_CASE("replan search: nothing moves if moving gains too little") {
   const InUse in_use;
   const auto search = in_use.search(1e6);
   Budget budget(kWork, std::nullopt);
-  const BlendIncumbent::Best* const best = search->finish(in_use.evenly(), 0, budget);
+  const ReplanSearch::Best* const best = search->finish(in_use.evenly(), 0, budget);
   REQUIRE(best != nullptr);
   CHECK(best->moved_bytes == 0);
   CHECK(check_sharing(*search->kept(), best->plan).changed == 0);
   CHECK(search->migration(best->plan).moves.empty());
-}
-
-TEST_CASE("plan state: a step and its inverse leave the plan that it started from") {
-  const InUse in_use;
-  const OldPlan old = OldPlan::make(in_use.space, in_use.entries).value();
-  const embedding::Topology available = embedding::reserve(*in_use.problem)->topology;
-  const Plan start = in_use.evenly();
-  const PlanCosts costs(*in_use.problem, available, old, 1.0);
-  PlanState state(start, costs);
-  const PlanCost before = state.cost();
-  // Moves one table to the rank where it is in use, and one to another rank.
-  const auto on = [&](std::size_t i, Rank rank) {
-    return embedding::Assignment{start[i].option, SharedArray<Rank>(std::vector<Rank>{rank})};
-  };
-  const PlanStep step = {state.change_to(11, on(11, 11 % kRanks)), state.change_to(51, on(51, 0))};
-  const PlanStep back = state.inverse(step);
-  state.apply(step);
-  CHECK(state.moved_bytes() != before.moved_bytes);
-  PlanCopies copies;
-  CHECK(check_sharing(start, state.plan(copies)).changed == 2);
-  CHECK(copies == PlanCopies{1, kTables - 2, 2, 0, 4, 0});
-  state.apply(back);
-  CHECK(state.moved_bytes() == before.moved_bytes);
-  const Plan same = state.plan(copies);
-  CHECK(same.node_identity(0) == start.node_identity(0));
-  CHECK(same.node_identity(48) == start.node_identity(48));
 }
 
 }  // namespace shardwright::replan_search_test

@@ -1,4 +1,4 @@
-#include "search/embedding/questions/explain/infeasible/step_search.h"
+#include "search/embedding/questions/explain/step_search.h"
 
 #include <cstdint>
 
