@@ -13,8 +13,7 @@
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/explore.h"
-#include "search/operators/solve/graph/choice_graph.h"
-#include "search/operators/solve/local/descent.h"
+#include "search/operators/solve/local/choice_graph.h"
 #include "search/operators/solve/local/first_feasible.h"
 #include "search/operators/solve/local/local_search.h"
 #include "search/operators/solve/solve.h"
@@ -113,7 +112,6 @@ SolverOutcome search_locally(const CostInstance& instance, std::uint64_t seed, s
   Budget budget(work, {});
   auto choice = first_feasible(graph, budget, seed, parameters.feasible);
   if (!choice) return {false, false, 0, 0, budget.work_done()};
-  descend(graph, *choice, budget, parameters.descent);
   LocalSearchOptions options;
   options.seed = seed;
   LocalSearch search(graph, *choice, executor.workers(), std::move(options), parameters.local);

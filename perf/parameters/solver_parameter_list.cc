@@ -64,17 +64,6 @@ void add_memory_prices(std::vector<SolverParameter>& all) {
   group.add("blind_target", &Own::blind_target);
 }
 
-void add_counts(std::vector<SolverParameter>& all) {
-  using Own = operators::CountParameters;
-  const Group<Own> group(all, "counts",
-                         [](SolverParameters& solver) -> Own& { return solver.exact.counts; });
-  group.add("most_parts", &Own::most_parts);
-  group.add("first_labels", &Own::first_labels);
-  group.add("least_gain", &Own::least_gain);
-  group.add("labels_growth", &Own::labels_growth);
-  group.add("first_step", &Own::first_step);
-}
-
 void add_labels(std::vector<SolverParameter>& all) {
   using Own = operators::LabelParameters;
   const Group<Own> group(all, "labels",
@@ -82,7 +71,6 @@ void add_labels(std::vector<SolverParameter>& all) {
   group.add("comparisons_per_combination", &Own::comparisons_per_combination);
   group.add("combinations_per_label", &Own::combinations_per_label);
   group.add("first_step_parts", &Own::first_step_parts);
-  group.add("beam_width", &Own::beam_width);
   group.add("step_growth", &Own::step_growth, Kind::kRatio);
 }
 
@@ -137,14 +125,6 @@ void add_feasible(std::vector<SolverParameter>& all) {
   group.add("fill_power", &Own::fill_power);
   group.add("least_fill", &Own::least_fill);
   group.add("least_weight", &Own::least_weight);
-}
-
-void add_descent(std::vector<SolverParameter>& all) {
-  using Own = operators::DescentParameters;
-  const Group<Own> group(all, "descent",
-                         [](SolverParameters& solver) -> Own& { return solver.descent; });
-  group.add("most_passes", &Own::most_passes);
-  group.add("least_gain", &Own::least_gain);
 }
 
 void add_local(std::vector<SolverParameter>& all) {
@@ -226,13 +206,11 @@ std::vector<SolverParameter> solver_parameters() {
   add_reduce(all);
   add_order(all);
   add_memory_prices(all);
-  add_counts(all);
   add_labels(all);
   add_dual(all);
   add_price_bundle(all);
   add_branch(all);
   add_feasible(all);
-  add_descent(all);
   add_local(all);
   add_arms(all);
   add_relaxation(all);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/execution/planning_executor.h"
-#include "search/operators/autoshard/schedule.h"
+#include "search/operators/autoshard/improve.h"
 
 namespace shardwright {
 namespace {

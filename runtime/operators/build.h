@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/operators/graph/op_graph.h"
-#include "core/operators/mesh/device_mesh.h"
+#include "core/operators/mesh/sharding_spec.h"
 #include "core/status.h"
 #include "search/operators/build/cost_graph.h"
 

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/aten_graph.h"
 #include "runtime/operators/collective_model.h"
 #include "runtime/operators/solve.h"
-#include "search/operators/aten/costs/transition_model.h"
-#include "search/operators/aten/model/aten_problem.h"
-#include "search/operators/aten/plan_moves.h"
+#include "search/operators/aten/aten_model.h"
 #include "search/operators/aten/solve_plan.h"
+#include "search/operators/aten/transition_model.h"
 
 namespace shardwright {
 

@@ -107,4 +107,9 @@ class Graph {
   std::vector<Op> ops_;
 };
 
+// Costs count elements and need no more, so a Graph may have any shapes; those of a model follow
+// from what its ops read. Errors: kInvalidInput with `where` = the JSON pointer of a shape below
+// `/graph`. O(ops + args + extents).
+Status check_shapes(const Graph& graph);
+
 }  // namespace shardwright::operators::autoshard

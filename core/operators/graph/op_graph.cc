@@ -7,7 +7,7 @@
 
 #include "core/check.h"
 #include "core/operators/graph/op_graph_checks.h"
-#include "core/operators/mesh/dim_spec.h"
+#include "core/operators/mesh/sharding_spec.h"
 
 namespace shardwright::operators {
 namespace {

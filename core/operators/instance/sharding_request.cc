@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/json_pointer.h"
+#include "core/operators/instance/cost_instance.h"
 
 namespace shardwright::operators {
 namespace {
@@ -89,6 +92,212 @@ Status check_live(const char* key, const Indices& live, std::size_t count) {
   return {};
 }
 
+using Spec = CostInstanceSpec;
+
+// An interval of consecutive time points at which a node or an edge is live.
+struct Run {
+  std::uint32_t index;  // of a node or an edge
+  TimeInterval live;
+};
+
+void append_runs(const std::vector<std::vector<std::uint32_t>>& live, std::size_t count,
+                 std::vector<Run>& runs) {
+  constexpr auto kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> last(count, kNone);  // by index: its latest run
+  for (std::size_t t = 0; t < live.size(); ++t) {
+    const auto time = static_cast<std::int64_t>(t);
+    for (const std::uint32_t i : live[t]) {
+      if (last[i] != kNone && runs[last[i]].live.end == time) {
+        ++runs[last[i]].live.end;
+      } else {
+        last[i] = runs.size();
+        runs.push_back({i, {time, time + 1}});
+      }
+    }
+  }
+}
+
+std::int64_t to_bytes(double bytes) {
+  constexpr double kMost = 4611686018427387904.0;  // 2^62
+  return static_cast<std::int64_t>(std::ceil(std::min(bytes, kMost)));
+}
+
+std::vector<std::int64_t> to_bytes(const std::vector<double>& list) {
+  std::vector<std::int64_t> bytes;
+  bytes.reserve(list.size());
+  for (const double number : list)
+    bytes.push_back(to_bytes(number));
+  return bytes;
+}
+
+double finite_or_forbidden(double cost) { return cost >= kInfiniteFrom ? kForbidden : cost; }
+
+// One call of lower().
+// Thread safety: one thread at a time.
+class Lowering {
+ public:
+  explicit Lowering(const ShardingRequest& request)
+      : request_(request), limited_(request.memory_budget > 0) {}
+
+  Result<OperatorProblem> run() {
+    add_nodes();
+    const std::uint32_t num_time_points = add_memory();
+    add_departures(num_time_points);
+    Spec graph = spec_;
+    add_edges(graph);
+    add_edges_with_memory();
+    std::vector<std::uint32_t> leaders(spec_.nodes.size());
+    std::iota(leaders.begin(), leaders.end(), 0U);
+    for (std::size_t n = 0; n < request_.num_nodes(); ++n)
+      leaders[n] = request_.follows[n].value_or(static_cast<std::uint32_t>(n));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(CostInstance instance, CostInstance::make(std::move(graph)));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        LoweredInstance lowered,
+        LoweredInstance::make(std::move(instance), std::move(spec_), leaders));
+    OperatorProblem problem(std::move(lowered));
+    problem.max_cost = request_.max_cost;
+    problem.num_memory_time_points = num_time_points;
+    if (limited_ && request_.overbudget_coefficient) {
+      problem.soft_budget = SoftBudget{budget(), *request_.overbudget_coefficient};
+    }
+    return problem;
+  }
+
+ private:
+  std::int64_t budget() const {
+    return static_cast<std::int64_t>(std::floor(std::min(request_.memory_budget, 4e18)));
+  }
+
+  void add_nodes() {
+    for (std::size_t n = 0; n < request_.num_nodes(); ++n) {
+      Spec::Node node;
+      if (!request_.names.empty()) node.name = request_.names[n];
+      for (std::size_t s = 0; s < request_.computation[n].size(); ++s) {
+        node.costs.push_back(
+            finite_or_forbidden(request_.computation[n][s] + request_.communication[n][s]));
+      }
+      spec_.nodes.push_back(std::move(node));
+    }
+  }
+
+  // Returns the number of time points.
+  std::uint32_t add_memory() {
+    if (!limited_) return 0;
+    std::vector<Run> runs;
+    append_runs(request_.live, request_.num_nodes(), runs);
+    const std::size_t num_node_runs = runs.size();
+    if (!request_.edge_memory.empty()) {
+      append_runs(request_.live_edges, request_.edges.size(), runs);
+    }
+    std::vector<TimeInterval> intervals;
+    intervals.reserve(runs.size());
+    for (const Run& run : runs)
+      intervals.push_back(run.live);
+    const CompressedIntervals compressed = compress(intervals);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (i < num_node_runs) {
+        spec_.usages.push_back(
+            {runs[i].index, compressed.intervals[i], to_bytes(request_.memory[runs[i].index])});
+      } else {
+        edge_runs_.emplace_back(runs[i].index, compressed.intervals[i]);
+      }
+    }
+    spec_.limits.assign(compressed.num_time_points, budget());
+    return compressed.num_time_points;
+  }
+
+  // Departures may be fractions, but the sums of an instance are whole numbers.
+  void add_departures(std::uint32_t time_point) {
+    if (!request_.max_departures || request_.departures.empty()) return;
+    constexpr double kPerDeparture = 1 << 20;
+    spec_.limits.push_back(static_cast<std::int64_t>(
+        std::floor(std::min(*request_.max_departures, 1e12) * kPerDeparture)));
+    for (std::size_t n = 0; n < request_.num_nodes(); ++n) {
+      Spec::Usage usage{static_cast<std::uint32_t>(n), {time_point, time_point + 1}, {}};
+      for (const double departures : request_.departures[n]) {
+        usage.bytes.push_back(
+            static_cast<std::int64_t>(std::round(std::min(departures, 1e9) * kPerDeparture)));
+      }
+      spec_.usages.push_back(std::move(usage));
+    }
+  }
+
+  static void add_edge(Spec& spec, std::uint32_t first, std::uint32_t second,
+                       std::vector<double> entries) {
+    std::vector<double>& own = spec.nodes[first].costs;
+    if (first == second) {
+      for (std::size_t s = 0; s < own.size(); ++s)
+        own[s] += entries[s * own.size() + s];
+      return;
+    }
+    spec.edges.push_back({first, second, static_cast<std::uint32_t>(spec.matrices.size())});
+    spec.matrices.push_back({static_cast<std::uint32_t>(own.size()),
+                             static_cast<std::uint32_t>(spec.nodes[second].costs.size()),
+                             std::move(entries)});
+  }
+
+  std::vector<double> resharding_of(std::size_t e) const {
+    std::vector<double> entries = request_.resharding[e];
+    for (double& cost : entries)
+      cost = finite_or_forbidden(cost);
+    return entries;
+  }
+
+  void add_aliases(Spec& spec) const {
+    for (std::size_t a = 0; a < request_.aliases.size(); ++a) {
+      std::vector<double> entries;
+      for (const double flag : request_.incompatible[a])
+        entries.push_back(flag > 0.5 ? kForbidden : 0);
+      add_edge(spec, request_.aliases[a].first, request_.aliases[a].second, std::move(entries));
+    }
+  }
+
+  void add_edges(Spec& spec) const {
+    for (std::size_t e = 0; e < request_.edges.size(); ++e)
+      add_edge(spec, request_.edges[e].first, request_.edges[e].second, resharding_of(e));
+    add_aliases(spec);
+  }
+
+  // An edge that holds memory becomes a node with one strategy per pair, tied to both ends.
+  void add_edges_with_memory() {
+    std::vector<std::uint32_t> nodes(request_.edges.size(), 0);  // by edge; 0 = it stays an edge
+    for (const auto& [edge, live] : edge_runs_) {
+      if (nodes[edge] != 0) continue;
+      nodes[edge] = static_cast<std::uint32_t>(spec_.nodes.size());
+      spec_.nodes.push_back({"", resharding_of(edge)});
+    }
+    for (const auto& [edge, live] : edge_runs_)
+      spec_.usages.push_back({nodes[edge], live, to_bytes(request_.edge_memory[edge])});
+    for (std::size_t e = 0; e < request_.edges.size(); ++e) {
+      if (nodes[e] == 0) {
+        add_edge(spec_, request_.edges[e].first, request_.edges[e].second, resharding_of(e));
+      } else {
+        tie(nodes[e], request_.edges[e]);
+      }
+    }
+    add_aliases(spec_);
+  }
+
+  // Makes the node take the pair of strategies that both ends take.
+  void tie(std::uint32_t node, const ShardingRequest::Pair& ends) {
+    const std::size_t rows = request_.computation[ends.first].size();
+    const std::size_t columns = request_.computation[ends.second].size();
+    std::vector<double> to_first(rows * columns * rows, kForbidden);
+    std::vector<double> to_second(rows * columns * columns, kForbidden);
+    for (std::size_t pair = 0; pair < rows * columns; ++pair) {
+      to_first[pair * rows + pair / columns] = 0;
+      to_second[pair * columns + pair % columns] = 0;
+    }
+    add_edge(spec_, node, ends.first, std::move(to_first));
+    add_edge(spec_, node, ends.second, std::move(to_second));
+  }
+
+  const ShardingRequest& request_;
+  bool limited_;
+  Spec spec_;
+  std::vector<std::pair<std::uint32_t, LiveInterval>> edge_runs_;
+};
+
 }  // namespace
 
 Status check(const ShardingRequest& request) {
@@ -125,6 +334,11 @@ ShardingRequest scale(ShardingRequest request, double coefficient_limit) {
     }
   }
   return request;
+}
+
+Result<OperatorProblem> lower(const ShardingRequest& request) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check(request));
+  return Lowering(request).run();
 }
 
 }  // namespace shardwright::operators

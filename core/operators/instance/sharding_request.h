@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/operators/instance/lowered_instance.h"
 #include "core/status.h"
 
 namespace shardwright::operators {
@@ -56,5 +57,10 @@ Status check(const ShardingRequest& request);
 // If the largest finite cost exceeds `coefficient_limit`, divides all finite costs by their ratio
 // and rounds down. Source: XLA auto_sharding_solver, ScaleRequest.
 ShardingRequest scale(ShardingRequest request, double coefficient_limit);
+
+// Merges followers. An edge that holds memory becomes a node, incompatible aliases become forbidden
+// pairs, and departures get a time point of their own after those of memory. Fractions of bytes are
+// rounded up. Errors: as check() and LoweredInstance::make.
+Result<OperatorProblem> lower(const ShardingRequest& request);
 
 }  // namespace shardwright::operators

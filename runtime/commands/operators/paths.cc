@@ -10,7 +10,6 @@
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 #include "search/operators/reshard/reshard_path.h"
-#include "search/operators/reshard/reshard_planner.h"
 
 namespace shardwright::commands {
 namespace {

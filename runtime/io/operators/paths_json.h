@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/operators/mesh/device_mesh.h"
-#include "core/operators/mesh/dim_spec.h"
+#include "core/operators/mesh/sharding_spec.h"
 #include "core/status.h"
 #include "runtime/io/text_sink.h"
 #include "search/operators/reshard/reshard_path.h"

@@ -2,20 +2,140 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "search/operators/aten/contraction/contracted_model.h"
-#include "search/operators/aten/counted_moves.h"
-#include "search/operators/aten/lightest_plan.h"
-#include "search/operators/aten/model/aten_problem.h"
-#include "search/operators/aten/sieve/lightest_search.h"
-#include "search/operators/aten/sieve/limited_search.h"
-#include "search/operators/aten/sieve/sieved_search.h"
+#include "core/operators/aten/aten_plan.h"
+#include "core/operators/aten/evaluate_plan.h"
+#include "search/operators/aten/aten_variables.h"
+#include "search/operators/aten/contracted_model.h"
+#include "search/operators/aten/lightest_search.h"
+#include "search/operators/aten/limited_search.h"
+#include "search/operators/aten/sieved_search.h"
 
 namespace shardwright::operators {
 namespace {
+
+// Few of the tensors that move do so where memory is short. Only these get movers; what the others
+// hold does not count, so that no plan looks heavier than it is.
+// Thread safety: a value.
+class CountedMoves {
+ public:
+  explicit CountedMoves(std::int64_t optimizer_states) : optimizer_states_(optimizer_states) {}
+
+  // Ascending: the tensors that have movers.
+  std::span<const TakenTensor> tensors() const { return tensors_; }
+
+  // Adds the tensors that move where the plan holds more than `limit`, and the same inputs of all
+  // consumers of their classes: what is short in one block will be so in others. Returns true if
+  // there are new ones.
+  bool add(const AtenVariables& variables, const AtenPlan& plan, std::int64_t limit) {
+    const AtenGraph& graph = variables.graph();
+    std::set<std::pair<std::uint32_t, std::uint32_t>> kinds;  // class and input
+    for (const TakenTensor& taken : uncounted(graph, plan, limit))
+      kinds.emplace(variables.class_of(taken.consumer), taken.input);
+    std::vector<TakenTensor> with;
+    for (std::uint32_t c = 0; c < variables.num_consumers(); ++c) {
+      const std::size_t inputs = c < graph.size() ? graph[c].inputs.size() : 1;
+      for (std::uint32_t i = 0; i < inputs; ++i) {
+        if (is_counted({c, i}) || kinds.contains({variables.class_of(c), i}))
+          with.push_back({c, i});
+      }
+    }
+    const bool is_new = with.size() > tensors_.size();
+    tensors_ = std::move(with);
+    return is_new;
+  }
+
+ private:
+  // The tensors without movers that move where the plan exceeds the limit.
+  std::vector<TakenTensor> uncounted(const AtenGraph& graph, const AtenPlan& plan,
+                                     std::int64_t limit) const {
+    // By moment: how many of these and of the earlier ones exceed the limit.
+    std::vector<std::uint32_t> exceeding{0};
+    for (const AtenMemory& each : memory_by_moment(graph, plan, optimizer_states_))
+      exceeding.push_back(exceeding.back() + (each.total() > limit ? 1 : 0));
+    std::vector<TakenTensor> found;
+    for (const HeldTensor& held : held_tensors(graph, optimizer_states_)) {
+      if (!held.is_taken() || exceeding[held.live.end] == exceeding[held.live.begin]) continue;
+      if (!is_counted(held.taken()) && held_bytes(graph, plan, held) > 0)
+        found.push_back(held.taken());
+    }
+    return found;
+  }
+
+  bool is_counted(const TakenTensor& taken) const {
+    return std::binary_search(tensors_.begin(), tensors_.end(), taken);
+  }
+
+  std::int64_t optimizer_states_;
+  std::vector<TakenTensor> tensors_;
+};
+
+struct LightestPlan {
+  // None if nothing was found. The evaluation has no violations, and the memory of all tensors.
+  std::optional<AtenPlan> plan;
+  AtenEvaluation evaluation;
+  std::vector<std::uint32_t> choice;  // by node and output of the graph
+  std::int64_t least_bytes = 0;       // proved: no plan has a lower peak
+};
+
+// Searches, each with movers for what the plan before moved where it held too much. A light plan
+// moves nearly everything, so a second search mostly knows what matters.
+constexpr int kMostSearches = 4;
+
+// Movers of further tensors are left out if ways between placements become so many: a gigabyte.
+constexpr std::size_t kMostTransitions = 20'000'000;
+
+std::size_t num_transitions(const AtenModel& model) {
+  std::size_t sum = 0;
+  for (const AtenTransfer& transfer : model.transfers.transfers)
+    sum += transfer.costs.size();
+  return sum;
+}
+
+// `cheapest` is any plan of the graph. What is found does not depend on the request's limit, so
+// that a plan within `evaluation.peak_bytes` is found again. Precondition: the request has a limit.
+// Errors: those of build_model().
+Result<LightestPlan> lightest_plan(const AtenGraph& graph, const AtenRequest& request,
+                                   TransitionCosts& transitions, const SievedSolution& cheapest,
+                                   Executor& executor, Budget& budget,
+                                   const ProblemSolveOptions& options) {
+  LightestPlan best;
+  CountedMoves moves(request.optimizer_states);
+  for (int i = 0; i < kMostSearches && !budget.interrupted(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        const AtenModel model, build_model(graph, request, transitions, executor, moves.tensors()));
+    best.least_bytes = std::max(best.least_bytes, least_peak(model.usages));
+    if (i > 0 && num_transitions(model) > kMostTransitions) break;
+    std::vector<std::uint32_t> known = cheapest.choice;
+    known.resize(model.variables.num_consumers());
+    choose_movers(model.variables, transitions, known);
+    SHARDWRIGHT_ASSIGN_OR_RETURN(
+        LightestSolution found,
+        lightest_search(model, known, cheapest.objective, executor, budget, options));
+    if (found.choice.empty()) break;
+    AtenPlan plan = plan_of(model, found.choice, transitions);
+    AtenEvaluation evaluation =
+        evaluate(graph, plan, {request.device, transitions, request.optimizer_states});
+    const bool is_counted = !moves.add(model.variables, plan, found.peak);
+    if (evaluation.violations.empty() &&
+        (!best.plan || evaluation.peak_bytes < best.evaluation.peak_bytes)) {
+      found.choice.resize(model.variables.num_consumers());
+      best.choice = std::move(found.choice);
+      best.plan = std::move(plan);
+      best.evaluation = std::move(evaluation);
+    }
+    if (is_counted || i + 1 == kMostSearches) {
+      best.least_bytes = std::max(best.least_bytes, least_bytes(model, found.fullest, budget));
+      break;
+    }
+  }
+  return best;
+}
 
 // The solver and the verifier add the same costs in different orders.
 constexpr double kRounding = 1e-9;

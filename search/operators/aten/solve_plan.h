@@ -6,10 +6,10 @@
 #include <functional>
 #include <optional>
 
-#include "core/operators/aten/plan/evaluate_plan.h"
+#include "core/operators/aten/evaluate_plan.h"
 #include "search/budget.h"
 #include "search/executor.h"
-#include "search/operators/aten/model/aten_model.h"
+#include "search/operators/aten/aten_model.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright::operators {

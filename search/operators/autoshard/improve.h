@@ -1,10 +1,13 @@
-// Slapo's improvement loop: asks for a cheaper assignment until there is none.
+// Slapo's improvement loop, which asks for a cheaper assignment until there is none; an assignment
+// as a schedule.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/operators/autoshard/autoshard_evaluate.h"
 #include "core/status.h"
@@ -36,5 +39,12 @@ inline constexpr std::size_t kMaxIterations = 100;
 // Source: see CostModel, `solve`.
 Result<ImproveResult> improve(const Request& request, const Oracle& oracle,
                               const std::function<void(const Iteration&)>& on_iteration);
+
+// First the lines that shard parameters of modules, then those that reshard activations, each in
+// graph order.
+// Precondition: `assignment` has passed evaluate.
+// Source: see CostModel, `generate_schedule_sequence`.
+std::vector<std::string> schedule(const Graph& graph, const Assignment& assignment,
+                                  CostModel model);
 
 }  // namespace shardwright::operators::autoshard

@@ -1,6 +1,7 @@
 // Auto-sharding solved exactly, one request or many at once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,10 +13,109 @@
 #include "core/operators/autoshard/autoshard_graph.h"
 #include "core/status.h"
 #include "search/executor.h"
-#include "search/operators/autoshard/elimination.h"
-#include "search/operators/autoshard/pairwise_model.h"
+#include "search/operators/elimination/bucket_sum.h"
+#include "search/operators/elimination/buckets.h"
+#include "search/operators/elimination/elimination_order.h"
 
 namespace shardwright::operators::autoshard {
+
+// Every output spec is a function of one decision, through any chain of ops that follow their
+// operand. So each cost depends on one decision or on two. All costs are scaled.
+// Thread safety: one thread at a time while it is built, then const members from any thread.
+class PairwiseModel {
+ public:
+  // The first decision of an op; the second follows from it.
+  struct Variable {
+    std::uint32_t op = 0;
+    std::uint8_t size = 0;                // how many values are allowed
+    std::array<Spec, 3> values{};         // these, ascending
+    std::array<std::int64_t, 3> costs{};  // by position in `values`
+  };
+  struct Pair {
+    std::uint32_t first = 0;  // variables, first < second
+    std::uint32_t second = 0;
+    std::array<std::int64_t, 9> costs{};  // [3 * position of first + position of second]
+  };
+
+  // Reuses the memory of the previous model. O(ops + args).
+  // Precondition: check_request(graph, devices) has passed.
+  void build(const Graph& graph, std::int64_t devices, CostModel model);
+
+  const std::vector<Variable>& variables() const { return variables_; }
+  const std::vector<Pair>& pairs() const { return pairs_; }  // no two with the same variables
+
+ private:
+  static constexpr std::uint32_t kConstant = UINT32_MAX;
+
+  // Where an op's output spec comes from.
+  struct Source {
+    std::uint32_t variable = kConstant;
+    std::array<Spec, 3> specs{};  // by position of the variable's value; the first one if constant
+  };
+
+  void add_op(const Graph& graph, std::uint32_t op);
+  void add_variable(const Graph& graph, std::uint32_t op);
+  void add_reshards(const Graph& graph, std::uint32_t op);
+  void add_output(const Graph& graph, std::uint32_t op);
+  std::array<std::int64_t, 9>& costs_between(std::uint32_t first, std::uint32_t second);
+  std::int64_t scaled_reshard(Spec from, Spec to, std::int64_t elements) const {
+    return reshard_cost(from, to, elements, devices_, model_) * devices_;
+  }
+
+  std::int64_t devices_ = 1;
+  CostModel model_ = CostModel::kV2;
+  std::vector<Variable> variables_;
+  std::vector<Pair> pairs_;
+  std::vector<Source> sources_;  // by op
+};
+
+// Each message holds, for every assignment of its separator, the least cost of everything that was
+// eliminated behind it, and how many assignments reach that. Keeps its memory from model to model.
+// Cost: states * factors of a bucket.
+// Thread safety: one thread at a time.
+class Elimination {
+ public:
+  // Entries of all messages together: 3^15, at 16 bytes each. Models that need more are refused.
+  static constexpr std::size_t kMaxStates = 14'348'907;
+
+  // Returns the variable at which kMaxStates is exceeded, or nothing on success. `model` must
+  // outlive the calls below. Eliminates the variable with the fewest neighbours first. If that
+  // order needs too many states, tries the variable whose elimination adds the fewest edges first.
+  std::optional<std::uint32_t> run(const PairwiseModel& model);
+
+  // Of the last model; scaled.
+  std::int64_t optimum() const { return optimum_; }
+  // The number of assignments that cost optimum(); UINT64_MAX = that many or more.
+  std::uint64_t num_optimal() const { return num_optimal_; }
+  std::size_t states() const { return buckets_.num_entries(); }
+
+  // An assignment that costs at most optimum() + slack, as positions of values by variable. From
+  // the variable eliminated last to the first, each takes its first value that the slack allows.
+  // Precondition: slack >= 0. O(pairs).
+  std::span<const std::uint8_t> select(std::int64_t slack);
+
+ private:
+  enum class Rule : std::uint8_t { kFewestNeighbours, kFewestNewPairs };
+
+  std::optional<std::uint32_t> choose_order(Rule rule);
+  void fill_pair_tables();
+  void start(const Buckets::Bucket& bucket);
+  void fill_message(const Buckets::Bucket& bucket);
+  std::uint64_t count_of(const Buckets::Bucket& bucket, std::size_t value) const;
+
+  const PairwiseModel* model_ = nullptr;
+  EliminationOrder order_;
+  Buckets buckets_;
+  BucketSum<std::int64_t> sum_;
+  std::vector<std::uint32_t> sizes_;  // by variable
+  std::vector<Buckets::Pair> pairs_;
+  std::vector<std::int64_t> pair_costs_;  // by pair, room for 3 * 3 entries each
+  std::vector<std::int64_t> costs_;       // all messages
+  std::vector<std::uint64_t> counts_;     // as costs_
+  std::vector<std::uint8_t> chosen_;      // by variable
+  std::int64_t optimum_ = 0;
+  std::uint64_t num_optimal_ = 1;
+};
 
 struct Request {
   std::shared_ptr<const Graph> graph;

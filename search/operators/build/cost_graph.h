@@ -9,12 +9,9 @@
 
 #include "core/operators/graph/op_graph.h"
 #include "core/operators/instance/lowered_instance.h"
-#include "core/operators/mesh/device_mesh.h"
 #include "core/operators/mesh/sharding_spec.h"
 #include "core/status.h"
 #include "search/executor.h"
-#include "search/operators/build/edge_costs.h"
-#include "search/operators/build/matrix_pool.h"
 #include "search/operators/build/merge.h"
 #include "search/operators/build/repeated_blocks.h"
 #include "search/operators/strategies/strategy.h"

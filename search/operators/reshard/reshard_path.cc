@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include <boost/container/static_vector.hpp>
 
 #include "core/check.h"
-#include "core/operators/mesh/spec_placement.h"
+#include "core/interner.h"
+#include "core/operators/mesh/sharding_spec.h"
+#include "search/once_map.h"
 #include "search/redistribution/path/cheapest_path.h"
 
 namespace shardwright::operators {
@@ -101,11 +99,12 @@ std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShap
   rules.groups = false;
   const redistribution::TensorOnMesh tensor{mesh_shape_of(mesh),
                                             {shape.dims.begin(), shape.dims.end()}};
-  const redistribution::Path path = find_path(tensor, AlphaBetaCosts(mesh), rules,
-                                              to_placement(from), to_placement(to));
+  const redistribution::Path path =
+      find_path(tensor, AlphaBetaCosts(mesh), rules, to_placement(from), to_placement(to));
   std::vector<ReshardMove> moves;
   for (const redistribution::PathStep& step : path.steps)
-    moves.push_back(*AlphaBetaCosts::reshard_move(step.move, to_dim_specs(step.after, from.rank())));
+    moves.push_back(
+        *AlphaBetaCosts::reshard_move(step.move, to_dim_specs(step.after, from.rank())));
   return moves;
 }
 
@@ -193,5 +192,46 @@ ReshardPath find_reshard_path(const SpecTable& table, const TensorShape& shape,
   if (moves.empty()) return no_path();
   return price(mesh, local_elements, {moves.data(), moves.size()}, mode);
 }
+
+namespace memo {
+
+struct Question {
+  const ShardingSpec* from;
+  const ShardingSpec* to;
+
+  friend bool operator==(const Question&, const Question&) = default;
+};
+
+// Of the contents, not the addresses, so that a run allocates as often as the last one.
+struct QuestionHash {
+  std::uint64_t operator()(const Question& question) const {
+    const std::uint64_t dims = hash_mix(question.from->dims.bits(), question.to->dims.bits());
+    return hash_mix(dims, static_cast<std::uint64_t>(question.from->local_elements));
+  }
+};
+
+}  // namespace memo
+
+// Thread safety: every member may be called from any thread.
+class ReshardPlanner::Memo {
+ public:
+  const ReshardPath unchanged{};
+  OnceMap<memo::Question, ReshardPath, memo::QuestionHash> paths;
+};
+
+ReshardPlanner::ReshardPlanner(SpecTable& table, PathCost mode)
+    : table_(&table), mode_(mode), memo_(std::make_unique<Memo>()) {}
+
+ReshardPlanner::~ReshardPlanner() = default;
+
+const ReshardPath& ReshardPlanner::path(const ShardingSpec* from, const ShardingSpec* to) {
+  if (from == to) return memo_->unchanged;
+  if (const ReshardPath* known = memo_->paths.find({from, to})) return *known;
+  SHARDWRIGHT_CHECK(from->shape == to->shape);
+  return memo_->paths.keep({from, to},
+                           find_reshard_path(*table_, *from->shape, from->dims, to->dims, mode_));
+}
+
+std::size_t ReshardPlanner::num_searches() const { return memo_->paths.size(); }
 
 }  // namespace shardwright::operators

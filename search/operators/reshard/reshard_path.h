@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/operators/mesh/sharding_spec.h"
-#include "search/operators/reshard/alpha_beta.h"
 #include "search/operators/reshard/one_step.h"
 
 namespace shardwright::operators {
@@ -52,5 +52,34 @@ PhaseCost path_cost(std::span<const ReshardStep> steps, PathCost mode);
 // Greedy: O(steps x moves), allocates only the result. Exact: O(valid specs of the shape x moves).
 ReshardPath find_reshard_path(const SpecTable& table, const TensorShape& shape,
                               const DimSpecs& from, const DimSpecs& to, PathCost mode);
+
+// Searches once per (shape, source, target).
+// Thread safety: const members and path() may be called from any thread.
+class ReshardPlanner {
+ public:
+  // The table must outlive the planner.
+  ReshardPlanner(SpecTable& table, PathCost mode);
+  ~ReshardPlanner();
+  ReshardPlanner(const ReshardPlanner&) = delete;
+  ReshardPlanner& operator=(const ReshardPlanner&) = delete;
+
+  // Precondition: both specs belong to the table and have one shape. The path lives as long as the
+  // planner. Once it is known, O(1) and without a lock.
+  const ReshardPath& path(const ShardingSpec* from, const ShardingSpec* to);
+  // The total cost of that path. Equal specs cost nothing and need no search.
+  double cost(const ShardingSpec* from, const ShardingSpec* to) {
+    return from == to ? 0 : path(from, to).cost.total;
+  }
+
+  // The number of paths found by a search, each counted once. Threads that ask for the same new
+  // path at once may all search, but one result is kept.
+  std::size_t num_searches() const;
+
+ private:
+  class Memo;
+  SpecTable* table_;
+  PathCost mode_;
+  std::unique_ptr<Memo> memo_;
+};
 
 }  // namespace shardwright::operators

@@ -7,7 +7,7 @@
 
 #include "search/budget.h"
 #include "search/executor.h"
-#include "search/operators/solve/exact/dual/dual_ascent.h"
+#include "search/operators/solve/exact/dual_ascent.h"
 #include "search/operators/solve/local/local_search.h"
 #include "search/operators/solve/parameters/solver_parameters.h"
 

@@ -9,10 +9,9 @@
 #include "search/operators/elimination/bucket_tree.h"
 #include "search/operators/solve/bounded_search.h"
 #include "search/operators/solve/exact/branch_and_bound.h"
-#include "search/operators/solve/exact/dual/dual_ascent.h"
+#include "search/operators/solve/exact/dual_ascent.h"
 #include "search/operators/solve/exact/exact_search.h"
-#include "search/operators/solve/graph/choice_graph.h"
-#include "search/operators/solve/local/descent.h"
+#include "search/operators/solve/local/choice_graph.h"
 #include "search/operators/solve/local/first_feasible.h"
 #include "search/operators/solve/local/local_search.h"
 #include "search/operators/solve/reduce/reduce.h"
@@ -85,8 +84,6 @@ class Solver {
   void relax() {
     graph_.emplace(core());
     if (auto first = first_feasible(*graph_, *budget_, options_->seed, parameters_->feasible)) {
-      offer(*first);
-      descend(*graph_, *first, *budget_, parameters_->descent);
       offer(std::move(*first));
     }
     if (is_large()) search_within_limits();

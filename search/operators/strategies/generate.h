@@ -9,7 +9,7 @@
 #include "core/operators/mesh/sharding_spec.h"
 #include "core/status.h"
 #include "search/executor.h"
-#include "search/operators/reshard/reshard_planner.h"
+#include "search/operators/reshard/reshard_path.h"
 #include "search/operators/strategies/strategy.h"
 
 namespace shardwright::operators {

@@ -12,7 +12,7 @@
 
 #include "core/operators/graph/op_graph.h"
 #include "core/operators/mesh/sharding_spec.h"
-#include "search/operators/reshard/alpha_beta.h"
+#include "search/operators/reshard/one_step.h"
 
 namespace shardwright::operators {
 

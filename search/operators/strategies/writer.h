@@ -6,7 +6,6 @@
 #include <span>
 
 #include "search/operators/reshard/reshard_path.h"
-#include "search/operators/reshard/reshard_planner.h"
 #include "search/operators/strategies/generate.h"
 #include "search/operators/strategies/strategy.h"
 

@@ -15,7 +15,7 @@
 #include "runtime/operators/autoshard.h"
 #include "runtime/operators/build.h"
 #include "runtime/operators/solve.h"
-#include "search/operators/reshard/reshard_planner.h"
+#include "search/operators/reshard/reshard_path.h"
 #include "search/operators/strategies/generate.h"
 #include "tests/fuzz/targets/expect.h"
 

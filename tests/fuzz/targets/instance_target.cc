@@ -4,12 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/operators/instance/request_evaluation.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
 #include "runtime/io/operators/instance/solve_json.h"
 #include "runtime/operators/solve.h"
 #include "tests/fuzz/targets/expect.h"
 #include "tests/support/operators/naive_cost_solver.h"
+#include "tests/support/operators/request_evaluation.h"
 
 namespace shardwright::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/operators/mesh/sharding_spec.h"
 #include "runtime/io/operators/paths_json.h"
-#include "search/operators/reshard/reshard_planner.h"
+#include "search/operators/reshard/reshard_path.h"
 #include "tests/fuzz/targets/expect.h"
 
 namespace shardwright::fuzz {

@@ -20,7 +20,7 @@
 #include "runtime/io/file.h"
 #include "runtime/io/operators/aten/aten_graph_json.h"
 #include "runtime/operators/plan_aten.h"
-#include "search/operators/aten/model/aten_model.h"
+#include "search/operators/aten/aten_model.h"
 #include "tests/support/operators/aten_builder.h"
 
 namespace shardwright::operators_autoparallel_graph_test {

@@ -14,7 +14,6 @@
 #include "runtime/io/operators/autoshard/autoshard_json.h"
 #include "runtime/operators/autoshard.h"
 #include "search/operators/autoshard/improve.h"
-#include "search/operators/autoshard/schedule.h"
 #include "search/operators/autoshard/solver.h"
 
 namespace shardwright::operators_autoshard_test {

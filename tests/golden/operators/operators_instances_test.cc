@@ -10,11 +10,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/operators/instance/request_evaluation.h"
 #include "core/operators/instance/sharding_request.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"
 #include "tests/support/operators/naive_cost_solver.h"
+#include "tests/support/operators/request_evaluation.h"
 
 namespace shardwright::operators_instances_test {
 

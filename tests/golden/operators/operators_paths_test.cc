@@ -11,7 +11,6 @@
 #include "runtime/io/file.h"
 #include "runtime/io/operators/paths_json.h"
 #include "search/operators/reshard/reshard_path.h"
-#include "search/operators/reshard/reshard_planner.h"
 
 namespace shardwright::operators_paths_test {
 

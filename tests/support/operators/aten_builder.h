@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/aten_graph.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "core/operators/aten/plan/plan_memory.h"
-#include "core/operators/aten/plan/roofline.h"
+#include "core/operators/aten/evaluate_plan.h"
+#include "core/operators/aten/roofline.h"
 
 namespace shardwright::test_support {
 namespace {

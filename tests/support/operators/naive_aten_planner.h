@@ -5,9 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/operators/aten/memory/held_tensors.h"
-#include "core/operators/aten/plan/aten_plan.h"
-#include "core/operators/aten/plan/transition_costs.h"
+#include "core/operators/aten/aten_plan.h"
+#include "core/operators/aten/held_tensors.h"
 
 namespace shardwright::test_support {
 

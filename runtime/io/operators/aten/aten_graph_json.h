@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/aten_graph.h"
 #include "core/status.h"
 
 namespace shardwright {

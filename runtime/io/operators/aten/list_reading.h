@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/operators/aten/graph/aten_tensor.h"
+#include "core/operators/aten/aten_graph.h"
 #include "runtime/io/json/json_reader.h"
 
 namespace shardwright {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/operators/aten/graph/axis_rule.h"
-#include "core/operators/aten/plan/roofline.h"
+#include "core/operators/aten/aten_graph.h"
+#include "core/operators/aten/roofline.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_writer.h"
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <utility>
 
-#include "core/operators/autoshard/autoshard_shapes.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
-#include "search/operators/autoshard/schedule.h"
+#include "search/operators/autoshard/improve.h"
 
 namespace shardwright {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/operators/instance/live_intervals.h"
+#include "core/operators/instance/cost_instance.h"
 #include "core/status.h"
 #include "runtime/io/operators/instance/contest_contents.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/operators/instance/lower_request.h"
+#include "core/operators/instance/sharding_request.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_scanner.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/operators/aten/memory/held_tensors.h"
+#include "core/operators/aten/held_tensors.h"
 #include "runtime/report/operators/aten/aten_words.h"
 #include "runtime/report/operators/aten/folded_path.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/aten/plan/plan_memory.h"
+#include "core/operators/aten/evaluate_plan.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/report/operators/aten/module_tree.h"
 #include "runtime/report/operators/aten/moved_tensors.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/aten_graph.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/sweep_aten.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/operators/aten/graph/aten_graph.h"
-#include "core/operators/aten/plan/aten_plan.h"
+#include "core/operators/aten/aten_graph.h"
+#include "core/operators/aten/aten_plan.h"
 #include "runtime/operators/plan_aten.h"
 
 namespace shardwright {

@@ -8,7 +8,7 @@
 #include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
 #include "search/operators/elimination/bucket_tree.h"
-#include "search/operators/solve/parameters/exact_parameters.h"
+#include "search/operators/solve/parameters/solver_parameters.h"
 
 namespace shardwright::operators {
 
@@ -31,9 +31,8 @@ struct ExactResult {
 };
 
 // Prices bytes at the time points that bind (Lagrangian relaxation, minimised exactly by the bucket
-// tree), then closes the gap that is left with a LabelSearch, or with a CountSearch where the
-// parameters have parts for it. Gives up if lists need more than `max_labels` partial choices. Work
-// is counted in table entries.
+// tree), then closes the gap that is left with a LabelSearch. Gives up
+// if lists need more than `max_labels` partial choices. Work is counted in table entries.
 ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
                            std::size_t max_labels, Budget& budget,
                            const ExactParameters& parameters = {});

@@ -1,18 +1,12 @@
-// Assignment with maintained arc consistency, steered by the weight of bytes at each time point.
 #include "search/operators/solve/local/first_feasible.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <vector>
 
-#include "search/budget.h"
-#include "search/operators/solve/graph/choice_graph.h"
-#include "search/operators/solve/graph/consistent_domains.h"
+#include "search/operators/solve/local/choice_graph.h"
 #include "search/random.h"
 
 namespace shardwright::operators {

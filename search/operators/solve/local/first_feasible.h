@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "search/budget.h"
-#include "search/operators/solve/graph/choice_graph.h"
-#include "search/operators/solve/parameters/start_parameters.h"
+#include "search/operators/solve/local/choice_graph.h"
+#include "search/operators/solve/parameters/solver_parameters.h"
 
 namespace shardwright::operators {
 

@@ -11,12 +11,10 @@
 
 #include "search/budget.h"
 #include "search/executor.h"
-#include "search/operators/solve/graph/choice_graph.h"
-#include "search/operators/solve/graph/search_state.h"
-#include "search/operators/solve/local/block/block_picker.h"
-#include "search/operators/solve/local/block/block_solver.h"
-#include "search/operators/solve/local/block_arms.h"
-#include "search/operators/solve/parameters/local_search_parameters.h"
+#include "search/operators/solve/local/block_picker.h"
+#include "search/operators/solve/local/block_solver.h"
+#include "search/operators/solve/local/choice_graph.h"
+#include "search/operators/solve/parameters/solver_parameters.h"
 
 namespace shardwright::operators {
 
@@ -50,9 +48,6 @@ class LocalSearch {
   std::span<const std::uint32_t> best() const { return best_; }
   // Summed up along the way, so it may differ from evaluate() by rounding.
   double best_cost() const { return best_cost_; }
-  // Takes over a choice found elsewhere if it is better. Precondition: it is feasible. Call it
-  // between batches.
-  void offer(std::span<const std::uint32_t> choice);
   // The next cycle begins with this choice, which may exceed limits, and these prices by time
   // point of the instance. A choice that takes something forbidden is ignored. Call it between
   // batches.

@@ -8,7 +8,7 @@
 
 #include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
-#include "search/operators/solve/parameters/reduce_parameters.h"
+#include "search/operators/solve/parameters/solver_parameters.h"
 
 namespace shardwright::operators {
 
@@ -53,7 +53,7 @@ struct Reduction {
 // - eliminate nodes of up to two neighbours that hold no memory that matters.
 // If `kept`, flat by node and strategy, is not empty, strategies with a 0 there are removed first.
 // Cost: about a second for 35,000 nodes and 6 million matrix entries.
-// Source: Dechter, Bucket elimination, 1999 (elimination of nodes); dominance.h.
+// Source: Dechter, Bucket elimination, 1999 (elimination of nodes); Dominance in reduce.cc.
 Reduction reduce(const CostInstance& instance, const Budget& budget,
                  std::span<const char> kept = {}, const ReduceParameters& parameters = {});
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/operators/mesh/dim_spec.h"
+#include "core/operators/mesh/sharding_spec.h"
 
 namespace shardwright::operators::internal {
 

@@ -1,13 +1,12 @@
-#include "core/operators/aten/graph/aten_graph.h"
+#include "core/operators/aten/aten_graph.h"
 
 #include <doctest/doctest.h>
 
 #include <functional>
 #include <string>
 
-#include "core/operators/aten/memory/held_tensors.h"
-#include "core/operators/aten/memory/moving_bytes.h"
-#include "core/operators/aten/plan/roofline.h"
+#include "core/operators/aten/held_tensors.h"
+#include "core/operators/aten/roofline.h"
 #include "tests/support/operators/aten_builder.h"
 
 namespace shardwright::aten_graph_test {

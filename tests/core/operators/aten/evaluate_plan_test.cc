@@ -1,4 +1,4 @@
-#include "core/operators/aten/plan/evaluate_plan.h"
+#include "core/operators/aten/evaluate_plan.h"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/aten/memory/held_tensors.h"
-#include "core/operators/aten/plan/plan_memory.h"
+#include "core/operators/aten/held_tensors.h"
 #include "tests/support/operators/aten_builder.h"
 
 namespace shardwright::evaluate_plan_test {

@@ -1,4 +1,4 @@
-#include "core/operators/aten/plan/overlap.h"
+#include "core/operators/aten/aten_plan.h"
 
 #include <doctest/doctest.h>
 

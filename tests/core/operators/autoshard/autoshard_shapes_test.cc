@@ -1,4 +1,4 @@
-#include "core/operators/autoshard/autoshard_shapes.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 
 #include <doctest/doctest.h>
 

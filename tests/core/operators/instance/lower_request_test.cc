@@ -1,5 +1,5 @@
 // Requests in XLA's form as cost instances.
-#include "core/operators/instance/lower_request.h"
+#include "core/operators/instance/sharding_request.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Device meshes: defaults, derived sizes, and every input that is refused.
-#include "core/operators/mesh/device_mesh.h"
+#include "core/operators/mesh/sharding_spec.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Dimension specs: text, difference, and the packed sequence.
-#include "core/operators/mesh/dim_spec.h"
+#include "core/operators/mesh/sharding_spec.h"
 
 #include <doctest/doctest.h>
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/redistribution/cost/flat_costs.h"
-#include "search/operators/aten/costs/transition_model.h"
 #include "search/operators/aten/solve_plan.h"
+#include "search/operators/aten/transition_model.h"
 
 namespace shardwright::test_support {
 

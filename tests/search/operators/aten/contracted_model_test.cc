@@ -1,4 +1,4 @@
-#include "search/operators/aten/contraction/contracted_model.h"
+#include "search/operators/aten/contracted_model.h"
 
 #include <doctest/doctest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "search/operators/aten/model/aten_problem.h"
-#include "search/operators/aten/sieve/choice_sieve.h"
-#include "search/operators/aten/sieve/least_rows.h"
+#include "search/operators/aten/aten_model.h"
+#include "search/operators/aten/choice_sieve.h"
+#include "search/operators/aten/placement_messages.h"
 #include "search/operators/solve/solve_problem.h"
 #include "tests/search/operators/aten/aten_fixture.h"
 #include "tests/support/operators/aten_builder.h"

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "search/operators/aten/model/aten_problem.h"
-#include "search/operators/aten/model/shared_blocks.h"
-#include "search/operators/aten/plan_moves.h"
-#include "search/operators/aten/sieve/lightest_search.h"
-#include "search/operators/aten/sieve/limited_search.h"
+#include "search/operators/aten/aten_model.h"
+#include "search/operators/aten/aten_variables.h"
+#include "search/operators/aten/lightest_search.h"
+#include "search/operators/aten/limited_search.h"
+#include "search/operators/aten/transition_model.h"
 #include "tests/search/operators/aten/aten_fixture.h"
 #include "tests/support/operators/aten_builder.h"
 #include "tests/support/random.h"

@@ -1,6 +1,10 @@
-#include "search/operators/aten/model/strategy_class.h"
+#include "search/operators/aten/strategy_class.h"
 
 #include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "tests/support/operators/aten_builder.h"
 
@@ -34,8 +38,7 @@ TEST_CASE("strategies: every axis takes an entry, and no device stays without el
 TEST_CASE("strategies: the axes of an entry divide what it splits") {
   AtenBuilder b;
   const auto x = b.placeholder(AtenRole::kInput, "x", {12});
-  const auto y = b.node("aten.view.default", {x}, {6, 2},
-                        {{{"R"}, {"R"}}, {{"S0"}, {"S0"}, 6}});
+  const auto y = b.node("aten.view.default", {x}, {6, 2}, {{{"R"}, {"R"}}, {{"S0"}, {"S0"}, 6}});
   b.last().view = true;
   b.output(y, AtenOutputRole::kOutput, "0");
   const AtenGraph graph = b.make();
@@ -46,7 +49,7 @@ TEST_CASE("strategies: the axes of an entry divide what it splits") {
   CHECK(num_strategies(graph, y, {2, 2}) == 3);  // not both axes
 }
 
-TEST_CASE("strategies: reductions that do not commute are left out, and too many are an error") {
+TEST_CASE("strategies: reductions that do not commute are left out") {
   AtenBuilder b;
   const auto x = b.placeholder(AtenRole::kInput, "x", {8});
   const auto y = b.node("op", {x}, {8}, {{{"P"}, {"S0"}}, {{"Pmax"}, {"S0"}}, {{"P"}, {"S0"}}});
@@ -54,10 +57,22 @@ TEST_CASE("strategies: reductions that do not commute are left out, and too many
   b.output(z, AtenOutputRole::kOutput, "0");
   const AtenGraph graph = b.make();
   CHECK(num_strategies(graph, y, {2, 2}) == 2);
-  StrategyLimits limits;
-  limits.most_strategies = 1;
-  const auto many =
-      make_strategies(graph, graph[y], {2, 2}, *find_compute_device("H100"), limits);
+}
+
+TEST_CASE("strategies: more than 20,000 are an error") {
+  // 36 pairs of placements on each of three axes.
+  const std::vector<std::int64_t> shape(6, 8);
+  std::vector<AtenBuilder::Entry> pairs;
+  for (int i = 0; i < 36; ++i)
+    pairs.push_back({{"R"}, {"S" + std::to_string(i / 6), "S" + std::to_string(i % 6)}});
+  AtenBuilder b;
+  const auto x = b.placeholder(AtenRole::kInput, "x", shape);
+  const auto w = b.placeholder(AtenRole::kInput, "w", shape);
+  const auto y = b.node("op", {x, w}, shape, pairs);
+  b.output(y, AtenOutputRole::kOutput, "0");
+  const AtenGraph graph = b.make();
+  CHECK(num_strategies(graph, y, {2, 2}) == 36 * 36);
+  const auto many = make_strategies(graph, graph[y], {2, 2, 2}, *find_compute_device("H100"));
   REQUIRE_FALSE(many.ok());
   CHECK(many.error().code == ErrorCode::kUnsupported);
 }

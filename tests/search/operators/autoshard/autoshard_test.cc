@@ -11,7 +11,6 @@
 
 #include "core/operators/autoshard/autoshard_evaluate.h"
 #include "search/operators/autoshard/improve.h"
-#include "search/operators/autoshard/schedule.h"
 #include "search/operators/autoshard/solver.h"
 #include "tests/support/random.h"
 #include "tests/support/shuffling_executor.h"

@@ -1,5 +1,5 @@
 // Costs of collectives: worked numbers, several axes.
-#include "search/operators/reshard/alpha_beta.h"
+#include "search/operators/reshard/one_step.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,5 @@
 // Resharding paths: greedy and exact, their costs, and the cache.
 #include "search/operators/reshard/reshard_path.h"
-#include "search/operators/reshard/reshard_planner.h"
 
 #include <doctest/doctest.h>
 

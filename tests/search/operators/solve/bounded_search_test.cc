@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "search/explore.h"
-#include "search/operators/solve/graph/choice_graph.h"
+#include "search/operators/solve/local/choice_graph.h"
 #include "search/operators/solve/local/first_feasible.h"
 #include "tests/support/operators/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"

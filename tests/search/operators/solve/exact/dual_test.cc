@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "core/operators/instance/cost_instance.h"
-#include "search/operators/solve/exact/dual/chain_line.h"
-#include "search/operators/solve/exact/dual/dual_ascent.h"
-#include "search/operators/solve/exact/dual/message_passing.h"
-#include "search/operators/solve/exact/dual/price_bundle.h"
-#include "search/operators/solve/exact/dual/proximal_step.h"
+#include "search/operators/solve/exact/dual_ascent.h"
+#include "search/operators/solve/exact/message_passing.h"
+#include "search/operators/solve/exact/price_bundle.h"
 #include "tests/support/random.h"
 
 namespace shardwright::dual_test {

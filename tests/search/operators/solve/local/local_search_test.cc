@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "search/explore.h"
-#include "search/operators/solve/graph/choice_graph.h"
-#include "search/operators/solve/graph/search_state.h"
-#include "search/operators/solve/graph/usage_profile.h"
-#include "search/operators/solve/local/block/block_solver.h"
-#include "search/operators/solve/local/block_arms.h"
+#include "search/operators/solve/local/block_picker.h"
+#include "search/operators/solve/local/block_solver.h"
+#include "search/operators/solve/local/choice_graph.h"
 #include "search/operators/solve/local/first_feasible.h"
 #include "search/random.h"
 #include "tests/support/operators/naive_cost_solver.h"
@@ -287,18 +285,6 @@ TEST_CASE("local search: begins a cycle with what is suggested, unless it is for
     REQUIRE(evaluate(instance, forbidden).total() >= kForbidden);
     CHECK(course_with(forbidden) == alone);
   }
-}
-
-TEST_CASE("local search: accepts a better choice and no worse one") {
-  const CostInstance instance = make_instance(3, 9, 4, 0.3);
-  const ChoiceGraph graph(instance);
-  const auto optimum = solve_naively(instance);
-  const std::vector<std::uint32_t> first = feasible_choice(instance, graph);
-  LocalSearch search(graph, first, 1);
-  search.offer(optimum->choice);
-  CHECK(evaluate(instance, search.best()).total() == doctest::Approx(optimum->cost));
-  search.offer(first);
-  CHECK(evaluate(instance, search.best()).total() == doctest::Approx(optimum->cost));
 }
 
 }  // namespace shardwright::local_search_test

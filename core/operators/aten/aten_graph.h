@@ -1,0 +1,192 @@
+// Graphs of PyTorch's operators, as a tracer records them: one training step, or the forward alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/redistribution/placement/axis_placement.h"
+#include "core/redistribution/placement/box.h"
+#include "core/redistribution/placement/mesh_shape.h"
+#include "core/redistribution/placement/placement.h"
+#include "core/status.h"
+
+namespace shardwright::operators {
+
+enum class AtenType : std::uint8_t {
+  kFloat64,
+  kFloat32,
+  kFloat16,
+  kBfloat16,
+  kFloat8E4m3,
+  kFloat8E5m2,
+  kInt64,
+  kInt32,
+  kInt16,
+  kInt8,
+  kUint8,
+  kUint16,
+  kUint32,
+  kUint64,
+  kBool,
+  kComplex64,
+  kComplex128,
+};
+inline constexpr std::size_t kNumAtenTypes = 17;
+
+// torch's names without "torch.", numbered like the enumeration.
+std::span<const std::string_view> aten_type_names();
+std::int64_t bytes_of(AtenType type);
+
+// Thread safety: a value.
+struct AtenTensor {
+  redistribution::Shape shape;
+  redistribution::Shape stride;  // in elements; one per dimension
+  AtenType type = AtenType::kFloat32;
+
+  friend bool operator==(const AtenTensor&, const AtenTensor&) = default;
+};
+
+// What the largest device holds: every axis divides and rounds up, in the order in which the axes
+// cut.
+redistribution::Shape local_shape(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
+                                  const redistribution::Placement& placement);
+std::int64_t local_bytes(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
+                         const redistribution::Placement& placement);
+
+// A placement along one axis; none where there is no tensor, or where it does not matter.
+using MaybeAxisPlacement = std::optional<redistribution::AxisPlacement>;
+
+// One way to run: what the devices along the axis hold of every output and input.
+struct AxisEntry {
+  std::vector<MaybeAxisPlacement> outputs;
+  std::vector<MaybeAxisPlacement> inputs;
+  // If not 0: the devices of all axes that use this entry together must divide this number, because
+  // the operator splits or joins a dimension.
+  std::int64_t divides = 0;
+
+  friend bool operator==(const AxisEntry&, const AxisEntry&) = default;
+};
+
+// Where a rule comes from; for reports.
+enum class RuleSource : std::uint8_t { kTorch, kView, kOwn, kFallback };
+
+// Every axis of a mesh takes an entry of its own.
+// Thread safety: a value.
+struct AxisRule {
+  std::vector<AxisEntry> entries;
+  RuleSource source = RuleSource::kTorch;
+};
+
+// What a node is: an operator, or a placeholder for a tensor that comes from outside. A tangent is
+// the gradient of an output.
+enum class AtenRole : std::uint8_t { kOperator, kParameter, kBuffer, kInput, kTangent };
+
+// An output of a node.
+struct TensorRef {
+  std::uint32_t node = 0;
+  std::uint32_t output = 0;
+
+  friend bool operator==(const TensorRef&, const TensorRef&) = default;
+};
+
+// factor * the product of extents of local tensors.
+struct FlopTerm {
+  struct Extent {
+    bool of_output = false;
+    std::uint32_t tensor = 0;  // input, or output
+    std::uint32_t dim = 0;
+
+    friend bool operator==(const Extent&, const Extent&) = default;
+  };
+  std::int64_t factor = 0;
+  std::vector<Extent> extents;
+
+  friend bool operator==(const FlopTerm&, const FlopTerm&) = default;
+};
+
+struct AtenNode {
+  std::string name;
+  std::string op;  // such as "aten.mm.default"; of a placeholder "placeholder"
+  AtenRole role = AtenRole::kOperator;
+  std::string target;  // placeholders: the name in the model; a tangent: that of its output
+  std::uint32_t rule = 0;
+  std::vector<TensorRef> inputs;                   // tensors only, in order of the arguments
+  std::vector<std::optional<AtenTensor>> outputs;  // none: no tensor
+  std::vector<FlopTerm> flops;                     // of the operator: their sum
+  bool view = false;  // the outputs share the storage of the first input, and cost nothing
+  bool backward = false;
+  std::string module;  // dotted path; may be empty
+  std::string line;    // of the model's source; may be empty
+
+  bool is_placeholder() const { return role != AtenRole::kOperator; }
+};
+
+// A mutation is the new value of a buffer or input.
+enum class AtenOutputRole : std::uint8_t { kOutput, kGradient, kMutation };
+
+// A tensor that leaves the graph. The target of a gradient is that of its parameter or input, that
+// of a mutation the buffer's or input's.
+struct AtenOutput {
+  TensorRef value;
+  AtenOutputRole role = AtenOutputRole::kOutput;
+  std::string target;
+};
+
+struct AtenGraphSpec {
+  std::string model;
+  std::string torch;  // the release
+  std::vector<AxisRule> rules;
+  std::vector<AtenNode> nodes;
+  std::vector<AtenOutput> outputs;
+};
+
+// Two tensors of the graph that must lie alike: a parameter or input and its gradient, a buffer and
+// its new value, an output and its tangent.
+struct AtenPair {
+  std::uint32_t placeholder = 0;  // node
+  std::uint32_t output = 0;       // of the graph
+};
+
+// An immutable graph in topological order.
+// Thread safety: const members may be called from any thread.
+class AtenGraph {
+ public:
+  static constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
+  static constexpr std::int64_t kMaxFlops = std::int64_t{1} << 62;
+
+  // Errors (kInvalidInput with the place, such as `/nodes/3/inputs/0`): no nodes, names that are
+  // empty or repeat, an input that is not an output of a node before, a rule that does not exist or
+  // has another number of inputs or outputs than its node, a shard of a dimension that a tensor
+  // does not have, negative extents, tensors of 2^48 elements or more, flops of extents that do not
+  // exist, a view without input, a placeholder with inputs or partial placements, a gradient,
+  // mutation or tangent whose target does not exist or has another shape.
+  static Result<AtenGraph> make(AtenGraphSpec spec);
+
+  const std::string& model() const { return spec_.model; }
+  const std::string& torch() const { return spec_.torch; }
+  std::size_t size() const { return spec_.nodes.size(); }
+  const AtenNode& operator[](std::size_t node) const { return spec_.nodes[node]; }
+  std::span<const AtenNode> nodes() const { return spec_.nodes; }
+  const AxisRule& rule_of(const AtenNode& node) const { return spec_.rules[node.rule]; }
+  std::span<const AxisRule> rules() const { return spec_.rules; }
+  std::span<const AtenOutput> outputs() const { return spec_.outputs; }
+  std::span<const AtenPair> pairs() const { return pairs_; }
+  // Precondition: the reference is an input of a node, or an output of the graph.
+  const AtenTensor& tensor(const TensorRef& ref) const {
+    return *spec_.nodes[ref.node].outputs[ref.output];
+  }
+
+ private:
+  AtenGraph(AtenGraphSpec spec, std::vector<AtenPair> pairs)
+      : spec_(std::move(spec)), pairs_(std::move(pairs)) {}
+
+  AtenGraphSpec spec_;
+  std::vector<AtenPair> pairs_;  // by output of the graph
+};
+
+}  // namespace shardwright::operators

@@ -1,0 +1,121 @@
+// How every tensor of a graph lies on a mesh.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/operators/aten/aten_graph.h"
+#include "core/operators/aten/held_tensors.h"
+#include "core/operators/aten/roofline.h"
+
+namespace shardwright::operators {
+
+// The share of a move's time, from 0 to 1, that may pass while operators compute.
+// Thread safety: a value.
+struct OverlapShares {
+  double parameters = 0;  // of moving what depends on parameters alone: it can begin early
+  double gradients = 0;   // of moving what only parameters' gradients come from: it can end late
+
+  bool any() const { return parameters > 0 || gradients > 0; }
+};
+
+// What hides one move. Thread safety: a value.
+struct Hiding {
+  enum class By : std::uint8_t { kNothing, kConsumer, kProducer };
+  By by = By::kNothing;
+  double share = 0;  // of the move's time
+  double part = 0;   // of the operator's time; the parts of one operator add up to 1 at most
+
+  double hidden_us(double move_us, double compute_us) const {
+    return by == By::kNothing ? 0 : std::min(share * move_us, part * compute_us);
+  }
+
+  friend auto operator<=>(const Hiding&, const Hiding&) = default;
+};
+
+// A stream of collectives beside that of operators, in a model of costs whose terms know two
+// neighbours each. An operator hides as much of gathering its own parameters as its own compute
+// takes: in a row of operators each hides the gathering for the next one. Likewise an operator that
+// makes a gradient hides as much of reducing it as it takes itself. Where several of its tensors
+// may be hidden, its time is divided among them by their bytes. So no more is hidden than moving
+// takes, nor than computing takes. Views and placeholders take no time, and hide nothing.
+// Thread safety: const members may be called from any thread.
+class Overlap {
+ public:
+  // O(inputs). Without shares, nothing is hidden.
+  Overlap(const AtenGraph& graph, const OverlapShares& shares);
+
+  const OverlapShares& shares() const { return shares_; }
+  const Hiding& of(const TakenTensor& taken) const {
+    return shares_.any() ? hiding_[place_of(taken)] : nothing_;
+  }
+  // What is hidden of a move that takes so long. `compute_us(node)`: the time of an operator.
+  template <class ComputeUs>
+  double hidden_us(const TakenTensor& taken, double move_us, const ComputeUs& compute_us) const {
+    const Hiding& hiding = of(taken);
+    if (hiding.by == Hiding::By::kNothing) return 0;
+    return hiding.hidden_us(move_us, compute_us(nodes_[place_of(taken)]));
+  }
+
+ private:
+  std::size_t place_of(const TakenTensor& taken) const {
+    return first_[taken.consumer] + taken.input;
+  }
+
+  OverlapShares shares_;
+  Hiding nothing_;
+  std::vector<Hiding> hiding_;        // by consumer, then by input
+  std::vector<std::uint32_t> nodes_;  // that hide, in the same order; 0 where nothing does
+  std::vector<std::uint32_t> first_;  // by consumer, into both
+};
+
+// A redistribution before an operator costs its time for every consumer anew.
+struct AtenNodePlan {
+  std::vector<MaybePlacement> outputs;
+  std::vector<MaybePlacement> inputs;  // what the operator takes
+  double compute_us = 0;
+  std::vector<double> redistribute_us;  // by input; 0 where nothing moves
+  std::vector<double> hidden_us;        // of these; empty if nothing overlaps
+};
+
+struct AtenOutputPlan {
+  redistribution::Placement placement;
+  double redistribute_us = 0;
+  double hidden_us = 0;  // of it
+};
+
+// Thread safety: a value.
+struct AtenPlan {
+  redistribution::MeshShape mesh;
+  CollectiveBackend backend = CollectiveBackend::kNccl;
+  OverlapShares overlap;
+  std::vector<AtenNodePlan> nodes;      // by node of the graph
+  std::vector<AtenOutputPlan> outputs;  // by output of the graph
+};
+
+// Thread safety: as each implementation says.
+class TransitionCosts {
+ public:
+  virtual ~TransitionCosts() = default;
+
+  // Microseconds; infinite if the tensor cannot get there. 0 if both are equal. Pure: the same
+  // arguments give the same value.
+  virtual double microseconds(const AtenTensor& tensor, const redistribution::Placement& source,
+                              const redistribution::Placement& target) = 0;
+
+  // The same for many, by source and then by target.
+  virtual std::vector<double> table(const AtenTensor& tensor,
+                                    std::span<const redistribution::Placement> sources,
+                                    std::span<const redistribution::Placement> targets);
+
+ protected:
+  TransitionCosts() = default;
+  TransitionCosts(const TransitionCosts&) = default;
+  TransitionCosts& operator=(const TransitionCosts&) = default;
+};
+
+}  // namespace shardwright::operators

@@ -1,0 +1,99 @@
+// Which tensors a device holds from when to when while a graph runs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/operators/aten/aten_graph.h"
+#include "core/operators/instance/cost_instance.h"
+
+namespace shardwright::operators {
+
+// An input of a node, or an output of the graph, whose consumer is the number of nodes plus its own
+// and whose input is 0.
+struct TakenTensor {
+  std::uint32_t consumer = 0;
+  std::uint32_t input = 0;
+
+  friend auto operator<=>(const TakenTensor&, const TakenTensor&) = default;
+};
+
+TensorRef taken_value(const AtenGraph& graph, const TakenTensor& taken);
+
+// The moments at which a device may hold most. Of each node in order: one for each input, while it
+// is moved; one while the node runs; one for each output of the graph that it makes, while that is
+// moved. A last one follows all nodes.
+// Thread safety: a value.
+class TimeLine {
+ public:
+  explicit TimeLine(const AtenGraph& graph);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(node_.size()); }
+  std::uint32_t begin_of(std::uint32_t node) const { return begin_[node]; }
+  std::uint32_t end_of(std::uint32_t node) const { return begin_[node + 1]; }
+  std::uint32_t run_of(std::uint32_t node) const { return run_[node]; }
+  std::uint32_t move_of(const TakenTensor& taken) const;
+  // The node of a moment; the number of nodes for the last one.
+  std::uint32_t node_at(std::uint32_t moment) const { return node_[moment]; }
+
+ private:
+  std::vector<std::uint32_t> begin_;  // by node, and of the last moment
+  std::vector<std::uint32_t> run_;    // by node
+  std::vector<std::uint32_t> leave_;  // by output of the graph
+  std::vector<std::uint32_t> node_;   // by moment
+};
+
+// A tensor that is held during moments of the TimeLine, `copies` times.
+struct HeldTensor {
+  enum class Kind : std::uint8_t {
+    kOutput,       // output `tensor` of node `index`
+    kMoving,       // what moving input `tensor` of consumer `index` takes meanwhile, if it moves
+    kMoved,        // the copy that was moved for it, if it was
+    kLastTaken,    // input `tensor` of node `index`, moved or not, which nothing uses any more
+    kGraphOutput,  // output `index` of the graph, in its own placement
+  };
+  Kind kind = Kind::kOutput;
+  std::uint32_t index = 0;
+  std::uint32_t tensor = 0;
+  LiveInterval live;
+  std::int64_t copies = 1;
+
+  bool is_taken() const { return kind == Kind::kMoving || kind == Kind::kMoved; }
+  // Precondition: is_taken().
+  TakenTensor taken() const { return {index, tensor}; }
+};
+
+// Parameters and buffers are held all the time, a parameter with `optimizer_states` more copies of
+// it. Inputs are held from the start, tangents from the first operator of the backward, outputs of
+// operators from when they run, all to the end of their last use. A view holds nothing and prolongs
+// the life of what it views. An input that is moved for an operator has a copy until the operator
+// has run, or as long as a view of it lives; what nothing else uses is freed as soon as it has
+// moved (kLastTaken). Outputs of the graph are moved to their placement as soon as they are made,
+// and held to the end, unless they share the storage of placeholders. By node, then by output of
+// the graph.
+std::vector<HeldTensor> held_tensors(const AtenGraph& graph, std::int64_t optimizer_states);
+
+// For reports: time point t is all moments of node t; a last one follows all nodes.
+inline std::uint32_t num_time_points(const AtenGraph& graph) {
+  return static_cast<std::uint32_t>(graph.size()) + 1;
+}
+
+// Who runs the collectives. They hold different buffers.
+enum class CollectiveBackend : std::uint8_t { kNccl, kGloo };
+
+// The most bytes at once beside the tensor that is moved, its moved copy included; 0 if nothing
+// moves. Every axis is a step with a buffer of its own for what it makes; steps that make the
+// tensor smaller come first, those that gather it last. Gathering along another dimension than the
+// first copies what was gathered, and reducing and scattering along one copies what is reduced.
+// With gloo, an all-to-all gathers and cuts; with NCCL it receives as much as it sends, copies what
+// it sends if it cuts another dimension than the first, and what it received if it gathers one.
+// Source: torch 2.13, torch/distributed/_functional_collectives.py (all_gather_single,
+// reduce_scatter_single), torch/distributed/tensor/_collective_utils.py and
+// torch/csrc/distributed/c10d/Functional.cpp (shard_dim_alltoall).
+// O(axes^2).
+std::int64_t moving_bytes(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
+                          const redistribution::Placement& source,
+                          const redistribution::Placement& target, CollectiveBackend backend);
+
+}  // namespace shardwright::operators

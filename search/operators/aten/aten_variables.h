@@ -1,0 +1,84 @@
+// The variables of a plan: the nodes of a graph, what leaves it, and tensors on their way between
+// these, each with a class of strategies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/operators/aten/aten_plan.h"
+#include "core/operators/aten/held_tensors.h"
+#include "search/executor.h"
+#include "search/operators/aten/strategy_class.h"
+
+namespace shardwright::operators {
+
+// Nodes come first, then the outputs of the graph, then movers: a mover is a tensor on its way to
+// one consumer, and knows whether it moves and what it holds meanwhile. Variables with equal rules,
+// tensors and flops share a class, whose strategies are made once. Thread safety: const members may
+// be called from any thread.
+class AtenVariables {
+ public:
+  // Where variables lie, and who moves them.
+  struct Machine {
+    redistribution::MeshShape mesh;
+    CollectiveBackend backend = CollectiveBackend::kNccl;
+  };
+  // What takes how long.
+  struct Times {
+    const ComputeDevice& device;
+    TransitionCosts& transitions;
+    const Overlap& overlap;
+  };
+  // `moved`, ascending: the tensors that get movers, if they have a placement. `graph` must outlive
+  // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there if no strategy is
+  // left.
+  static Result<AtenVariables> make(const AtenGraph& graph, const Machine& machine,
+                                    const Times& times, std::span<const TakenTensor> moved,
+                                    Executor& executor);
+
+  const AtenGraph& graph() const { return *graph_; }
+  const redistribution::MeshShape& mesh() const { return machine_.mesh; }
+  CollectiveBackend backend() const { return machine_.backend; }
+  std::size_t size() const { return class_.size(); }
+  std::size_t num_classes() const { return classes_.size(); }
+  std::uint32_t class_of(std::size_t variable) const { return class_[variable]; }
+  const StrategyClass& strategies(std::size_t variable) const { return classes_[class_[variable]]; }
+  const StrategyClass& class_strategies(std::uint32_t number) const { return classes_[number]; }
+
+  // The number of nodes and outputs of the graph.
+  std::uint32_t num_consumers() const { return output_variable(graph_->outputs().size()); }
+  // By mover, ascending: the tensor that it moves.
+  std::span<const TakenTensor> moved() const { return moved_; }
+  // None if the tensor has no mover.
+  std::optional<std::uint32_t> mover_of(const TakenTensor& taken) const;
+  std::string name(std::uint32_t variable) const;
+  std::uint32_t output_variable(std::size_t output) const {
+    return static_cast<std::uint32_t>(graph_->size() + output);
+  }
+
+ private:
+  AtenVariables(const AtenGraph& graph, Machine machine)
+      : graph_(&graph), machine_(std::move(machine)) {}
+
+  void add_movers(std::span<const TakenTensor> moved, const Times& times);
+
+  const AtenGraph* graph_;
+  Machine machine_;
+  std::vector<std::uint32_t> class_;  // by variable
+  std::vector<StrategyClass> classes_;
+  std::vector<TakenTensor> moved_;
+};
+
+// By variable, the one whose strategy it takes, mostly itself. A block is what belongs to the
+// modules below one number of a list, such as `layers.3`; placeholders and gradients belong to the
+// module that their target names. The variables of blocks take those of one block,
+// one by one, if all are of the same classes; the leader is the earliest. Without module paths,
+// blocks are runs of nodes of equal classes (find_repeated_blocks). Movers between variables of the
+// same two leaders share one, too.
+std::vector<std::uint32_t> block_leaders(const AtenVariables& variables);
+
+}  // namespace shardwright::operators

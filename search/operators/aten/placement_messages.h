@@ -1,0 +1,135 @@
+// Lower bounds of plans, by messages between variables about where tensors lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "search/operators/aten/aten_model.h"
+
+namespace shardwright::operators {
+
+// Sets every element of `least`, one per column, to the least sum of an entry of `costs` and what
+// its row sends, over the given rows; infinite without rows. The same to the bit on every machine.
+// Does not allocate; O(rows x columns).
+void least_rows(const std::vector<float>& sent, const std::vector<std::uint32_t>& rows,
+                const float* costs, std::vector<float>& least);
+void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t>& rows,
+                const double* costs, std::vector<double>& least);
+
+// Tree-reweighted message passing as in MessagePassing, with two differences that make it cheap on
+// many mesh axes: choices that agree about where a tensor lies share an element of its message, and
+// nothing is copied for each edge. Variables that share a leader are one node, and equal edges
+// between two nodes one link. Bytes may have prices.
+// Transfers are added in single precision, since most of the time goes to reading them; everything
+// is rounded down, so that the bound stays one. Memory: two messages per link, and what every
+// choice costs. Source: Kolmogorov, Convergent tree-reweighted message passing for energy
+// minimization, 2006. Thread safety: one thread at a time.
+class PlacementMessages {
+ public:
+  // Borrows the model. `leaders` by variable, each its own or an earlier one of its class.
+  PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders);
+  // The same with other leaders, and the messages of each link of `other` divided among its edges.
+  // Where blocks repeat, messages between few nodes are found faster and are nearly right for all
+  // blocks.
+  PlacementMessages(const PlacementMessages& other, std::span<const std::uint32_t> leaders);
+
+  // `prices` by time point; `limit` is what may be held at each.
+  void set_prices(std::span<const double> prices, std::int64_t limit);
+
+  // Passes messages forward and backward, at least twice.
+  void sweep(int times);
+  // The same in haste: nodes send on more of what they have than lets bounds only rise. They rise
+  // several times as fast on the way to the limit, but stop short of it, and those of choices do
+  // not hold until the next sweep(). `haste` from 0 to 1: 0 is as sweep(), 1 sends on everything.
+  void hurry(int times, double haste);
+
+  // Leaves out the choices whose bound is above a cost. Bounds then hold for plans that cost no
+  // more. Sweeps then take as little as there are few choices left.
+  void exclude_above(double cost);
+
+  // No plan costs less, prices included.
+  double bound() const { return bound_; }
+  // No plan in which the variable takes the choice costs less, prices included.
+  double bound_with(std::uint32_t variable, std::uint32_t choice) const {
+    return previous_ + slack_[node_of_[variable]][choice];
+  }
+  // The least of these.
+  double least_bound_with() const { return previous_; }
+  // A choice by variable that follows the messages. It may take what is forbidden.
+  std::vector<std::uint32_t> decode() const;
+
+ private:
+  // The costs between the groups of open choices.
+  struct Part {
+    std::vector<std::uint32_t> row_of;   // by own group
+    std::vector<std::uint32_t> columns;  // groups of the other
+    std::vector<float> costs;
+  };
+  // An edge as one of its ends sees it. Groups are choices that agree about the tensor.
+  struct Link {
+    std::uint32_t other;
+    const std::uint32_t* own_group;  // by choice
+    const std::uint32_t* other_group;
+    std::uint32_t own_groups;
+    std::uint32_t other_groups;
+    const float* costs;  // by own group, then by the other's
+    double edges;        // that the link stands for
+    std::size_t to_own;  // where the message to this node begins
+    std::size_t to_other;
+    const Part* part;  // of the costs, if not all choices are open
+
+    double cost(std::uint32_t own, std::uint32_t other_choice) const {
+      return edges *
+             static_cast<double>(
+                 costs[std::size_t{own_group[own]} * other_groups + other_group[other_choice]]);
+    }
+  };
+  struct Table;
+  // Where the messages of an edge of the model begin. None within a node.
+  struct EdgePlace {
+    std::size_t to_first = 0;
+    std::size_t to_second = 0;
+    double edges = 0;
+  };
+
+  void start_from(const PlacementMessages& other);
+  void make_nodes(std::span<const std::uint32_t> leaders);
+  void make_links();
+  void add_links(std::uint32_t first, std::uint32_t second, std::uint32_t number,
+                 const EdgePlace& place);
+  void open_allowed();
+  std::vector<char> open_groups(std::uint32_t node, const std::uint32_t* group_of,
+                                std::uint32_t groups) const;
+  static std::shared_ptr<const Part> part_of(const Link& link, const std::vector<char>& rows,
+                                             const std::vector<char>& columns);
+  double pass(bool forward, double haste);
+  double send(std::uint32_t node, const Link& link, double share);
+  void gather(std::uint32_t node);
+
+  const AtenModel* model_;
+  std::shared_ptr<const std::vector<Table>> tables_;  // by transfer
+  std::vector<std::uint32_t> node_of_;                // by variable
+  std::vector<std::vector<double>> own_;              // by node and choice, without prices
+  std::vector<std::vector<double>> costs_;            // with prices
+  double granted_ = 0;                                // price times limit, over all time points
+  std::vector<std::vector<Link>> links_;              // by node, earlier neighbours first
+  std::vector<EdgePlace> places_;                     // by edge of the model
+  std::vector<std::uint32_t> earlier_;                // by node
+  std::vector<std::vector<std::uint32_t>> open_;      // by node: the allowed choices
+  std::vector<std::shared_ptr<const Part>> parts_;    // of links
+  std::vector<double> messages_;
+  std::vector<std::vector<double>> slack_;  // as of the last pass backward
+  std::vector<double> gathered_;            // by open choice
+  std::vector<double> grouped_;             // by own group
+  std::vector<float> sent_;                 // by row of the costs
+  std::vector<std::uint32_t> sending_;      // rows that can be taken
+  std::vector<float> least_;                // by column
+  std::vector<double> received_;            // by column
+  double bound_ = 0;
+  double previous_ = 0;  // the bound of the sweep before
+};
+
+}  // namespace shardwright::operators

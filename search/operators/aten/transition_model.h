@@ -1,0 +1,72 @@
+// What moving a tensor between placements costs, under the model that the user chooses, and which
+// collectives move the tensors of a plan.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/operators/aten/aten_plan.h"
+#include "core/redistribution/cost/collective_costs.h"
+#include "search/redistribution/path/path.h"
+
+namespace shardwright::operators {
+
+enum class RedistributionChoice : std::uint8_t {
+  kShortest,      // the cheapest sequence of moves that the planner finds
+  kAutoParallel,  // AutoParallel's estimate, and 1 more for every tensor that moves
+};
+
+struct TransitionModelOptions {
+  RedistributionChoice choice = RedistributionChoice::kShortest;
+  std::shared_ptr<const redistribution::CollectiveCosts> collectives;
+  double memory_bytes_per_second = 0;  // of copies
+};
+
+// With kShortest, nothing becomes partial that was not, slices copy at 70 % of the memory's
+// bandwidth, and tensors whose pieces are alike share the searches. Thread safety: every member may
+// be called from any thread.
+class TransitionModel final : public TransitionCosts {
+ public:
+  explicit TransitionModel(TransitionModelOptions options);
+  ~TransitionModel() override;
+
+  double microseconds(const AtenTensor& tensor, const redistribution::Placement& source,
+                      const redistribution::Placement& target) override;
+  std::vector<double> table(const AtenTensor& tensor,
+                            std::span<const redistribution::Placement> sources,
+                            std::span<const redistribution::Placement> targets) override;
+
+  // The moves of kShortest, whatever the choice is. A search of its own. Precondition: such moves
+  // lead there.
+  redistribution::Path path(const AtenTensor& tensor, const redistribution::Placement& source,
+                            const redistribution::Placement& target) const;
+
+ private:
+  class Searches;
+
+  TransitionModelOptions options_;
+  std::unique_ptr<Searches> searches_;
+};
+
+// A tensor that lies otherwise than its consumer takes it.
+struct AtenMove {
+  bool to_output = false;   // of the graph, instead of to a node
+  std::uint32_t index = 0;  // of the node, or of the output of the graph
+  std::uint32_t input = 0;  // of the node
+  double us = 0;            // what the plan says
+  // The cheapest sequence of moves, also where the plan's time is AutoParallel's estimate.
+  redistribution::Path path;
+  std::int64_t sent_bytes = 0;  // by the device that sends most, in all steps
+
+  friend bool operator==(const AtenMove&, const AtenMove&) = default;
+};
+
+// By node and input, then by output. Moves along axes of one device are left out. One search for
+// each kind of move.
+std::vector<AtenMove> moves_of(const AtenGraph& graph, const AtenPlan& plan,
+                               const TransitionModel& transitions);
+
+}  // namespace shardwright::operators
