@@ -25,7 +25,7 @@ def coefficients(given):
     fields = {name: of_type(given[name]) for name in TYPES if given.get(name)}
     fields["by_kernel"] = {(entry["sharding_type"], entry["compute_kernel"]): of_type(entry)
                            for entry in given.get("by_kernel", [])}
-    if given.get("prefetch"):
+    if given.get("prefetch") is not None:  # none of its coefficients may be given
         fields["prefetch"] = PrefetchCoefficients(**given["prefetch"])
     if "weighted_kernel_multiplier" in given:
         fields["weighted_kernel_multiplier"] = given["weighted_kernel_multiplier"]
