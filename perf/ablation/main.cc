@@ -53,7 +53,8 @@ EmbeddingPlanResult plan(const ordered_json& given, const PlanOptions& options) 
   if (!given.contains("old_plan")) return require(plan_embedding(std::move(problem), options));
   const std::string text = require(read_file(given.at("old_plan").get<std::string>()));
   const ReplanOptions replan{options, given.at("weight").get<double>(), std::nullopt};
-  return require(replan_embedding(std::move(problem), require(read_plan(text)).entries, replan));
+  const auto old = require(read_plan(text));
+  return require(replan_embedding(std::move(problem), *old.plan, replan));
 }
 
 // A line of JSON in, a line out.

@@ -153,7 +153,7 @@ def methods(arguments):
 
 
 def rows_of(arguments):
-    return [NOTHING, *(arguments.without or methods(arguments))]
+    return list(dict.fromkeys([NOTHING, *(arguments.without or methods(arguments))]))
 
 
 def gap(answer):

@@ -12,7 +12,6 @@ namespace {
 
 using embedding::AnnealingLane;
 using embedding::BestSearch;
-using embedding::NeighbourhoodLane;
 using embedding::SearchContext;
 
 constexpr std::uint64_t kProofWork = 4'000'000;
@@ -55,25 +54,6 @@ std::function<Action()> annealing(const char* name) {
   };
 }
 
-// From a plan that annealing has found.
-std::function<Action()> solving_neighbourhoods(const char* name) {
-  return [name]() -> Action {
-    const auto prepared = std::make_shared<const LaneCase>(name);
-    AnnealingLane annealed(prepared->context, 1, 0);
-    annealed.run(kLaneWork, prepared->context.bound(), Budget());
-    const embedding::RatedAllocation& best = *annealed.best();
-    embedding::PlanCopies copies;
-    const embedding::RatedPlan start{to_plan(prepared->choices, best.allocation, copies),
-                                     best.rating, best.peak_hbm_bytes};
-    return [prepared, start] {
-      NeighbourhoodLane lane(prepared->context, 1, 0);
-      lane.offer(start);
-      lane.run(kLaneWork, prepared->context.bound(), Budget());
-      keep(lane.best());
-    };
-  };
-}
-
 // All lanes and the exchange between them.
 Action run_rounds() {
   const auto prepared = std::make_shared<const BestCase>("36");
@@ -97,8 +77,6 @@ std::vector<Region> best_mode_regions() {
        set_up_search},
       {"anneal", "case 36: 100 tables, 16 ranks, 1,000,000 units of work", annealing("36")},
       {"anneal_many_ranks", "case 42: 1,000 tables, 128 ranks, the same", annealing("42")},
-      {"solve_neighbourhoods", "case 36: from an annealed plan, 1,000,000 units of work",
-       solving_neighbourhoods("36")},
       {"best_rounds", "case 36: all lanes and the proof, 1,500,000 units of work", run_rounds},
   };
 }

@@ -142,8 +142,7 @@ class Domain:
                 for name in MEMBER.findall(SETTINGS.sub("", header.read_text(encoding="utf-8")))}
 
 
-PROOF_PARAMETERS = tuple(repository.ROOT / "search/embedding/best/parameters" / name
-                         for name in ("bound_parameters.h", "rank_tree_parameters.h"))
+PROOF_PARAMETERS = (repository.ROOT / "search/embedding/best/parameters/bound_parameters.h",)
 
 
 def headers(folder: str, *others: str) -> tuple[Path, ...]:

@@ -54,7 +54,8 @@ void check_proof_certificate(const SearchSpace& space, const Topology& available
   const auto wrong =
       embedding::check_absence(space, available, *document.certificate, embedding::kAnySteps,
                                [&] { return budget.interrupted().has_value(); });
-  claims.take_proof("/certificate", "does not prove that no plan exists: ", wrong, budget);
+  claims.take_proof("/certificate", "does not prove that no plan exists: ", wrong,
+                    document.certificate->num_searches(), budget);
 }
 
 void search_again(const SearchSpace& space, const Topology& available, const Budget& budget,
@@ -66,7 +67,7 @@ void search_again(const SearchSpace& space, const Topology& available, const Bud
       claims.report("/error", "says that no plan exists, but one does");
       return;
     case FoundPlan::Answer::kNoneExists:
-      return;
+      return claims.repeated("/error", 1);
     case FoundPlan::Answer::kTooLarge:
       claims.not_verified(
           "/error",

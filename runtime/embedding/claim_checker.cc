@@ -27,11 +27,20 @@ void ClaimChecker::not_verified(std::string where, std::string message) {
 }
 
 void ClaimChecker::take_proof(const std::string& where, const std::string& refusal,
-                              const std::optional<std::string>& wrong, const Budget& budget) {
-  if (!wrong) return;
+                              const std::optional<std::string>& wrong, std::size_t searches,
+                              const Budget& budget) {
+  if (!wrong) return repeated(where, searches);
+  if (*wrong == embedding::kProofOfOlderForm) return not_verified(where, *wrong);
   if (*wrong != embedding::kProofTooLong) return report(where, refusal + *wrong);
   const std::optional<StopReason> stop = budget.interrupted();
   not_verified(where, stop ? "the check was stopped by " + std::string(text_of(*stop)) : *wrong);
+}
+
+void ClaimChecker::repeated(const std::string& where, std::size_t searches) {
+  if (searches == 0) return;
+  result_.repeated.push_back({place(where), std::to_string(searches) +
+                                                (searches == 1 ? " search" : " searches") +
+                                                " of all plans, by the engine that proofs use"});
 }
 
 void ClaimChecker::differs(const std::string& where, const std::string& claimed,

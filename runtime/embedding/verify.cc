@@ -297,7 +297,8 @@ class Verifier {
     const auto wrong =
         embedding::check_bound(space, available, *document_.certificate, embedding::kAnySteps,
                                [&] { return budget_.interrupted().has_value(); });
-    claims_.take_proof("/certificate", "does not prove its bound: ", wrong, budget_);
+    claims_.take_proof("/certificate", "does not prove its bound: ", wrong,
+                       document_.certificate->num_searches(), budget_);
   }
 
   // Ratings fall, bounds and work rise, and the last step is the answer. replan() may answer with a

@@ -26,6 +26,9 @@ struct Verification {
   // Claims that matter and were neither confirmed nor refuted: what would have to be given, or
   // which limit was reached.
   std::vector<Finding> not_verified;
+  // Claims whose check repeated a search of all plans with the engine that proofs use. All others
+  // were recomputed by code that knows nothing of the search.
+  std::vector<Finding> repeated;
   // What the file says and nobody checks, such as "timing"; see runtime/cli/README.md.
   std::vector<std::string> not_checked;
   std::size_t claims = 0;  // how many were compared

@@ -7,9 +7,9 @@
 namespace shardwright {
 
 // Process p solves with seed + p; nothing is exchanged while it searches. At the end every process
-// has the best choice of all, the first one's among equals, and the highest bound, and knows whether
-// one of them proved that. Cost: two all-gathers, of a digest and of a choice. A process whose
-// exchange fails answers with its own choice, and so do all if one leaves. Precondition:
+// has the best choice of all, the first one's among equals, and the highest bound, and knows
+// whether one of them proved that. Cost: two all-gathers, of a digest and of a choice. A process
+// whose exchange fails answers with its own choice, and so do all if one leaves. Precondition:
 // `options.exchange` is not null. Errors: as solve_operators().
 Result<OperatorsResult> solve_portfolio(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options);

@@ -165,7 +165,7 @@ TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
     CHECK(outcome.status == status);
     const json answer = json::parse(outcome.out);
     CHECK(answer["stopped_by"].is_null());
-    CHECK(answer["work"]["work_steps"].get<std::uint64_t>() < 30'000'000);
+    CHECK(answer["work"]["work_steps"].get<std::uint64_t>() < 60'000'000);
     if (status != 0) {
       CHECK(answer["error"]["reason"] == "no_plan_exists");
       continue;

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/divisions/pin_tables.h"
-#include "core/embedding/bound/divisions/rank_branches.h"
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/node/certified_classes.h"
 #include "core/embedding/bound/node/drop_options.h"
@@ -99,7 +97,6 @@ class TreeChecker {
               double target, const CheckSteps& most_steps, const std::function<bool()>& is_stopped)
       : classes_(classes),
         options_(std::move(options)),
-        rank_branches_(classes),
         target_(target),
         nodes_(nodes),
         work_left_(most_steps.all),
@@ -108,8 +105,6 @@ class TreeChecker {
         limit_(work_left_, is_stopped) {}
 
   std::optional<std::string> run() {
-    if (!pin_first_nodes()) return error_;
-    if (has_no_plan_) return std::nullopt;
     if (!visit_nodes()) return error_;
     if (next_ != nodes_.size()) return "the tree has nodes that belong to no parent";
     return std::nullopt;
@@ -122,28 +117,12 @@ class TreeChecker {
     std::size_t above;            // mark of the options above it
     std::size_t reduced;          // mark after the node dropped its own
     std::vector<UniformUse> use;  // by class
-    std::size_t rank_branches;    // above it
     bool is_in_second_child = false;
   };
 
   bool fail(std::string message) {
     error_ = std::move(message);
     return false;
-  }
-
-  bool pin_first_nodes() {
-    while (next_ < nodes_.size() && !nodes_[next_].pinned.empty()) {
-      const BoundNode& node = nodes_[next_++];
-      if (node.is_leaf) return fail("a leaf pins tables");
-      if (!drop_options(node)) return false;
-      if (options_.any_table_is_closed()) {  // no plan is left
-        has_no_plan_ = true;
-        return true;
-      }
-      if (auto wrong = pin_tables(options_, node.pinned, work_left_))
-        return fail(std::move(*wrong));
-    }
-    return true;
   }
 
   // Checks the nodes in preorder. Restores the options on the way up.
@@ -153,14 +132,12 @@ class TreeChecker {
       for (; !path.empty() && path.back().is_in_second_child; path.pop_back()) {
         options_.restore(path.back().above);
         classes_.set_uniform_use(path.back().use);
-        rank_branches_.leave(path.back().rank_branches);
       }
       if (path.empty()) return true;
       Branch& branch = path.back();
       branch.is_in_second_child = true;
       options_.restore(branch.reduced);
       classes_.set_uniform_use(branch.use);
-      rank_branches_.leave(branch.rank_branches);
       if (!restrict_to_child(branch, false)) return false;
     }
     return false;
@@ -171,7 +148,6 @@ class TreeChecker {
     for (;;) {
       if (next_ >= nodes_.size()) return fail("the tree lacks a node");
       const BoundNode& node = nodes_[next_++];
-      if (!node.pinned.empty()) return fail("a node pins tables below a division");
       const std::size_t above = options_.mark();
       if (!drop_options(node)) return false;
       if (node.is_leaf) {
@@ -180,9 +156,7 @@ class TreeChecker {
         return true;
       }
       if (!(node.uniform_split ? can_split(node) : has_equal_tables(node))) return false;
-      if (node.rank_branch && !can_divide_by_rank(node)) return false;
-      path.push_back(
-          {&node, above, options_.mark(), classes_.uniform_use(), rank_branches_.size()});
+      path.push_back({&node, above, options_.mark(), classes_.uniform_use()});
       if (!restrict_to_child(path.back(), true)) return false;
       if (path.size() == kMaxDepth || options_.num_kept() > kMostKept)
         return fail("the tree is too deep");
@@ -191,10 +165,7 @@ class TreeChecker {
 
   // Takes the steps of so many walks over the open options from what is left.
   bool spend(std::uint64_t walks) {
-    const std::uint64_t steps =
-        walks * (classes_.ranks_apart()
-                     ? steps_of_walk(options_.num_open(), options_.num_tables(), classes_.size())
-                     : options_.space().size());
+    const std::uint64_t steps = walks * options_.space().size();
     limit_.hear_stop();
     if (steps > work_left_) return fail(std::string(kProofTooLong));
     work_left_ -= steps;
@@ -216,7 +187,7 @@ class TreeChecker {
 
   bool can_split(const BoundNode& node) {
     const UniformSplit& split = *node.uniform_split;
-    if (!node.tables.empty() || !node.first_child.empty() || node.rank_branch)
+    if (!node.tables.empty() || !node.first_child.empty())
       return fail("a node divides tables and what uniform options use");
     if (split.rank_class >= classes_.uniform_use().size())
       return fail("a node splits a rank class that has no part for uniform options");
@@ -248,13 +219,6 @@ class TreeChecker {
     return true;
   }
 
-  bool can_divide_by_rank(const BoundNode& node) {
-    if (node.tables.size() != 1 || !node.first_child.empty())
-      return fail("a node divides by ranks and by options");
-    std::optional<std::string> wrong = rank_branches_.refuse(*node.rank_branch);
-    return wrong ? fail(std::move(*wrong)) : true;
-  }
-
   // What the child keeps of an option of the first table.
   std::uint32_t kept_classes(const BoundNode& node, const OpenOption& domain, bool is_first) {
     std::uint32_t kept = 0;
@@ -269,11 +233,6 @@ class TreeChecker {
     const BoundNode& node = *branch.node;
     if (node.uniform_split) {
       split_class(*node.uniform_split, is_first);
-      return true;
-    }
-    if (node.rank_branch) {
-      rank_branches_.enter(*node.rank_branch, is_first);
-      keep_on_rank(options_, node.tables.front().index(), *node.rank_branch, is_first);
       return true;
     }
     std::vector<std::uint32_t> kept;
@@ -294,8 +253,6 @@ class TreeChecker {
     }
     if (!leaf.whole_multipliers.empty() && !are_valid(leaf.whole_multipliers, classes_.num_whole()))
       return fail("a leaf has prices of whole ranks that are not those of its rank classes");
-    if (classes_.ranks_apart() && !leaf.shard_duals.empty())
-      return fail("a leaf has patterns although ranks are apart");
     if (!spend(1)) return false;
     std::optional<std::string> wrong;
     if (leaf.by_search) {
@@ -321,7 +278,6 @@ class TreeChecker {
 
   CertifiedClasses& classes_;
   OpenOptions options_;
-  RankBranches rank_branches_;
   double target_;
   const std::vector<BoundNode>& nodes_;
   std::uint64_t work_left_;
@@ -329,7 +285,6 @@ class TreeChecker {
   const std::function<bool()>& is_stopped_;  // empty if nothing stops it
   StepLimit limit_;                          // of work_left_
   std::size_t next_ = 0;
-  bool has_no_plan_ = false;  // where tables were to be pinned
   std::string error_;
 };
 
@@ -373,6 +328,7 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
                                        const BoundCertificate& certificate,
                                        std::uint64_t work_limit,
                                        const std::function<bool()>& is_stopped) {
+  if (certificate.is_older_form) return std::string(kProofOfOlderForm);
   if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
   if (certificate.bound <= 0) return std::nullopt;  // no rating is below zero
   if (auto wrong = check_load_factors(space, certificate.load_factors)) return wrong;

@@ -20,14 +20,6 @@ namespace shardwright::embedding {
 // this much, relatively; the check proves a bound that is higher by as much.
 inline constexpr double kRatingSlack = 1e-9;
 
-// Where ranks are apart, a walk over the open options of a node takes so many steps. There is one
-// for every round that drops options for lack of room, one for every list of multipliers, and one
-// for a leaf.
-inline std::uint64_t steps_of_walk(std::size_t open_options, std::size_t tables,
-                                   std::size_t ranks) {
-  return 2 * (open_options + tables) * ranks;
-}
-
 // As a limit of a check: only what follows from the sizes of problem and certificate.
 inline constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::max();
 

@@ -10,16 +10,12 @@
 namespace shardwright::embedding {
 namespace {
 
-// Where ranks are alike, classes say where shards are after ranks were exchanged, and the search
-// tries plans as they are. Where ranks are apart, it tries them after an exchange.
 PlaceDomain domain_of(const OpenOptions& options) {
-  const std::uint32_t everywhere = options.classes().are_alike() ? options.classes().all() : 0;
   PlaceDomain domain;
-  domain.has_even_shards = options.classes().ranks_apart();
   domain.classes.resize(options.space().size());
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
     for (const OpenOption& open : options.of_table(table))
-      domain.classes[open.option.index()] = open.classes | everywhere;
+      domain.classes[open.option.index()] = open.classes;
   }
   for (Rank rank = 0; rank < options.topology().world_size(); ++rank)
     domain.class_of_rank.push_back(options.classes().class_of(rank));

@@ -70,9 +70,7 @@ Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
   }
   if (arguments.progress_line)
     watch.on_plan = [&](const PlanProgress& progress) { line.show(progress); };
-  Result<Answer> answer = ask(watch);
-  if (crew != nullptr) crew->tell_loss();  // at once: a launcher may end this process soon
-  return answer;
+  return ask(watch);
 }
 
 Status write_page(const std::string& path, const Answer& answer) {

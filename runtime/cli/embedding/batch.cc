@@ -96,7 +96,6 @@ int plan_batch(const commands::PlanRequest& request, const OutputArguments& outp
     file.write(std::string_view(answer).substr(1));
   };
   crew.deal(paths.size(), work, take);
-  crew.tell_loss();
   const Status written = file.commit();
   return written.ok() ? first_status : fail(written.error());
 }

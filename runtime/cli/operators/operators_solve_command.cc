@@ -143,7 +143,6 @@ int run_contest(const SolveArguments& arguments, Crew& crew) {
     options.time_limit_s = contest_seconds(*arguments.timeout_s, watch.seconds());
   }
   const Result<OperatorsResult> result = solve_operators(*problem, options);
-  crew.tell_loss();  // at once: a launcher may end this process soon
   if (!result.ok()) return fail(result.error());
   if (!is_first_process()) return kDone;
   lines.finish(result->choice);

@@ -88,9 +88,13 @@ std::string to_letter(std::uint64_t task, const std::string& answer) {
 }  // namespace
 
 struct Crew::StopOnLoss {
-  StopOnLoss(const std::stop_token& stop, const std::stop_token& loss)
+  // The loss is told at once: the process may wait for a reader of its answer, and then be killed.
+  StopOnLoss(const Crew& crew, const std::stop_token& stop)
       : on_stop(stop, [this] { either.request_stop(); }),
-        on_loss(loss, [this] { either.request_stop(); }) {}
+        on_loss(crew.link_->loss(), [this, &crew] {
+          either.request_stop();
+          crew.tell_loss();
+        }) {}
 
   std::stop_source either;
   std::stop_callback<std::function<void()>> on_stop;
@@ -140,7 +144,7 @@ Status Crew::greet() {
 std::stop_token Crew::heed(std::stop_token stop) {
   if (link_ == nullptr) return stop;
   link_->heed(stop);
-  stop_on_loss_ = std::make_unique<StopOnLoss>(stop, link_->loss());
+  stop_on_loss_ = std::make_unique<StopOnLoss>(*this, stop);
   return stop_on_loss_->either.get_token();
 }
 
@@ -193,7 +197,7 @@ bool Crew::speaks_after_loss() const {
 }
 
 void Crew::tell_loss() const {
-  if (link_ == nullptr || !speaks_after_loss() || std::exchange(has_told_, true)) return;
+  if (!speaks_after_loss() || has_told_->exchange(true)) return;
   std::fprintf(stderr, "shardwright: %s\n", printable(loss().to_string()).c_str());
 }
 

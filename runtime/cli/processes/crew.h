@@ -1,6 +1,7 @@
 // The processes that a launcher started to run one command together.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,7 +35,8 @@ class Crew final : public TaskDealer {
   // Null if this process is alone.
   Exchange* exchange() const { return link_.get(); }
   // The link then expects processes to end. Returns a token that is also requested when a process
-  // is lost. Call it once.
+  // is lost, which the first process that is left says at once. Call it once; the crew stays where
+  // it is from then on.
   std::stop_token heed(std::stop_token stop);
 
   // The contents of a file, which the first process reads. Errors: as read_file(), in all
@@ -45,8 +47,6 @@ class Crew final : public TaskDealer {
   bool deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
             const std::function<void(std::size_t, const std::string&)>& take) override;
 
-  // If a process was lost, the first one that is left says which.
-  void tell_loss() const;
   // Waits for the others. Returns the exit status of this process, which in the first one is
   // `status`. If a process was lost, ends all.
   int finish(int status);
@@ -56,6 +56,7 @@ class Crew final : public TaskDealer {
 
   Status greet();
   Error loss() const;
+  void tell_loss() const;
   bool speaks_after_loss() const;
   int end_after_loss() const;
 
@@ -65,7 +66,7 @@ class Crew final : public TaskDealer {
   std::unique_ptr<ProcessLink> link_;         // null if alone
   std::unique_ptr<StopOnLoss> stop_on_loss_;  // null until needed
   std::vector<std::string> places_;           // of the processes: "pid 7 on host"
-  mutable bool has_told_ = false;
+  std::unique_ptr<std::atomic<bool>> has_told_ = std::make_unique<std::atomic<bool>>(false);
 };
 
 }  // namespace shardwright::cli

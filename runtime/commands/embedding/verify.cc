@@ -47,6 +47,7 @@ void write_json(const embedding::Problem& problem, const Verification& verificat
       .member("claims_checked", verification.claims);
   write_findings("violations", verification.violations, json);
   write_findings("not_verified", verification.not_verified, json.new_line());
+  write_findings("repeated", verification.repeated, json.new_line());
   json.new_line().key("not_checked").begin_array();
   for (const std::string& name : verification.not_checked)
     json.value(name);
@@ -95,7 +96,8 @@ std::string report(const Verification& verification) {
     text += "valid: " + std::to_string(verification.claims) + " claims recomputed, all hold\n";
   }
   if (!verification.has_plan) text += "the file holds no plan, only why there is none\n";
-  return text + not_checked_line(verification);
+  return text + lines("repeated, not recomputed", verification.repeated) +
+         not_checked_line(verification);
 }
 
 Outcome outcome_of(const Verification& verification) {

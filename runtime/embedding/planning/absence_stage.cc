@@ -46,12 +46,14 @@ void name_rule(const embedding::OptionPool& pool, Planning& planning) {
 bool is_provable(const embedding::OptionPool& pool) { return pool.num_added() == 0; }
 
 // Returns true if a search over all plans ends within the limit and finds none.
-bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_t most_steps) {
+bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_t most_steps,
+             std::optional<embedding::Plan>& start) {
   if (!is_provable(pool) || planning.budget.interrupted()) return false;
-  const FoundPlan tried = embedding::find_any_plan(
+  FoundPlan tried = embedding::find_any_plan(
       *planning.space, planning.available(), std::min(most_steps, kMostSteps),
       [&] { return planning.budget.interrupted().has_value(); });
   planning.budget.spend(tried.steps / kStepsPerStep);
+  if (tried.answer == FoundPlan::Answer::kFound) start = std::move(tried.plan);
   if (tried.answer != FoundPlan::Answer::kNoneExists) return false;
   name_rule(pool, planning);
   take_failure(AbsenceProof::kSearch, planning);
@@ -60,7 +62,8 @@ bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_
 
 }  // namespace
 
-bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool) {
+bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool,
+                         std::optional<embedding::Plan>& start) {
   const std::uint64_t work =
       work_limit_of(planning.options).value_or(kDefaultBestWork) / kShareOfWork;
   EmbeddingPlanResult& result = planning.result;
@@ -70,7 +73,7 @@ bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool) 
     take_failure(AbsenceProof::kCertificate, planning);
     return true;
   }
-  return try_all(planning, pool, kStepsPerStep * work);
+  return try_all(planning, pool, kStepsPerStep * work, start);
 }
 
 void take_absence(Planning& planning, const embedding::OptionPool& pool, bool none_exists) {

@@ -110,10 +110,10 @@ bool is_worse_than(const BestPlan& best, const EmbeddingPlanResult& compat) {
 }  // namespace
 
 Status search_best(Planning& planning, embedding::OptionPool& pool) {
-  const std::optional<embedding::Plan> start = start_from_compat(planning, pool);
+  std::optional<embedding::Plan> start = start_from_compat(planning, pool);
   EmbeddingPlanResult& result = planning.result;
   const bool has_start = (result.plan && result.evaluation.valid()) || planning.options.start;
-  if (!has_start && prove_absence_first(planning, pool)) return {};
+  if (!has_start && prove_absence_first(planning, pool, start)) return {};
   const PlanOptions& options = planning.options;
   BestStart from{start, options.start.get(), options.on_better_plan};
   from.to_beat = options.to_beat;

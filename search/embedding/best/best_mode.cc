@@ -58,17 +58,15 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
   return check_bound(pool.space(), available, certificate, kCheckStepsAfterStop);
 }
 
-// The best certificate if the check accepts it. A stop may leave too little time for that; then
-// the short one may do, or that of the bound `proved`, which was checked before. One that is wrong
-// is reported.
+// The certificate if the check accepts it. A stop may leave too little time for that; then that of
+// the bound `proved` has to do, which was checked before. One that is wrong is reported.
 void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
                   const BestSearch& search, const BoundCertificate* proved, BestPlan& best) {
-  for (const BoundCertificate* const own : {search.certificate(), search.short_certificate()}) {
-    if (own == nullptr || (proved != nullptr && own->bound <= proved->bound)) continue;
+  const BoundCertificate* const own = search.certificate();
+  if (own != nullptr && (proved == nullptr || own->bound > proved->bound)) {
     std::optional<std::string> wrong = check_within(budget, pool, available, *own);
     if (!wrong) best.certificate = *own;
     best.refusal = std::move(wrong).value_or("");
-    if (best.refusal != embedding::kProofTooLong) break;
   }
   if (best.certificate || proved == nullptr) return;
   best.certificate = *proved;

@@ -70,10 +70,7 @@ bool BestSearch::goes_on() const {
 }
 
 // Returns true if there is nothing left to find or to prove.
-bool BestSearch::is_done() const {
-  if (is_proved() && !goes_on()) return true;
-  return solved_ && (!best_ || !proves_ || proof_finished_);
-}
+bool BestSearch::is_done() const { return is_proved() && !goes_on(); }
 
 // By how much the rating fell over the last 1 / parts of the work; infinite if there was no plan
 // before. Precondition: there is a best plan.
@@ -91,9 +88,7 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   if (recent_fall(work, lanes.recent_parts) > lanes.progress * (best_->rating - bound()))
     return lanes.proof_share;
   const bool is_calm = work > best_since_ + lanes.calm_work;
-  const BoundProver* const prover = proof_.prover();
-  const bool is_rising = work <= bound_since_ + lanes.stuck_work ||
-                         (prover != nullptr && prover->is_rank_tree_rising());
+  const bool is_rising = work <= bound_since_ + lanes.stuck_work;
   return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
@@ -113,7 +108,7 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
       Budget own = budget;
       proof_.run(lane, round_work_, own);
       lane_work_[lane] = own.work_done() - budget.work_done();
-    } else if (!solved_) {
+    } else {
       lane_work_[lane] = lanes_.run(lane - proof_.size(), round_work_, round_bound_, budget);
     }
   }
@@ -170,11 +165,9 @@ void BestSearch::take_in(std::uint64_t work) {
   if (BoundProver* const prover = proof_.prover()) {
     if (best_) prover->end_round();
     bound_ = std::max(bound_, prover->bound());
-    proof_finished_ = prover->finished();
     suggestions = prover->take_suggestions();
     proved = found_by_proof(suggestions);
   }
-  solved_ = lanes_.has_tried_all_plans();
   if (proved && (found == nullptr || is_better(*proved, *found))) found = &*proved;
   if (found != nullptr) {
     publish(*found);
@@ -184,8 +177,8 @@ void BestSearch::take_in(std::uint64_t work) {
   if (best_ && (found != nullptr || bound_ > bound_before))
     steps_.push_back({work, best_->rating, bound_});
   const LaneParameters& lanes = parameters_.lanes;
-  is_improving_ = best_ && recent_fall(work, lanes.last_parts) >
-                               lanes.last_progress * (best_->rating - bound_);
+  is_improving_ =
+      best_ && recent_fall(work, lanes.last_parts) > lanes.last_progress * (best_->rating - bound_);
   if (found != nullptr) lanes_.offer(*best_);
   suggestions_.add(std::move(suggestions));
   if (std::optional<SuggestedStart> next = suggestions_.take()) lanes_.suggest(*std::move(next));
@@ -196,7 +189,7 @@ void BestSearch::take_in(std::uint64_t work) {
 void BestSearch::shorten_round(const Budget& budget) {
   const LaneParameters& lanes = parameters_.lanes;
   const std::uint64_t left = budget.most_work_left().value_or(~std::uint64_t{0});
-  const std::uint64_t most = left / (lanes.searching() + proof_.share());
+  const std::uint64_t most = left / (lanes.annealing_lanes + proof_.share());
   round_work_ = std::min(round_work_, std::max(most, lanes.first_round_work));
 }
 

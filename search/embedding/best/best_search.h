@@ -17,7 +17,6 @@
 #include "search/embedding/best/parameters/best_parameters.h"
 #include "search/embedding/best/proof_lanes.h"
 #include "search/embedding/best/search_lanes.h"
-#include "search/embedding/best/suggestions.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/suggested_start.h"
 
@@ -60,17 +59,13 @@ class BestSearch {
   bool synchronize(std::size_t slot, Budget& budget);
 
   const std::optional<RatedPlan>& best() const { return best_; }
-  // Returns true if there is no feasible plan: a table fits nowhere, or every plan was tried.
-  bool none_exists() const { return hopeless_ || (solved_ && !best_); }
+  // Returns true if there is no feasible plan, because a table fits nowhere.
+  bool none_exists() const { return hopeless_; }
   // A lower bound of the rating of every plan; 0 if there is none.
   double bound() const { return bound_; }
   // Null without a proof.
   const BoundCertificate* certificate() const {
     return proof_.prover() != nullptr ? &proof_.prover()->certificate() : nullptr;
-  }
-  // Of a lower bound, if the check of that one takes long; null otherwise.
-  const BoundCertificate* short_certificate() const {
-    return proof_.prover() != nullptr ? proof_.prover()->short_certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
   // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
@@ -103,16 +98,14 @@ class BestSearch {
   SearchLanes lanes_;
   std::uint64_t round_work_;
   double bound_ = 0;
-  bool proof_finished_ = false;
-  bool solved_ = false;  // every plan was tried
   double round_bound_ = 0;                // the bound at the start of the round, which lanes see
   std::vector<std::uint64_t> lane_work_;  // in this round; those of the proof come first
   std::uint64_t span_ = 0;
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
-  std::uint64_t best_since_ = 0;                 // work done when it was found
-  bool is_improving_ = false;                    // the plan, by much of its distance to the bound
-  std::uint64_t bound_since_ = 0;                // work done when the bound last rose
+  std::uint64_t best_since_ = 0;   // work done when it was found
+  bool is_improving_ = false;      // the plan, by much of its distance to the bound
+  std::uint64_t bound_since_ = 0;  // work done when the bound last rose
   Suggestions suggestions_;
   std::vector<ImprovementStep> steps_;
   PlanCopies copies_;

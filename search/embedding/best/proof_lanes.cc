@@ -6,20 +6,12 @@ namespace shardwright::embedding {
 
 ProofLanes::ProofLanes(const ChoiceModel& model, bool prove, const BestParameters& parameters,
                        const Budget& budget)
-    : parameters_(parameters.lanes),
-      tree_lanes_(prove ? parameters.bound.targets.tree_lanes : 0),
-      num_lanes_(prove ? tree_lanes_ + parameters.bound.ranks.lanes : 0) {
+    : parameters_(parameters.lanes), num_lanes_(prove ? parameters.bound.targets.tree_lanes : 0) {
   if (prove && !budget.interrupted())
     prover_ = std::make_unique<BoundProver>(model, parameters.bound);
 }
 
 void ProofLanes::run(std::size_t lane, std::uint64_t round_work, Budget& budget) {
-  if (!prover_) return;
-  if (lane >= tree_lanes_) {
-    if (rank_share_ == 0) return;
-    return prover_->run_rank_lane(lane - tree_lanes_, rank_share_ * round_work / busy_rank_lanes_,
-                                  budget);
-  }
   if (lane < num_working_) prover_->run_lane(lane, share_ * round_work / num_working_, budget);
 }
 
@@ -31,24 +23,12 @@ void ProofLanes::end_round(std::uint64_t first_lane_work, std::uint64_t round_wo
 
 // No more than all lanes that look for plans.
 std::uint64_t ProofLanes::most_alone() const {
-  return std::min<std::uint64_t>(parameters_.alone_proof_share, parameters_.searching());
-}
-
-// A tree that raises the bound has a share of its own. Another one has what one lane has that works
-// alone, or half of it if it is behind.
-std::uint64_t ProofLanes::share_of_rank_lanes(std::uint64_t share) const {
-  if (busy_rank_lanes_ == 0) return 0;
-  const bool is_rising = prover_->is_rank_tree_rising();
-  share = is_rising ? std::max(share, most_alone()) : std::min(share, most_alone());
-  if (!prover_->is_rank_tree_ahead()) share /= parameters_.behind_part;
-  return std::min(most_alone() * busy_rank_lanes_, share);
+  return std::min<std::uint64_t>(parameters_.alone_proof_share, parameters_.annealing_lanes);
 }
 
 // While few lanes of a shared tree have leaves, each gets less, until they have only as much
 // together as one that works alone: leaves are then dealt out again the sooner.
 std::uint64_t ProofLanes::share_of_tree(std::uint64_t share) const {
-  if (busy_rank_lanes_ > 0 && prover_->is_rank_tree_rising())
-    return std::min(share, most_alone());
   const auto lanes = prover_->shared()->lanes();
   const auto busy = static_cast<std::uint64_t>(
       std::count_if(lanes.begin(), lanes.end(), [](const auto& lane) { return !lane->is_idle(); }));
@@ -61,11 +41,9 @@ void ProofLanes::begin_round(double aim, std::uint64_t share, std::uint64_t roun
   if (!prover_) return;
   prover_->begin_round(aim);
   if (prover_->finished()) return;
-  busy_rank_lanes_ = prover_->num_busy_rank_lanes();
-  rank_share_ = share_of_rank_lanes(share);
   if (prover_->shared() != nullptr) {
     share_ = share_of_tree(share);
-    num_working_ = tree_lanes_;
+    num_working_ = num_lanes_;
     return;
   }
   // One lane works until the tree is shared. Some of what it does cannot stop at the end of a

@@ -12,8 +12,8 @@
 
 namespace shardwright::embedding {
 
-// First come the lanes that share a tree, of which only the first one works until there is a large
-// tree, then those of the tree over ranks. Without a proof there are no lanes.
+// Only the first lane works until there is a large tree to share. Without a proof there are no
+// lanes.
 // Thread safety: run() may be called concurrently for different lanes; everything else by one
 // thread at a time. Refers to the model.
 class ProofLanes {
@@ -30,9 +30,9 @@ class ProofLanes {
   // that look for plans. `round_work`: of such a lane, in the next round or more.
   void begin_round(double aim, std::uint64_t share, std::uint64_t round_work);
   // The proof does nothing in the next round.
-  void rest() { share_ = rank_share_ = num_working_ = 0; }
+  void rest() { share_ = num_working_ = 0; }
   // What all lanes of the proof may do in this round, in lanes that look for plans.
-  std::uint64_t share() const { return share_ + rank_share_; }
+  std::uint64_t share() const { return share_; }
   // A round of a lane: `round_work` is what a lane has that looks for plans.
   void run(std::size_t lane, std::uint64_t round_work, Budget& budget);
   // Takes note of what the first lane did in a round of so much work.
@@ -40,19 +40,15 @@ class ProofLanes {
 
  private:
   std::uint64_t most_alone() const;
-  std::uint64_t share_of_rank_lanes(std::uint64_t share) const;
   std::uint64_t share_of_tree(std::uint64_t share) const;
 
   LaneParameters parameters_;
   std::unique_ptr<BoundProver> prover_;
-  std::size_t tree_lanes_;  // that share a tree
   std::size_t num_lanes_;
-  std::uint64_t busy_rank_lanes_ = 0;  // at the start of this round
-  std::uint64_t share_ = 0;            // of the lanes that share a tree, in this round
-  std::size_t num_working_ = 0;        // of these: none, the first one, or all
-  std::uint64_t rank_share_ = 0;       // of the lanes of the tree over ranks together
-  std::uint64_t share_alone_ = 0;      // of the lane that works alone, before it makes up
-  std::uint64_t ahead_ = 0;            // what that lane did beyond its share
+  std::uint64_t share_ = 0;        // of all lanes, in this round
+  std::size_t num_working_ = 0;    // none, the first one, or all
+  std::uint64_t share_alone_ = 0;  // of the lane that works alone, before it makes up
+  std::uint64_t ahead_ = 0;        // what that lane did beyond its share
 };
 
 }  // namespace shardwright::embedding

@@ -79,7 +79,7 @@ TEST_CASE("mpi: the plan is the best one of the processes' seeds, the bytes are 
       CHECK(same);
     }
   }
-  for (const std::string arguments : {limits + "5", std::string("--mode compat --trace")}) {
+  for (const std::string& arguments : {limits + "5", std::string("--mode compat --trace")}) {
     const int processes = arguments == limits + "5" ? 1 : 3;
     const bool same = answer_of(arguments, mpirun(processes)) == answer_of(arguments, "");
     CHECK(same);

@@ -35,11 +35,10 @@ struct Started {
 const Started kLarge{"tests/golden/workloads/hugectr_510table_110B_hotness5.json.gz",
                      "tests/golden/reported/resume_hugectr510_64.ckpt.json.gz",
                      {"--ranks", "64", "--ranks-per-host", "8"}};
-// The certificate claims too much, and the check would try all plans for minutes.
-const Started kForged{"tests/golden/reported/forge_41_0.problem.json",
-                      "tests/golden/reported/resume_forged_certificate.plan.json",
-                      {}};
-constexpr const char* kForgedPlan = "tests/golden/reported/forge_41_0.plan.json";
+// The certificate claims too much, and its check tries all plans as long as it may.
+constexpr const char* kForgedPlan = "tests/golden/reported/forged_search.plan.json.gz";
+const Started kForged{
+    "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz", kForgedPlan, {}};
 
 PlanDocument document_in(const std::string& path) {
   const auto text = read_file(path);
@@ -146,6 +145,22 @@ TEST_CASE("certificate: what a limit left unchecked is named") {
   CHECK(late.status == kNotVerified);
   CHECK(late.out.find("not verified: /certificate: the check was stopped by the time limit") !=
         std::string::npos);
+}
+
+TEST_CASE("certificate: one of a form of an earlier version proves nothing, and is no violation") {
+  const Command run;
+  const std::string problem = "tests/golden/reported/forge_41_0.problem.json ";
+  const CommandOutcome found =
+      run("verify " + problem + "tests/golden/reported/forge_41_0.plan.json");
+  CHECK(found.status == kNotVerified);
+  CHECK(found.out.find("not verified: /certificate: the proof has a form of an earlier version") !=
+        std::string::npos);
+  const std::string file = run.path("plan.json");
+  const CommandOutcome resumed =
+      run("plan " + problem + "--time-limit 0 -o " + file +
+          " --resume tests/golden/reported/resume_forged_certificate.plan.json");
+  CHECK(resumed.status == 0);
+  CHECK_FALSE(document_in(file).certificate.has_value());
 }
 
 }  // namespace shardwright::resume_test

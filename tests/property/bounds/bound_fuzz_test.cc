@@ -40,17 +40,6 @@ void tamper(Random& random, BoundCertificate& certificate) {
               certificate.nodes[random.below(certificate.nodes.size())]);
     return;
   }
-  if (random.below(12) == 0) {
-    certificate.ranks_are_alike = !certificate.ranks_are_alike;
-    return;
-  }
-  if (random.below(12) == 0) {
-    if (certificate.nodes.front().pinned.empty())
-      certificate.nodes.insert(certificate.nodes.begin(), BoundNode());
-    certificate.nodes.front().is_leaf = false;
-    certificate.nodes.front().pinned.emplace_back(random.below(4));
-    return;
-  }
   BoundNode& node = certificate.nodes[random.below(certificate.nodes.size())];
   if (random.below(4) == 0) {
     if (node.fixing.empty() || random.below(4) == 0) node.fixing.push_back(node.multipliers);
@@ -113,7 +102,6 @@ TEST_CASE("bound: never above the least rating of ten thousand small problems") 
     }
     CHECK(counts.feasible > 2500);
     CHECK(counts.proved * 100 >= counts.feasible * 80);
-    CHECK(counts.pinned > 50);
   }
 }
 

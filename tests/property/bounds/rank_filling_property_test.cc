@@ -47,9 +47,8 @@ std::optional<Filled> fill(const SmallProblem& small, const RankPriceSet& prices
   const std::function<bool()> never;
   StepLimit limit(work, never);
   const auto placements = TablePlacements::make(tables, ranks, small.available.local_world_size(),
-                                                prices, target, limit);
+                                                prices, limit);
   if (!placements) return std::nullopt;
-  CHECK(placements->is_exact());
   RankFilling filling(*placements, ranks, prices, target, limit);
   const Answer answer = filling.run();
   return Filled{answer, filling.rating()};

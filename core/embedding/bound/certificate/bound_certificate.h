@@ -1,6 +1,8 @@
 // A certificate: the data of a proof that no plan rates below a bound.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -16,6 +18,9 @@ namespace shardwright::embedding {
 
 // What the check says of a proof that it has not checked to its end.
 inline constexpr std::string_view kProofTooLong = "the proof takes too long to check";
+inline constexpr std::string_view kProofOfOlderForm =
+    "the proof has a form of an earlier version, which is no longer checked; plan again for "
+    "another";
 
 // The dual value of one shard of an option. `run` is the run of equal shards in the option's
 // layout. For an option with a shard on every rank, `run` is the rank class instead; for one that
@@ -32,13 +37,6 @@ struct OptionDomain {
   std::uint32_t classes = 0;
 };
 
-// Where a table has a shard: in the first child on `rank_class`, in the second one on no class of
-// `orbit`, which holds `rank_class`.
-struct RankBranch {
-  std::uint32_t rank_class = 0;
-  std::uint32_t orbit = 0;  // classes as bits
-};
-
 // A branch-and-bound node: the options that every table may still use, and where.
 //
 // Before anything else, a node drops options that no plan below the bound has, for all nodes below
@@ -48,8 +46,7 @@ struct RankBranch {
 //   the plan. What does not fit beside the cheapest of these shards of the other tables goes.
 // - Reduced costs, at each of `fixing` in turn: all tables, each with its cheapest option, leave
 //   some of what all ranks have. An option that is dearer than the cheapest one of its table by
-//   more than that goes. Where ranks are apart, so do single ranks of an option, where a shard
-//   would be too dear.
+//   more than that goes.
 //
 // An inner node branches on how many of `tables` use what `first_child` lists, in terms of the
 // options of the first table. The tables are equal: their open options have the same shards, costs
@@ -59,20 +56,8 @@ struct RankBranch {
 // domain of an option may be divided only if the option lies in one place: it has a single shard,
 // or one host holds all its shards.
 //
-// A node that pins tables (`pinned` is not empty) has one child. Such nodes come first, and only
-// where ranks are alike. The n-th pinned table of all these nodes has a shard on every rank of
-// class n: whatever its option, it has as many shards as the class has ranks, no two of them fit on
-// one rank beside what every rank holds, nor does one fit beside a shard of a table that was pinned
-// before. So they lie on ranks of their own, and a plan may exchange ranks until these are the
-// class.
-//
 // A node with a `uniform_split` has two children, too: in the first one uniform options use at most
 // that much of every rank of the class, in the second one at least that much.
-//
-// A node with a `rank_branch`, on one table, has two children, too. Only where ranks are apart. All
-// classes of the orbit can be exchanged: they have the same room and load limit, the rank branches
-// above name all or none of them, and hosts of theirs are exchanged as a whole. So if a plan has a
-// shard of the table on any of them, another one of the same rating has it on `rank_class`.
 //
 // A leaf proves that its node contains no plan below the bound, in one of three ways:
 // - Lagrangian bound (`shard_duals` is empty): at the multipliers of the rank classes, all tables,
@@ -89,12 +74,10 @@ struct RankBranch {
 struct BoundNode {
   bool is_leaf = true;
   std::vector<std::vector<CapacityMultipliers>> fixing;  // each by rank class
-  std::vector<TableId> pinned;                           // of a node that pins tables
   std::vector<TableId> tables;                           // ascending
   std::uint32_t count = 1;
   std::vector<OptionDomain> first_child;
   std::optional<UniformSplit> uniform_split;     // instead of tables
-  std::optional<RankBranch> rank_branch;         // instead of first_child
   std::vector<CapacityMultipliers> multipliers;  // by rank class
   std::vector<ShardDual> shard_duals;            // absent shards have the value 0
   std::vector<double> max_pattern_values;        // by rank class
@@ -118,9 +101,6 @@ struct BoundCertificate {
   // Over which load factors of caches the proof ranges beside those that constraints name; empty if
   // best mode chooses none.
   std::vector<TableLoadFactors> load_factors{};
-  // Every rank counts as the largest and the fastest one, and has the smallest shard of an option
-  // that has one on every rank; hosts do not count. A plan may then exchange any two ranks.
-  bool ranks_are_alike = false;
   // Options that have a shard on every rank, or fill whole hosts, are uniform: what they use of the
   // ranks of a class differs by rounding only, and they count as their smallest shard there. Every
   // class c of n then stands for two: c is what is left of its ranks for all other options, c + n
@@ -128,14 +108,15 @@ struct BoundCertificate {
   // from one what they leave to the other. Together they never use more than whole ranks. If a
   // class has ranks of several hosts, options that fill hosts are not uniform.
   bool uniform_apart = false;
-  // Every class is one rank, and every rank is on a host. Of an option with a shard on every rank
-  // the smallest one counts on all of them, and of one that fills hosts the smallest one on all
-  // ranks of its hosts; what other shards take beyond it counts on any of these ranks. If no shard
-  // is the smallest in load and memory, they count as shards that may be anywhere. A plan may then
-  // exchange two equal ranks of a host, or two hosts of equal ranks. Every leaf is a Lagrangian
-  // bound or by search (PlaceDomain::has_even_shards).
-  bool ranks_apart = false;
+  // Of a file: divided by single ranks, or with ranks that all count as alike. Nothing is proved.
+  bool is_older_form = false;
 
+  // Searches of all plans that a check repeats, with the engine that may have made them.
+  std::size_t num_searches() const {
+    if (by_search) return 1;
+    return static_cast<std::size_t>(std::count_if(
+        nodes.begin(), nodes.end(), [](const BoundNode& node) { return node.by_search; }));
+  }
   bool excludes_all_plans() const { return bound == std::numeric_limits<double>::infinity(); }
 };
 

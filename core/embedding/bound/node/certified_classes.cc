@@ -54,17 +54,8 @@ std::optional<CertifiedClasses> CertifiedClasses::make(const ProblemSpec& spec,
   if (std::find(classes.num_ranks_.begin(), classes.num_ranks_.end(), 0) !=
       classes.num_ranks_.end())
     return std::nullopt;
-  if (certificate.ranks_are_alike && certificate.uniform_apart) return std::nullopt;
-  if (certificate.ranks_are_alike) classes.level();
   if (certificate.uniform_apart && available.has_uneven_hosts()) return std::nullopt;
   if (certificate.uniform_apart && !classes.set_apart()) return std::nullopt;
-  if (certificate.ranks_apart) {
-    const bool is_apart = !certificate.ranks_are_alike && !certificate.uniform_apart &&
-                          classes.size() == available.num_hosted_ranks() &&
-                          classes.size() == class_of_rank.size();
-    if (!is_apart) return std::nullopt;
-    classes.ranks_apart_ = true;
-  }
   return classes;
 }
 
@@ -113,24 +104,6 @@ void CertifiedClasses::set_uniform_use(const std::vector<UniformUse>& use) {
     room_[c] = whole_room_[c] - use[c].least_room();
     room_[c + num_classes] = least_of(whole_room_[c], use[c].most_room());
   }
-}
-
-void CertifiedClasses::level() {
-  are_alike_ = true;
-  Storage room;
-  for (const Storage& own : room_)
-    room = most_of(room, own);
-  std::fill(room_.begin(), room_.end(), room);
-  std::fill(load_limit_.begin(), load_limit_.end(),
-            *std::max_element(load_limit_.begin(), load_limit_.end()));
-  std::fill(classes_of_host_.begin(), classes_of_host_.end(), all());
-}
-
-std::uint32_t CertifiedClasses::whole_hosts(std::uint32_t classes) const {
-  std::uint32_t all = 0;
-  for (const std::uint32_t host : classes_of_host_)
-    all |= (host & classes) != 0 ? host : 0;
-  return all;
 }
 
 bool CertifiedClasses::fits(const ShardCost& cost, std::size_t rank_class) const {

@@ -16,15 +16,13 @@
 namespace shardwright::embedding {
 
 // A class has the memory of its largest rank and the load limit of its fastest rank, which weakens
-// a bound and never makes it wrong. If ranks are alike, that is the largest and the fastest of all.
-// If uniform options are apart, there is a second class for each: what these options use of it.
+// a bound and never makes it wrong. If uniform options are apart, there is a second class for each:
+// what these options use of it.
 // Thread safety: const members may be called from any thread.
 class CertifiedClasses {
  public:
   // `target`: the rating that no plan may reach. Empty if the certificate's `class_of_rank` does
-  // not name a class for every rank, or names more classes than an OptionDomain has bits for; if
-  // uniform options are apart, also if ranks are alike; if ranks are apart, also if a class has
-  // several ranks or one on no host.
+  // not name a class for every rank, or names more classes than an OptionDomain has bits for.
   static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
                                               const BoundCertificate& certificate, double target);
 
@@ -38,8 +36,6 @@ class CertifiedClasses {
   std::uint32_t equal_until(std::size_t rank) const { return equal_until_[rank]; }
   // All classes as bits.
   std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
-  bool are_alike() const { return are_alike_; }
-  bool ranks_apart() const { return ranks_apart_; }
   bool uniform_apart() const { return !uniform_use_.empty(); }
   // Every class is on one host, so options that fill hosts use all ranks of a class alike.
   bool are_on_one_host() const { return are_on_one_host_; }
@@ -63,12 +59,8 @@ class CertifiedClasses {
   const std::vector<UniformUse>& uniform_use() const { return uniform_use_; }
   // Precondition: as many as there are.
   void set_uniform_use(const std::vector<UniformUse>& use);
-  // The classes of the ranks of every host, as bits. All, if ranks are alike: a plan may exchange
-  // ranks of different hosts.
+  // The classes of the ranks of every host, as bits.
   std::span<const std::uint32_t> classes_of_host() const { return classes_of_host_; }
-
-  // The classes of all hosts with any of these.
-  std::uint32_t whole_hosts(std::uint32_t classes) const;
 
   // Returns true if an otherwise empty rank of the class may hold the shard.
   bool fits(const ShardCost& cost, std::size_t rank_class) const;
@@ -85,12 +77,9 @@ class CertifiedClasses {
  private:
   CertifiedClasses() = default;
 
-  void level();
   bool set_apart();
 
   PerfModel perf_model_ = PerfModel::kPerf;
-  bool are_alike_ = false;
-  bool ranks_apart_ = false;
   bool are_on_one_host_ = true;
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<std::uint32_t> equal_until_;  // by rank

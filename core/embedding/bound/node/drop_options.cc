@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/node/common_use.h"
 #include "core/embedding/bound/node/lagrangian_sum.h"
 #include "core/embedding/bound/options/bound_options.h"
+#include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {
 namespace {
+
+constexpr double kMost = std::numeric_limits<double>::infinity();
+constexpr RankUse kLargest{kMost, {kMost, kMost, kMost}};
 
 // Thread safety: one thread at a time. Refers to its argument.
 class CommonUseDrop {
@@ -96,7 +100,6 @@ class CommonUseDrop {
       if (with_room(runs[shards.run], own) == 0) return 0;
     }
     if (!by_class.empty()) return domain.classes;
-    if (classes_.ranks_apart()) return ranks_left(domain);
     const ShardingOption& option = options_.space().option(domain.option);
     const bool in_one_place = option.num_shards() == 1 && is_free(option, options_.topology());
     const std::optional<std::uint32_t> counted = options_.counted_run(domain.option);
@@ -106,22 +109,6 @@ class CommonUseDrop {
       if (here == 0 || in_one_place) return here;
     }
     return domain.classes;
-  }
-
-  // The ranks that have room for some shard; none if a rank that the option holds has not, or no
-  // host has for one that fills hosts.
-  std::uint32_t ranks_left(const OpenOption& domain) const {
-    const std::span<const RunUse> runs = options_.runs(domain.option);
-    const std::optional<std::uint32_t> counted = options_.counted_run(domain.option);
-    std::uint32_t left = 0;
-    for (std::size_t run = 0; run < runs.size(); ++run) {
-      if (runs[run].count == 0 || (counted && *counted != run)) continue;
-      left |= with_room(runs[run], domain.classes & ~left);
-    }
-    for (const std::uint32_t host : classes_.classes_of_host()) {
-      if (counted && (host & ~left) != 0) left &= ~host;
-    }
-    return (domain.held & ~left) == 0 ? left : 0;
   }
 
   OpenOptions& options_;
@@ -134,6 +121,40 @@ class CommonUseDrop {
 };
 
 }  // namespace
+
+CommonUse::CommonUse(const OpenOptions& options) : all_(options.classes().size()) {
+  for (std::size_t table = 0; table < options.num_tables(); ++table)
+    of_table_.push_back(use_of_table(options, table));
+  for (const std::vector<RankUse>& own : of_table_) {
+    for (std::size_t c = 0; c < own.size(); ++c)
+      all_[c] = sum_of(all_[c], own[c]);
+  }
+}
+
+RankUse CommonUse::on_beside(std::size_t rank_class, std::size_t table) const {
+  const std::vector<RankUse>& own = of_table_[table];
+  return own.empty() ? all_[rank_class] : without(all_[rank_class], own[rank_class]);
+}
+
+// By class; empty unless every open option has a shard on every rank.
+std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::size_t table) const {
+  std::vector<RankUse> least(all_.size());
+  for (std::size_t c = 0; c < least.size(); ++c) {
+    if ((options.classes().of_uniform() >> c & 1) != 0) least[c] = kLargest;
+  }
+  const std::vector<OpenOption>& open = options.of_table(table);
+  if (open.empty()) return {};
+  for (const OpenOption& domain : open) {
+    const std::span<const RunUse> runs = options.runs(domain.option);
+    const std::span<const ClassShards> by_class = options.shards_by_class(domain.option);
+    if (by_class.empty()) return {};
+    for (const ClassShards& shards : by_class) {
+      RankUse& own = least[shards.rank_class];
+      own = least_of(own, runs[shards.run].use);
+    }
+  }
+  return least;
+}
 
 std::uint64_t drop_by_common_use(OpenOptions& options) {
   constexpr std::uint64_t kMaxRounds = 16;
@@ -151,14 +172,7 @@ void drop_by_reduced_costs(OpenOptions& options,
     std::vector<std::uint32_t> left;
     bool differs = false;
     for (const OpenOption& own : options.of_table(table)) {
-      const bool has_ranks =
-          options.classes().ranks_apart() && options.shards_by_class(own.option).empty();
-      left.push_back(own.classes);
-      if (sum.excludes(table, left.size() - 1)) {
-        left.back() = 0;
-      } else if (has_ranks) {
-        left.back() = sum.affordable_ranks(table, own);
-      }
+      left.push_back(sum.excludes(table, left.size()) ? 0 : own.classes);
       differs |= left.back() != own.classes;
     }
     if (differs) changed.emplace_back(table, std::move(left));

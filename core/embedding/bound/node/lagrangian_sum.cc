@@ -4,7 +4,6 @@
 #include <limits>
 #include <span>
 
-#include "core/embedding/bound/node/placed_cost.h"
 #include "core/embedding/bound/node/rank_use.h"
 #include "core/numeric/directed_rounding.h"
 
@@ -53,14 +52,13 @@ double capacity_of(const CertifiedClasses& classes, std::size_t rank_class,
 }  // namespace
 
 LagrangianSum::LagrangianSum(const OpenOptions& options,
-                             const std::vector<CapacityMultipliers>& multipliers)
-    : options_(options), multipliers_(multipliers) {
+                             const std::vector<CapacityMultipliers>& multipliers) {
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
     const std::vector<OpenOption>& open = options.of_table(table);
     double least = open.empty() ? 0 : std::numeric_limits<double>::infinity();
     first_.push_back(costs_.size());
     for (const OpenOption& domain : open) {
-      costs_.push_back(cost_of(domain));
+      costs_.push_back(all_shards_of(options, domain, multipliers));
       least = std::min(least, costs_.back());
     }
     least_.push_back(least);
@@ -73,28 +71,9 @@ LagrangianSum::LagrangianSum(const OpenOptions& options,
   }
 }
 
-double LagrangianSum::cost_of(const OpenOption& domain) const {
-  return options_.classes().ranks_apart() ? placed_cost(options_, domain, multipliers_)
-                                          : all_shards_of(options_, domain, multipliers_);
-}
-
-bool LagrangianSum::is_too_much(std::size_t table, double cost) const {
-  return add_down(add_down(needed_, -least_[table]), cost) > capacity_;
-}
-
 bool LagrangianSum::excludes(std::size_t table, std::size_t option) const {
-  return is_too_much(table, costs_[first_[table] + option]);
-}
-
-std::uint32_t LagrangianSum::affordable_ranks(std::size_t table, const OpenOption& domain) const {
-  const RankSums costs = placed_costs(options_, domain, multipliers_);
-  std::uint32_t left = domain.classes;
-  for (std::size_t rank = 0; rank < options_.classes().size(); ++rank) {
-    const std::uint32_t bit = std::uint32_t{1} << rank;
-    const bool is_open = (domain.classes & ~domain.held & bit) != 0;
-    if (is_open && is_too_much(table, costs[rank])) left &= ~bit;
-  }
-  return left;
+  const double others = add_down(needed_, -least_[table]);
+  return add_down(others, costs_[first_[table] + option]) > capacity_;
 }
 
 }  // namespace shardwright::embedding

@@ -11,7 +11,7 @@
 namespace shardwright::embedding {
 
 // Every sum is rounded to the safe side.
-// Thread safety: immutable. Refers to its arguments.
+// Thread safety: immutable.
 class LagrangianSum {
  public:
   // `multipliers`: by rank class. O(open options x classes).
@@ -21,16 +21,8 @@ class LagrangianSum {
   bool excludes_all() const { return needed_ > capacity_; }
   // Returns true if they do when this table takes its n-th open option.
   bool excludes(std::size_t table, std::size_t option) const;
-  // Where ranks are apart: the ranks that the option may use and that hold a shard already, or
-  // where one more does not change that. Not for options on all ranks. O(runs x ranks).
-  std::uint32_t affordable_ranks(std::size_t table, const OpenOption& domain) const;
 
  private:
-  bool is_too_much(std::size_t table, double cost) const;
-  double cost_of(const OpenOption& domain) const;
-
-  const OpenOptions& options_;
-  const std::vector<CapacityMultipliers>& multipliers_;
   std::vector<double> costs_;       // of all open options
   std::vector<std::size_t> first_;  // of those, by table
   std::vector<double> least_;       // by table

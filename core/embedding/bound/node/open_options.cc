@@ -1,7 +1,6 @@
 #include "core/embedding/bound/node/open_options.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <utility>
 
@@ -18,7 +17,7 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
   open_.resize(has_options_.size());
   shards_by_class_.resize(space.size());
   first_run_.resize(space.size());
-  counted_run_.resize(classes.uniform_apart() || classes.ranks_apart() ? space.size() : 0);
+  counted_run_.resize(classes.uniform_apart() ? space.size() : 0);
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (i % kOptionsPerLook == 0 && is_stopped && is_stopped()) return;
     const ShardingOption& option = space.option(OptionId(i));
@@ -27,8 +26,6 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
     const bool is_uniform = is_on_all_ranks(option, available) ||
                             (classes.are_on_one_host() && fills_hosts(option, available));
     if (classes.uniform_apart() && is_uniform) set_apart(OptionId(i));
-    if (classes.ranks_apart() && fills_hosts(option, available))
-      counted_run_[i] = smallest_run(option);
     if (!may_have_place(space.problem().rules(), available, option)) continue;
     open_[option.table.index()].push_back(
         {OptionId(i), is_uniform ? classes.of_uniform() : classes.of_others()});
@@ -59,29 +56,16 @@ void OpenOptions::add_runs(OptionId id) {
   }
 }
 
-void OpenOptions::set(std::size_t table, std::vector<OpenOption> options) {
-  num_kept_ += open_[table].size();
-  num_open_ += options.size();
-  num_open_ -= open_[table].size();
-  replaced_.push_back({table, std::exchange(open_[table], std::move(options))});
-}
-
 void OpenOptions::restrict_to(std::size_t table, std::span<const std::uint32_t> classes) {
   std::vector<OpenOption> kept;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const OpenOption& own = open_[table][i];
-    if (classes[i] != 0) kept.push_back({own.option, classes[i], own.held});
+    if (classes[i] != 0) kept.push_back({own.option, classes[i]});
   }
-  set(table, std::move(kept));
-}
-
-void OpenOptions::pin(std::size_t table) {
-  const std::uint32_t own = std::uint32_t{1} << pinned_.size();
-  std::vector<OpenOption> options = open_[table];
-  for (OpenOption& domain : options)
-    domain.classes &= own;
-  set(table, std::move(options));
-  pinned_.push_back(table);
+  num_kept_ += open_[table].size();
+  num_open_ += kept.size();
+  num_open_ -= open_[table].size();
+  replaced_.push_back({table, std::exchange(open_[table], std::move(kept))});
 }
 
 void OpenOptions::restore(std::size_t mark) {
@@ -105,8 +89,7 @@ bool OpenOptions::are_equal(std::size_t table, std::size_t other) const {
   return has_options_[table] == has_options_[other] &&
          std::equal(open_[table].begin(), open_[table].end(), open_[other].begin(),
                     open_[other].end(), [&](const OpenOption& a, const OpenOption& b) {
-                      return a.classes == b.classes && a.held == b.held &&
-                             are_alike(a.option, b.option);
+                      return a.classes == b.classes && are_alike(a.option, b.option);
                     });
 }
 
@@ -133,7 +116,6 @@ bool OpenOptions::are_alike(OptionId id, OptionId other) const {
 std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption& option) const {
   std::vector<ClassShards> shards;
   if (!is_on_all_ranks(option, available_)) return shards;
-  if (classes_.are_alike() || classes_.ranks_apart()) return count_smallest_shards(option);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> count;
   std::uint32_t rank = 0;
   for (std::uint32_t run = 0; run < option.costs.size(); ++run) {
@@ -202,16 +184,6 @@ std::optional<std::uint32_t> OpenOptions::smallest_run(const ShardingOption& opt
   return std::nullopt;
 }
 
-// An option none of whose shards is the smallest in load and every memory counts as one that has
-// its shards on any ranks. That weakens a bound and never makes it wrong.
-std::vector<ClassShards> OpenOptions::count_smallest_shards(const ShardingOption& option) const {
-  std::vector<ClassShards> shards;
-  const std::optional<std::uint32_t> smallest = smallest_run(option);
-  for (std::uint32_t c = 0; c < classes_.size() && smallest; ++c)
-    shards.push_back({c, *smallest, classes_.num_ranks(c)});
-  return shards;
-}
-
 std::optional<std::uint32_t> OpenOptions::counted_run(OptionId option) const {
   return counted_run_.empty() ? std::nullopt : counted_run_[option.index()];
 }
@@ -219,11 +191,10 @@ std::optional<std::uint32_t> OpenOptions::counted_run(OptionId option) const {
 bool OpenOptions::is_possible(OptionId id) const {
   const ShardingOption& option = space_.option(id);
   const std::span<const ClassShards> by_class = shards_by_class(id);
-  if (!by_class.empty() && !classes_.are_alike()) {
-    const bool fits = std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& own) {
+  if (!by_class.empty()) {
+    return std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& own) {
       return classes_.fits(option.costs[own.run], own.rank_class);
     });
-    if (!fits || !classes_.ranks_apart()) return fits;
   }
   for (std::size_t run = 0; run < option.costs.size(); ++run) {
     bool somewhere = option.layout->extents[run].count == 0;
@@ -243,16 +214,6 @@ bool OpenOptions::is_replaced(OptionId id, const std::vector<OpenOption>& option
     if (other == id || !replaces(space_.option(other), own, available_, model)) return false;
     return other < id || !replaces(own, space_.option(other), available_, model);
   });
-}
-
-std::uint32_t OpenOptions::certain_ranks(const OpenOption& own) const {
-  const ShardingOption& option = space_.option(own.option);
-  if (is_on_all_ranks(option, available_)) return classes_.all();
-  if (!fills_hosts(option, available_))
-    return std::popcount(own.classes) == 1 ? own.classes : own.held;
-  const std::span<const std::uint32_t> hosts = classes_.classes_of_host();
-  const bool has_one = std::find(hosts.begin(), hosts.end(), own.classes) != hosts.end();
-  return has_one ? own.classes : classes_.whole_hosts(own.held);
 }
 
 bool OpenOptions::lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const {

@@ -21,13 +21,8 @@ struct ClassShards {
   std::uint32_t count = 0;
 };
 
-// An open option and the rank classes where its shards may be. Where ranks are apart, it also has a
-// shard on every class of `held`.
-struct OpenOption {
-  OptionId option;
-  std::uint32_t classes = 0;  // as bits
-  std::uint32_t held = 0;     // part of `classes`
-};
+// An open option and the rank classes where its shards may be.
+using OpenOption = OptionDomain;
 
 // At first the options of the root: those that could be part of a plan below the target and that no
 // other option of their table replaces. Replacing keeps a plan below the target, though the plan
@@ -48,16 +43,11 @@ class OpenOptions {
   const SearchSpace& space() const { return space_; }
   const Topology& topology() const { return available_; }
   const CertifiedClasses& classes() const { return classes_; }
-  // The n-th table has a shard on every rank of class n, and no other class has any of it.
-  std::span<const std::size_t> pinned() const { return pinned_; }
-  // Keeps the table's options in the next class only. No restore() may take this back.
-  void pin(std::size_t table);
 
   std::size_t num_tables() const { return open_.size(); }
   const std::vector<OpenOption>& of_table(std::size_t table) const { return open_[table]; }
-  // Keeps what the table had for restore().
-  void set(std::size_t table, std::vector<OpenOption> options);
-  // Keeps of every open option these classes, part of its own; an option without any goes.
+  // Keeps of every open option these classes, part of its own; an option without any goes. Keeps
+  // what the table had for restore().
   void restrict_to(std::size_t table, std::span<const std::uint32_t> classes);
   // The changes so far. restore() takes back those after a mark.
   std::size_t mark() const { return replaced_.size(); }
@@ -73,17 +63,11 @@ class OpenOptions {
   // for every n: any plan that the node allows may then exchange the two tables.
   bool are_equal(std::size_t table, std::size_t other) const;
 
-  // The ranks that have a shard of the option for certain: those that it holds and, of an option
-  // that fills hosts, all others of their hosts; or the only place that is left. Precondition:
-  // ranks are apart.
-  std::uint32_t certain_ranks(const OpenOption& own) const;
-
   // Returns true if all shards of the option lie either in the classes `inside` or in the other
   // classes of its domain, whatever the plan.
   bool lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const;
-  // For an option with a shard on every rank: its shards by class and run. If ranks are alike or
-  // apart, all of them count as its smallest one; if uniform options are apart, those of a class
-  // count as the smallest one there. Empty for all others.
+  // For an option with a shard on every rank: its shards by class and run. If uniform options are
+  // apart, those of a class count as the smallest one there. Empty for all others.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
@@ -91,8 +75,8 @@ class OpenOptions {
   std::span<const RunUse> runs(OptionId option) const {
     return {runs_.data() + first_run_[option.index()], space_.option(option).costs.size()};
   }
-  // The run that all shards of an option count as, if it fills hosts and uniform options or ranks
-  // are apart; empty for all others.
+  // The run that all shards of an option count as, if it fills hosts and uniform options are apart;
+  // empty for all others.
   std::optional<std::uint32_t> counted_run(OptionId option) const;
 
  private:
@@ -102,7 +86,6 @@ class OpenOptions {
   };
 
   std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
-  std::vector<ClassShards> count_smallest_shards(const ShardingOption& option) const;
   void set_apart(OptionId id);
   bool has_smallest_shards(OptionId id) const;
   bool is_smaller(const ShardingOption& option, std::uint32_t run, std::uint32_t other) const;
@@ -123,7 +106,6 @@ class OpenOptions {
   std::vector<RunUse> runs_;                               // of options open at the root
   std::vector<std::size_t> first_run_;                     // of those, by option
   std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if nothing is apart
-  std::vector<std::size_t> pinned_;                        // tables
   std::vector<Replaced> replaced_;                         // in the order of the changes
   std::size_t num_open_ = 0;
   std::size_t num_kept_ = 0;  // options in `replaced_`

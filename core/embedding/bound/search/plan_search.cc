@@ -45,8 +45,9 @@ struct Turn {
 
 // After these, all plans are tried with what is left.
 constexpr std::array kTurns{
-    Turn{true, std::uint64_t{1} << 16}, Turn{false, std::uint64_t{1} << 15},
-    Turn{true, std::uint64_t{1} << 17}, Turn{false, std::uint64_t{1} << 20},
+    Turn{false, std::uint64_t{1} << 15},
+    Turn{true, std::uint64_t{1} << 17},
+    Turn{false, std::uint64_t{1} << 20},
     Turn{true, std::uint64_t{1} << 20},
 };
 
@@ -75,9 +76,7 @@ PlanSearch::PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Top
       work_(work_limit),
       is_stopped_(std::move(is_stopped)),
       may_fill_(goal.may_fill && goal.below && goal.held == nullptr &&
-                !space.problem().rules().any()),
-      // Filling comes first where every rank counts by itself, which leaves few alike.
-      turn_(goal.within == nullptr || !goal.within->has_even_shards ? 1 : 0) {
+                !space.problem().rules().any()) {
   found_.below = goal.below.value_or(0);
   if (is_small(space, available)) {
     tables_ = all_choices(space, available, goal_);
@@ -144,7 +143,7 @@ void PlanSearch::fill_ranks() {
   if (!placements_) {
     ranks_ = traits_of(space_, available_);
     placements_ = TablePlacements::make(tables_, ranks_, available_.local_world_size(),
-                                        prices_.front(), *goal_.below, limit);
+                                        prices_.front(), limit);
   }
   may_fill_ = placements_.has_value();
   while (may_fill_ && !is_over_) {
@@ -153,7 +152,7 @@ void PlanSearch::fill_ranks() {
     if (!may_fill_) return;
     const RankFilling::Answer answer = filling.run();
     if (answer == RankFilling::Answer::kNoneExists) return end(Answer::kNoneExists);
-    if (answer == RankFilling::Answer::kGivenUp || !placements_->is_exact()) return;
+    if (answer == RankFilling::Answer::kGivenUp) return;
     found_.plan = plan_of(space_, *placements_, filling.placement_of());
     found_.below = std::min(found_.below, filling.rating() * (1 - goal_.improvement));
     if (goal_.improvement == 0) end(Answer::kFound);

@@ -62,7 +62,7 @@ class PlanSearch {
   std::vector<RankTraits> ranks_;
   std::optional<TablePlacements> placements_;
   bool may_fill_;  // without placement rules and moves
-  std::size_t turn_;
+  std::size_t turn_ = 0;
   std::optional<StepLimit> limit_;   // of plans_
   std::unique_ptr<AllPlans> plans_;  // null unless they are being tried
   FoundPlan found_;

@@ -52,6 +52,7 @@ class LayoutClaims {
     result_.claims += own.claims;
     add_findings(std::move(own.violations), where, result_.violations);
     add_findings(std::move(own.not_verified), where, result_.not_verified);
+    add_findings(std::move(own.repeated), where, result_.repeated);
     return {};
   }
 

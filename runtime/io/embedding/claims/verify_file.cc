@@ -192,7 +192,7 @@ class FileVerifier {
                               *inputs_.old_plan, migration.weight, *migration.certificate,
                               inputs_.budget));
     claims_.take_proof("/migration/certificate", "does not prove its bound: ", wrong,
-                       inputs_.budget);
+                       migration.certificate->num_searches(), inputs_.budget);
     return {};
   }
 

@@ -33,24 +33,11 @@ void write_multipliers(const std::vector<embedding::CapacityMultipliers>& multip
 
 // The rest of an inner node.
 void write_division(const BoundNode& node, JsonWriter& json) {
-  if (!node.pinned.empty()) {
-    json.key("pin").begin_array();
-    for (const TableId table : node.pinned)
-      json.value(table.value());
-    json.end_array().end_object();
-    return;
-  }
   if (node.uniform_split) {
     const embedding::UniformSplit& split = *node.uniform_split;
     const std::string_view resource = split.tier ? embedding::to_name(*split.tier) : "load";
     json.key("uniform").begin_object().member("class", split.rank_class);
     json.member(resource, split.at).end_object().end_object();
-    return;
-  }
-  if (node.rank_branch) {
-    json.key("place").begin_object().member("table", node.tables.front().value());
-    json.member("rank", node.rank_branch->rank_class).member("orbit", node.rank_branch->orbit);
-    json.end_object().end_object();
     return;
   }
   if (node.tables.size() == 1) {
@@ -174,22 +161,6 @@ Status read_uniform_split(JsonValue value, BoundNode& node) {
   return {};
 }
 
-Status read_rank_branch(JsonValue value, BoundNode& node) {
-  std::int64_t rank = 0;
-  std::int64_t orbit = 0;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
-          .required_with("table", [&](JsonValue v) { return read_tables(v, node, node.tables); })
-          .required("rank", rank)
-          .required("orbit", orbit)
-          .finish());
-  if (rank < 0 || rank >= kMostRanks) return value.error("there is no such rank");
-  if (orbit < 0 || orbit > std::numeric_limits<std::uint32_t>::max())
-    return value.error("the orbit must be a set of ranks, as bits");
-  node.rank_branch = {static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(orbit)};
-  return {};
-}
-
 Status read_count(JsonValue value, BoundNode& node) {
   std::int64_t count = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, count));
@@ -233,10 +204,8 @@ Result<BoundNode> read_node(JsonValue value) {
   BoundNode node;
   SHARDWRIGHT_RETURN_IF_ERROR(
       ObjectReader(value)
-          .optional_with("pin", [&](JsonValue v) { return read_tables(v, node, node.pinned); })
           .optional_with("cut", [&](JsonValue v) { return read_tables(v, node, node.tables); })
           .optional_with("uniform", [&](JsonValue v) { return read_uniform_split(v, node); })
-          .optional_with("place", [&](JsonValue v) { return read_rank_branch(v, node); })
           .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
           .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
           .optional_with("prices",
@@ -301,9 +270,7 @@ Status read_load_factors(JsonValue value, std::vector<embedding::TableLoadFactor
 void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
   json.begin_object().member("bound", certificate.bound);
   if (certificate.by_search) json.member("by_search", true);
-  if (certificate.ranks_are_alike) json.member("ranks_are_alike", true);
   if (certificate.uniform_apart) json.member("uniform_apart", true);
-  if (certificate.ranks_apart) json.member("ranks_apart", true);
   write_load_factors(certificate.load_factors, json);
   json.key("class_of_rank").begin_array();
   const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
@@ -330,9 +297,10 @@ Result<BoundCertificate> read_certificate(JsonValue value) {
                            return v.is_null() ? Status() : read_value(v, certificate.bound);
                          })
           .optional("by_search", certificate.by_search)
-          .optional("ranks_are_alike", certificate.ranks_are_alike)
           .optional("uniform_apart", certificate.uniform_apart)
-          .optional("ranks_apart", certificate.ranks_apart)
+          // Forms of earlier versions, whose nodes are not read.
+          .optional("ranks_are_alike", certificate.is_older_form)
+          .optional("ranks_apart", certificate.is_older_form)
           .optional_with(
               "load_factors",
               [&](JsonValue v) { return read_load_factors(v, certificate.load_factors); })
@@ -341,6 +309,7 @@ Result<BoundCertificate> read_certificate(JsonValue value) {
           .required_with("nodes",
                          [&](JsonValue v) -> Status {
                            if (!v.is_array()) return v.expected("a list of nodes");
+                           if (certificate.is_older_form) return {};
                            for (std::size_t i = 0; i < v.size(); ++i) {
                              SHARDWRIGHT_ASSIGN_OR_RETURN(BoundNode node, read_node(v[i]));
                              certificate.nodes.push_back(std::move(node));

@@ -3,60 +3,69 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
-#include "search/embedding/best/bound/tree/bound_tree.h"
 
 namespace shardwright::embedding {
-
-RootSearch::Answer RootSearch::step(const TreeView& view, double bound, double goal,
-                                    Budget& budget) {
+void RootSearch::step(Proof& proof, Budget& budget) {
   const std::uint64_t before = budget.work_done();
-  Answer answer;
-  if (!is_running()) {
-    try_ = {next_target(bound, goal), bound, goal};
-    answer = begin(view, budget);
+  if (!goes_on()) {
+    try_ = {next_target(proof.bound(), proof.goal()), proof.bound(), proof.goal()};
+    if (is_tiny(proof) && try_.target == try_.goal)
+      try_.target = proof.rating() * (1 - closeness(proof));
+    begin(proof, budget);
   } else if (search_->step(budget)) {
-    answer = proof_of(view, search_->take_answer());
+    SearchedNode node = search_->take_answer();
     search_.reset();
-    if (answer.proof.empty() && !budget.interrupted()) fail();
+    if (node.kind != SearchedNode::Kind::kExcluded && !budget.interrupted()) fail();
+    take(proof, std::move(node));
   }
   share_.own += budget.work_done() - before;
-  return answer;
 }
 
-// Reduces the domain. The answer is a proof if nothing is left, and else empty.
-RootSearch::Answer RootSearch::begin(const TreeView& view, Budget& budget) {
-  const BoundRows& rows = view.rows();
-  Domain domain = BoundTree(rows, view.pinned()).domain(0, try_.target, budget);
-  DomainReduction reduced =
-      reduce_domain(rows, try_.target, domain, parameters_->aggregate, budget);
+// Reduces the domain, which may be a proof.
+void RootSearch::begin(Proof& proof, Budget& budget) {
+  const BoundRows& rows = proof.views().view(RankView::kJoint).rows();
+  Domain domain = root_domain(rows, try_.target);
+  Domain all = domain;
+  DomainReduction reduced = reduce_domain(rows, try_.target, domain, parameters_.aggregate, budget);
   fixing_ = std::move(reduced.fixing);
   if (reduced.excluded) {
-    SearchedNode node;
-    node.kind = SearchedNode::Kind::kExcluded;
-    node.leaf.multipliers = std::move(reduced.multipliers);
-    node.below = try_.target;
-    return proof_of(view, std::move(node));
+    BoundNode leaf;
+    leaf.multipliers = std::move(reduced.multipliers);
+    leaf.fixing = fixing_;
+    return proof.accept(try_.target, rows.classes(), {std::move(leaf)});
   }
-  if (open_cells(rows, domain) <= parameters_->search.most_root_cells) {
-    const double improvement = parameters_->targets.goal_in_gap * parameters_->optimality_gap;
-    search_.emplace(rows, try_.target, domain, fixing_, steps_, improvement, *parameters_, budget);
+  if (proof.views().has_own_model()) domain = std::move(all);
+  if (open_cells(rows, domain) <= parameters_.search.most_root_cells) {
+    const std::uint64_t steps = is_tiny(proof) ? parameters_.search.tiny_steps : steps_;
+    search_.emplace(rows, try_.target, domain, fixing_, steps, closeness(proof), parameters_,
+                    budget);
   } else if (!budget.interrupted()) {
     fail();
   }
-  return {};
 }
 
-RootSearch::Answer RootSearch::proof_of(const TreeView& view, SearchedNode node) const {
-  Answer answer;
-  answer.found = std::move(node.found);
-  if (node.kind != SearchedNode::Kind::kExcluded) return answer;
-  node.leaf.fixing = fixing_;
-  BoundTree tree(view.rows(), view.pinned());
-  tree.close(0, try_.target, std::move(node.leaf), node.steps);
-  answer.proved = node.below;
-  answer.proof = tree.certificate_nodes(try_.target);
-  return answer;
+void RootSearch::take(Proof& proof, SearchedNode node) const {
+  proof.find(std::move(node.found));
+  if (node.kind != SearchedNode::Kind::kExcluded) return;
+  const bool has_rules = proof.views().has_own_model();
+  if (!has_rules) node.leaf.fixing = fixing_;
+  node.leaf.by_search = !has_rules;
+  proof.accept(node.below, proof.views().view(RankView::kJoint).rows().classes(),
+               {std::move(node.leaf)}, has_rules);
+}
+
+bool RootSearch::is_tiny(const Proof& proof) const {
+  return steps_ == parameters_.search.first_root_steps &&
+         proof.model().num_tables() * proof.model().world_size() <=
+             parameters_.search.most_tiny_cells;
+}
+
+// How far below the rating the goal is, and a better plan, as a part of it.
+double RootSearch::closeness(const Proof& proof) const {
+  return is_tiny(proof) ? kBoundRounding
+                        : parameters_.targets.goal_in_gap * parameters_.optimality_gap;
 }
 
 // No target from here on is tried, unless it is the goal.
@@ -65,10 +74,13 @@ double RootSearch::ceiling(double bound, double goal) const {
 }
 
 bool RootSearch::are_near(double bound, double ceiling, double goal) const {
-  return ceiling - bound < parameters_->search.root_target_step * goal;
+  return ceiling - bound < parameters_.search.root_target_step * goal;
 }
 
-bool RootSearch::has_next(double bound, double goal) const {
+bool RootSearch::has_more(const Proof& proof) const {
+  const double bound = proof.bound();
+  const double goal = proof.goal();
+  if (bound >= goal) return false;
   if (!has_most_steps()) return true;
   if (are_near(bound, goal, goal)) return goal < goal_failed_;
   return !are_near(bound, ceiling(bound, goal), goal);
@@ -82,9 +94,9 @@ double RootSearch::next_target(double bound, double goal) const {
 void RootSearch::fail() {
   const auto [target, bound, goal] = try_;
   failed_ = std::min(failed_, target);
-  if (target == goal) goal_failed_ = goal;
-  const NodeSearchParameters& search = parameters_->search;
-  if (has_most_steps() || (target == goal && !are_near(bound, goal, goal))) return;
+  if (target >= goal) goal_failed_ = goal;
+  const NodeSearchParameters& search = parameters_.search;
+  if (has_most_steps() || (target >= goal && !are_near(bound, goal, goal))) return;
   steps_ = std::min(steps_ * search.root_steps_growth, search.proof_steps);
   goal_failed_ = std::numeric_limits<double>::infinity();
   failed_ = std::numeric_limits<double>::infinity();

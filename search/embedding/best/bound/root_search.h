@@ -4,14 +4,10 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <vector>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
-#include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/relaxation/node_search.h"
-#include "search/embedding/best/bound/shared/tree_view.h"
-#include "search/embedding/best/bound/work_share.h"
+#include "search/embedding/best/bound/tree/proof.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -23,32 +19,24 @@ namespace shardwright::embedding {
 // everything again with several times the steps. With the most steps there is only bisection, below
 // the lowest target that failed. Where the bound is near the goal, only the goal is tried. A plan
 // that is found on the way lowers the target of its search.
-// A search pauses after some steps, so that its lane does not hold up the others.
+// Tiny problems are tried here before anything else, and up to the rating itself: where all plans
+// are soon tried, nothing is left open.
+// A search pauses after some steps, so that its lane does not hold up the others. With placement
+// rules nothing is reduced: the search obeys them, and a certificate by search says so.
 // Thread safety: one thread at a time. Refers to its argument.
-class RootSearch {
+class RootSearch final : public BoundMethod {
  public:
   explicit RootSearch(const BoundParameters& parameters)
-      : parameters_(&parameters), steps_(parameters.search.first_root_steps) {}
+      : parameters_(parameters), steps_(parameters.search.first_root_steps) {}
 
-  // Returns true if some target is to be tried, or tried again with more steps. Precondition here
-  // and below: the bound is below the goal.
-  bool has_next(double bound, double goal) const;
-  bool is_due(double bound, double goal) const {
-    return has_next(bound, goal) && share_.allows(parameters_->search.step_work * steps_);
+  bool goes_on() const override { return search_.has_value(); }
+  bool is_due(const Proof& proof) const override {
+    return has_more(proof) &&
+           (is_tiny(proof) || share_.allows(parameters_.search.step_work * steps_));
   }
-  WorkShare& share() { return share_; }
-
-  // A target is being tried, and the search pauses. The view must not change meanwhile.
-  bool is_running() const { return search_.has_value(); }
-
-  struct Answer {
-    std::optional<Plan> found;     // below the target
-    double proved = 0;             // a target, not above the one that was tried; 0 if none
-    std::vector<BoundNode> proof;  // the certificate's nodes for it
-  };
-  // Begins with a target, or goes on. The answer is empty until the search ends. Precondition:
-  // has_next() or is_running().
-  Answer step(const TreeView& view, double bound, double goal, Budget& budget);
+  bool has_more(const Proof& proof) const override;
+  void step(Proof& proof, Budget& budget) override;
+  void note_others(std::uint64_t work) override { share_.others += work; }
 
  private:
   // A target, with the bound and the goal when it was chosen.
@@ -58,15 +46,18 @@ class RootSearch {
     double goal = 0;
   };
 
-  Answer begin(const TreeView& view, Budget& budget);
-  Answer proof_of(const TreeView& view, SearchedNode node) const;
-  bool has_most_steps() const { return steps_ >= parameters_->search.proof_steps; }
+  void begin(Proof& proof, Budget& budget);
+  void take(Proof& proof, SearchedNode node) const;
+  // Few tables and ranks, and not given up yet.
+  bool is_tiny(const Proof& proof) const;
+  double closeness(const Proof& proof) const;
+  bool has_most_steps() const { return steps_ >= parameters_.search.proof_steps; }
   double ceiling(double bound, double goal) const;
   bool are_near(double bound, double ceiling, double goal) const;
   double next_target(double bound, double goal) const;
   void fail();
 
-  const BoundParameters* parameters_;
+  const BoundParameters& parameters_;
   WorkShare share_;
   std::uint64_t steps_;               // for a target
   Try try_;                           // the last one

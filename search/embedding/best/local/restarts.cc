@@ -7,16 +7,78 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/best/local/choices_below.h"
 #include "search/embedding/model/context/priced_choices.h"
 
 namespace shardwright::embedding {
 namespace {
 
+// The most that any single rank holds.
+struct Held {
+  double load = 0;
+  Storage storage;
+};
+
+Held largest_shard(const ChoiceModel& model, const Choice& choice) {
+  Held most;
+  for (const ChoiceRun& run : model.runs(choice)) {
+    most.load = std::max(most.load, run.load);
+    most.storage = most_of(most.storage, run.storage);
+  }
+  return most;
+}
+
+Storage largest_room(const ChoiceModel& model) {
+  Storage most;
+  for (const Storage& room : model.room())
+    most = most_of(most, room);
+  return most;
+}
+
+Held on_all_ranks(const ChoiceModel& model, const std::vector<std::uint32_t>& chosen) {
+  Held sum;
+  for (const std::uint32_t index : chosen) {
+    const Choice& choice = model.choices()[index];
+    if (choice.reach != Reach::kAllRanks) continue;
+    const Held own = largest_shard(model, choice);
+    sum.load += own.load;
+    sum.storage += own.storage;
+  }
+  return sum;
+}
+
 constexpr double kTinyRating = 1e-300;  // keeps quotients finite
 constexpr double kRounding = 1e-9;      // relative, so that the best allocation's choices stay
 
 }  // namespace
+
+std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
+                                                        double price_factor,
+                                                        const ConstructParameters& parameters,
+                                                        const Budget* budget) {
+  const ChoiceModel& model = context.model();
+  const Storage room = largest_room(model);
+  PricedChoices priced(context, budget);
+  Held everywhere;
+  for (int round = 0; round < parameters.most_agreement_rounds; ++round) {
+    priced.admit([&](const Choice& choice) {
+      const Held own = largest_shard(model, choice);
+      if (choice.reach == Reach::kAllRanks) return context.fastest(own.load) < target;
+      return context.fastest(own.load + everywhere.load) < target &&
+             (own.storage + everywhere.storage).fits_in(room);
+    });
+    MemoryPrices prices;
+    const double bound = priced.fit_prices(parameters.price_steps, prices);
+    if (budget != nullptr && budget->interrupted()) return std::nullopt;
+    if (bound > target || bound == std::numeric_limits<double>::infinity()) return std::nullopt;
+    for (const MemoryTier tier : kMemoryTiers)
+      prices[tier] *= price_factor;
+    std::vector<std::uint32_t> chosen = priced.cheapest(prices);
+    const Held now = on_all_ranks(model, chosen);
+    if (now.load <= everywhere.load && now.storage.fits_in(everywhere.storage)) return chosen;
+    everywhere = now;
+  }
+  return std::nullopt;
+}
 
 // How even an allocation is.
 struct Restarts::Evenness {
@@ -159,13 +221,6 @@ double Restarts::aim_anew(double bound) {
   return std::min(target + 2 * above, incumbent_->rating());
 }
 
-// Returns true if rounds that begin anew, so much above the bound, begin with annealed choices.
-bool Restarts::anneals_choices(double above) const {
-  const RestartParameters& restarts = parameters_->restarts;
-  return parameters_->methods.annealed_choices && choice_annealer_.is_useful() &&
-         above > restarts.annealed_least && above <= restarts.far;
-}
-
 double Restarts::above_bound(double bound) const {
   return incumbent_->rating() / std::max({bound, unlikely_, kTinyRating});
 }
@@ -175,13 +230,12 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   if (!incumbent_->exists()) return false;
   if (has_suggestion()) return true;
   const double above = above_bound(bound);
-  if (!anneals_choices(above) && !(above > restarts.near ? parameters_->methods.restarts_below
-                                                         : parameters_->methods.restarts_drawn))
+  if (!(above > restarts.near ? parameters_->methods.restarts_below
+                              : parameters_->methods.restarts_drawn))
     return false;
   if (round == 0) return above > restarts.far && lane % 2 != 0;
   if (above <= restarts.nearest) return false;
-  const std::uint32_t one_in = anneals_choices(above)  ? restarts.annealed_one_in
-                               : above > restarts.far  ? restarts.far_one_in
+  const std::uint32_t one_in = above > restarts.far    ? restarts.far_one_in
                                : above > restarts.near ? restarts.near_one_in
                                                        : restarts.drawn_one_in;
   return annealer_->random().below(one_in) == 0;
@@ -219,32 +273,6 @@ std::vector<std::uint32_t> Restarts::draw_choices(double limit, const MemoryPric
   return priced.draw(prices, factors, excess, restarts.drawn_steps, random);
 }
 
-// Choices of the best plan, or drawn ones, after they were annealed. Far from the bound no shard is
-// above the target, and a part of the memory is left free: no chain of moves leads from a table in
-// few large shards to one that takes much more memory in small ones, since all others must make
-// room for it at once.
-double Restarts::place_annealed(double bound, const Budget& budget) {
-  RandomGenerator& random = annealer_->random();
-  const SearchContext& context = state_->context();
-  const double rating = incumbent_->rating();
-  const double target = bound + random.fraction() * (rating - bound);
-  const bool is_far = rating > parameters_->restarts.far * bound;
-  const bool keeps_best = random.fraction() < parameters_->choices.best_part;
-  const double limit = is_far ? target : rating;
-  const auto& by_fill = context.prices_by_fill();
-  const MemoryPrices& prices = is_far ? by_fill[random.below(by_fill.size())] : context.prices();
-  const std::vector<std::uint32_t> start = keeps_best && !is_far
-                                               ? incumbent_->best()->allocation.choice
-                                               : draw_choices(limit, prices, bound, budget);
-  ConsideredChoices considered(*state_);
-  considered.set_rating(limit * (1 + kRounding));
-  const std::uint64_t before = choice_annealer_.work();
-  StopCheck stopped(budget);
-  state_->assign(choice_annealer_.improve(start, considered, rating, target, random, stopped));
-  annealer_->placer().spend(choice_annealer_.work() - before);
-  return target;
-}
-
 double Restarts::construct_below(double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;
   const SearchContext& context = state_->context();
@@ -253,7 +281,6 @@ double Restarts::construct_below(double bound, const Budget& budget) {
   if (const auto suggested = std::exchange(suggested_, std::nullopt))
     return place(suggested->start, suggested->target, stopped);
   const double above = above_bound(bound);
-  if (anneals_choices(above)) return place_annealed(bound, budget);
   if (above <= restarts.near) {
     std::vector<std::uint32_t> drawn =
         draw_choices(incumbent_->rating(), context.prices(), bound, budget);

@@ -7,29 +7,35 @@
 #include <vector>
 
 #include "search/budget.h"
-#include "search/embedding/best/choices/choice_annealer.h"
 #include "search/embedding/best/incumbent/incumbent.h"
 #include "search/embedding/best/local/construct.h"
 #include "search/embedding/best/moves/annealer.h"
 #include "search/embedding/best/parameters/annealing_parameters.h"
 #include "search/embedding/model/context/priced_choices.h"
+#include "search/embedding/model/context/search_context.h"
 #include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
 
+// The cheapest choices at `price_factor` times the prices of memory that make them just fit.
+// Choices on all ranks take load and memory from every rank, and every shard of another table must
+// still find a rank beside them, so tables are chosen again until both agree. Returns nothing if
+// they do not agree in the end, or if the choices carry more load than all ranks have below the
+// target: such an allocation is then unlikely. Time: O(choices) for about a hundred prices, a few
+// times over. Returns nothing if the budget (may be null) is interrupted.
+std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
+                                                        double price_factor,
+                                                        const ConstructParameters& parameters = {},
+                                                        const Budget* budget = nullptr);
+
 // Four ways to a new allocation: the first one of the lane, new choices if memory is scarce,
 // choices for a target far below the best rating, and nearer to the bound choices drawn at random.
-// Where there are not too many, these or the best plan's are annealed alone first.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {
  public:
   Restarts(AllocationState& state, Annealer& annealer, const Incumbent& incumbent,
            const AnnealingParameters& parameters)
-      : state_(&state),
-        annealer_(&annealer),
-        incumbent_(&incumbent),
-        parameters_(&parameters),
-        choice_annealer_(state.context(), parameters) {}
+      : state_(&state), annealer_(&annealer), incumbent_(&incumbent), parameters_(&parameters) {}
 
   // Constructs several allocations, at different limits of shard size and prices of memory, and
   // leaves the best in the state: the one with the least energy on its worst rank. Returns false if
@@ -52,7 +58,7 @@ class Restarts {
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
   // Leaves an allocation for such a target in the state and returns the target: the suggested one,
   // the least one with choices the first time, later a random one. Near the bound the choices are
-  // drawn at random or annealed. If none of the targets tried has choices, or if the budget is
+  // drawn at random. If none of the targets tried has choices, or if the budget is
   // interrupted, it changes nothing and returns 0.
   double construct_below(double bound, const Budget& budget);
 
@@ -67,17 +73,14 @@ class Restarts {
 
   // The best rating as a multiple of the bound, or of a rating that no choices were found for.
   double above_bound(double bound) const;
-  bool anneals_choices(double above) const;
   std::vector<std::uint32_t> draw_choices(double limit, const MemoryPrices& prices, double bound,
                                           const Budget& budget);
-  double place_annealed(double bound, const Budget& budget);
   double place(Allocation start, double target, StopCheck& stopped);
 
   AllocationState* state_;
   Annealer* annealer_;
   const Incumbent* incumbent_;
   const AnnealingParameters* parameters_;
-  ChoiceAnnealer choice_annealer_;
   double unlikely_ = 0;  // a rating that no choices were found for
   std::optional<SuggestedStart> suggested_;
 };

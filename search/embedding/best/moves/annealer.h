@@ -4,9 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "search/embedding/best/moves/considered_choices.h"
 #include "search/embedding/best/moves/ejection_chain.h"
-#include "search/embedding/best/moves/rank_sampler.h"
 #include "search/embedding/best/parameters/annealing_parameters.h"
 #include "search/embedding/model/rank_state/energy_placer.h"
 

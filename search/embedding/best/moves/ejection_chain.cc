@@ -1,8 +1,98 @@
 #include "search/embedding/best/moves/ejection_chain.h"
 
 #include <algorithm>
+#include <limits>
+#include <span>
 
 namespace shardwright::embedding {
+namespace {
+
+constexpr double kPriceRounding = 1e-9;  // relative, of sums over all tables
+
+}  // namespace
+
+bool ConsideredChoices::may_be_below(std::uint32_t choice, double rating) const {
+  const SearchContext& context = state_->context();
+  return context.fits(choice) &&
+         context.fastest(state_->model().choices()[choice].max_load) < rating;
+}
+
+void ConsideredChoices::set_rating(double rating, double part) {
+  const SearchContext& context = state_->context();
+  const ChoiceModel& model = state_->model();
+  least_priced_.clear();
+  double slack = rating * context.speed() + context.priced_capacity();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    double least = std::numeric_limits<double>::infinity();
+    std::uint32_t index = model.first_choice(table);
+    for (const Choice& choice : model.choices(table)) {
+      if (may_be_below(index++, rating)) least = std::min(least, context.priced(choice));
+    }
+    least_priced_.push_back(least);
+    slack -= least;
+  }
+  slack = part * slack + rating * kPriceRounding;
+  considered_.clear();
+  first_considered_.assign(1, 0);
+  open_tables_.clear();
+  for (std::size_t table = 0; table < model.num_tables(); ++table) {
+    std::uint32_t index = model.first_choice(table);
+    for (const Choice& choice : model.choices(table)) {
+      if (may_be_below(index, rating) && context.priced(choice) <= least_priced_[table] + slack)
+        considered_.push_back(index);
+      ++index;
+    }
+    const auto end = static_cast<std::uint32_t>(considered_.size());
+    const std::uint32_t begin = first_considered_.back();
+    first_considered_.push_back(end);
+    const bool settled =
+        begin == end || (end == begin + 1 && considered_[begin] == state_->choice(table));
+    if (!settled || state_->chosen(table).reach != Reach::kAllRanks)
+      open_tables_.push_back(static_cast<std::uint32_t>(table));
+  }
+}
+
+std::uint32_t ConsideredChoices::draw(std::size_t table, std::uint32_t current,
+                                      RandomGenerator& random) const {
+  const std::uint32_t begin = first_considered_[table];
+  if (count(table) == 0) return current;
+  const std::uint32_t choice = considered_[begin + random.below(count(table))];
+  if (choice != current || count(table) == 1) return choice;
+  return considered_[begin + random.below(count(table))];
+}
+
+Rank RankSampler::draw_loaded() {
+  const std::span<const RankLoad> ranks = state_->ranks();
+  Rank worst = random_->below(ranks.size());
+  for (std::uint32_t drawn = 1; drawn < parameters_->loaded_rank_tournament; ++drawn) {
+    const Rank other = random_->below(ranks.size());
+    if (ranks[other].energy > ranks[worst].energy) worst = other;
+  }
+  return worst;
+}
+
+Rank RankSampler::draw_target(const ShardUse& use, Window window) {
+  const bool any = random_->coin();
+  Rank best = placer_->draw_rank(use, window);
+  if (any) return best;
+  double least = state_->gain(best, use);
+  for (std::uint32_t drawn = 1; drawn < parameters_->target_tournament; ++drawn) {
+    const Rank other = placer_->draw_rank(use, window);
+    const double gain = state_->gain(other, use);
+    if (gain < least) {
+      least = gain;
+      best = other;
+    }
+  }
+  return best;
+}
+
+std::uint32_t RankSampler::breadth() {
+  const std::uint32_t world = state_->model().world_size();
+  if (world <= parameters_->few_ranks || random_->one_in(parameters_->full_scan_one_in))
+    return world;
+  return parameters_->sampled_ranks;
+}
 
 EjectionChain::EjectionChain(AllocationState& state, EnergyPlacer& placer, RandomGenerator& random,
                              RankSampler& sampler, const ConsideredChoices& choices,

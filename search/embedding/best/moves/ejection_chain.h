@@ -6,10 +6,67 @@
 #include <span>
 #include <vector>
 
-#include "search/embedding/best/moves/considered_choices.h"
-#include "search/embedding/best/moves/rank_sampler.h"
+#include "search/embedding/best/parameters/annealing_parameters.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/rank_state/energy_placer.h"
+#include "search/random.h"
 
 namespace shardwright::embedding {
+
+// Thread safety: one thread at a time. Refers to the allocation.
+class ConsideredChoices {
+ public:
+  explicit ConsideredChoices(const AllocationState& state) : state_(&state) {}
+
+  // Considers choices whose shards all rate below `rating` and that, at the context's prices, leave
+  // enough load and memory for the cheapest choices of the other tables. Of what these leave, a
+  // choice may take `part` more than the cheapest one of its table; with 1, none is left out that
+  // an allocation below the rating may have. Cost: O(choices).
+  void set_rating(double rating, double part = 1);
+
+  // Tables with anything to decide: another choice, or ranks.
+  std::span<const std::uint32_t> open_tables() const { return open_tables_; }
+  // Choices of the table that are considered.
+  std::uint32_t count(std::size_t table) const {
+    return first_considered_[table + 1] - first_considered_[table];
+  }
+  // Draws a choice for the table, and a second time if it is the current one, of the allocation
+  // unless told otherwise. Returns the current one if no other is considered.
+  std::uint32_t draw(std::size_t table, RandomGenerator& random) const {
+    return draw(table, state_->choice(table), random);
+  }
+  std::uint32_t draw(std::size_t table, std::uint32_t current, RandomGenerator& random) const;
+
+ private:
+  bool may_be_below(std::uint32_t choice, double rating) const;
+
+  const AllocationState* state_;
+  std::vector<std::uint32_t> considered_;  // choices, table after table
+  std::vector<std::uint32_t> first_considered_;
+  std::vector<std::uint32_t> open_tables_;
+  std::vector<double> least_priced_;  // by table
+};
+
+// Thread safety: one thread at a time. Refers to everything that it is given.
+class RankSampler {
+ public:
+  RankSampler(const AllocationState& state, EnergyPlacer& placer, RandomGenerator& random,
+              const MoveParameters& parameters)
+      : state_(&state), placer_(&placer), random_(&random), parameters_(&parameters) {}
+
+  // The rank of the highest energy among a few random ones.
+  Rank draw_loaded();
+  // A rank of the window for the shard: any one, or the best of a few.
+  Rank draw_target(const ShardUse& use, Window window);
+  // How many ranks are compared for one shard of a new choice.
+  std::uint32_t breadth();
+
+ private:
+  const AllocationState* state_;
+  EnergyPlacer* placer_;
+  RandomGenerator* random_;
+  const MoveParameters* parameters_;
+};
 
 // A table takes a new choice or new ranks. If that costs too much, usually memory or time is
 // missing on one rank only, and tables there change as well: an ejection chain. The loads change

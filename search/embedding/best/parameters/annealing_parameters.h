@@ -8,10 +8,25 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "search/embedding/best/parameters/construct_parameters.h"
 #include "search/embedding/best/parameters/methods.h"
 
 namespace shardwright::embedding {
+
+// Thread safety: a value.
+struct ConstructParameters {
+  // Memory counts in placing a shard only if the choices fill more than this part of it: memory
+  // that is far from full cannot run short, and ranks even in load are worth more.
+  double scarce_fill = 0.5;  // halved -0.016 %, doubled +0.344 %
+  // Ranks per block that are skipped together if their least load and bytes already cost too much.
+  // Affects speed only.
+  static constexpr std::size_t ranks_per_block = 32;
+  // Choices that are on all ranks change what fits beside them: choose_below() repeats its choice
+  // until both agree, at most this often.
+  static constexpr int most_agreement_rounds = 8;
+  // Bisection steps of the price of memory in every such round. The price only has to be precise
+  // enough to rank the choices of a table.
+  static constexpr int price_steps = 12;
+};
 
 // One step of the annealer. The kind of a move is drawn in sixteenths: `choice`, then `shift`, then
 // `swap`; the rest are ejections. If the sum exceeds 16, the later kinds get less. Each "one in" is
@@ -20,9 +35,9 @@ struct MoveParameters {
   // Up to this many ranks, a shard of a new choice is compared on all of them. With more ranks it
   // is compared on `sampled_ranks` random ones, and on all one time in `full_scan_one_in`:
   // otherwise the cost of a step would grow with the number of ranks.
-  std::uint32_t few_ranks = 32;         // halved, doubled: 0
-  std::uint32_t sampled_ranks = 12;     // halved, doubled: 0
-  std::uint64_t full_scan_one_in = 16;  // halved, doubled: 0
+  static constexpr std::uint32_t few_ranks = 32;
+  static constexpr std::uint32_t sampled_ranks = 12;
+  static constexpr std::uint64_t full_scan_one_in = 16;
   // Half of the moves start at a rank of high energy: the worst of this many random ranks.
   std::uint32_t loaded_rank_tournament = 4;  // halved +0.101 %, doubled +0.025 %
   // Half of the shifted shards go to the best of this many random ranks, the others to any rank.
@@ -39,9 +54,9 @@ struct MoveParameters {
   std::uint64_t long_chain_one_in = 8;  // halved +0.109 %, doubled +0.001 %
   // Under placement rules, one in this many new choices goes to one random host or rank as a whole:
   // the cheapest place is too often the one that the table just left.
-  std::uint64_t whole_place_one_in = 4;  // halved, doubled: 0
+  static constexpr std::uint64_t whole_place_one_in = 4;
   // Half of the moved units go to the best of this many random places, the others to any place.
-  std::uint32_t unit_tries = 4;  // halved, doubled: 0
+  static constexpr std::uint32_t unit_tries = 4;
 };
 
 // The temperature of a round falls from a random start to a fixed end. Exponents are decimal and
@@ -55,8 +70,8 @@ struct CoolingParameters {
   double steps_per_table = 100;  // halved +0.009 %, doubled -0.050 %
   // Each round is longer than the one before by this factor, for this many rounds: short rounds
   // find a first plan soon, long ones need not repeat what short ones could find.
-  double growth = 1.3;                // halved -0.006 %, doubled -0.010 %
-  std::uint64_t growing_rounds = 20;  // halved, doubled: 0
+  double growth = 1.3;  // halved -0.006 %, doubled -0.010 %
+  static constexpr std::uint64_t growing_rounds = 20;
   // The hottest and coolest starts, as powers of 1/10, and the temperature at the end.
   double squared_hottest = 4.5;  // halved +0.011 %, doubled +0.019 %
   double squared_coolest = 5.5;  // halved +0.095 %, doubled +0.012 %
@@ -71,10 +86,10 @@ struct CoolingParameters {
   // Where ranks differ (rules, uneven speeds), one round in this many starts as hot as the mean
   // energy itself, down to 10^-melting_range of it: the best plan may look nothing like the current
   // one. Models of fewer than `few_tables` tables afford it more often.
-  std::size_t few_tables = 30;              // halved, doubled: 0
-  std::uint64_t few_tables_melt_every = 2;  // halved, doubled: 0
-  std::uint64_t melt_every = 4;             // halved, doubled: 0
-  double melting_range = 2;                 // halved, doubled: 0
+  static constexpr std::size_t few_tables = 30;
+  static constexpr std::uint64_t few_tables_melt_every = 2;
+  static constexpr std::uint64_t melt_every = 4;
+  static constexpr double melting_range = 2;
 };
 
 // What a round aims at. Weights are in units of the goal's energy.
@@ -87,15 +102,15 @@ struct TargetParameters {
   // what makes full memory passable.
   double memory_weight = 0.1;  // halved +0.207 %, doubled +0.053 %
   // Weights of a broken rule once there is a plan, one of them drawn at random per round.
-  std::array<double, 4> rule_weights{0.1, 1, 10, 100};  // halved, doubled: 0
+  static constexpr std::array<double, 4> rule_weights{0.1, 1, 10, 100};
   // While there is no plan, the target starts at this factor of the bound, rises by so much per
   // round, and the weight of memory grows by a factor per round, until `fitting_rounds` rounds:
   // fitting comes first, more and more. Rules weigh `fitting_rule_weight` more than memory.
-  double fitting_target = 1.05;        // halved, doubled: 0
-  double fitting_target_growth = 0.1;  // halved, doubled: 0
-  double fitting_weight_growth = 4;    // halved, doubled: 0
-  std::uint64_t fitting_rounds = 12;   // halved, doubled: 0
-  double fitting_rule_weight = 10;     // halved, doubled: 0
+  static constexpr double fitting_target = 1.05;
+  static constexpr double fitting_target_growth = 0.1;
+  static constexpr double fitting_weight_growth = 4;
+  static constexpr std::uint64_t fitting_rounds = 12;
+  static constexpr double fitting_rule_weight = 10;
 };
 
 // How a round begins, if not from the best plan.
@@ -108,19 +123,19 @@ struct RestartParameters {
   // If the best of these leaves the busiest rank so much above the mean, its shards on single ranks
   // are too few and too large to be even. Their load is then priced higher, by a factor up to
   // `most_single_factor`: the least with which that rank has a shard less, found in so many steps.
-  double coarse_excess = 1.05;
-  double most_single_factor = 4;
-  int single_factor_steps = 8;
+  static constexpr double coarse_excess = 1.05;
+  static constexpr double most_single_factor = 4;
+  static constexpr int single_factor_steps = 8;
   // Memory is priced at 1, 1 + step, 1 + 2 step, ... times its price, at random out of this many
   // (out of fewer the first time).
   double price_step = 0.25;             // halved -0.104 %, doubled 0
   std::uint32_t first_price_steps = 2;  // halved -0.060 %, doubled +0.126 %
-  std::uint32_t price_steps = 5;        // halved, doubled: 0
+  static constexpr std::uint32_t price_steps = 5;
   // Weights of memory and of rules in judging an allocation: enough to prefer any that fits. Once
   // there is a plan, memory weighs less: annealing can mend what is a little too full.
-  double memory_weight = 1000;         // halved, doubled: 0
-  double rule_weight = 1000;           // halved, doubled: 0
-  double mendable_memory_weight = 10;  // halved, doubled: 0
+  double memory_weight = 1000;
+  static constexpr double rule_weight = 1000;
+  static constexpr double mendable_memory_weight = 10;
   // One round in this many continues from the current allocation instead of the best one.
   std::uint32_t keep_current_one_in = 8;  // halved -0.011 %, doubled -0.004 %
 
@@ -128,50 +143,45 @@ struct RestartParameters {
   // `anew_every`-th round starts with new choices that leave memory free: no chain of moves leads
   // from choices that waste memory to choices that do not. Nearer to the bound, nothing is to be
   // gained; farther from it, moves still make progress.
-  double anew_least = 1.02;      // halved, doubled: 0
-  double anew_most = 1.1;        // halved, doubled: 0
-  std::uint64_t anew_every = 4;  // halved, doubled: 0
+  static constexpr double anew_least = 1.02;
+  static constexpr double anew_most = 1.1;
+  static constexpr std::uint64_t anew_every = 4;
   // Such a round aims at the bound plus one of these parts of the distance to it.
-  std::array<double, 4> anew_shares{0.05, 0.1, 0.2, 0.4};  // halved, doubled: 0
+  static constexpr std::array<double, 4> anew_shares{0.05, 0.1, 0.2, 0.4};
 
   // Far from the bound, rounds start below a target: choose_below() decides which tables are on
   // all ranks, which no chain of moves can change in full memory. A rating above `far` bounds is
   // far, one above `near` bounds is in between; one round in this many starts this way.
-  double far = 1.25;              // halved, doubled: 0
-  double near = 1.05;             // halved 0, doubled -0.003 %
-  std::uint32_t far_one_in = 2;   // halved, doubled: 0
-  std::uint32_t near_one_in = 8;  // halved, doubled: 0
+  static constexpr double far = 1.25;
+  double near = 1.05;  // halved 0, doubled -0.003 %
+  static constexpr std::uint32_t far_one_in = 2;
+  static constexpr std::uint32_t near_one_in = 8;
   // Nearer to the bound, but above `nearest` bounds, one round in `drawn_one_in` starts with random
   // choices. Those that are drawn together are expected to be dearer than the cheapest ones by this
   // part of the distance to the bound, times the square of a random fraction: small differences
   // decide where the best plan is close.
-  double nearest = 1.0001;
-  std::uint32_t drawn_one_in = 4;
-  // Between `annealed_least` and `far` bounds, one round in this many starts with choices that were
-  // annealed alone, where these are useful. Nearer to the bound, choices are seldom at fault:
-  // without this limit, 177 tables on one host take 127 instead of 31 million steps to be even.
-  double annealed_least = 1.005;
-  std::uint32_t annealed_one_in = 2;
-  double drawn_excess = 1;
-  int drawn_steps = 10;  // of the bisection that finds their temperature
+  static constexpr double nearest = 1.0001;
+  static constexpr std::uint32_t drawn_one_in = 4;
+  static constexpr double drawn_excess = 1;
+  static constexpr int drawn_steps = 10;  // of the bisection that finds their temperature
   // For each draw, the loads of choices on single ranks, on hosts and on all ranks count by factors
   // of their own, drawn up to e^x above or below 1, where x is this part of the distance to the
   // bound: how much of the load lies on single ranks is then decided for all tables at once.
-  double reach_spread = 5;
+  static constexpr double reach_spread = 5;
   // Where memory is scarce, a round considers choices that are dearer than the cheapest of their
   // table by up to one of these parts of what an allocation as good as the best one can spare.
-  std::array<double, 4> considered_parts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};
+  static constexpr std::array<double, 4> considered_parts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};
   // Targets tried by the first such round, which bisects, and by the later ones, which draw.
-  int first_target_tries = 6;  // halved, doubled: 0
-  int target_tries = 3;        // halved, doubled: 0
+  static constexpr int first_target_tries = 6;
+  static constexpr int target_tries = 3;
   // No target is below this part of the best rating.
-  double least_target = 1e-3;  // halved, doubled: 0
+  static constexpr double least_target = 1e-3;
   // Memory is priced at 1 to 1 + spread times its price, at random.
-  double target_price_spread = 0.5;  // halved, doubled: 0
+  static constexpr double target_price_spread = 0.5;
   // Weight of memory and of rules in the round that follows.
-  double target_weight = 10;  // halved, doubled: 0
+  static constexpr double target_weight = 10;
   // Work charged per choice and target: what choose_below() costs, measured in updates of a rank.
-  std::uint64_t work_per_choice = 10;  // halved, doubled: 0
+  static constexpr std::uint64_t work_per_choice = 10;
 };
 
 // Pair balancing: the shards of two ranks are divided again, as evenly as possible.
@@ -179,29 +189,11 @@ struct RestartParameters {
 struct BalanceParameters {
   // Subsets of each half of the shards that are enumerated; a power of two, at most 2^15. Its
   // logarithm, doubled, is the number of shards that are divided at once: 20.
-  std::size_t subsets = 1024;  // halved, doubled: 0
+  static constexpr std::size_t subsets = 1024;
   // Every other round begins with so much work of it, times the number of rounds before.
   std::uint64_t work_per_round = 50'000;  // halved -0.012 %, doubled 0
   // It ends early after this many failed tries, times the number of ranks.
   std::uint32_t vain_tries_per_rank = 4;  // halved 0, doubled -0.017 %
-};
-
-// Annealing of choices alone, before a round begins with them.
-// Thread safety: a value.
-struct ChoiceAnnealingParameters {
-  // Moves per table that has anything to decide, unless placing all tables so often would take more
-  // than the most work; none if the moves would be fewer than the least.
-  double moves_per_table = 200;
-  double least_moves_per_table = 50;
-  std::uint64_t most_work = 16'000'000;
-  // Temperatures at the beginning and at the end, in units of the energy of ranks that are all at
-  // the best rating.
-  double hottest = 3;
-  double coldest = 3e-3;
-  double memory_weight = 10;  // of memory that is exceeded, in the energy
-  double pair_part = 0.5;     // of the moves: two tables instead of one
-  double moved_part = 0.3;    // of the moves of a table on hosts: to other hosts
-  double best_part = 0.6;     // of the starts: from the best plan's choices instead of drawn ones
 };
 
 // All that an AnnealingLane is told.
@@ -212,7 +204,6 @@ struct AnnealingParameters {
   CoolingParameters cooling;
   TargetParameters targets;
   RestartParameters restarts;
-  ChoiceAnnealingParameters choices;
   BalanceParameters balance;
   ConstructParameters construct;
 };

@@ -12,12 +12,10 @@ struct BoundMethods {
   bool aggregate = true;
   bool reduced_cost_fixing = true;
   bool light_tree = true;
-  bool pins = true;
   bool coarse = true;
   bool column_generation = true;
   bool branching = true;
   bool uniform_apart = true;
-  bool rank_tree = true;
   bool filling = true;
   bool node_search = true;
   bool root_search = true;
@@ -33,9 +31,7 @@ struct PlanMethods {
   bool restarts_anew = true;
   bool restarts_below = true;
   bool restarts_drawn = true;
-  bool annealed_choices = true;
   bool pair_balancing = true;
-  bool neighbourhoods = true;
   bool tie_breaking = true;
 };
 
@@ -55,12 +51,10 @@ inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
     {"aggregate", &BoundMethods::aggregate},
     {"reduced_cost_fixing", &BoundMethods::reduced_cost_fixing},
     {"light_tree", &BoundMethods::light_tree},
-    {"pins", &BoundMethods::pins},
     {"coarse", &BoundMethods::coarse},
     {"column_generation", &BoundMethods::column_generation},
     {"branching", &BoundMethods::branching},
     {"uniform_apart", &BoundMethods::uniform_apart},
-    {"rank_tree", &BoundMethods::rank_tree},
     {"filling", &BoundMethods::filling},
     {"node_search", &BoundMethods::node_search},
     {"root_search", &BoundMethods::root_search},
@@ -74,9 +68,7 @@ inline constexpr auto kPlanMethods = std::to_array<NamedMethod<PlanMethods>>({
     {"restarts_anew", &PlanMethods::restarts_anew},
     {"restarts_below", &PlanMethods::restarts_below},
     {"restarts_drawn", &PlanMethods::restarts_drawn},
-    {"annealed_choices", &PlanMethods::annealed_choices},
     {"pair_balancing", &PlanMethods::pair_balancing},
-    {"neighbourhoods", &PlanMethods::neighbourhoods},
     {"tie_breaking", &PlanMethods::tie_breaking},
 });
 

@@ -13,22 +13,22 @@ namespace shardwright::embedding {
 // Thread safety: a value.
 struct PricingParameters {
   // Bisection steps if a price only decides whether a rating is possible.
-  int coarse_steps = 12;  // halved, doubled: 0
+  static constexpr int coarse_steps = 12;
   // Bisection steps for the prices that choices are compared by: 12 digits.
-  int fine_steps = 40;  // halved, doubled: 0
+  static constexpr int fine_steps = 40;
   // Factor by which a price is raised until the cheapest choices fit, and the most raises.
-  double price_growth = 8;      // halved, doubled: 0
-  int most_price_growths = 60;  // halved, doubled: 0
+  double price_growth = 8;
+  static constexpr int most_price_growths = 60;
   // How often the prices of the memories are set in turn. If only one memory is scarce, one turn is
   // exact.
-  int turns = 3;  // halved, doubled: 0
+  static constexpr int turns = 3;
   // The bound is bracketed by this factor, then bisected to bound_width or for bound_steps steps.
-  double bound_growth = 1.5;   // halved, doubled: 0
+  static constexpr double bound_growth = 1.5;
   double bound_width = 1.001;  // halved 0, doubled +0.148 %
   int bound_steps = 10;        // halved +0.148 %, doubled 0
   // Parts of the memory that restarts price for: shards never fill every byte, and how much they
   // waste is known only once they are placed.
-  std::array<double, 7> fills{0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};  // halved, doubled: 0
+  static constexpr std::array<double, 7> fills{0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};
 };
 
 }  // namespace shardwright::embedding

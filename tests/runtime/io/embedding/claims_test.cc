@@ -263,7 +263,8 @@ TEST_CASE("claims: every change of an answer without a plan is found") {
   CHECK(small.file["error"]["proof"] == "certificate");
   CHECK(check_all_changes(small) > 50);
   const Answer ruled = planned(contradicting_rules(), PlanMode::kBest);
-  CHECK(ruled.file["error"]["proof"] == "search");
+  CHECK(ruled.file["error"]["proof"] == "certificate");
+  CHECK(ruled.file["certificate"]["by_search"] == true);
   CHECK(check_all_changes(ruled) > 50);
   CHECK(check_all_changes(planned(with_memory(1 << 20), PlanMode::kCompat)) > 50);
 }

@@ -19,7 +19,6 @@ namespace shardwright::test_support {
 struct BoundCounts {
   std::size_t feasible = 0;
   std::size_t proved = 0;
-  std::size_t pinned = 0;
 };
 
 // Returns the bound that is proved against `rating`, with its certificate. Checks that the
@@ -51,7 +50,6 @@ inline void check_small_problem(const SmallProblem& small, BoundCounts& counts) 
   CHECK(certificate.bound <= rating);
   if (certificate.bound >= rating * (1 - 1.0001 * BoundParameters().optimality_gap))
     ++counts.proved;
-  if (!certificate.nodes.front().pinned.empty()) ++counts.pinned;
   // No proof ends where no plan rates so high: its work is limited.
   constexpr std::uint64_t kWorkInVain = 2'000'000;
   CHECK(proved_bound(small, 1.37 * rating, kWorkInVain).bound <= rating);

@@ -13,10 +13,6 @@ namespace shardwright::embedding {
 struct PlaceDomain {
   std::vector<std::uint32_t> classes;        // of ranks, as bits; by option, 0 if it does not count
   std::vector<std::uint32_t> class_of_rank;  // by rank
-  // Ranks may be exchanged. All shards of an option on all ranks count as the least of them, in
-  // load and memory each, and what larger ones take beyond that counts on any ranks. Those of an
-  // option that fills hosts count as the least of them. A plan that is found may then rate more.
-  bool has_even_shards = false;
 };
 
 struct PlanGoal {

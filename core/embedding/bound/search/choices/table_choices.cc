@@ -30,12 +30,6 @@ bool has_valid_costs(const ShardingOption& option) {
   });
 }
 
-// What a shard counts as.
-struct CountedShard {
-  double load = 0;
-  Storage bytes;
-};
-
 // Thread safety: one thread at a time. Refers to its arguments.
 class ChoiceMaker {
  public:
@@ -68,10 +62,11 @@ class ChoiceMaker {
     if (charges_.has(option.table)) parts = parts_of(*option.layout);
     std::uint32_t shard = 0;
     for (std::size_t run = 0; run < option.costs.size(); ++run) {
-      const CountedShard own = counted_shard(option, choice.form, run);
+      const ShardCost& cost = option.costs[run];
+      const double own = load(cost);
       for (std::uint32_t k = 0; k < option.layout->extents[run].count; ++k, ++shard) {
         EqualShards shards{
-            1, own.load, as_doubles(counted(own.bytes)), ranks_of(id, choice.form, own, shard), {}};
+            1, own, as_doubles(counted(cost.storage)), ranks_of(id, choice.form, cost, shard), {}};
         if (shards.ranks.empty()) return false;
         for (std::size_t i = 0; i < shards.ranks.size() && !parts.empty(); ++i)
           shards.charges.push_back(charges_.charge(option.table, parts[shard], shards.ranks[i]));
@@ -83,23 +78,6 @@ class ChoiceMaker {
       }
     }
     if (choice.form == Form::kWholeHosts) join_equal_blocks(choice.shards);
-    return choice.form != Form::kInOrder || !has_even_shards() || add_extras(id, choice);
-  }
-
-  // What shards take beyond the least of all, on any ranks that have room for the whole shard.
-  // Returns false if there is none.
-  bool add_extras(OptionId id, TableChoice& choice) const {
-    const ShardingOption& option = space_.option(id);
-    for (std::size_t run = 0; run < option.costs.size(); ++run) {
-      const std::uint32_t count = option.layout->extents[run].count;
-      const CountedShard whole{load(option.costs[run]), option.costs[run].storage};
-      const CountedShard least = counted_shard(option, choice.form, run);
-      const CountedShard extra{whole.load - least.load, counted(whole.bytes - least.bytes)};
-      if (count == 0 || (extra.load == 0 && extra.bytes == Storage())) continue;
-      const PerTier<double> bytes = as_doubles(extra.bytes);
-      choice.shards.push_back({count, extra.load, bytes, ranks_of(id, Form::kFree, whole, 0), {}});
-      if (choice.shards.back().ranks.empty()) return false;
-    }
     return true;
   }
 
@@ -182,23 +160,7 @@ class ChoiceMaker {
            (within_->classes[id.index()] >> within_->class_of_rank[rank] & 1) != 0;
   }
 
-  bool has_even_shards() const { return within_ != nullptr && within_->has_even_shards; }
-
-  CountedShard counted_shard(const ShardingOption& option, Form form, std::size_t run) const {
-    const ShardCost& cost = option.costs[run];
-    CountedShard least{load(cost), cost.storage};
-    const bool is_uniform = form == Form::kInOrder || form == Form::kWholeHosts;
-    if (!has_even_shards() || !is_uniform) return least;
-    for (std::size_t other = 0; other < option.costs.size(); ++other) {
-      if (option.layout->extents[other].count == 0) continue;
-      least.load = std::min(least.load, load(option.costs[other]));
-      for (const MemoryTier tier : kMemoryTiers)
-        least.bytes[tier] = std::min(least.bytes[tier], option.costs[other].storage[tier]);
-    }
-    return least;
-  }
-
-  std::vector<Rank> ranks_of(OptionId id, Form form, const CountedShard& counted,
+  std::vector<Rank> ranks_of(OptionId id, Form form, const ShardCost& cost,
                              std::uint32_t shard) const {
     const RankSet* const allowed = problem_.rules().allowed(space_.option(id).table, shard);
     const std::uint32_t local = available_.local_world_size();
@@ -217,9 +179,8 @@ class ChoiceMaker {
       if (!is_within(id, rank)) continue;
       // A rank without bytes fits even if the reservation left it less than nothing.
       const bool fits =
-          counted.bytes == Storage() || counted.bytes.fits_in(available_.storage()[rank]);
-      if (fits && counted.load * time_scale_of(problem_.spec(), rank) < limit)
-        ranks.push_back(rank);
+          cost.storage == Storage() || cost.storage.fits_in(available_.storage()[rank]);
+      if (fits && load(cost) * time_scale_of(problem_.spec(), rank) < limit) ranks.push_back(rank);
     }
     return ranks;
   }

@@ -3,22 +3,46 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/pricing/capacity_multipliers.h"
 #include "search/budget.h"
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/relaxation/column_generation.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
+#include "search/embedding/best/bound/tree/proof.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/model/allocation.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
+
+// A relaxation of the rows' model: only the choices of the domain are left, and of tables that
+// differ little every shard takes what the smallest of its counterparts does. So does every shard
+// of a choice on all ranks, or on whole hosts. What bounds this model bounds the other one, and
+// dual values of its shards are dual values there.
+//
+// At the multipliers, no choice becomes cheaper by more than the part `step` of its cost, or by the
+// part `dear_step` of its reduced cost: plans below the target have few choices with a large one.
+// Beyond that, shards lose what is below the part `step` of a table's mean share, and the part
+// `dear_step` of what has no price.
+// Precondition: every table has a choice in the domain.
+// O(choices x log tables).
+ChoiceModel coarse_model(const BoundRows& rows, const Domain& domain, double target,
+                         const std::vector<CapacityMultipliers>& multipliers, double step,
+                         double dear_step);
+
+// Deals the places of single shards that are equal in the coarse model out again: those that take
+// most of the model itself go where shards take least beyond the coarse model. `start` is in terms
+// of the coarse model. O(shards x log shards).
+void even_places(const ChoiceModel& coarse, const ChoiceModel& model, Allocation& start);
 
 // Where hundreds of tables all differ a little, the master program has rows for each of them, and
 // ends no question. Here shards that differ by much less than the gap count as equal, at what the
@@ -77,6 +101,19 @@ class CoarseProof {
   std::optional<Proof> proof_;
   std::optional<SuggestedStart> suggestion_;
   bool ended_ = false;
+};
+
+// One proof for a rating, and another one when the rating has fallen.
+// Thread safety: one thread at a time.
+class CoarseMethod final : public BoundMethod {
+ public:
+  bool goes_on() const override { return proof_.has_value(); }
+  bool is_due(const Proof& proof) const override;
+  void step(Proof& proof, Budget& budget) override;
+
+ private:
+  double rating_ = std::numeric_limits<double>::infinity();  // of the last proof
+  std::optional<CoarseProof> proof_;
 };
 
 }  // namespace shardwright::embedding

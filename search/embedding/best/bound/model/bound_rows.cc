@@ -20,9 +20,8 @@ void keep_cheapest(BoundRow& row, const ChoiceRun& shard) {
 
 }  // namespace
 
-BoundRows::BoundRows(const ChoiceModel& model, RankClasses classes,
-                     std::vector<std::uint32_t> pinned)
-    : model_(&model), classes_(std::move(classes)), kinds_(model), pinned_(std::move(pinned)) {
+BoundRows::BoundRows(const ChoiceModel& model, RankClasses classes)
+    : model_(&model), classes_(std::move(classes)), kinds_(model) {
   for (Rank rank = 0; rank < model.world_size(); ++rank) {
     const std::uint32_t own = classes_.class_of(rank);
     if (segments_.empty() || segments_.back().rank_class != own) segments_.push_back({own, rank});
@@ -63,17 +62,6 @@ void BoundRows::add_rows(std::uint32_t index) {
 void BoundRows::add_row_per_class(std::uint32_t index) {
   const std::span<const ChoiceRun> runs = model_->runs(model_->choices()[index]);
   std::vector<BoundRow> by_class(classes_.size());
-  if (classes_.are_alike()) {
-    for (std::uint32_t c = 0; c < classes_.size(); ++c) {
-      by_class[c] = row_of(index, c, runs.front(), classes_[c].size, 1);
-      by_class[c].in_class = true;
-      for (const ChoiceRun& run : runs) {
-        if (run.count > 0) keep_cheapest(by_class[c], run);
-      }
-    }
-    rows_.insert(rows_.end(), by_class.begin(), by_class.end());
-    return;
-  }
   std::size_t begin = 0;
   auto segment = segments_.begin();
   for (const ChoiceRun& run : runs) {
@@ -126,6 +114,26 @@ std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const Fracti
         static_cast<std::uint32_t>(std::max_element(first, end) - plan.shares.begin()));
   }
   return largest;
+}
+
+Domain root_domain(const BoundRows& rows, double target) {
+  const ChoiceModel& model = rows.model();
+  const TableKinds& kinds = rows.kinds();
+  Domain domain(model.choices().size(), 0);
+  for (std::uint32_t table = 0; table < model.num_tables(); ++table) {
+    const std::uint32_t begin = model.first_choice(table);
+    const std::uint32_t end = model.first_choice(table + 1);
+    const std::uint32_t like = kinds.first_of(kinds.kind_of(table));
+    if (like != table) {
+      std::copy_n(domain.begin() + model.first_choice(like), end - begin, domain.begin() + begin);
+      continue;
+    }
+    for (std::uint32_t choice = begin; choice < end; ++choice) {
+      if (rows.is_possible(choice, target))
+        domain[choice] = rows.classes().everywhere(model.choices()[choice]);
+    }
+  }
+  return domain;
 }
 
 }  // namespace shardwright::embedding

@@ -4,14 +4,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "search/embedding/best/bound/model/rank_classes.h"
-#include "search/embedding/best/bound/model/rank_pattern.h"
 #include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
+
+// A column of the master program: shards on one rank of a class, as (row, count) by rising row. It
+// holds rows of one choice per table at most. A row of the first table of a group counts for every
+// table of the group.
+// Thread safety: a value.
+struct RankPattern {
+  std::uint32_t rank_class = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> shards;
+  double load = 0;
+};
 
 // `need` shards of one choice with equal cost, at most `max_per_rank` of them on one rank. For a
 // choice with a shard on every rank, a row holds the shards of one rank class, one per rank.
@@ -47,8 +57,7 @@ class BoundRows {
   BoundRows(const ChoiceModel& model, bool separate_hosts,
             const RankClassParameters& parameters = {})
       : BoundRows(model, RankClasses(model, separate_hosts, parameters)) {}
-  // `pinned`: the table with a shard on every rank of the n-th class, whatever its choice.
-  BoundRows(const ChoiceModel& model, RankClasses classes, std::vector<std::uint32_t> pinned = {});
+  BoundRows(const ChoiceModel& model, RankClasses classes);
 
   // What uniform choices use, if the classes have them apart. Not while others read the rows.
   void set_uniform_use(std::span<const UniformUse> use, double target) {
@@ -69,10 +78,6 @@ class BoundRows {
     const Storage& room = classes_[rank_class].room;
     return (!row.in_class || row.run == rank_class) && row.storage.fits_in(room);
   }
-  std::span<const std::uint32_t> pinned() const { return pinned_; }
-  bool is_pinned(std::uint32_t table) const {
-    return std::find(pinned_.begin(), pinned_.end(), table) != pinned_.end();
-  }
   // Returns false if no plan that rates below `target` can take the choice.
   bool is_possible(std::uint32_t choice, double target) const;
   // If the choice lies in one place, the places that it may be in: the host of all its shards, or
@@ -92,10 +97,12 @@ class BoundRows {
   const ChoiceModel* model_;
   RankClasses classes_;
   TableKinds kinds_;
-  std::vector<std::uint32_t> pinned_;
   std::vector<Segment> segments_;
   std::vector<BoundRow> rows_;
   std::vector<std::uint32_t> first_row_;
 };
+
+// Every choice that a plan below the target can take, anywhere.
+Domain root_domain(const BoundRows& rows, double target);
 
 }  // namespace shardwright::embedding

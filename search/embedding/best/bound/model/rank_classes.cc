@@ -162,25 +162,6 @@ RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
     hosts_[rank / model.local_world_size()] |= ClassSet{1} << class_of_rank_[rank];
 }
 
-RankClasses::RankClasses(const ChoiceModel& model, std::span<const std::uint32_t> sizes)
-    : are_alike_(true) {
-  Labels labels;
-  for (const std::uint32_t size : sizes)
-    labels.insert(labels.end(), size, labels.empty() ? 0 : labels.back() + 1);
-  labels.resize(model.world_size(), labels.empty() ? 0 : labels.back() + 1);
-  make_classes(model, labels);
-  RankClass most;
-  most.time_scale = classes_.front().time_scale;
-  for (const RankClass& own : classes_) {
-    most.room = most_of(most.room, own.room);
-    most.time_scale = std::min(most.time_scale, own.time_scale);
-  }
-  for (std::size_t c = 0; c < classes_.size(); ++c) {
-    classes_[c] = {classes_[c].size, most.room, most.time_scale};
-    single_classes_.push_back(ClassSet{1} << c);
-  }
-}
-
 RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
                                              const RankClassParameters& parameters) {
   const std::span<const Storage> room = model.room();

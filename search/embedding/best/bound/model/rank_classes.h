@@ -40,10 +40,6 @@ class RankClasses {
   // Precondition: can_separate_hosts(), if hosts are to be separate.
   RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
 
-  // Every rank counts as the largest and the fastest one, so that a plan may exchange any two. A
-  // class of each size in turn; the ranks that are left are the last class.
-  RankClasses(const ChoiceModel& model, std::span<const std::uint32_t> sizes);
-
   // Uniform choices are apart (see BoundCertificate): classes c of n and c + n are what all other
   // choices and what uniform ones may use of the same ranks. Hosts are separate if they are few.
   // Where a class is on several of them, only choices on all ranks are apart. Precondition:
@@ -98,8 +94,6 @@ class RankClasses {
   std::span<const ClassSet> single_classes() const { return single_classes_; }
   // The classes of every host. Empty unless hosts are separate.
   std::span<const ClassSet> hosts() const { return hosts_; }
-  // All ranks count as equal, whatever their class.
-  bool are_alike() const { return are_alike_; }
 
  private:
   // A number per rank, equal for ranks of one class.
@@ -118,7 +112,6 @@ class RankClasses {
   std::vector<std::uint32_t> class_of_rank_;
   std::vector<ClassSet> single_classes_;
   std::vector<ClassSet> hosts_;
-  bool are_alike_ = false;
   std::uint32_t num_apart_ = 0;
   bool hosts_apart_ = false;      // choices that fill hosts are apart, too
   std::vector<RankClass> whole_;  // if uniform choices are apart

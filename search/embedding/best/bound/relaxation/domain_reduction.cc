@@ -38,7 +38,7 @@ class CommonLoad {
 
   void reduce(Budget& budget) {
     budget.spend(TableKinds::steps_to_group(domain_));
-    groups_ = groups();
+    groups_ = rows_.kinds().groups(domain_);
     for (int round = 0; round < kMaxRounds && !budget.interrupted() && reduce_once(budget);
          ++round) {
     }
@@ -48,15 +48,6 @@ class CommonLoad {
   // Rounds beyond the first few remove next to nothing. The check of a certificate allows for more.
   static constexpr int kMaxRounds = 8;
 
-  // Equal tables. A pinned one is like no other.
-  std::vector<EqualTables> groups() const {
-    if (rows_.pinned().empty()) return rows_.kinds().groups(domain_);
-    std::vector<EqualTables> single;
-    for (std::uint32_t table = 0; table < rows_.model().num_tables(); ++table)
-      single.push_back({rows_.kinds().kind_of(table), {table}});
-    return single;
-  }
-
   // Returns true if a choice was removed, from all classes or from some.
   bool reduce_once(Budget& budget) {
     const ChoiceModel& model = rows_.model();
@@ -64,8 +55,6 @@ class CommonLoad {
     of_group_.assign(groups_.size() * classes_.size(), {});
     for (std::size_t group = 0; group < groups_.size(); ++group)
       add_group(group);
-    for (std::uint32_t c = 0; c < rows_.pinned().size(); ++c)
-      add_pinned(rows_.pinned()[c], c);
     bool any = false;
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       const std::uint32_t first = groups_[group].first();
@@ -102,23 +91,6 @@ class CommonLoad {
     }
     for (std::size_t c = 0; c < classes_.size(); ++c)
       total_[c].add(own[c], groups_[group].size());
-  }
-
-  // No two of its shards are on one rank, so that every rank of the class has one.
-  void add_pinned(std::uint32_t table, std::uint32_t rank_class) {
-    const ChoiceModel& model = rows_.model();
-    CommonUse& own = of_group_[table * classes_.size() + rank_class];  // each table is a group
-    bool first = true;
-    for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
-      const std::uint32_t choice = model.first_choice(table) + i;
-      if (domain_[choice] == 0) continue;
-      if (domain_[choice] != ClassSet{1} << rank_class) return;  // it is not pinned yet
-      for (const BoundRow& row : rows_.rows_of(choice)) {
-        own = first ? use_of(row) : least_of(own, use_of(row));
-        first = false;
-      }
-    }
-    total_[rank_class].add(own, 1);
   }
 
   // Beside what the other tables put on every rank of the class.
@@ -160,7 +132,7 @@ class CommonLoad {
   const RankClasses& classes_;
   double target_;
   Domain& domain_;
-  std::vector<EqualTables> groups_;
+  std::vector<EqualTables> groups_;  // equal tables
   std::vector<CommonUse> total_;     // by class
   std::vector<CommonUse> of_group_;  // by group and class, of one table
 };

@@ -13,11 +13,9 @@ PlaceDomain place_domain(const BoundRows& rows, const Domain& domain) {
   PlaceDomain places;
   places.class_of_rank = classes.class_of_rank();
   places.classes.resize(model.pool().space().size());
-  // Where ranks are alike, a domain says where shards are after ranks were exchanged.
-  const ClassSet everywhere = classes.are_alike() ? classes.everywhere() : 0;
   for (std::size_t choice = 0; choice < domain.size(); ++choice) {
     if (const ClassSet own = domain[choice]; own != 0)
-      places.classes[model.choices()[choice].option.index()] = own | everywhere;
+      places.classes[model.choices()[choice].option.index()] = own;
   }
   return places;
 }
@@ -36,21 +34,21 @@ NodeSearch::NodeSearch(const BoundRows& rows, double target, const Domain& domai
     : parameters_(parameters.search) {
   const ChoiceModel& model = rows.model();
   const SearchSpace& space = model.pool().space();
-  if (space.problem().rules().any()) return;
-  places_ = place_domain(rows, domain);
+  const bool has_rules = space.problem().rules().any();
+  if (!has_rules) places_ = place_domain(rows, domain);
   node_.leaf.by_search = true;
   node_.leaf.multipliers.resize(rows.classes().size());
   if (!fixing.empty()) node_.leaf.multipliers = fixing.back();
-  RankPriceSet prices = prices_by_rank(node_.leaf.multipliers, places_.class_of_rank);
+  RankPriceSet prices = prices_by_rank(node_.leaf.multipliers, rows.classes().class_of_rank());
   budget_ = &budget;
-  search_.emplace(PlanGoal{target, nullptr, &places_, improvement, parameters.methods.filling},
+  search_.emplace(PlanGoal{target, nullptr, has_rules ? nullptr : &places_, improvement,
+                           parameters.methods.filling},
                   space, model.available(), std::vector<RankPriceSet>{std::move(prices)},
                   most_steps, [this] { return budget_->interrupted().has_value(); });
   budget.spend(parameters_.step_work * (open_cells(rows, domain) + search_->steps()));
 }
 
 bool NodeSearch::step(Budget& budget) {
-  if (!search_) return true;
   budget_ = &budget;
   const std::uint64_t before = search_->steps();
   const bool has_ended = search_->run(parameters_.steps_between_pauses);
@@ -59,7 +57,6 @@ bool NodeSearch::step(Budget& budget) {
 }
 
 SearchedNode NodeSearch::take_answer() {
-  if (!search_) return std::move(node_);
   FoundPlan tried = search_->take_answer();
   node_.steps = tried.steps;
   node_.below = tried.below;

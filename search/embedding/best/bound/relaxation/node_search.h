@@ -37,8 +37,9 @@ std::uint64_t open_cells(const BoundRows& rows, const Domain& domain);
 class NodeSearch {
  public:
   // Takes at most so many steps. The last of `fixing` are the prices that shorten the search. With
-  // an `improvement` it looks for better plans, by this part, after one that it found. Says nothing
-  // where there are placement rules.
+  // an `improvement` it looks for better plans, by this part, after one that it found. With
+  // placement rules it tries all plans of the model, under these rules: a node exchanges equal
+  // tables, which a rule may forbid.
   NodeSearch(const BoundRows& rows, double target, const Domain& domain,
              const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
              const BoundParameters& parameters, Budget& budget);
@@ -52,7 +53,7 @@ class NodeSearch {
 
  private:
   NodeSearchParameters parameters_;
-  PlaceDomain places_;
+  PlaceDomain places_;  // empty with placement rules
   SearchedNode node_;
   const Budget* budget_ = nullptr;  // while it runs
   std::optional<PlanSearch> search_;

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "search/embedding/best/bound/pricing/multipliers.h"
+#include "search/embedding/best/bound/pricing/pricing_problem.h"
 
 namespace shardwright::embedding {
 namespace {

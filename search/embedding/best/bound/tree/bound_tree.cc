@@ -4,24 +4,6 @@
 #include <utility>
 
 namespace shardwright::embedding {
-namespace {
-
-std::vector<BoundNode> pin_nodes(const ChoiceModel& model, const Pins& pins) {
-  std::vector<BoundNode> nodes;
-  for (const Pins::Step& step : pins.steps) {
-    BoundNode& node = nodes.emplace_back();
-    node.is_leaf = false;
-    node.fixing = step.fixing;
-    for (const std::uint32_t table : step.tables)
-      node.pinned.push_back(model.table(table));
-  }
-  return nodes;
-}
-
-}  // namespace
-
-BoundTree::BoundTree(const BoundRows& rows, const Pins* pins)
-    : rows_(&rows), pins_(pins), nodes_(1) {}
 
 template <class Visit>
 void BoundTree::visit_in_preorder(const Visit& visit) const {
@@ -54,7 +36,6 @@ double BoundTree::closed_part(double target) const {
 
 Domain BoundTree::domain(NodeId node, double target, Budget& budget) const {
   Domain domain = root_domain(*rows_, target);
-  if (pins_ != nullptr) pin(*rows_, *pins_, target, domain, budget);
   std::vector<NodeId> path;
   for (NodeId child = node; child != 0; child = nodes_[child].parent)
     path.push_back(child);
@@ -112,7 +93,6 @@ BoundNode BoundTree::inner_node(const Node& own, double target) const {
 
 std::vector<BoundNode> BoundTree::certificate_nodes(double target) const {
   std::vector<BoundNode> nodes;
-  if (pins_ != nullptr) nodes = pin_nodes(rows_->model(), *pins_);
   visit_in_preorder([&](NodeId, const Node& node) {
     nodes.push_back(node.first_child == kNone ? node.proof : inner_node(node, target));
   });

@@ -10,7 +10,6 @@
 #include "search/embedding/best/bound/model/bound_rows.h"
 #include "search/embedding/best/bound/relaxation/domain_reduction.h"
 #include "search/embedding/best/bound/tree/branching.h"
-#include "search/embedding/best/bound/tree/pins.h"
 
 namespace shardwright::embedding {
 
@@ -23,8 +22,7 @@ class BoundTree {
   using NodeId = std::uint32_t;
   static constexpr NodeId kNone = ~NodeId{0};
 
-  // Refers to `pins`, which may be null.
-  explicit BoundTree(const BoundRows& rows, const Pins* pins = nullptr);
+  explicit BoundTree(const BoundRows& rows) : rows_(&rows), nodes_(1) {}
 
   const ChoiceModel& model() const { return rows_->model(); }
   std::size_t size() const { return nodes_.size(); }
@@ -66,7 +64,6 @@ class BoundTree {
   BoundNode inner_node(const Node& own, double target) const;
 
   const BoundRows* rows_;
-  const Pins* pins_;
   std::vector<Node> nodes_;
 };
 

@@ -7,15 +7,15 @@
 
 namespace shardwright::embedding {
 
-LightTree::LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching,
-                     double target, const BoundParameters& parameters, Budget& budget)
+LightTree::LightTree(const BoundRows& rows, const Branching& branching, double target,
+                     const BoundParameters& parameters, Budget& budget)
     : rows_(&rows),
       branching_(&branching),
       aggregate_(&parameters.aggregate),
       branches_(&parameters.branching),
       targets_(&parameters.targets),
       target_(target),
-      tree_(rows, pins) {
+      tree_(rows) {
   open_.push_back({0, tree_.domain(0, target, budget)});
 }
 
@@ -63,6 +63,36 @@ void LightTree::visit(Open next, Budget& budget) {
   restrict_to_child(rows_->model(), *branch, false, second);
   open_.push_back({first, std::move(next.domain)});
   open_.push_back({first + 1, std::move(second)});
+}
+
+void LightTrees::step(Proof& proof, Budget& budget) {
+  if (tree_ && tree_->target() > proof.rating()) tree_.reset();  // a better plan came
+  if (!tree_) plant(proof, budget);
+  if (!tree_) return;
+  if (!tree_->has_ended()) tree_->step(budget);
+  if (!tree_->has_ended()) return;
+  if (tree_->is_proved()) {
+    proof.accept(tree_->target(), proof.views().view(RankView::kJoint).rows().classes(),
+                 tree_->certificate_nodes());
+  } else {
+    ceiling_ = tree_->target();
+    proof.suggest(Allocation::of_choices(tree_->stuck_choices()), tree_->target());
+  }
+  tree_.reset();
+}
+
+void LightTrees::plant(Proof& proof, Budget& budget) {
+  double target = (proof.bound() + ceiling(proof)) / 2;
+  if (proof.rating() < rating_) {
+    if (proof.fell_below(rating_)) trees_left_ = proof.parameters().targets.light_trees;
+    rating_ = proof.rating();
+    target = proof.goal();
+    if (target >= ceiling_) return;
+  }
+  trees_left_ -= std::min(trees_left_, 1U);
+  if (proof.bound() >= target) return;
+  const TreeView& view = proof.views().view(RankView::kJoint);
+  tree_.emplace(view.rows(), view.branching(), target, proof.parameters(), budget);
 }
 
 }  // namespace shardwright::embedding

@@ -1,7 +1,10 @@
 // A small tree of choices that take a large part of all ranks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/embedding/bound/certificate/bound_certificate.h"
@@ -10,6 +13,7 @@
 #include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/tree/bound_tree.h"
 #include "search/embedding/best/bound/tree/branching.h"
+#include "search/embedding/best/bound/tree/proof.h"
 #include "search/embedding/best/parameters/bound_parameters.h"
 
 namespace shardwright::embedding {
@@ -20,7 +24,7 @@ namespace shardwright::embedding {
 // Thread safety: one thread at a time. Refers to its arguments.
 class LightTree {
  public:
-  LightTree(const BoundRows& rows, const Pins* pins, const Branching& branching, double target,
+  LightTree(const BoundRows& rows, const Branching& branching, double target,
             const BoundParameters& parameters, Budget& budget);
 
   double target() const { return target_; }
@@ -58,6 +62,29 @@ class LightTree {
   std::vector<Open> open_;  // the last is next
   bool is_stuck_ = false;   // a node has nothing large to divide
   std::vector<std::uint32_t> stuck_choices_;
+};
+
+// One tree for the goal of every better plan, if that is below all targets that failed. If the
+// rating fell much, others follow, by bisection between the bound and the lowest of these: a target
+// above one that failed fails, too.
+// Thread safety: one thread at a time.
+class LightTrees final : public BoundMethod {
+ public:
+  bool goes_on() const override { return tree_.has_value(); }
+  bool is_due(const Proof& proof) const override {
+    return proof.rating() < rating_ ||
+           (trees_left_ > 0 && ceiling(proof) - proof.bound() > proof.least_step());
+  }
+  void step(Proof& proof, Budget& budget) override;
+
+ private:
+  double ceiling(const Proof& proof) const { return std::min(ceiling_, proof.goal()); }
+  void plant(Proof& proof, Budget& budget);
+
+  double rating_ = std::numeric_limits<double>::infinity();   // of the last tree for a goal
+  double ceiling_ = std::numeric_limits<double>::infinity();  // the lowest target that failed
+  std::uint32_t trees_left_ = 0;                              // for this rating
+  std::optional<LightTree> tree_;
 };
 
 }  // namespace shardwright::embedding

@@ -58,8 +58,7 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   if (!search_steps_ || found.plan.shares.empty()) return std::nullopt;
   std::optional<Branch> branch =
       branching_->choose_large(*domain_, rows_->kinds().groups(*domain_), found.plan, target_,
-                               rows_->pinned().empty() ? parameters_->branching.large_separation
-                                                       : parameters_->branching.pinned_separation);
+                               parameters_->branching.large_separation);
   if (!branch) return std::nullopt;
   answer.kind = NodeAnswer::Kind::kDivided;
   answer.branch = std::move(*branch);
@@ -70,7 +69,8 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
 // Returns false if the node is too large.
 bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   const NodeSearchParameters& parameters = parameters_->search;
-  if (!parameters_->methods.node_search) return false;
+  if (!parameters_->methods.node_search || rows_->model().pool().space().problem().rules().any())
+    return false;
   if (open_cells(*rows_, *domain_) > parameters.most_cells) return false;
   search_.emplace(*rows_, target_, *domain_, fixing_, most_steps, 0, *parameters_, budget);
   return true;

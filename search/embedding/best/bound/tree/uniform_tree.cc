@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "search/embedding/best/bound/rounding/round_patterns.h"
-#include "search/embedding/best/bound/tree/pins.h"
 
 namespace shardwright::embedding {
 

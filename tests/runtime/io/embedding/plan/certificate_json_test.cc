@@ -19,7 +19,7 @@ using namespace shardwright::test_support;
 namespace {
 
 constexpr std::string_view kCertificate =
-    R"({"bound": 1.5, "ranks_are_alike": true, "uniform_apart": true, "ranks_apart": true, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
+    R"({"bound": 1.5, "uniform_apart": true, "class_of_rank": [[0, 2], [1, 3], [0, 1]],
   "nodes": [
     {"fixing": [[[0.5, 0, 0], [0, 1e-9, 0]], [[1, 0, 0], [0, 0, 0]]], "cut": 7, "parts": [[3, 1], [0, 3]]},
     {"prices": [[0.1, 2e-9, 0], [0.3, 0, 1e-300]]},
@@ -27,10 +27,8 @@ constexpr std::string_view kCertificate =
      "max_pattern_values": [1, 2.5], "whole_prices": [[0.25, 0, 3e-9]]},
     {"cut": [7, 9], "count": 2, "parts": [[3, 1]]},
     {"by_search": true, "prices": [[1, 0, 0]]},
-    {"fixing": [[[1, 0, 0], [0, 0, 0]]], "pin": [8, 2]},
     {"fixing": [[[1, 0, 0], [0, 0, 0]]], "uniform": {"class": 1, "load": 0.75}},
-    {"uniform": {"class": 0, "ddr": 4096}},
-    {"fixing": [[[1, 0, 0], [0, 0, 0]]], "place": {"table": 5, "rank": 1, "orbit": 6}}
+    {"uniform": {"class": 0, "ddr": 4096}}
   ]})";
 
 Result<BoundCertificate> read(std::string_view text) {
@@ -60,32 +58,19 @@ TEST_CASE("certificate json: every member is read") {
   REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
   CHECK(certificate->bound == 1.5);
   CHECK(certificate->class_of_rank == std::vector<std::uint32_t>{0, 0, 1, 1, 1, 0});
-  REQUIRE(certificate->nodes.size() == 9);
+  REQUIRE(certificate->nodes.size() == 7);
   CHECK(certificate->nodes[4].by_search);
-  CHECK(certificate->ranks_are_alike);
   CHECK(certificate->uniform_apart);
-  CHECK(certificate->ranks_apart);
-  const BoundNode& place = certificate->nodes[8];
-  CHECK_FALSE(place.is_leaf);
-  CHECK(place.tables == std::vector{TableId(5)});
-  CHECK(place.fixing.size() == 1);
-  REQUIRE(place.rank_branch.has_value());
-  CHECK(place.rank_branch->rank_class == 1);
-  CHECK(place.rank_branch->orbit == 6);
-  const BoundNode& split = certificate->nodes[6];
+  const BoundNode& split = certificate->nodes[5];
   CHECK_FALSE(split.is_leaf);
   CHECK(split.fixing.size() == 1);
   REQUIRE(split.uniform_split.has_value());
   CHECK(split.uniform_split->rank_class == 1);
   CHECK_FALSE(split.uniform_split->tier.has_value());
   CHECK(split.uniform_split->at == 0.75);
-  REQUIRE(certificate->nodes[7].uniform_split.has_value());
-  CHECK(certificate->nodes[7].uniform_split->tier == MemoryTier::kDdr);
-  CHECK(certificate->nodes[7].uniform_split->at == 4096);
-  const BoundNode& pin = certificate->nodes[5];
-  CHECK_FALSE(pin.is_leaf);
-  CHECK(pin.pinned == std::vector{TableId(8), TableId(2)});
-  CHECK(pin.fixing.size() == 1);
+  REQUIRE(certificate->nodes[6].uniform_split.has_value());
+  CHECK(certificate->nodes[6].uniform_split->tier == MemoryTier::kDdr);
+  CHECK(certificate->nodes[6].uniform_split->at == 4096);
   const BoundNode& cut = certificate->nodes[0];
   CHECK_FALSE(cut.is_leaf);
   CHECK(cut.tables == std::vector{TableId(7)});
@@ -126,6 +111,17 @@ TEST_CASE("certificate json: the names of earlier versions are read") {
   const auto certificate = read(old);
   REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
   CHECK(written(*certificate) == written(*read(kCertificate)));
+}
+
+TEST_CASE("certificate json: of a form that is no longer checked, the nodes are not read") {
+  for (const char* const form : {"ranks_are_alike", "ranks_apart"}) {
+    const auto certificate = read(R"({"bound": 1.5, ")" + std::string(form) +
+                                  R"(": true, "class_of_rank": [[0, 2]], "nodes": [{"pin": [8]}]})");
+    REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
+    CHECK(certificate->is_older_form);
+    CHECK(certificate->bound == 1.5);
+    CHECK(certificate->nodes.empty());
+  }
 }
 
 TEST_CASE("certificate json: a round trip changes no byte") {
@@ -171,13 +167,9 @@ TEST_CASE("certificate json: malformed certificates are refused with their place
        {"/nodes/1/price", "[]", "/nodes/1/price: unknown key \"price\"; did you mean \"prices\"?"},
        {"/nodes/0/cut", "-1", "/nodes/0/cut: there is no such table"},
        {"/nodes/0/cut", "4294967296", "/nodes/0/cut: there is no such table"},
-       {"/nodes/8/place/rank", "-1", "/nodes/8/place: there is no such rank"},
-       {"/nodes/8/place/orbit", "-1", "/nodes/8/place: the orbit must be a set of ranks, as bits"},
-       {"/nodes/8/place/table", "-1", "/nodes/8/place/table: there is no such table"},
        {"/nodes/0/cut", "\"a\"", "/nodes/0/cut: expected an integer"},
        {"/nodes/3/cut", "[7, -1]", "/nodes/3/cut: there is no such table"},
        {"/nodes/3/cut", "[7, true]", "/nodes/3/cut/1: expected an integer"},
-       {"/nodes/5/pin", "[-1]", "/nodes/5/pin: there is no such table"},
        {"/nodes/3/count", "0", "/nodes/3/count: must be positive"},
        {"/nodes/3/count", "4294967296", "/nodes/3/count: must be positive"},
        {"/nodes/0/parts", "[[0, 1, 2]]", "/nodes/0/parts/0: expected a list of 2 numbers"},

@@ -11,7 +11,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/best/bound/bound_prover.h"
-#include "search/embedding/best/bound/shared/rank_views.h"
+#include "search/embedding/best/bound/tree/tree_view.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/space_builder.h"

@@ -1,6 +1,5 @@
 // Proofs in which shards that are nearly equal count as equal.
 #include "search/embedding/best/bound/coarse/coarse_proof.h"
-#include "search/embedding/best/bound/coarse/coarse_schedule.h"
 
 #include <doctest/doctest.h>
 
@@ -9,8 +8,6 @@
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
-#include "search/embedding/best/bound/coarse/coarse_model.h"
-#include "search/embedding/best/bound/coarse/even_places.h"
 #include "search/embedding/best/bound/model/table_groups.h"
 #include "search/embedding/best/bound/relaxation/aggregate_bound.h"
 #include "tests/support/embedding/bound_model.h"
@@ -167,18 +164,25 @@ TEST_CASE("coarse proof: few kinds of tables are left to other methods") {
   CHECK(CoarseProof(model.rows, 8.75, 14, {}).has_ended());
 }
 
-TEST_CASE("coarse schedule: one proof for a rating, once it is near the bound") {
+TEST_CASE("coarse method: one proof for a rating, once it is near the bound") {
   const BoundModel model = fifty_tables();
-  const BoundParameters parameters;
-  CoarseSchedule schedule(parameters);
-  CHECK_FALSE(schedule.is_due(20, 6.25, 19.99));
-  CHECK_FALSE(schedule.is_due(6.6, 6.6, 6.59));
-  REQUIRE(schedule.is_due(6.7, 6.25, 6.69));
-  schedule.proof(model.rows, 6.7, 6.25, 6.69);
-  CHECK(schedule.is_due(6.7, 6.25, 6.69));
-  schedule.end();
-  CHECK_FALSE(schedule.is_due(6.69, 6.25, 6.68));
-  CHECK(schedule.is_due(6.6, 6.25, 6.59));
+  Proof proof(model.choices, {});
+  BoundCertificate proved = proof.certificate();
+  proved.bound = 6.25;
+  proof.begin_from(proved);
+  CoarseMethod method;
+  const auto is_due = [&](double rating) {
+    proof.set_rating(rating);
+    return method.is_due(proof);
+  };
+  CHECK_FALSE(is_due(20));
+  CHECK_FALSE(is_due(6.25));
+  REQUIRE(is_due(6.7));
+  Budget budget;
+  do
+    method.step(proof, budget);
+  while (method.goes_on());
+  CHECK_FALSE(is_due(6.69));
 }
 
 }  // namespace shardwright::coarse_proof_test

@@ -86,7 +86,7 @@ TEST_CASE("light tree: one of which a part is proved has more work than was mean
     parameters.targets.light_extension = extension;
     const Branching branching(model.rows, parameters.branching);
     Budget budget;
-    LightTree tree(model.rows, nullptr, branching, kLeast * (1 - 5e-5), parameters, budget);
+    LightTree tree(model.rows, branching, kLeast * (1 - 5e-5), parameters, budget);
     const std::uint64_t before = budget.work_done();
     while (!tree.has_ended())
       tree.step(budget);

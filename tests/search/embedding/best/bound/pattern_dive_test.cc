@@ -1,5 +1,5 @@
 // Whole numbers of patterns from fractional ones.
-#include "search/embedding/best/bound/rounding/pattern_dive.h"
+#include "search/embedding/best/bound/rounding/round_patterns.h"
 
 #include <doctest/doctest.h>
 

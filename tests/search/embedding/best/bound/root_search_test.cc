@@ -1,7 +1,7 @@
 // All plans below a target, tried at the root of the proof.
 #include "search/embedding/best/bound/root_search.h"
 
-#include <string>
+#include <optional>
 
 #include <doctest/doctest.h>
 
@@ -22,21 +22,24 @@ using namespace shardwright::test_support;
 struct Root {
   explicit Root(BoundParameters given = {}) : parameters(given) {}
 
-  RootSearch::Answer run(double bound, double goal) {
-    RootSearch::Answer answer = search.step(view, bound, goal, budget);
-    while (search.is_running())
-      answer = search.step(view, bound, goal, budget);
-    return answer;
+  // At the least, this is proved, and the goal is that one.
+  void set(double bound, double goal) {
+    BoundCertificate proved = proof.certificate();
+    proved.bound = bound;
+    proof.begin_from(proved);
+    proof.set_rating(goal / (1 - parameters.targets.goal_in_gap * parameters.optimality_gap));
   }
-  // A certificate of what the answer proves.
-  BoundCertificate certificate_of(const RootSearch::Answer& answer) const {
-    BoundCertificate certificate;
-    certificate.bound = answer.proved * (1 - kBoundRounding);
-    certificate.class_of_rank = view.rows().classes().class_of_rank();
-    certificate.nodes = answer.proof;
-    return certificate;
+  bool has_more(double bound, double goal) {
+    set(bound, goal);
+    return search.has_more(proof);
   }
-  // What the check says of it; nothing if it accepts it.
+  void run(double bound, double goal) {
+    set(bound, goal);
+    do
+      search.step(proof, budget);
+    while (search.goes_on());
+  }
+  // What the check says of what is proved; nothing if it accepts it.
   std::string wrong_with(const BoundCertificate& certificate) const {
     return check_bound(*model.space, topology(), certificate).value_or("");
   }
@@ -44,72 +47,93 @@ struct Root {
 
   BoundParameters parameters;
   BoundModel model = five_on_four();
-  TreeView view{BoundRows(model.choices, false, parameters.classes), std::nullopt, parameters};
-  RootSearch search{parameters};
+  Proof proof{model.choices, parameters};
+  RootSearch search{proof.parameters()};
   Budget budget;
 };
 
 }  // namespace
 
-TEST_CASE("root search: waits until the others had as much work, or have ended") {
+TEST_CASE("root search: waits until the others had as much work, unless the problem is tiny") {
   BoundParameters parameters;
   parameters.search.first_root_steps = 100;
   parameters.search.step_work = 2;
-  RootSearch search(parameters);
-  CHECK(search.has_next(9, 10));
-  search.share().others += 199;
-  CHECK_FALSE(search.is_due(9, 10));
-  search.share().others += 1;
-  CHECK(search.is_due(9, 10));
-  search.share().own += 1;
-  CHECK_FALSE(search.is_due(9, 10));
-  search.share().others_ended = true;
-  CHECK(search.is_due(9, 10));
+  Root tiny(parameters);
+  CHECK(tiny.has_more(9, 10));
+  CHECK(tiny.search.is_due(tiny.proof));
+  parameters.search.most_tiny_cells = 19;
+  Root root(parameters);
+  CHECK(root.has_more(9, 10));
+  root.search.note_others(199);
+  CHECK_FALSE(root.search.is_due(root.proof));
+  root.search.note_others(1);
+  CHECK(root.search.is_due(root.proof));
 }
 
+namespace {
+
+BoundParameters nothing_is_tiny() {
+  BoundParameters parameters;
+  parameters.search.most_tiny_cells = 0;
+  return parameters;
+}
+
+}  // namespace
+
 TEST_CASE("root search: finds the best plan below the goal, and proves that none is better") {
-  Root root;
+  Root root(nothing_is_tiny());
   // On one rank they take 35 ms; the best plans have two on one rank.
-  const RootSearch::Answer answer = root.run(8, 30);
-  REQUIRE(answer.found.has_value());
+  root.run(8, 30);
+  const std::optional<Plan> found = root.proof.take_found();
+  REQUIRE(found.has_value());
   const Problem& problem = root.model.space->problem();
-  CHECK(evaluate(problem, root.topology(), *answer.found).rating == 14);
-  CHECK(answer.proved < 14);
-  CHECK(answer.proved > 14 * (1 - root.parameters.optimality_gap));
-  REQUIRE(answer.proof.size() == 1);
-  CHECK(answer.proof.front().by_search);
-  BoundCertificate certificate = root.certificate_of(answer);
+  CHECK(evaluate(problem, root.topology(), *found).rating == 14);
+  BoundCertificate certificate = root.proof.certificate();
+  CHECK(certificate.bound < 14);
+  CHECK(certificate.bound > 14 * (1 - root.parameters.optimality_gap));
+  REQUIRE(certificate.nodes.size() == 1);
+  CHECK(certificate.nodes.front().by_search);
   CHECK(root.wrong_with(certificate) == "");
   certificate.bound = 14.001;
   CHECK(root.wrong_with(certificate) != "");
 }
 
-TEST_CASE("root search: proves a goal below which there is no plan") {
+TEST_CASE("root search: a tiny problem is proved up to its rating") {
   Root root;
-  const RootSearch::Answer answer = root.run(8.75, 13.999);
-  CHECK_FALSE(answer.found.has_value());
-  CHECK(answer.proved == 13.999);
-  CHECK(root.wrong_with(root.certificate_of(answer)) == "");
+  root.run(8, 30);
+  REQUIRE(root.proof.take_found().has_value());
+  CHECK(root.proof.bound() < 14);
+  CHECK(root.proof.bound() > 14 * (1 - 1e-8));
+  CHECK(root.wrong_with(root.proof.certificate()) == "");
+}
+
+TEST_CASE("root search: proves a goal below which there is no plan") {
+  Root root(nothing_is_tiny());
+  root.run(8.75, 13.999);
+  CHECK_FALSE(root.proof.take_found().has_value());
+  CHECK(root.proof.bound() == doctest::Approx(13.999));
+  CHECK(root.wrong_with(root.proof.certificate()) == "");
 }
 
 TEST_CASE("root search: the goal, the middle, and again with more steps") {
-  BoundParameters parameters;
+  BoundParameters parameters = nothing_is_tiny();
   parameters.search.first_root_steps = 1;
   parameters.search.root_steps_growth = 2;
   parameters.search.proof_steps = 2;
   Root root(parameters);
   const double goal = 13.999;
   int tries = 0;
-  for (; root.search.has_next(10, goal) && tries < 20; ++tries)
-    CHECK(root.run(10, goal).proof.empty());
+  for (; root.has_more(10, goal) && tries < 20; ++tries)
+    root.run(10, goal);
+  CHECK(root.proof.bound() == 10);
   // Two with a step; with two steps the middle below each that failed, until 0.3 % are left.
   CHECK(tries == 2 + 7);
   // A bound above what failed leaves the upper half, and one near the goal the goal alone.
-  CHECK(root.search.has_next(13, goal));
-  CHECK(root.search.has_next(13.98, goal));
+  CHECK(root.has_more(13, goal));
+  CHECK(root.has_more(13.98, goal));
   root.run(13.98, goal);
-  CHECK_FALSE(root.search.has_next(13.98, goal));
-  CHECK(root.search.has_next(13.98, 13.99));
+  CHECK_FALSE(root.has_more(13.98, goal));
+  CHECK(root.has_more(13.98, 13.99));
 }
 
 TEST_CASE("root search: leaves large problems to trees") {
@@ -117,8 +141,9 @@ TEST_CASE("root search: leaves large problems to trees") {
   parameters.search.most_root_cells = 19;
   Root root(parameters);
   int tries = 0;
-  for (; root.search.has_next(10, 14.001) && tries < 50; ++tries)
-    CHECK_FALSE(root.run(10, 14.001).found.has_value());
+  for (; root.has_more(10, 14.001) && tries < 50; ++tries)
+    root.run(10, 14.001);
+  CHECK_FALSE(root.proof.take_found().has_value());
   CHECK(tries < 50);
   CHECK(root.budget.work_done() < parameters.search.first_root_steps);
 }

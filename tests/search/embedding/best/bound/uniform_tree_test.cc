@@ -1,6 +1,6 @@
 // Trees that divide what uniform choices use of every rank.
 #include "search/embedding/best/bound/tree/uniform_tree.h"
-#include "search/embedding/best/bound/uniform_targets.h"
+#include "search/embedding/best/bound/uniform_trees.h"
 
 #include <doctest/doctest.h>
 
@@ -158,21 +158,6 @@ TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
   check_least(model, parameters, 9);
 }
 
-TEST_CASE("uniform targets: they wait until all others had as much work, or have ended") {
-  const UniformTreeParameters parameters;
-  UniformTargets targets(parameters);
-  REQUIRE(targets.has_next(1, 2, 0.01));
-  CHECK_FALSE(targets.is_due(1, 2, 0.01));
-  targets.share().others += parameters.work;
-  CHECK(targets.is_due(1, 2, 0.01));
-  CHECK(targets.next(1, 2, 0.01) == 1.5);
-  CHECK(targets.work() == parameters.work);
-  targets.share().own += 1;
-  CHECK_FALSE(targets.is_due(1, 2, 0.01));
-  targets.share().others_ended = true;
-  CHECK(targets.is_due(1, 2, 0.01));
-}
-
 TEST_CASE("uniform targets: more effort follows when some were cut short, up to the most") {
   UniformTreeParameters parameters;
   parameters.work = 10;
@@ -180,22 +165,35 @@ TEST_CASE("uniform targets: more effort follows when some were cut short, up to 
   parameters.work_growth = 4;
   parameters.most_cut_short = 2;
   UniformTargets targets(parameters);
-  targets.share().others = 25;
-  CHECK(targets.next(1, 2, 0.01) == 1.5);
+  const TargetRange range{1, 2, 0.01};
+  REQUIRE(targets.has_next(range));
+  CHECK(targets.next_work(range) == 10);
+  CHECK(targets.next(range) == 1.5);
   targets.fail(1.5, false);
-  CHECK(targets.next(1, 2, 0.01) == 1.25);
+  CHECK(targets.next(range) == 1.25);
   CHECK(targets.work() == 10);
   targets.fail(1.25, false);
-  CHECK(targets.has_next(1, 2, 0.01));
-  CHECK_FALSE(targets.is_due(1, 2, 0.01));
-  targets.share().others = 40;
-  CHECK(targets.is_due(1, 2, 0.01));
-  CHECK(targets.next(1, 2, 0.01) == 1.5);
+  CHECK(targets.has_next(range));
+  CHECK(targets.next_work(range) == 40);
+  CHECK(targets.next(range) == 1.5);
   CHECK(targets.work() == 40);
   targets.fail(1.5, false);
-  CHECK(targets.next(1, 2, 0.01) == 1.25);
+  CHECK(targets.next(range) == 1.25);
   targets.fail(1.25, false);
-  CHECK_FALSE(targets.has_next(1, 2, 0.01));
+  CHECK_FALSE(targets.has_next(range));
+}
+
+TEST_CASE("uniform trees: they wait until all others had as much work") {
+  const BoundModel model = two_hosts();
+  Proof proof(model.choices, {});
+  proof.set_rating(9.5);
+  UniformTrees trees(proof);
+  CHECK(trees.has_more(proof));
+  CHECK_FALSE(trees.is_due(proof));
+  trees.note_others(proof.parameters().uniform.work - 1);
+  CHECK_FALSE(trees.is_due(proof));
+  trees.note_others(1);
+  CHECK(trees.is_due(proof));
 }
 
 TEST_CASE("uniform tree: the check refuses splits that mean nothing") {
@@ -259,15 +257,17 @@ TEST_CASE("uniform targets: some above one where nothing was left to divide sugg
   UniformTreeParameters parameters;
   parameters.suggestions = 3;
   UniformTargets targets(parameters);
-  CHECK(targets.next(1, 2, 0.01) == 1.5);
+  const TargetRange range{1, 2, 0.01};
+  CHECK(targets.next(range) == 1.5);
   CHECK_FALSE(targets.is_suggesting());
   targets.fail(1.5, true);
-  CHECK(targets.has_next(1, 2, 0.01));
-  CHECK(targets.next(1, 2, 0.01) == 1.75);
+  CHECK(targets.has_next(range));
+  CHECK(targets.next(range) == 1.75);
   CHECK(targets.is_suggesting());
-  CHECK(targets.next(1, 2, 0.01) == 1.875);
-  CHECK(targets.next(1, 1.8, 0.01) == doctest::Approx(1.65));  // a plan of 1.8 was found
-  CHECK(targets.next(1, 1.8, 0.01) == doctest::Approx(1.25));  // no more
+  CHECK(targets.next(range) == 1.875);
+  const TargetRange lower{1, 1.8, 0.01};  // a plan was found
+  CHECK(targets.next(lower) == doctest::Approx(1.65));
+  CHECK(targets.next(lower) == doctest::Approx(1.25));  // no more
   CHECK_FALSE(targets.is_suggesting());
 }
 

@@ -13,7 +13,7 @@
 
 #include "search/embedding/best/incumbent/tie_breaking.h"
 #include "search/embedding/best/local/construct.h"
-#include "search/embedding/best/moves/considered_choices.h"
+#include "search/embedding/best/moves/ejection_chain.h"
 #include "search/embedding/best/moves/pair_balancer.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/naive/naive_allocation.h"

@@ -1,5 +1,5 @@
 // Choices for a target rating: cheap, and within what every rank can hold.
-#include "search/embedding/best/local/choices_below.h"
+#include "search/embedding/best/local/restarts.h"
 
 #include <doctest/doctest.h>
 
