@@ -64,6 +64,17 @@ void add_memory_prices(std::vector<SolverParameter>& all) {
   group.add("blind_target", &Own::blind_target);
 }
 
+void add_counts(std::vector<SolverParameter>& all) {
+  using Own = operators::CountParameters;
+  const Group<Own> group(all, "counts",
+                         [](SolverParameters& solver) -> Own& { return solver.exact.counts; });
+  group.add("most_parts", &Own::most_parts);
+  group.add("first_labels", &Own::first_labels);
+  group.add("least_gain", &Own::least_gain);
+  group.add("labels_growth", &Own::labels_growth);
+  group.add("first_step", &Own::first_step);
+}
+
 void add_labels(std::vector<SolverParameter>& all) {
   using Own = operators::LabelParameters;
   const Group<Own> group(all, "labels",
@@ -206,6 +217,7 @@ std::vector<SolverParameter> solver_parameters() {
   add_reduce(all);
   add_order(all);
   add_memory_prices(all);
+  add_counts(all);
   add_labels(all);
   add_dual(all);
   add_price_bundle(all);

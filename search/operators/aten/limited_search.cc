@@ -169,6 +169,7 @@ class LimitedSearch {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept_, limit_));
     SolveOptions options;
     options.seed = options_.seed;
+    options_.parameters.exact.counts.most_parts = parameters_.most_parts;
     (void)solve(problem, kept_, options, parameters_.work_of_round);
     return {};
   }
@@ -236,6 +237,8 @@ class LimitedSearch {
     options.seed = options_.seed;
     options.cutoff = best_.objective;
     options.prices = prices_;
+    // Lists alone prove what is close.
+    options_.parameters.exact.counts.most_parts = is_close ? 0 : parameters_.most_parts;
     const double bound = solve(problem, open, options,
                                is_close ? parameters_.work_if_close : parameters_.work_of_proof);
     if (bound >= best_.objective) best_.status = SolveStatus::kOptimal;

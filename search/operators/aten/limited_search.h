@@ -35,8 +35,9 @@ struct LimitedParameters {
   // second. Until its plan exceeds the limit at no further time point, it gets `work_of_limits`.
   std::uint64_t work_of_round = 60'000'000;
   std::uint64_t work_of_limits = 4'000'000;
-  // Labels of an exact search.
+  // Labels of an exact search, and parts by counts of equal nodes.
   std::size_t most_labels = 300'000;
+  std::size_t most_parts = 200;
   // The last problem proves the optimum or raises the bound. It follows as soon as its matrices
   // have at most so many entries together; after the last round it may have `most_last_entries`.
   // Its work, and that if the plan is within the part `close` of the bound.

@@ -175,8 +175,9 @@ class SubproblemProcessor {
     const std::uint64_t before = budget.work_done();
     KnownSolution known;
     if (result.cost < kForbidden) known.cost = cutoff(result.cost) - reduction.constant;
-    const ExactResult exact =
-        search_exactly(*tree, known, branch.most_labels, budget, parameters_->exact);
+    ExactParameters parameters = parameters_->exact;
+    parameters.counts.most_parts = 0;  // it is one of many
+    const ExactResult exact = search_exactly(*tree, known, branch.most_labels, budget, parameters);
     result.work += budget.work_done() - before;
     if (exact.choice) offer(reduction, *exact.choice, result);
     return exact.finished;

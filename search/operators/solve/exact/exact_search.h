@@ -31,8 +31,9 @@ struct ExactResult {
 };
 
 // Prices bytes at the time points that bind (Lagrangian relaxation, minimised exactly by the bucket
-// tree), then closes the gap that is left with a LabelSearch. Gives up
-// if lists need more than `max_labels` partial choices. Work is counted in table entries.
+// tree), then closes the gap that is left with a LabelSearch, or with a CountSearch where the
+// parameters have parts for it. Gives up if lists need more than `max_labels` partial choices. Work
+// is counted in table entries.
 ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
                            std::size_t max_labels, Budget& budget,
                            const ExactParameters& parameters = {});

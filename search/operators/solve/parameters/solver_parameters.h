@@ -128,11 +128,26 @@ struct LabelParameters {
   double step_growth = 2;
 };
 
+// Parameters of CountSearch.
+// Thread safety: a value.
+struct CountParameters {
+  // 0: lists alone.
+  std::size_t most_parts = 0;
+  // Partial choices of the first part. Where dividing closes less than `least_gain` of the gap,
+  // parts may have `labels_growth` times as many, up to those of the whole search.
+  std::size_t first_labels = 10'000;
+  double least_gain = 0.02;
+  std::size_t labels_growth = 4;
+  // The first step of cutoffs, as a part of the bound: bounds of parts are mostly tight.
+  double first_step = 1e-6;
+};
+
 // Parameters of search_exactly().
 // Thread safety: a value.
 struct ExactParameters {
   MemoryPriceParameters memory_prices;
   LabelParameters labels;
+  CountParameters counts;
 };
 
 // Parameters of branch_and_bound().

@@ -193,14 +193,52 @@ TEST_CASE("exact search: equal layers under tight limits, where prices do not de
         // Starts from nothing, and from the optimum itself.
         KnownSolution start;
         if (known) start = {optimum->choice, optimum->cost, {}};
-        Budget budget;
-        const ExactResult result = search_exactly(*tree, start, 1'000'000, budget);
-        CHECK(result.finished);
-        CHECK(same_cost(result.cost, optimum->cost));
-        CHECK(result.lower_bound == result.cost);
+        // By lists alone, and divided by counts with few labels, or none at first.
+        for (const std::size_t labels : {0U, 1U, 50U}) {
+          CAPTURE(labels);
+          ExactParameters parameters;
+          parameters.counts.most_parts = labels > 0 ? 100'000 : 0;
+          parameters.counts.first_labels = labels;
+          Budget budget;
+          const ExactResult result = search_exactly(*tree, start, 1'000'000, budget, parameters);
+          CHECK(result.finished);
+          CHECK(same_cost(result.cost, optimum->cost));
+          CHECK(result.lower_bound == result.cost);
+        }
       }
     }
   }
+}
+
+TEST_CASE("exact search: counts of equal nodes prove what lists of this length do not") {
+  // Equal nodes hold much or cost much, and the limit is met by a part of them. Others hold little.
+  Random random(5);
+  CostInstanceSpec spec;
+  spec.limits = {0};
+  const auto add = [&](double cost, std::int64_t bytes) {
+    const auto node = static_cast<std::uint32_t>(spec.nodes.size());
+    spec.nodes.push_back({"", {0, cost}});
+    spec.usages.push_back({node, {0, 1}, {bytes, 0}});
+    spec.limits[0] += bytes * 45 / 100;
+  };
+  for (int i = 0; i < 20; ++i)
+    add(1000, 100'000);
+  for (int i = 0; i < 16; ++i) {
+    const auto bytes = static_cast<std::int64_t>(500 + random.below(10'000));
+    add(static_cast<double>(bytes) / 90 + static_cast<double>(random.below(1000)) / 100, bytes);
+  }
+  const CostInstance instance = made(std::move(spec));
+  const auto tree = BucketTree::make(instance, 1e6);
+  REQUIRE(tree.has_value());
+  Budget budget;
+  const ExactResult whole = search_exactly(*tree, {}, 50'000, budget);
+  REQUIRE(whole.finished);
+  CHECK_FALSE(search_exactly(*tree, {}, 5000, budget).finished);
+  ExactParameters parameters;
+  parameters.counts.most_parts = 1000;
+  const ExactResult result = search_exactly(*tree, {}, 5000, budget, parameters);
+  CHECK(result.finished);
+  CHECK(same_cost(result.cost, whole.cost));
 }
 
 TEST_CASE("exact search: too few labels leave a bound and no proof") {
