@@ -50,17 +50,9 @@ class LinearProgram::Solver {
 };
 
 LinearProgram::LinearProgram(Scaling scaling) : solver_(std::make_unique<Solver>(scaling)) {}
-LinearProgram::LinearProgram(std::unique_ptr<Solver> solver) : solver_(std::move(solver)) {}
 LinearProgram::~LinearProgram() = default;
 LinearProgram::LinearProgram(LinearProgram&&) noexcept = default;
 LinearProgram& LinearProgram::operator=(LinearProgram&&) noexcept = default;
-
-LinearProgram LinearProgram::copy() const {
-  LinearProgram own(std::make_unique<Solver>(*solver_));
-  own.iterations_ = iterations_;
-  own.solver_->is_factorized = false;
-  return own;
-}
 
 std::size_t LinearProgram::add_row(double lower, double upper) {
   solver_->row_lower.push_back(lower <= -kInfinity ? -COIN_DBL_MAX : lower);
@@ -90,22 +82,6 @@ void LinearProgram::set_column_bounds(std::size_t column, double lower, double u
   solver_->model.setColumnBounds(static_cast<int>(column),
                                  lower <= -kInfinity ? -COIN_DBL_MAX : lower,
                                  upper >= kInfinity ? COIN_DBL_MAX : upper);
-}
-
-LinearProgram::Basis LinearProgram::basis() const {
-  const ClpSimplex& model = solver_->model;
-  const unsigned char* status = model.statusArray();
-  return {status, status + model.numberColumns() + model.numberRows()};
-}
-
-void LinearProgram::set_basis(const Basis& basis) {
-  if (std::equal(basis.begin(), basis.end(), solver_->model.statusArray())) return;
-  solver_->is_factorized = false;
-  std::copy(basis.begin(), basis.end(), solver_->model.statusArray());
-}
-
-void LinearProgram::set_objective_limit(double limit) {
-  solver_->model.setDualObjectiveLimit(limit >= kInfinity ? COIN_DBL_MAX : limit);
 }
 
 bool LinearProgram::solve_again() {

@@ -28,8 +28,6 @@ class LinearProgram {
   ~LinearProgram();
   LinearProgram(LinearProgram&&) noexcept;
   LinearProgram& operator=(LinearProgram&&) noexcept;
-  // The same program on its own, with the same solution. Only reads this one.
-  LinearProgram copy() const;
 
   // Indices count from 0. All rows come before the first column.
   std::size_t add_row(double lower, double upper);
@@ -42,15 +40,8 @@ class LinearProgram {
   // Bounds of a row or column that is there. solve_again() starts from the last solution.
   void set_row_bounds(std::size_t row, double lower, double upper);
   void set_column_bounds(std::size_t column, double lower, double upper);
-  // The same as solve() after bounds changed, by the dual simplex method. It ends, without an
-  // optimum, once the objective is above the limit; the dual values then show that.
+  // The same as solve() after bounds changed, by the dual simplex method.
   bool solve_again();
-  void set_objective_limit(double limit);
-
-  // Where a solution starts from: the status of every column and row.
-  using Basis = std::vector<unsigned char>;
-  Basis basis() const;
-  void set_basis(const Basis& basis);
 
   // Values of the last solution. A column that was added after it has the value 0.
   double objective() const;
@@ -66,8 +57,6 @@ class LinearProgram {
 
  private:
   class Solver;
-  explicit LinearProgram(std::unique_ptr<Solver> solver);
-
   std::unique_ptr<Solver> solver_;
   std::size_t iterations_ = 0;
 };

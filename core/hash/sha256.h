@@ -1,9 +1,6 @@
 // SHA-256, for digests that identify problems and plans. Not for security.
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "core/hash/message_digest.h"
 
 namespace shardwright {
@@ -18,11 +15,5 @@ class Sha256 : public MessageDigest<Sha256, 8> {
   friend class MessageDigest<Sha256, 8>;
   void compress(const unsigned char* block);
 };
-
-inline std::string sha256_hex(std::string_view bytes) {
-  Sha256 digest;
-  digest.update(bytes);
-  return digest.hex();
-}
 
 }  // namespace shardwright

@@ -48,19 +48,27 @@ std::shared_ptr<const embedding::Problem> read_case(const ordered_json& given) {
       require(embedding::Problem::make(require(read_problem(text, overrides)))));
 }
 
-EmbeddingPlanResult plan(const ordered_json& given, const PlanOptions& options) {
+// Errors: those of planning, where no option is left for a table.
+Result<EmbeddingPlanResult> plan(const ordered_json& given, const PlanOptions& options) {
   auto problem = read_case(given);
-  if (!given.contains("old_plan")) return require(plan_embedding(std::move(problem), options));
+  if (!given.contains("old_plan")) return plan_embedding(std::move(problem), options);
   const std::string text = require(read_file(given.at("old_plan").get<std::string>()));
   const ReplanOptions replan{options, given.at("weight").get<double>(), std::nullopt};
   const auto old = require(read_plan(text));
-  return require(replan_embedding(std::move(problem), *old.plan, replan));
+  return replan_embedding(std::move(problem), *old.plan, replan);
 }
 
 // A line of JSON in, a line out.
 ordered_json measure(const ordered_json& given, const PlanOptions& options) {
   const double before = cpu_seconds();
-  const EmbeddingPlanResult result = plan(given, options);
+  const Result<EmbeddingPlanResult> planned = plan(given, options);
+  if (!planned.ok())
+    return {{"case", given.at("case")},
+            {"rating", nullptr},
+            {"bound", nullptr},
+            {"steps", 0},
+            {"cpu", 0}};
+  const EmbeddingPlanResult& result = *planned;
   ordered_json found{{"case", given.at("case")},
                      {"rating", result.best_rating ? ordered_json(*result.best_rating) : nullptr},
                      {"bound", result.lower_bound ? ordered_json(*result.lower_bound) : nullptr},

@@ -8,7 +8,8 @@
 
 Answers are kept in the file, a line per case; cases that the file has are not run again. `--without` names the
 methods of one row, separated by commas. `--write` rewrites the tables between `<!-- measured -->` and `<!-- end -->`.
-Work limits are fixed, so the answers do not depend on the machine.
+Work limits are fixed, so the answers do not depend on the machine. The suite `replans` draws its problems as the MILP
+tests do, so it needs their interpreter: build/release/python/milp/bin/python.
 """
 
 import argparse

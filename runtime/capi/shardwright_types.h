@@ -14,8 +14,8 @@
 #define SHARDWRIGHT_API
 #endif
 
-/* Increases with every change that breaks compiled programs. New functions, and new members at the
- * end of structures, do not. */
+/* Increases with every change that breaks compiled programs. New functions, and new members at the end of
+ * structures, do not. */
 #define SHARDWRIGHT_ABI_VERSION 2u
 
 #ifdef __cplusplus
@@ -25,11 +25,11 @@ extern "C" {
 typedef int32_t shardwright_status;
 enum {
   SHARDWRIGHT_OK = 0,
-  SHARDWRIGHT_INVALID_ARGUMENT = 1, /* a null pointer, a number out of range, a bad struct_size */
-  SHARDWRIGHT_INVALID_HANDLE = 2,   /* null, of another kind, or destroyed */
-  SHARDWRIGHT_INVALID_INPUT = 3,    /* the data are wrong; the place says where */
-  SHARDWRIGHT_INFEASIBLE = 4,       /* the request is valid, but nothing satisfies it */
-  SHARDWRIGHT_STOPPED = 5,          /* a limit ended the call before anything was found */
+  SHARDWRIGHT_INVALID_ARGUMENT = 1,    /* a null pointer, a number out of range, a bad struct_size */
+  SHARDWRIGHT_INVALID_HANDLE = 2,      /* null, of another kind, or destroyed */
+  SHARDWRIGHT_INVALID_INPUT = 3,       /* the data are wrong; the place says where */
+  SHARDWRIGHT_INFEASIBLE = 4,          /* the request is valid, but nothing satisfies it */
+  SHARDWRIGHT_STOPPED = 5,             /* a limit ended the call before anything was found */
   SHARDWRIGHT_VERIFICATION_FAILED = 6, /* a claim of an answer is false */
   SHARDWRIGHT_UNSUPPORTED = 7,         /* valid, but this build or mode does not support it */
   SHARDWRIGHT_BUFFER_TOO_SMALL = 8,    /* `size` has the number of bytes needed */
@@ -50,11 +50,11 @@ typedef struct shardwright_problem_arrays {
   uint32_t struct_size;
   uint32_t num_tables;
   uint32_t num_ranks;
-  uint32_t ranks_per_host; /* 0 = num_ranks */
-  int64_t batch_size;      /* samples per rank; 0 = default */
+  uint32_t ranks_per_host;  /* 0 = num_ranks */
+  int64_t batch_size;       /* samples per rank; 0 = default */
   /* num_tables elements each. */
   const char* const* name;
-  const char* const* module; /* may be null */
+  const char* const* module;    /* may be null */
   const int64_t* rows;
   const int64_t* columns;
   const double* pooling_factor; /* lookups per sample; may be null */
@@ -64,9 +64,8 @@ typedef struct shardwright_problem_arrays {
   /* Bytes; num_ranks elements each; may be null. */
   const int64_t* hbm;
   const int64_t* ddr;
-  /* Everything else: a JSON object with the keys of a problem file except "tables", such as
-   * topology (bandwidths), constraints, reservation, proposers. The arrays above take precedence.
-   * May be null. */
+  /* Everything else: a JSON object with the keys of a problem file except "tables", such as topology
+   * (bandwidths), constraints, reservation, proposers. The arrays above take precedence. May be null. */
   const char* settings;
   size_t settings_size;
   const int64_t* ssd; /* as hbm and ddr; null = tables on SSD take no bytes of it */
@@ -97,14 +96,12 @@ typedef struct shardwright_option_arrays {
   const uint8_t* compute_kernel; /* see shardwright_compute_kernel_name */
   const uint64_t* shard_begin;   /* num_options + 1 elements */
   const double* load_factor;     /* of the cache; NaN = no cache; null = no caches */
-  /* For every shard, num_shards = shard_begin[num_options]. Sizes and offsets are [rows, columns].
-   */
+  /* For every shard, num_shards = shard_begin[num_options]. Sizes and offsets are [rows, columns]. */
   const int64_t* size;   /* 2 * num_shards elements */
   const int64_t* offset; /* 2 * num_shards elements */
   const int64_t* hbm;    /* bytes; null = 0 */
   const int64_t* ddr;    /* bytes; null = 0 */
-  /* 5 * num_shards elements, ms: fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute.
-   */
+  /* 5 * num_shards elements, ms: fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute. */
   const double* perf;
   const int64_t* ssd; /* bytes; null = 0; one per shard */
 } shardwright_option_arrays;
@@ -132,7 +129,7 @@ typedef struct shardwright_option_buffers {
 
 typedef int32_t shardwright_mode;
 enum {
-  SHARDWRIGHT_MODE_BEST = 0,  /* the best plan that the search finds, with a lower bound */
+  SHARDWRIGHT_MODE_BEST = 0, /* the best plan that the search finds, with a lower bound */
   SHARDWRIGHT_MODE_COMPAT = 1 /* every decision of TorchRec's planner */
 };
 
@@ -140,17 +137,17 @@ enum {
 typedef struct shardwright_progress {
   uint32_t struct_size;
   uint32_t has_rating;
-  uint64_t work_steps;        /* done so far */
-  uint64_t work_limit;        /* 0 = none */
-  uint64_t proposals;         /* evaluated so far */
-  uint64_t proposals_at_most; /* limit of all proposers together */
-  double rating;              /* of the best plan so far, if has_rating is not 0 */
-  double lower_bound;         /* no plan rates below it; 0 = not known */
+  uint64_t work_steps;         /* done so far */
+  uint64_t work_limit;         /* 0 = none */
+  uint64_t proposals;          /* evaluated so far */
+  uint64_t proposals_at_most;  /* limit of all proposers together */
+  double rating;               /* of the best plan so far, if has_rating is not 0 */
+  double lower_bound;          /* no plan rates below it; 0 = not known */
   double elapsed_s;
 } shardwright_progress;
 
-/* Called from time to time on the thread of the planning call, without a lock held. A return value
- * other than 0 stops the search with the best plan so far. */
+/* Called from time to time on the thread of the planning call, without a lock held. A return value other
+ * than 0 stops the search with the best plan so far. */
 typedef int32_t (*shardwright_progress_callback)(void* user_data,
                                                  const shardwright_progress* progress);
 
@@ -168,28 +165,27 @@ typedef int32_t (*shardwright_gather_callback)(void* user_data, const void* byte
 typedef struct shardwright_plan_options {
   uint32_t struct_size;
   shardwright_mode mode;
-  int32_t threads; /* 0 = all cores */
-  uint32_t lanes;  /* of best mode: how many searches run side by side, whatever threads; 0 = 32 */
-  double time_limit_s; /* 0 = none; the plan then depends on the machine */
-  uint64_t
-      work_limit; /* 0 = none; best mode without any limit stops after about two seconds of work */
+  int32_t threads;      /* 0 = all cores */
+  uint32_t lanes;       /* of best mode: how many searches run side by side, whatever threads; 0 = 32 */
+  double time_limit_s;  /* 0 = none; the plan then depends on the machine */
+  uint64_t work_limit;  /* 0 = none; best mode without any limit stops after about two seconds of work */
   uint64_t seed;
   const shardwright_cancel* cancel;
   shardwright_progress_callback progress;
   void* user_data; /* for the callbacks */
   /* Several processes, which call shardwright_plan for the same problem with the same mode, seed,
    * lanes and work limit; threads, time_limit_s and cancel may differ. Process p searches with
-   * seed + p. All results have the best plan of all, each beside the bound of its own search. If a
-   * call returns an error without having called `gather`, its process gathers an empty message
-   * itself, or the others wait for it. Problems whose layout is open, and shardwright_replan, take
-   * one process only (SHARDWRIGHT_UNSUPPORTED). */
+   * seed + p. All results have the best plan of all, each beside the bound of its own search. If a call
+   * returns an error without having called `gather`, its process gathers an empty message itself,
+   * or the others wait for it. Problems whose layout is open, and shardwright_replan, take one
+   * process only (SHARDWRIGHT_UNSUPPORTED). */
   uint32_t process;                   /* less than processes */
   uint32_t processes;                 /* 0 or 1 = one process */
   shardwright_gather_callback gather; /* needed by several processes */
 } shardwright_plan_options;
 
-/* What the options of a command have beside the members of its request. Members that are null take
- * their default. */
+/* What the options of a command have beside the members of its request. Members that are null take their
+ * default. */
 typedef struct shardwright_ask_options {
   uint32_t struct_size;
   uint32_t reserved; /* 0 */
@@ -251,8 +247,8 @@ enum {
   SHARDWRIGHT_TEXT_FAILURE_REASON = 2 /* the actual reason: table_fits_nowhere, ... */
 };
 
-/* A plan: entry i uses option[i] and has the shards [shard_begin[i], shard_begin[i + 1]); shard j
- * is on rank[j]. A valid plan has one entry for every table of the problem, in any order. */
+/* A plan: entry i uses option[i] and has the shards [shard_begin[i], shard_begin[i + 1]); shard j is on
+ * rank[j]. A valid plan has one entry for every table of the problem, in any order. */
 typedef struct shardwright_plan_arrays {
   uint32_t struct_size;
   uint32_t num_tables;
@@ -297,9 +293,9 @@ typedef struct shardwright_redistribution {
   uint32_t struct_size;
   uint32_t num_axes;
   uint32_t num_dims;
-  uint32_t itemsize;   /* bytes of an element */
-  const int64_t* mesh; /* devices along each axis, the last axis the innermost; num_axes elements */
-  const int64_t* shape; /* of the whole tensor; num_dims elements */
+  uint32_t itemsize;     /* bytes of an element */
+  const int64_t* mesh;   /* devices along each axis, the last axis the innermost; num_axes elements */
+  const int64_t* shape;  /* of the whole tensor; num_dims elements */
   shardwright_placement source;
   shardwright_placement target;
 } shardwright_redistribution;
@@ -323,8 +319,7 @@ typedef struct shardwright_redistribution_options {
   int32_t has_collective_limit;
   uint32_t collective_limit; /* no more steps that communicate, if has_collective_limit is not 0 */
   uint32_t reserved;         /* 0 */
-  /* Bytes that a device may hold in the course of a step, input and output together; 0 = no limit
-   */
+  /* Bytes that a device may hold in the course of a step, input and output together; 0 = no limit */
   int64_t memory_limit;
   const shardwright_cancel* cancel;
 } shardwright_redistribution_options;
@@ -340,8 +335,7 @@ enum {
   SHARDWRIGHT_MOVE_PERMUTE = 6         /* each rank sends all that it holds to one other */
 };
 
-/* Arrays of the caller, to be filled with the steps of a redistribution. Null members are skipped.
- */
+/* Arrays of the caller, to be filled with the steps of a redistribution. Null members are skipped. */
 typedef struct shardwright_redistribution_buffers {
   uint32_t struct_size;
   uint32_t num_steps; /* capacity of the arrays */
@@ -349,7 +343,7 @@ typedef struct shardwright_redistribution_buffers {
   uint64_t* axes;     /* a byte per axis, the first lowest: 1 + its number; 0 ends them */
   uint8_t* from;      /* dimensions */
   uint8_t* to;
-  uint8_t* reduce_op;           /* 1 to 5, as in a placement; 0 = the step reduces nothing */
+  uint8_t* reduce_op; /* 1 to 5, as in a placement; 0 = the step reduces nothing */
   shardwright_placement* after; /* the placement after the step */
   double* cost_us;
 } shardwright_redistribution_buffers;

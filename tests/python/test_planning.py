@@ -113,6 +113,8 @@ class WaysOut(unittest.TestCase):
         checked = shardwright.verify(SAMPLE, text)
         self.assertTrue(checked)
         self.assertGreater(checked.claims, 26)
+        self.assertEqual([claim.split(":")[0] for claim in checked.repeated],
+                         [found["where"] for found in checked.data["repeated"]])
         changed = json.loads(text)
         changed["best_rating"] /= 2
         found = shardwright.verify(SAMPLE, changed)

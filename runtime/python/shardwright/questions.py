@@ -31,6 +31,11 @@ class Verification(Answer):
                 *(f"not verified: {_finding(found)}" for found in self.data["not_verified"]))
 
     @property
+    def repeated(self) -> tuple[str, ...]:
+        """Claims whose check repeated a search of all plans with the engine that proofs use."""
+        return tuple(_finding(found) for found in self.data["repeated"])
+
+    @property
     def stats(self) -> Mapping[str, Any] | None:
         """TorchRec's statistics of the recomputed plan, if they were asked for."""
         found: Mapping[str, Any] | None = self.data.get("stats")

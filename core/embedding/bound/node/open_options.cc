@@ -42,7 +42,6 @@ OpenOptions::OpenOptions(const SearchSpace& space, const Topology& available,
       }
     }
     options = std::move(kept);
-    num_open_ += options.size();
   }
   complete_ = true;
 }
@@ -63,8 +62,6 @@ void OpenOptions::restrict_to(std::size_t table, std::span<const std::uint32_t> 
     if (classes[i] != 0) kept.push_back({own.option, classes[i]});
   }
   num_kept_ += open_[table].size();
-  num_open_ += kept.size();
-  num_open_ -= open_[table].size();
   replaced_.push_back({table, std::exchange(open_[table], std::move(kept))});
 }
 
@@ -72,8 +69,6 @@ void OpenOptions::restore(std::size_t mark) {
   for (; replaced_.size() > mark; replaced_.pop_back()) {
     std::vector<OpenOption>& options = open_[replaced_.back().table];
     num_kept_ -= replaced_.back().options.size();
-    num_open_ += replaced_.back().options.size();
-    num_open_ -= options.size();
     options = std::move(replaced_.back().options);
   }
 }

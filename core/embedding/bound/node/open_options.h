@@ -52,8 +52,6 @@ class OpenOptions {
   // The changes so far. restore() takes back those after a mark.
   std::size_t mark() const { return replaced_.size(); }
   void restore(std::size_t mark);
-  // Options that are open, of all tables.
-  std::size_t num_open() const { return num_open_; }
   // Options that are kept for restore().
   std::size_t num_kept() const { return num_kept_; }
 
@@ -107,8 +105,7 @@ class OpenOptions {
   std::vector<std::size_t> first_run_;                     // of those, by option
   std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if nothing is apart
   std::vector<Replaced> replaced_;                         // in the order of the changes
-  std::size_t num_open_ = 0;
-  std::size_t num_kept_ = 0;  // options in `replaced_`
+  std::size_t num_kept_ = 0;                               // options in `replaced_`
 };
 
 }  // namespace shardwright::embedding

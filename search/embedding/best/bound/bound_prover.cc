@@ -61,9 +61,13 @@ void BoundProver::run_lane(std::size_t lane, std::uint64_t work, Budget& budget)
 
 void BoundProver::end_round() {
   if (branch_and_price_ == nullptr || finished_) return;
-  const std::uint64_t work = branch_and_price_->end_round(proof_);
-  for (const auto& method : methods_)
-    if (method.get() != branch_and_price_) method->note_others(work);
+  tell_others(*branch_and_price_, branch_and_price_->end_round(proof_));
+}
+
+void BoundProver::tell_others(const BoundMethod& own, std::uint64_t work) {
+  for (const auto& method : methods_) {
+    if (method.get() != &own) method->note_others(work);
+  }
 }
 
 // Stops where a tree is to be shared.
@@ -75,8 +79,7 @@ void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
     if (next != nullptr) {
       const std::uint64_t before = budget.work_done();
       next->step(proof_, budget);
-      for (const auto& method : methods_)
-        if (method.get() != next) method->note_others(budget.work_done() - before);
+      tell_others(*next, budget.work_done() - before);
     }
     finished_ = next == nullptr || proof_.proves(proof_.rating());
   }

@@ -41,11 +41,6 @@ class SearchContext {
 
   // Capacity of all ranks together, in bytes; ranks that must stay empty count as zero.
   const PerTier<double>& total_bytes() const { return total_bytes_; }
-  // The memory beside HBM that is worth more in all.
-  MemoryTier scarce_tier() const {
-    const bool ssd = prices_.ssd * total_bytes_.ssd > prices_.ddr * total_bytes_.ddr;
-    return ssd ? MemoryTier::kSsd : MemoryTier::kDdr;
-  }
 
   // Returns true if every shard of the choice fits on some empty rank that it may be on.
   bool fits(std::uint32_t choice) const { return fits_[choice] != 0; }
