@@ -3,7 +3,7 @@
 #include "perf/support/best_case.h"
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"
-#include "search/embedding/best/local/annealing_lane.h"
+#include "search/embedding/best/annealing_lane.h"
 
 namespace shardwright::perf {
 namespace {

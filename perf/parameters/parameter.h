@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/bound/bound_parameters.h"
 
 namespace shardwright::perf {
 

@@ -8,7 +8,7 @@
 #include "core/embedding/bound/check_bound.h"
 #include "perf/support/best_case.h"
 #include "runtime/io/file.h"
-#include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/bound/bound_prover.h"
 
 namespace shardwright::perf {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/bound/bound_parameters.h"
 
 namespace shardwright::perf {
 

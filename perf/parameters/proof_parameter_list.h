@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "perf/parameters/parameter.h"
-#include "search/embedding/best/parameters/bound_parameters.h"
+#include "search/embedding/bound/bound_parameters.h"
 
 namespace shardwright::perf {
 
 using ProofParameter = Parameter<embedding::BoundParameters>;
 
-// Names are group.member, as in search/embedding/best/parameters/bound_parameters.h.
+// Names are group.member, as in search/embedding/bound/bound_parameters.h.
 std::vector<ProofParameter> proof_parameters();
 
 }  // namespace shardwright::perf

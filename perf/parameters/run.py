@@ -142,7 +142,7 @@ class Domain:
                 for name in MEMBER.findall(SETTINGS.sub("", header.read_text(encoding="utf-8")))}
 
 
-PROOF_PARAMETERS = (repository.ROOT / "search/embedding/best/parameters/bound_parameters.h",)
+PROOF_PARAMETERS = (repository.ROOT / "search/embedding/bound/bound_parameters.h",)
 
 
 def headers(folder: str, *others: str) -> tuple[Path, ...]:
@@ -151,14 +151,14 @@ def headers(folder: str, *others: str) -> tuple[Path, ...]:
 
 DOMAINS = {domain.name: domain for domain in (
     Domain("embedding", ("09", "20", "23", "29", "31", "36", "40"), 3_000_000, 3,
-           tuple(header for header in headers("search/embedding/best/parameters",
+           tuple(header for header in headers("search/embedding/best",
                                               "search/embedding/model/context/pricing_parameters.h")
                  if header not in PROOF_PARAMETERS),
            "best_parameter_list.cc", rating_change),
     Domain("proof", ("05", "09", "16", "20", "22", "23", "30", "31", "36"), 40_000_000, 1, PROOF_PARAMETERS,
            "proof_parameter_list.cc", proof_change, is_random=False),
     Domain("operators", ("resnet", "narrow", "wide", "dense", "sparse", "large"), 200_000_000, 2,
-           headers("search/operators/solve/parameters"), "solver_parameter_list.cc", outcome_change))}
+           headers("search/operators/solve"), "solver_parameter_list.cc", outcome_change))}
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

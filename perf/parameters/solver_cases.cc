@@ -13,9 +13,8 @@
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/explore.h"
-#include "search/operators/solve/local/choice_graph.h"
-#include "search/operators/solve/local/first_feasible.h"
-#include "search/operators/solve/local/local_search.h"
+#include "search/operators/solve/choice_graph.h"
+#include "search/operators/solve/local_search.h"
 #include "search/operators/solve/solve.h"
 #include "search/random.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "perf/parameters/parameter.h"
-#include "search/operators/solve/parameters/solver_parameters.h"
+#include "search/operators/solve/solver_parameters.h"
 
 namespace shardwright::perf {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/bound/search/find_plan.h"
+#include "core/embedding/bound/plan_search.h"
 
 namespace shardwright {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "runtime/io/json/json_number.h"
 
 namespace shardwright {

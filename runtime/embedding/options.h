@@ -9,9 +9,9 @@
 #include <stop_token>
 #include <string>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/plan_mode.h"
-#include "search/embedding/best/parameters/best_parameters.h"
+#include "search/embedding/best/best_parameters.h"
 
 namespace shardwright {
 

@@ -16,7 +16,7 @@
 #include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/model/shard_layout.h"
-#include "search/embedding/questions/option_finder.h"
+#include "search/embedding/questions/plan_of_entries.h"
 
 namespace shardwright {
 namespace {

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "core/operators/graph/op_graph.h"
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "core/status.h"
-#include "search/operators/build/cost_graph.h"
+#include "search/operators/strategies/cost_graph.h"
 
 namespace shardwright {
 

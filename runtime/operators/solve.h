@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "core/status.h"
 #include "search/operators/solve/solve_problem.h"
 

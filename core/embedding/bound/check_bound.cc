@@ -5,12 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/embedding/bound/bound_options.h"
+#include "core/embedding/bound/certified_classes.h"
 #include "core/embedding/bound/leaf_check.h"
-#include "core/embedding/bound/node/certified_classes.h"
-#include "core/embedding/bound/node/drop_options.h"
-#include "core/embedding/bound/node/open_options.h"
-#include "core/embedding/bound/options/bound_options.h"
-#include "core/embedding/bound/search/find_plan.h"
+#include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/plan_search.h"
 #include "core/embedding/caches/check_load_factors.h"
 #include "core/numeric/directed_rounding.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/moves/held_plan.h"
 #include "core/embedding/search_space.h"
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
-#include "core/embedding/bound/node/open_options.h"
-#include "core/embedding/bound/pricing/step_limit.h"
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/open_options.h"
+#include "core/embedding/bound/rank_pricing.h"
 
 namespace shardwright::embedding {
 

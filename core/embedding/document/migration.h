@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/kinds/kinds.h"
 
 namespace shardwright {

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "core/check.h"
-#include "core/operators/graph/op_graph_checks.h"
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
+#include "core/text/extents.h"
 
 namespace shardwright::operators {
 namespace {
@@ -196,5 +200,460 @@ std::optional<Extents> broadcast(const Extents& a, const Extents& b) {
   }
   return result;
 }
+
+}  // namespace shardwright::operators
+
+namespace shardwright::operators::internal {
+
+namespace {
+
+// One node, the nodes before it, and the errors of its checks.
+struct OpSubject {
+  std::span<const OpNode> nodes;
+  const OpNode& node;
+  std::string where;
+
+  const OpNode& input(std::size_t i) const { return nodes[node.inputs[i]]; }
+  const Extents& in(std::size_t i = 0) const { return input(i).shapes[0]; }
+  const Extents& out() const { return node.shapes[0]; }
+  // The weight of a linear, convolution or embedding: an own parameter of a module, else input 1.
+  const Extents* weight() const {
+    if (node.call != OpCall::kModule) return &in(1);
+    const OpParam* param = find_param(node, "weight");
+    return param == nullptr ? nullptr : &param->shape;
+  }
+  Error error(const std::string& part, const std::string& message) const {
+    return invalid_input(where + part,
+                         std::string(to_name(node.kind)) + " \"" + node.name + "\": " + message);
+  }
+  Error unsupported(const std::string& message) const {
+    Error result = error("", message);
+    result.code = ErrorCode::kUnsupported;
+    return result;
+  }
+  Error wrong_output(const Extents& expected) const {
+    return error("/shape",
+                 "the output must be " + extents_text(expected) + ", is " + extents_text(out()));
+  }
+};
+
+// Checks attrs.dims: there are `count` of them, or any number if `count` is 0, and each is a
+// dimension of the first input.
+Status check_dims(const OpSubject& s, std::size_t count) {
+  const auto rank = static_cast<std::int64_t>(s.in().size());
+  const std::vector<std::int64_t>& dims = s.node.attrs.dims;
+  if (count != 0 && dims.size() != count) {
+    return s.error("/attrs", "needs " + std::to_string(count) + " dimensions, has " +
+                                 std::to_string(dims.size()));
+  }
+  for (const std::int64_t dim : dims) {
+    if (dim < -rank || dim >= rank) {
+      return s.error("/attrs", "dimension " + std::to_string(dim) + " is out of range for " +
+                                   extents_text(s.in()));
+    }
+  }
+  return {};
+}
+
+// Returns false if a tensor of this shape has more elements than a graph allows.
+bool is_countable(const Extents& shape) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : shape) {
+    if (extent > OpGraph::kMaxElements / product) return false;
+    product *= extent;
+  }
+  return true;
+}
+
+std::int64_t elements(const Extents& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+Status check_permutation(const OpSubject& s) {
+  const bool transpose = s.node.kind == OpKind::kTranspose;
+  SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, transpose ? 2 : s.in().size()));
+  std::vector<std::size_t> order(s.in().size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::vector<std::size_t> dims = op_dims(s.node.attrs, s.in().size());
+  if (transpose) {
+    std::swap(order[dims[0]], order[dims[1]]);
+  } else {
+    order = dims;
+  }
+  Extents expected;
+  for (const std::size_t dim : order)
+    expected.push_back(s.in()[dim]);
+  std::sort(order.begin(), order.end());
+  if (std::adjacent_find(order.begin(), order.end()) != order.end())
+    return s.error("/attrs/dims", "must name every dimension once");
+  if (s.out() != expected) return s.wrong_output(expected);
+  return {};
+}
+
+Status check_reshape(const OpSubject& s) {
+  std::int64_t count = 0;
+  for (const Extents& shape : s.node.shapes)
+    count += elements(shape);
+  if (count != elements(s.in()))
+    return s.error("/shape", "must have as many elements as " + extents_text(s.in()));
+  return {};
+}
+
+Status check_split(const OpSubject& s) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, 1));
+  const std::size_t dim = op_dims(s.node.attrs, s.in().size())[0];
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < s.node.shapes.size(); ++i) {
+    Extents piece = s.node.shapes[i];
+    if (piece.size() != s.in().size())
+      return s.error("/shape/" + std::to_string(i), "must have as many dimensions as the input");
+    sum += piece[dim];
+    piece[dim] = s.in()[dim];
+    if (piece != s.in())
+      return s.error("/shape/" + std::to_string(i), "must differ from the input in one dimension");
+  }
+  if (sum != s.in()[dim]) return s.error("/shape", "the pieces do not add up to the input");
+  return {};
+}
+
+Status check_getitem(const OpSubject& s) {
+  const std::vector<IndexEntry>& index = s.node.attrs.index;
+  if (index.empty()) return s.error("/attrs/index", "must not be empty");
+  if (s.input(0).tuple) {
+    const auto count = static_cast<std::int64_t>(s.input(0).shapes.size());
+    if (s.node.attrs.index_is_list || !index[0].number || *index[0].number < -count ||
+        *index[0].number >= count)
+      return s.error("/attrs/index", "must be the number of an element of the tuple");
+    const std::int64_t number = *index[0].number;
+    const Extents& element =
+        s.input(0).shapes[static_cast<std::size_t>(number < 0 ? number + count : number)];
+    if (s.out() != element) return s.wrong_output(element);
+    return {};
+  }
+  if (index.size() > s.in().size())
+    return s.error("/attrs/index",
+                   "has more entries than " + extents_text(s.in()) + " has dimensions");
+  const auto numbers = static_cast<std::size_t>(
+      std::count_if(index.begin(), index.end(),
+                    [](const IndexEntry& entry) { return entry.number.has_value(); }));
+  if (s.out().size() + numbers != s.in().size())
+    return s.error("/shape", "must have one dimension less for every number of the index");
+  return {};
+}
+
+Status check_sum(const OpSubject& s) {
+  SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, 0));
+  const std::vector<std::size_t> dims = op_dims(s.node.attrs, s.in().size());
+  Extents expected;
+  for (std::size_t d = 0; d < s.in().size(); ++d) {
+    const bool summed = std::find(dims.begin(), dims.end(), d) != dims.end();
+    if (!summed) expected.push_back(s.in()[d]);
+    if (summed && s.node.attrs.keepdim) expected.push_back(1);
+  }
+  if (s.out() != expected) return s.wrong_output(expected);
+  return {};
+}
+
+// Precondition: a transpose, permute, reshape, split, getitem or sum, with the right number of
+// inputs. Errors: as OpGraph::make.
+Status check_layout(const OpSubject& s) {
+  switch (s.node.kind) {
+    case OpKind::kTranspose:
+    case OpKind::kPermute:
+      return check_permutation(s);
+    case OpKind::kSplit:
+      return check_split(s);
+    case OpKind::kGetitem:
+      return check_getitem(s);
+    case OpKind::kSum:
+      return check_sum(s);
+    default:
+      return check_reshape(s);
+  }
+}
+
+// `names` are the parameters that the module must have, each of the shape `own`.
+Status check_norm(const OpSubject& s, std::span<const char* const> names, const Extents& own) {
+  if (s.node.call != OpCall::kModule) return s.unsupported("only the module form is supported");
+  if (s.out() != s.in()) return s.wrong_output(s.in());
+  for (const char* name : names) {
+    const OpParam* param = find_param(s.node, name);
+    if (param == nullptr) return s.unsupported(std::string("needs the parameter ") + name);
+    if (param->shape != own)
+      return s.error(std::string("/params/") + name, "must be " + extents_text(own));
+  }
+  return {};
+}
+
+// Preconditions: the kind is the one that the name says, with the right number of inputs.
+// Errors: as OpGraph::make; kUnsupported for a form that strategies do not know.
+Status check_linear(const OpSubject& s) {
+  if (s.node.attrs.bias)
+    return s.unsupported("a bias must be a node of its own that is added to the product");
+  const Extents* weight = s.weight();
+  if (weight == nullptr) return s.error("/params", "has no weight");
+  if (s.node.call == OpCall::kModule && s.node.params.size() != 1)
+    return s.error("/params", "must be `weight` alone");
+  if (s.in().empty() || weight->size() != 2 || (*weight)[1] != s.in().back()) {
+    return s.error("", "an input " + extents_text(s.in()) + " does not fit a weight " +
+                           extents_text(*weight) + " of [outputs, inputs]");
+  }
+  Extents expected = s.in();
+  expected.back() = (*weight)[0];
+  if (s.out() != expected) return s.wrong_output(expected);
+  return {};
+}
+
+Status check_convolution(const OpSubject& s) {
+  const Extents* weight = s.weight();
+  if (weight == nullptr) return s.error("/params", "has no weight");
+  const std::int64_t groups = s.node.attrs.groups;
+  if (groups < 1) return s.error("/attrs/groups", "must be at least 1");
+  const std::size_t rank = convolution_dims(s.node.kind) + 2;
+  if (s.in().size() != rank || weight->size() != rank || s.out().size() != rank) {
+    return s.error("", "input " + extents_text(s.in()) + ", weight " + extents_text(*weight) +
+                           " and output " + extents_text(s.out()) + " must have " +
+                           std::to_string(rank) + " dimensions");
+  }
+  if (s.in()[1] % groups != 0 || (*weight)[1] != s.in()[1] / groups || s.out()[0] != s.in()[0] ||
+      s.out()[1] != (*weight)[0]) {
+    return s.error("", "an input " + extents_text(s.in()) + " and a weight " +
+                           extents_text(*weight) + " do not make " + extents_text(s.out()));
+  }
+  const OpParam* bias = find_param(s.node, "bias");
+  const bool module = s.node.call == OpCall::kModule;
+  const bool has_bias = module ? bias != nullptr : s.node.inputs.size() == 3;
+  if (s.node.attrs.bias != has_bias)
+    return s.error("/attrs/bias", has_bias ? "is false, but there is a bias" : "there is no bias");
+  const Extents expected{(*weight)[0]};
+  if (has_bias && (module ? bias->shape : s.in(2)) != expected)
+    return s.error("", "the bias must be " + extents_text(expected));
+  if (module && (s.node.params[0].name != "weight" || s.node.params.size() != (has_bias ? 2U : 1U)))
+    return s.error("/params", "must be `weight`, and `bias` if there is one");
+  return {};
+}
+
+Status check_batch_norm(const OpSubject& s) {
+  if (s.in().size() < 3 || s.in().size() > 5)
+    return s.error("", "the input must have three to five dimensions");
+  for (const OpParam& param : s.node.params) {
+    if (param.shape.size() > 1) return s.error("/params/" + param.name, "must be a vector");
+  }
+  constexpr std::array<const char*, 4> kNames{"weight", "bias", "running_mean", "running_var"};
+  return check_norm(s, kNames, {s.in()[1]});
+}
+
+Status check_layer_norm(const OpSubject& s) {
+  const OpParam* weight = find_param(s.node, "weight");
+  if (weight == nullptr) return s.unsupported("needs the parameter weight");
+  const Extents& own = weight->shape;
+  const bool trailing = !own.empty() && own.size() <= s.in().size() &&
+                        std::equal(own.rbegin(), own.rend(), s.in().rbegin());
+  if (!trailing || s.node.params[0].name != "weight" || s.node.params.size() != 2)
+    return s.error("/params", "must be `weight` and `bias` over the last dimensions of the input");
+  constexpr std::array<const char*, 2> kNames{"weight", "bias"};
+  return check_norm(s, kNames, own);
+}
+
+Status check_embedding(const OpSubject& s) {
+  const Extents* weight = s.weight();
+  if (weight == nullptr || weight->size() != 2)
+    return s.error("", "needs a weight of [embeddings, dimension]");
+  if (s.node.call == OpCall::kModule && s.node.params.size() != 1)
+    return s.error("/params", "must be `weight` alone");
+  Extents expected = s.in();
+  expected.push_back((*weight)[1]);
+  if (s.out() != expected) return s.wrong_output(expected);
+  return {};
+}
+
+Status check_input_count(const OpSubject& s) {
+  std::size_t least = 1;
+  std::size_t most = 1;
+  switch (s.node.kind) {
+    case OpKind::kPlaceholder:
+    case OpKind::kGetAttr:
+    case OpKind::kTensorConstructor:
+      least = most = 0;
+      break;
+    case OpKind::kOutput:
+      most = s.nodes.size();
+      break;
+    case OpKind::kWhere:
+      least = most = 3;
+      break;
+    case OpKind::kMatmul:
+    case OpKind::kBmm:
+      least = most = 2;
+      break;
+    case OpKind::kConv1d:
+    case OpKind::kConv2d:
+    case OpKind::kConv3d:
+      least = s.node.call == OpCall::kModule ? 1 : 2;
+      most = least + (s.node.call != OpCall::kModule && s.node.attrs.bias ? 1 : 0);
+      break;
+    case OpKind::kLinear:
+    case OpKind::kEmbedding:
+      least = most = s.node.call == OpCall::kModule ? 1 : 2;
+      break;
+    default:
+      if (is_binary_elementwise(s.node.kind)) least = most = s.node.attrs.scalar ? 1 : 2;
+  }
+  const std::size_t count = s.node.inputs.size();
+  if (count >= least && count <= most) return {};
+  return s.error("/inputs", "takes " + std::to_string(least) +
+                                (most > least ? " or more inputs" : " inputs") + ", has " +
+                                std::to_string(count));
+}
+
+Status check_tuples(const OpSubject& s) {
+  const OpKind kind = s.node.kind;
+  for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
+    if (s.input(i).tuple && kind != OpKind::kGetitem && kind != OpKind::kOutput)
+      return s.error("/inputs/" + std::to_string(i), "takes tensors, not a tuple of tensors");
+  }
+  const bool may_be_tuple =
+      kind == OpKind::kSplit || kind == OpKind::kOutput || kind == OpKind::kDefaultReshape;
+  if (s.node.tuple && !may_be_tuple) return s.error("/shape", "makes one tensor, not a tuple");
+  if (kind == OpKind::kSplit && !s.node.tuple) return s.error("/shape", "makes a tuple of tensors");
+  return {};
+}
+
+Status check_pooling(const OpSubject& s) {
+  const std::size_t dims = pooling_dims(s.node.kind);  // 0 = adaptive: any
+  const std::size_t rank = s.in().size();
+  if (dims == 0 ? rank < 3 || rank > 5 : rank != dims + 2)
+    return s.error("", "an input " + extents_text(s.in()) + " has the wrong number of dimensions");
+  if (s.out().size() != rank || s.out()[0] != s.in()[0] || s.out()[1] != s.in()[1])
+    return s.error("/shape", "must keep the batch and channels of " + extents_text(s.in()));
+  if (!is_average_pooling(s.node.kind)) return {};
+  // The cost depends on the window.
+  const std::vector<std::int64_t>& window = s.node.attrs.kernel_size;
+  if (window.size() != dims || !is_countable(window) ||
+      *std::min_element(window.begin(), window.end()) < 1)
+    return s.error("/attrs/kernel_size",
+                   "must be " + std::to_string(dims) + " extents of at least 1");
+  return {};
+}
+
+Status check_matmul(const OpSubject& s) {
+  if (s.in(0).empty() || s.in(1).empty()) return s.error("", "does not take scalars");
+  if (s.node.kind == OpKind::kBmm && (s.in(0).size() != 3 || s.in(1).size() != 3))
+    return s.error("", "takes tensors of three dimensions");
+  Extents a = s.in(0);
+  Extents b = s.in(1);
+  const bool row = a.size() == 1;
+  const bool column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  const auto batch = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
+  if (a.back() != b[b.size() - 2] || !batch)
+    return s.error("", "cannot multiply " + extents_text(s.in(0)) + " by " + extents_text(s.in(1)));
+  // Both are priced as repeated to the whole batch.
+  for (Extents matrix : {a, b}) {
+    matrix.erase(matrix.begin(), matrix.end() - 2);
+    matrix.insert(matrix.begin(), batch->begin(), batch->end());
+    if (!is_countable(matrix)) return s.error("", "operands are too large when broadcast");
+  }
+  Extents expected = *batch;
+  if (!row) expected.push_back(a[a.size() - 2]);
+  if (!column) expected.push_back(b.back());
+  if (s.out() != expected) return s.wrong_output(expected);
+  return {};
+}
+
+Status check_broadcast(const OpSubject& s) {
+  Extents expected = s.in();
+  for (std::size_t i = 1; i < s.node.inputs.size(); ++i) {
+    const auto both = broadcast(expected, s.in(i));
+    if (!both) {
+      return s.error("/inputs/" + std::to_string(i),
+                     extents_text(s.in(i)) + " does not broadcast with " + extents_text(expected));
+    }
+    expected = *both;
+  }
+  if (s.out() != expected) return s.wrong_output(expected);
+  return {};
+}
+
+// Only these modules own parameters and buffers; their own checks say which.
+Status check_params(const OpSubject& s) {
+  const OpKind kind = s.node.kind;
+  const bool owner = kind == OpKind::kLinear || kind == OpKind::kBatchNorm ||
+                     kind == OpKind::kLayerNorm || kind == OpKind::kEmbedding ||
+                     convolution_dims(kind) > 0;
+  if (s.node.params.empty() || (owner && s.node.call == OpCall::kModule)) return {};
+  return s.error("/params", "must be empty: only modules with weights have parameters");
+}
+
+Status check_output(const OpSubject& s) {
+  std::vector<Extents> expected;
+  for (std::size_t i = 0; i < s.node.inputs.size(); ++i) {
+    const OpNode& input = s.input(i);
+    expected.insert(expected.end(), input.shapes.begin(), input.shapes.end());
+  }
+  if (s.node.shapes != expected) return s.error("/shape", "must be the shapes of the inputs");
+  return {};
+}
+
+}  // namespace
+
+Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
+  const OpSubject s{nodes, nodes[index], "/nodes/" + std::to_string(index)};
+  SHARDWRIGHT_RETURN_IF_ERROR(check_input_count(s));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_tuples(s));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_params(s));
+  switch (s.node.kind) {
+    case OpKind::kPlaceholder:
+    case OpKind::kGetAttr:
+    case OpKind::kTensorConstructor:
+      return {};
+    case OpKind::kOutput:
+      return check_output(s);
+    case OpKind::kConv1d:
+    case OpKind::kConv2d:
+    case OpKind::kConv3d:
+      return check_convolution(s);
+    case OpKind::kLinear:
+      return check_linear(s);
+    case OpKind::kBatchNorm:
+      return check_batch_norm(s);
+    case OpKind::kLayerNorm:
+      return check_layer_norm(s);
+    case OpKind::kEmbedding:
+      return check_embedding(s);
+    case OpKind::kMaxPool1d:
+    case OpKind::kMaxPool2d:
+    case OpKind::kMaxPool3d:
+    case OpKind::kAvgPool1d:
+    case OpKind::kAvgPool2d:
+    case OpKind::kAvgPool3d:
+    case OpKind::kAdaptiveAvgPool2d:
+      return check_pooling(s);
+    case OpKind::kFlatten:
+    case OpKind::kDefaultReshape:
+    case OpKind::kUnsqueeze:
+    case OpKind::kView:
+    case OpKind::kReshape:
+    case OpKind::kTranspose:
+    case OpKind::kPermute:
+    case OpKind::kSplit:
+    case OpKind::kGetitem:
+    case OpKind::kSum:
+      return check_layout(s);
+    case OpKind::kSoftmax:
+      SHARDWRIGHT_RETURN_IF_ERROR(check_dims(s, 1));
+      return s.out() == s.in() ? Status() : Status(s.wrong_output(s.in()));
+    case OpKind::kMatmul:
+    case OpKind::kBmm:
+      return check_matmul(s);
+    default:
+      return check_broadcast(s);  // of one tensor: itself
+  }
+}
+
+}  // namespace shardwright::operators::internal
+
+namespace shardwright::operators {
 
 }  // namespace shardwright::operators

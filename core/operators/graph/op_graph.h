@@ -210,3 +210,15 @@ const OpParam* find_param(const OpNode& node, std::string_view name);
 std::optional<Extents> broadcast(const Extents& a, const Extents& b);
 
 }  // namespace shardwright::operators
+
+namespace shardwright::operators::internal {
+
+// Checks the node `index`. Precondition: it and the nodes before it have well-formed shapes and
+// inputs. Errors: as OpGraph::make.
+Status check_operands(std::span<const OpNode> nodes, std::uint32_t index);
+
+}  // namespace shardwright::operators::internal
+
+namespace shardwright::operators {
+
+}  // namespace shardwright::operators

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "core/status.h"
 
 namespace shardwright::operators {

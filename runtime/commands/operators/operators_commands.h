@@ -11,7 +11,7 @@
 #include "runtime/commands/input.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/solve.h"
-#include "search/operators/reshard/reshard_path.h"
+#include "search/operators/strategies/reshard_path.h"
 
 namespace shardwright::commands {
 

@@ -4,12 +4,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "runtime/commands/operators/operators_commands.h"
 #include "runtime/io/operators/paths_json.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
-#include "search/operators/reshard/reshard_path.h"
+#include "search/operators/strategies/reshard_path.h"
 
 namespace shardwright::commands {
 namespace {

@@ -15,7 +15,7 @@
 #include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/search_parts.h"
-#include "search/embedding/questions/replan/old_plan.h"
+#include "search/embedding/questions/old_plan.h"
 
 namespace shardwright {
 namespace {

@@ -13,9 +13,9 @@
 #include "runtime/execution/stopwatch.h"
 #include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
-#include "search/embedding/questions/explain/fit_oracle.h"
-#include "search/embedding/questions/explain/remedies.h"
+#include "search/embedding/questions/fit_oracle.h"
 #include "search/embedding/questions/plan_of_entries.h"
+#include "search/embedding/questions/remedies.h"
 
 namespace shardwright {
 namespace {

@@ -15,8 +15,8 @@
 #include "runtime/embedding/explain/explained_tables.h"
 #include "runtime/embedding/options.h"
 #include "runtime/embedding/planner.h"
-#include "search/embedding/questions/explain/infeasible_reason.h"
-#include "search/embedding/questions/explain/remedies.h"
+#include "search/embedding/questions/infeasible_reason.h"
+#include "search/embedding/questions/remedies.h"
 
 namespace shardwright {
 

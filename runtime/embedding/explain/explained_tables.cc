@@ -3,8 +3,7 @@
 #include <cstdint>
 
 #include "runtime/embedding/explain/reasons.h"
-#include "search/embedding/questions/explain/excluded_options.h"
-#include "search/embedding/questions/explain/option_costs.h"
+#include "search/embedding/questions/option_costs.h"
 
 namespace shardwright {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/embedding/problem/problem.h"
 #include "runtime/embedding/result/plan_result.h"
 #include "search/budget.h"
-#include "search/embedding/questions/explain/option_costs.h"
+#include "search/embedding/questions/option_costs.h"
 #include "search/executor.h"
 
 namespace shardwright {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/embedding/options.h"
-#include "search/embedding/questions/explain/fit_oracle.h"
+#include "search/embedding/questions/fit_oracle.h"
 
 namespace shardwright {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/embedding/problem/problem.h"
-#include "search/embedding/questions/explain/infeasible_reason.h"
+#include "search/embedding/questions/infeasible_reason.h"
 
 namespace shardwright {
 

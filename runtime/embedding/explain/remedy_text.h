@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/embedding/problem/problem.h"
-#include "search/embedding/questions/explain/remedies.h"
+#include "search/embedding/questions/remedies.h"
 
 namespace shardwright {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/embedding/bound/search/find_plan.h"
+#include "core/embedding/bound/plan_search.h"
 #include "runtime/embedding/planning/failures.h"
-#include "search/embedding/best/prove_absence.h"
+#include "search/embedding/best/best_mode.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/document/improvement.h"
 #include "core/embedding/document/migration.h"
 #include "core/embedding/evaluation/evaluate.h"

@@ -9,7 +9,7 @@
 #include "runtime/embedding/sweep/point_message.h"
 #include "runtime/execution/processes/task_dealer.h"
 #include "runtime/execution/stopwatch.h"
-#include "search/embedding/questions/memory_chain.h"
+#include "search/embedding/questions/sweep_grid.h"
 
 namespace shardwright {
 namespace {

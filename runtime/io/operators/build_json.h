@@ -3,7 +3,7 @@
 
 #include "core/operators/graph/op_graph.h"
 #include "runtime/io/text_sink.h"
-#include "search/operators/build/cost_graph.h"
+#include "search/operators/strategies/cost_graph.h"
 
 namespace shardwright {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/operators/graph/op_graph.h"
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "core/status.h"
 #include "search/operators/strategies/generate.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "core/status.h"
 #include "runtime/io/text_sink.h"
-#include "search/operators/reshard/reshard_path.h"
+#include "search/operators/strategies/reshard_path.h"
 
 namespace shardwright {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "runtime/operators/solve.h"
 
 namespace shardwright {

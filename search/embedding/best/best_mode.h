@@ -1,4 +1,4 @@
-// Best mode: searches for the best plan and proves a lower bound, starting from given plans.
+// Proves that no plan exists.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,27 @@
 #include <optional>
 #include <string>
 
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/evaluation/evaluate.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/problem/topology.h"
 #include "core/status.h"
 #include "search/budget.h"
+#include "search/embedding/best/best_parameters.h"
 #include "search/embedding/best/best_search.h"
-#include "search/embedding/best/parameters/best_parameters.h"
+#include "search/embedding/bound/bound_parameters.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
 
 namespace shardwright {
+
+// Returns a certificate with an infinite bound that the check of core has accepted, or nothing if
+// none was found with `work` steps. It proves that no plan rates below a rating that none can
+// exceed: a table has no place, or memory does not suffice (bound/README.md). Placement rules of
+// single tables count, rules about groups do not. Spends its steps from `budget`.
+std::optional<embedding::BoundCertificate> prove_absence(
+    const embedding::OptionPool& pool, const embedding::Topology& available, std::uint64_t work,
+    Budget& budget, const embedding::BoundParameters& parameters = {});
 
 // What is known after a round.
 // Thread safety: a value; refers to the search.

@@ -7,16 +7,15 @@
 #include <optional>
 #include <vector>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/document/improvement.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/plan_edit.h"
 #include "search/budget.h"
-#include "search/embedding/best/bound/bound_prover.h"
-#include "search/embedding/best/incumbent/rated.h"
-#include "search/embedding/best/parameters/best_parameters.h"
-#include "search/embedding/best/proof_lanes.h"
-#include "search/embedding/best/search_lanes.h"
+#include "search/embedding/best/best_parameters.h"
+#include "search/embedding/best/incumbent.h"
+#include "search/embedding/best/lanes.h"
+#include "search/embedding/bound/bound_prover.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/suggested_start.h"
 

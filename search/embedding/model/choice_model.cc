@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "core/embedding/bound/options/bound_options.h"
+#include "core/embedding/bound/bound_options.h"
 
 namespace shardwright::embedding {
 

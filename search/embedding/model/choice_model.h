@@ -33,7 +33,7 @@ class ChoiceModel {
     return ChoiceModel(pool, available, budget, Kind::kAllCuts);
   }
 
-  // The model that the check of a lower bound uses (core/embedding/bound/options/bound_options.h):
+  // The model that the check of a lower bound uses (core/embedding/bound/bound_options.h):
   // it ignores the rules that keep tables together or apart. Without rules it equals this model.
   ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, Kind::kForBounds); }
 

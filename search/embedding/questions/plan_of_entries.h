@@ -1,15 +1,57 @@
-// Makes a plan from the entries of a plan file.
+// Finds the sharding options that a plan file names.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
+#include "core/embedding/option_layer.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
+#include "search/embedding/model/rank_state/plan_loads.h"
 
 namespace shardwright::embedding {
+
+// Looks options up by table, sharding type, kernel and load factor; of several, it takes one whose
+// shards are those of the file. Options that the search space lacks are interned in a layer over
+// it. Thread safety: one thread at a time; options that were found may be read from any thread.
+class OptionFinder {
+ public:
+  explicit OptionFinder(std::shared_ptr<const SearchSpace> space);
+
+  // Errors: kVerificationFailed if the problem has no such table or the table no such option.
+  Result<const ShardingOption*> find_option(const PlanEntry& entry);
+
+  // Keeps every option that was found alive.
+  std::shared_ptr<const void> owner() const { return layer_; }
+  // How many options were found that the search space lacks.
+  std::size_t num_added() const { return layer_->size(); }
+
+ private:
+  Result<TableId> find_table(const PlanEntry& entry) const;
+  // Makes an option that scale-up adds to the search space: a cache of another size, or none.
+  Result<const ShardingOption*> remake_option(TableId table, const PlanEntry& entry);
+
+  std::shared_ptr<const SearchSpace> space_;
+  std::unordered_map<std::string, std::vector<TableId>> tables_by_name_;
+  std::vector<std::vector<const ShardingOption*>> options_by_table_;
+  std::shared_ptr<OptionLayer> layer_;
+};
+
+// Chooses an option of the table and ranks for its shards. Least memory beyond capacity comes
+// first, then the time of the slowest rank. Places shard by shard on the best rank or host that the
+// table's own rules allow; ignores group rules. Adds the choice to `loads`. Returns nothing if no
+// option can be placed. Cost: O(options x shards x ranks).
+std::optional<Assignment> place_anew(const Problem& problem, const Topology& available,
+                                     std::span<const ShardingOption* const> options,
+                                     PlanLoads& loads);
 
 // The plan keeps the space alive. Memory and the user's placement rules are not checked. Errors:
 // kInvalidInput with the JSON pointer in the plan file, for an option that the space lacks, ranks

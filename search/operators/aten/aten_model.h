@@ -10,7 +10,6 @@
 
 #include "core/operators/aten/aten_plan.h"
 #include "core/operators/instance/cost_instance.h"
-#include "core/operators/instance/lowered_instance.h"
 #include "search/executor.h"
 #include "search/operators/aten/aten_variables.h"
 

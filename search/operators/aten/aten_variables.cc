@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/interner.h"
-#include "search/operators/build/repeated_blocks.h"
+#include "search/operators/strategies/merge.h"
 
 namespace shardwright::operators {
 namespace {

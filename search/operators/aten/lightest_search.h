@@ -8,7 +8,7 @@
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/operators/aten/aten_model.h"
-#include "search/operators/aten/choice_sieve.h"
+#include "search/operators/aten/sieved_search.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright::operators {

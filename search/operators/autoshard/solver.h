@@ -13,8 +13,7 @@
 #include "core/operators/autoshard/autoshard_graph.h"
 #include "core/status.h"
 #include "search/executor.h"
-#include "search/operators/elimination/bucket_sum.h"
-#include "search/operators/elimination/buckets.h"
+#include "search/operators/elimination/bucket_tree.h"
 #include "search/operators/elimination/elimination_order.h"
 
 namespace shardwright::operators::autoshard {

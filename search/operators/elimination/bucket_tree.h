@@ -1,6 +1,8 @@
-// Bucket elimination of a whole cost instance, for graphs of small width.
+// Which tables each bucket of an elimination sums, and where their entries lie.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,10 +11,284 @@
 
 #include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
-#include "search/operators/elimination/bucket_sum.h"
-#include "search/operators/elimination/buckets.h"
+#include "search/operators/elimination/elimination_order.h"
 
 namespace shardwright::operators {
+
+// What a walk over the assignments of a bucket needs.
+struct BucketShape {
+  std::uint32_t own_size = 1;            // values of the variable that is minimised out
+  std::span<const std::uint32_t> sizes;  // values of each variable of the separator
+  // By factor: how many variables of the separator, from the first, it takes to know where it
+  // lies. Ascending.
+  std::span<const std::uint32_t> levels;
+  // [variable of the separator * factors + factor]: how far apart the entries of neighbouring
+  // values are, 0 where the factor does not depend on the variable.
+  const std::size_t* strides = nullptr;
+};
+
+// One bucket per variable in order of elimination. A bucket's variable is minimised out of the sum
+// of its own costs, of pair tables with variables that are eliminated later, and of the messages of
+// earlier buckets that depend on it. The result, its message, is a table over the separator: the
+// later variables that occur in these tables.
+// In every table, the bucket's own variable runs fastest, and then the variables by the time of
+// their elimination, the latest slowest. So a message fits into the bucket that takes it without
+// being reordered.
+// Source: Dechter, Bucket elimination: a unifying framework for reasoning, 1999.
+// Thread safety: const members may be called from any thread.
+class Buckets {
+ public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct Pair {
+    std::uint32_t first;  // variables; both are in the order
+    std::uint32_t second;
+  };
+  struct Factor {
+    std::uint32_t source;  // index of the pair, or the bucket whose message it is
+    bool is_message;
+  };
+  struct Bucket {
+    std::uint32_t variable = 0;
+    std::uint32_t parent = kNone;  // the bucket that takes the message; kNone: a root
+    std::uint32_t own_size = 1;
+    std::uint32_t depth = 0;  // variables of the separator
+    std::uint32_t num_factors = 0;
+    std::uint32_t num_children = 0;
+    std::size_t entries = 1;  // of the message
+    std::size_t first_message = 0;
+    std::size_t first_scope = 0;
+    std::size_t first_factor = 0;
+    std::size_t first_stride = 0;
+  };
+
+  // `sizes` are by variable. Reuses the memory of earlier calls. O(sum over buckets of factors *
+  // depth).
+  void build(const EliminationOrder& order, std::span<const std::uint32_t> sizes,
+             std::span<const Pair> pairs);
+
+  std::span<const Bucket> list() const { return buckets_; }
+  const Bucket& operator[](std::size_t bucket) const { return buckets_[bucket]; }
+  std::size_t size() const { return buckets_.size(); }
+  // Entries of all messages; a bucket's begin at its `first_message`.
+  std::size_t num_entries() const { return num_entries_; }
+
+  // The variable eliminated first comes last.
+  std::span<const std::uint32_t> separator(const Bucket& bucket) const {
+    return std::span(scopes_).subspan(bucket.first_scope, bucket.depth);
+  }
+  // By level; within a level, pairs by index come before messages by bucket.
+  std::span<const Factor> factors(const Bucket& bucket) const {
+    return std::span(factors_).subspan(bucket.first_factor, bucket.num_factors);
+  }
+  BucketShape shape(const Bucket& bucket) const {
+    return {bucket.own_size, std::span(scope_sizes_).subspan(bucket.first_scope, bucket.depth),
+            std::span(levels_).subspan(bucket.first_factor, bucket.num_factors),
+            strides_.data() + bucket.first_stride};
+  }
+
+ private:
+  void add_buckets(const EliminationOrder& order, std::span<const std::uint32_t> sizes);
+  void add_factors(const EliminationOrder& order, std::span<const Pair> pairs);
+  void place(Bucket& bucket, Factor factor, std::uint32_t level);
+  std::uint32_t pair_level(const Bucket& bucket, std::uint32_t other) const;
+  std::uint32_t message_level(const Bucket& bucket, const Bucket& child) const;
+  void set_strides(const Bucket& bucket);
+
+  std::vector<Bucket> buckets_;
+  std::vector<std::uint32_t> scopes_;
+  std::vector<std::uint32_t> scope_sizes_;
+  std::vector<Factor> factors_;
+  std::vector<std::uint32_t> levels_;  // by factor
+  std::vector<std::size_t> strides_;
+  std::size_t num_entries_ = 0;
+};
+
+// Walks over the assignments of a bucket's separator, the last variable fastest, and sums the
+// bucket's tables there. Partial sums are kept by level: an assignment that changes only the last
+// variables adds only the tables that depend on these. A sum starts with the own costs and adds the
+// tables by level, so it does not depend on the steps before.
+// Keeps its memory from bucket to bucket. Thread safety: one thread at a time.
+template <class Cost>
+class BucketSum {
+ public:
+  // Begins at the assignment of all zeros. `own` are the costs of the variable itself;
+  // `table(f)` points to the entries of factor f. Both must outlive the walk.
+  template <class TableOf>
+  void start(const BucketShape& shape, const Cost* own, const TableOf& table) {
+    shape_ = shape;
+    own_ = own;
+    const std::size_t count = shape.levels.size();
+    const std::size_t depth = shape.sizes.size();
+    rows_.resize(count);
+    for (std::size_t f = 0; f < count; ++f)
+      rows_[f] = table(f);
+    if (partial_.size() < (depth + 1) * shape.own_size)
+      partial_.resize((depth + 1) * shape.own_size);
+    values_.assign(depth, 0);
+    by_level_.resize(depth + 1);
+    level_begin_.resize(depth + 2);
+    std::uint32_t f = 0;
+    for (std::uint32_t level = 0; level < depth + 2; ++level) {
+      while (f < count && shape.levels[f] < level)
+        ++f;
+      level_begin_[level] = f;
+    }
+    valid_ = 0;
+  }
+
+  // Goes to an assignment: value(i) is that of variable i of the separator.
+  // Precondition: the walk is at its beginning.
+  template <class ValueOf>
+  void seek(const ValueOf& value) {
+    const std::size_t count = rows_.size();
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      values_[i] = value(i);
+      for (std::size_t f = level_begin_[i + 1]; f < count; ++f)
+        rows_[f] += shape_.strides[i * count + f] * values_[i];
+    }
+  }
+
+  // Goes to the next assignment; after the last one, back to the first.
+  void advance() { advance(values_.size()); }
+
+  // The sums at the present assignment, by value of the bucket's variable.
+  std::span<const Cost> sums() {
+    const std::size_t depth = values_.size();
+    return {refresh(depth), shape_.own_size};
+  }
+
+  // Minimises the bucket's variable out: message[entry] is the least of sums() at that assignment.
+  // Precondition of both: the walk is at its beginning; it ends there too.
+  void send(Cost* message) {
+    sweep([&](std::size_t entry, const auto& sum) { message[entry] = least_of(sum); });
+  }
+  // Also the first value that has this cost. Slower.
+  void send(Cost* message, std::uint32_t* argument) {
+    sweep([&](std::size_t entry, const auto& sum) {
+      argument[entry] = argument_of(sum, message[entry]);
+    });
+  }
+
+  // The entries of factor f at the present assignment, by value of the bucket's variable.
+  const Cost* row(std::size_t f) const { return rows_[f]; }
+
+ private:
+  // Goes to the next assignment of the first `digits` variables.
+  void advance(std::size_t digits) {
+    const std::size_t count = rows_.size();
+    std::size_t i = digits;
+    while (i-- > 0) {
+      const std::size_t* strides = shape_.strides + i * count;
+      const std::size_t first = level_begin_[i + 1];
+      if (++values_[i] < shape_.sizes[i]) {
+        for (std::size_t f = first; f < count; ++f)
+          rows_[f] += strides[f];
+        break;
+      }
+      values_[i] = 0;
+      for (std::size_t f = first; f < count; ++f)
+        rows_[f] -= strides[f] * (shape_.sizes[i] - std::size_t{1});
+    }
+    valid_ = std::min(valid_, i + 1);
+  }
+
+  // Sums of the levels up to `level`, which must not be beyond the depth.
+  const Cost* refresh(std::size_t level) {
+    for (; valid_ <= level; ++valid_) {
+      const Cost* below = valid_ == 0 ? own_ : by_level_[valid_ - 1];
+      const std::size_t first = level_begin_[valid_], end = level_begin_[valid_ + 1];
+      Cost* sum = partial_.data() + valid_ * shape_.own_size;
+      if (first < end) add(below, first, end, sum);
+      by_level_[valid_] = first < end ? sum : below;
+    }
+    return by_level_[level];
+  }
+
+  // Precondition: first < end.
+  void add(const Cost* below, std::size_t first, std::size_t end, Cost* sum) const {
+    const std::size_t size = shape_.own_size;
+    std::size_t f = first;
+    if (end - first == 1) {
+      const Cost* a = rows_[f++];
+      for (std::size_t s = 0; s < size; ++s)
+        sum[s] = below[s] + a[s];
+    } else {
+      const Cost* a = rows_[f++];
+      const Cost* b = rows_[f++];
+      for (std::size_t s = 0; s < size; ++s)
+        sum[s] = below[s] + a[s] + b[s];
+    }
+    for (; f < end; ++f) {
+      const Cost* a = rows_[f];
+      for (std::size_t s = 0; s < size; ++s)
+        sum[s] += a[s];
+    }
+  }
+
+  // Calls use(entry, sum) at every assignment, where sum(s) is that of sums(). The last table is
+  // not added beforehand: a sum that is read once need not be stored.
+  template <class Use>
+  void sweep(const Use& use) {
+    const std::size_t depth = values_.size();
+    const std::size_t first = level_begin_[depth];
+    std::size_t entries = 1;
+    for (const std::uint32_t size : shape_.sizes)
+      entries *= size;
+    if (depth == 0 || level_begin_[depth + 1] - first != 1) {
+      for (std::size_t entry = 0; entry < entries; ++entry, advance(depth)) {
+        const Cost* sums = refresh(depth);
+        use(entry, [sums](std::size_t s) { return sums[s]; });
+      }
+      return;
+    }
+    // The usual case: only one table depends on the last variable, so its rows follow each other.
+    for (std::size_t entry = 0; entry < entries; advance(depth - 1)) {
+      const Cost* below = refresh(depth - 1);
+      const Cost* last = rows_[first];
+      for (std::uint32_t k = 0; k < shape_.sizes[depth - 1]; ++k, ++entry) {
+        use(entry, [below, last](std::size_t s) { return below[s] + last[s]; });
+        last += shape_.own_size;
+      }
+    }
+  }
+
+  // Two minima side by side do not wait for each other.
+  template <class SumOf>
+  Cost least_of(const SumOf& sum) const {
+    const std::size_t size = shape_.own_size;
+    Cost least = sum(0), other = least;
+    std::size_t s = 1;
+    for (; s + 1 < size; s += 2) {
+      least = std::min(least, sum(s));
+      other = std::min(other, sum(s + 1));
+    }
+    if (s < size) least = std::min(least, sum(s));
+    return std::min(least, other);
+  }
+  template <class SumOf>
+  std::uint32_t argument_of(const SumOf& sum, Cost& cost) const {
+    Cost least = sum(0);
+    std::uint32_t argument = 0;
+    for (std::uint32_t s = 1; s < shape_.own_size; ++s) {
+      const Cost at = sum(s);
+      if (!(at < least)) continue;
+      least = at;
+      argument = s;
+    }
+    cost = least;
+    return argument;
+  }
+
+  BucketShape shape_;
+  const Cost* own_ = nullptr;
+  std::vector<const Cost*> rows_;         // by factor, at the present assignment
+  std::vector<std::uint32_t> values_;     // the present assignment
+  std::vector<std::size_t> level_begin_;  // of factors
+  std::vector<Cost> partial_;             // [level * own_size + value]
+  std::vector<const Cost*> by_level_;     // by level: its partial sums, or those of a level below
+  std::size_t valid_ = 0;                 // the first level whose sums are out of date
+};
 
 // How the order of elimination is found. An order whose tables fit takes far less work than the
 // limit; more work means that the graph is wide.

@@ -7,9 +7,9 @@
 
 #include "search/budget.h"
 #include "search/executor.h"
-#include "search/operators/solve/exact/dual_ascent.h"
-#include "search/operators/solve/local/local_search.h"
-#include "search/operators/solve/parameters/solver_parameters.h"
+#include "search/operators/solve/local_search.h"
+#include "search/operators/solve/message_passing.h"
+#include "search/operators/solve/solver_parameters.h"
 
 namespace shardwright::operators {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "search/operators/solve/least_memory.h"
+#include "search/operators/solve/solve.h"
 
 namespace shardwright::operators {
 namespace {

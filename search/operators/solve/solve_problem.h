@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/operators/solve/solve.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "search/operators/strategies/families.h"
+#include "search/operators/strategies/writer.h"
 
 namespace shardwright::operators {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/operators/graph/op_graph.h"
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "core/status.h"
 #include "search/executor.h"
-#include "search/operators/reshard/reshard_path.h"
+#include "search/operators/strategies/reshard_path.h"
 #include "search/operators/strategies/strategy.h"
 
 namespace shardwright::operators {

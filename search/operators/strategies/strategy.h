@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/operators/graph/op_graph.h"
-#include "core/operators/mesh/sharding_spec.h"
-#include "search/operators/reshard/one_step.h"
+#include "core/operators/graph/sharding_spec.h"
+#include "search/operators/strategies/reshard_path.h"
 
 namespace shardwright::operators {
 

@@ -5,7 +5,121 @@
 
 #include "core/check.h"
 
+namespace shardwright::operators::internal {
+namespace {
+
+// One side of the walk from the last dimension to the first.
+struct Side {
+  std::span<const std::int64_t> shape;
+  std::size_t taken = 0;  // dimensions before the current one, from the last
+  std::int64_t size = 0;  // of the group so far
+  std::vector<std::size_t> dims;
+
+  explicit Side(std::span<const std::int64_t> of) : shape(of) { restart(); }
+
+  bool done() const { return taken == shape.size(); }
+  std::size_t current() const { return shape.size() - 1 - taken; }
+
+  // Starts a group with the current dimension, or an empty one of size 1 if none is left.
+  void restart() {
+    size = done() ? 1 : shape[current()];
+    dims.clear();
+    if (!done()) dims.push_back(current());
+  }
+  // Adds the next dimension to the group. Returns false if there is none.
+  bool extend() {
+    ++taken;
+    if (taken >= shape.size()) return false;
+    size *= shape[current()];
+    dims.push_back(current());
+    return true;
+  }
+  // Starts a group with the rest of the current dimension, of which the other side's group of size
+  // `divisor` has taken its part.
+  void keep_rest(std::int64_t divisor) {
+    size /= divisor;
+    dims.assign(1, current());
+  }
+  // Makes a group of the rest of the current dimension and of the dimension before it.
+  bool step_over() {
+    ++taken;
+    if (taken >= shape.size()) return false;
+    size = shape[current()];
+    dims.assign({current(), current() + 1});
+    return true;
+  }
+};
+
+// Goes on when the group of `large` is larger than that of `small`. If `large` was extended last,
+// the group is closed and the rest of its current dimension starts the next one. Otherwise `small`
+// is extended.
+bool advance(Side& large, Side& small, bool large_was_extended, bool& small_extended, bool& reset,
+             const auto& close) {
+  if (!large_was_extended) {
+    small_extended = true;
+    return small.extend();
+  }
+  close();
+  large.keep_rest(small.size);
+  reset = true;
+  return small.step_over();
+}
+
+enum class Extended : unsigned char { kNone, kFrom, kTo };
+
+}  // namespace
+
+std::optional<std::vector<ReshapeGroup>> reshape_groups(std::span<const std::int64_t> from_shape,
+                                                        std::span<const std::int64_t> to_shape) {
+  Side from(from_shape);
+  Side to(to_shape);
+  std::vector<ReshapeGroup> groups;
+  const auto close = [&] { groups.push_back({from.dims, to.dims}); };
+  Extended extended = Extended::kNone;
+  while (!from.done() || !to.done()) {
+    bool reset = false;
+    bool other_extended = false;
+    if (from.size == to.size) {
+      close();
+      if (!from.dims.empty()) ++from.taken;
+      if (!to.dims.empty()) ++to.taken;
+      from.restart();
+      to.restart();
+      reset = true;
+    } else if (from.size > to.size) {
+      if (!advance(from, to, extended == Extended::kFrom, other_extended, reset, close))
+        return std::nullopt;
+      if (other_extended) extended = Extended::kTo;
+    } else {
+      if (!advance(to, from, extended == Extended::kTo, other_extended, reset, close))
+        return std::nullopt;
+      if (other_extended) extended = Extended::kFrom;
+    }
+    if (reset) extended = Extended::kNone;
+  }
+  return groups;
+}
+
+std::optional<DimSpecs> reshape_placement(const std::vector<ReshapeGroup>& groups,
+                                          const DimSpecs& from, std::size_t to_rank) {
+  DimSpecs to(to_rank);
+  for (const ReshapeGroup& group : groups) {
+    if (group.from.empty()) continue;
+    const std::size_t first = *std::min_element(group.from.begin(), group.from.end());
+    for (const std::size_t dim : group.from) {
+      if (dim != first && !from[dim].replicated()) return std::nullopt;
+    }
+    if (from[first].replicated()) continue;
+    if (group.to.empty()) return std::nullopt;
+    to = to.with(*std::min_element(group.to.begin(), group.to.end()), from[first]);
+  }
+  return to;
+}
+
+}  // namespace shardwright::operators::internal
+
 namespace shardwright::operators {
+
 namespace {
 
 void add_action(Strategy& strategy, const CommAction& action) {
@@ -171,3 +285,64 @@ void StrategyWriter::reshard(Strategy& strategy, std::size_t operand,
 }
 
 }  // namespace shardwright::operators
+
+namespace shardwright::operators::internal {
+
+MeshAxes::MeshAxes(const DeviceMesh& mesh) {
+  for (std::size_t axis = 0; axis < mesh.num_axes(); ++axis) {
+    singles.push_back(static_cast<std::uint8_t>(1U << axis));
+    all = static_cast<std::uint8_t>(all | singles.back());
+  }
+  if (mesh.num_axes() == 2) {
+    pairs.emplace_back(singles[0], singles[1]);
+    pairs.emplace_back(singles[1], singles[0]);
+  }
+}
+
+LocalShape::LocalShape(const DeviceMesh& mesh, const ShardingSpec& spec) : rank_(spec.dims.rank()) {
+  for (std::size_t i = 0; i < rank_; ++i) {
+    const std::int64_t extent = spec.shape->dims[i] / mesh.devices_along(spec.dims[i].axes);
+    extents_[i] = static_cast<double>(extent);
+  }
+}
+
+double LocalShape::product(std::size_t first, std::size_t last) const {
+  double product = 1;
+  for (std::size_t i = first; i < last; ++i)
+    product *= extents_[i];
+  return product;
+}
+
+DimSpecs unbroadcast(const DimSpecs& logical, std::span<const std::int64_t> logical_shape,
+                     std::span<const std::int64_t> physical_shape, std::uint8_t& removed) {
+  DimSpecs physical(physical_shape.size());
+  const std::size_t padding = logical_shape.size() - physical_shape.size();
+  for (std::size_t d = 0; d < logical_shape.size(); ++d) {
+    const DimSpec spec = logical[d];
+    if (spec.replicated()) continue;
+    if (d < padding || physical_shape[d - padding] != logical_shape[d]) {
+      removed = static_cast<std::uint8_t>(removed | spec.axes);
+    } else {
+      physical = physical.with(d - padding, spec);
+    }
+  }
+  return physical;
+}
+
+PhaseMemory phases(const MemoryCost& forward, const MemoryCost& backward) {
+  return {forward,
+          backward,
+          {forward.activation + backward.activation, forward.parameter + backward.parameter,
+           forward.temporary + backward.temporary, forward.buffer + backward.buffer}};
+}
+
+PhaseMemory follow_memory(std::int64_t input_bytes, std::int64_t output_bytes,
+                          bool input_is_param) {
+  MemoryCost forward{output_bytes, 0, 0, 0};
+  MemoryCost backward{};
+  (input_is_param ? forward.parameter : forward.activation) += input_bytes;
+  (input_is_param ? backward.parameter : backward.activation) += input_bytes;
+  return phases(forward, backward);
+}
+
+}  // namespace shardwright::operators::internal

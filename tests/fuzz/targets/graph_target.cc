@@ -15,8 +15,8 @@
 #include "runtime/operators/autoshard.h"
 #include "runtime/operators/build.h"
 #include "runtime/operators/solve.h"
-#include "search/operators/reshard/reshard_path.h"
 #include "search/operators/strategies/generate.h"
+#include "search/operators/strategies/reshard_path.h"
 #include "tests/fuzz/targets/expect.h"
 
 namespace shardwright::fuzz {

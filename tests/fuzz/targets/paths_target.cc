@@ -1,9 +1,9 @@
 // Requests for resharding paths: every path leads to its target, and the exact one is the cheapest.
 #include <vector>
 
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "runtime/io/operators/paths_json.h"
-#include "search/operators/reshard/reshard_path.h"
+#include "search/operators/strategies/reshard_path.h"
 #include "tests/fuzz/targets/expect.h"
 
 namespace shardwright::fuzz {

@@ -7,10 +7,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/operators/mesh/sharding_spec.h"
+#include "core/operators/graph/sharding_spec.h"
 #include "runtime/io/file.h"
 #include "runtime/io/operators/paths_json.h"
-#include "search/operators/reshard/reshard_path.h"
+#include "search/operators/strategies/reshard_path.h"
 
 namespace shardwright::operators_paths_test {
 

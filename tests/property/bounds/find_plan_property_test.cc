@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/bound/search/find_plan.h"
+#include "core/embedding/bound/plan_search.h"
 #include "core/embedding/evaluation/evaluate.h"
 #include "tests/support/embedding/small_bounds.h"
 

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/bound/search/filling/rank_filling.h"
+#include "core/embedding/bound/rank_filling.h"
 #include "tests/support/embedding/small_bounds.h"
 
 namespace shardwright::rank_filling_property_test {

@@ -8,8 +8,8 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/bound/check_bound.h"
-#include "search/embedding/best/bound/relaxation/aggregate_bound.h"
-#include "search/embedding/best/bound/tree/uniform_tree.h"
+#include "search/embedding/bound/aggregate_bound.h"
+#include "search/embedding/bound/uniform_trees.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
 #include "tests/support/embedding/small_bounds.h"

@@ -13,8 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/bound/search/find_plan.h"
-#include "core/embedding/bound/search/plan_search.h"
+#include "core/embedding/bound/plan_search.h"
 #include "core/embedding/evaluation/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/io/embedding/problem/problem_json.h"

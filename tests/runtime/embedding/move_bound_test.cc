@@ -16,7 +16,7 @@
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/io/embedding/problem/problem_json.h"
-#include "search/embedding/questions/replan/old_plan.h"
+#include "search/embedding/questions/old_plan.h"
 #include "tests/support/embedding/every_plan.h"
 #include "tests/support/random.h"
 

@@ -13,7 +13,7 @@
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
 #include "search/embedding/compat/search_parts.h"
-#include "search/embedding/questions/replan/old_plan.h"
+#include "search/embedding/questions/old_plan.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"
 

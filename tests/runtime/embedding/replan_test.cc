@@ -8,7 +8,7 @@
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/questions/replan/old_plan.h"
+#include "search/embedding/questions/old_plan.h"
 #include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::replan_test {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/embedding/search_space.h"
-#include "search/embedding/best/bound/model/bound_rows.h"
+#include "search/embedding/bound/bound_rows.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
 #include "tests/support/embedding/embedding_builders.h"

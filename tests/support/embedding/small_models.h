@@ -11,7 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/evaluation/evaluate.h"
-#include "search/embedding/best/local/annealing_lane.h"
+#include "search/embedding/best/annealing_lane.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {

@@ -1,7 +1,7 @@
 // Reads and writes the certificate of a plan's lower bound.
 #pragma once
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_writer.h"

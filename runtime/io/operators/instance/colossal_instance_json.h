@@ -1,7 +1,7 @@
 // Reads cost instances in ColossalAI's format.
 #pragma once
 
-#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/operators/instance/cost_instance_json.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "core/operators/instance/sharding_request.h"
 #include "core/status.h"
 

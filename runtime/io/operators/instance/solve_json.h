@@ -1,7 +1,7 @@
 // Writes answers of the operator-sharding solver.
 #pragma once
 
-#include "core/operators/instance/lowered_instance.h"
+#include "core/operators/instance/cost_instance.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/solve.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
-#include "search/embedding/questions/explain/remedies.h"
-#include "search/embedding/questions/explain/option_costs.h"
+#include "search/embedding/questions/option_costs.h"
+#include "search/embedding/questions/remedies.h"
 
 namespace shardwright {
 

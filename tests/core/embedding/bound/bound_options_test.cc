@@ -1,5 +1,5 @@
 // Which options a lower bound must count.
-#include "core/embedding/bound/options/bound_options.h"
+#include "core/embedding/bound/bound_options.h"
 
 #include <cstdint>
 #include <utility>

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/operators/instance/cost_instance.h"
-#include "core/operators/instance/lowered_instance.h"
 #include "tests/support/operators/naive_cost_solver.h"
 #include "tests/support/operators/random_cost_instance.h"
 #include "tests/support/random.h"

@@ -8,7 +8,7 @@
 #include "core/operators/graph/op_graph.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/operators/build.h"
-#include "search/operators/build/merge.h"
+#include "search/operators/strategies/merge.h"
 
 namespace shardwright::op_vocabulary_test {
 

@@ -1,5 +1,5 @@
 // What the proof suggests, until it was tried.
-#include "search/embedding/best/search_lanes.h"
+#include "search/embedding/best/lanes.h"
 
 #include <doctest/doctest.h>
 

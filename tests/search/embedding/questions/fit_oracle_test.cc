@@ -1,4 +1,4 @@
-#include "search/embedding/questions/explain/fit_oracle.h"
+#include "search/embedding/questions/fit_oracle.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/questions/explain/infeasible_reason.h"
-#include "search/embedding/questions/explain/remedies.h"
+#include "search/embedding/questions/infeasible_reason.h"
+#include "search/embedding/questions/remedies.h"
 #include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::fit_oracle_test {

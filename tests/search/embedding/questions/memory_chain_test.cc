@@ -1,4 +1,4 @@
-#include "search/embedding/questions/memory_chain.h"
+#include "search/embedding/questions/sweep_grid.h"
 
 #include <cstddef>
 #include <memory>
@@ -7,7 +7,6 @@
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/questions/sweep_grid.h"
 #include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::memory_chain_test {

@@ -1,4 +1,4 @@
-#include "search/embedding/questions/explain/memory_shortage.h"
+#include "search/embedding/questions/memory_shortage.h"
 
 #include <memory>
 #include <optional>

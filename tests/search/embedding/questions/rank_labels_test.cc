@@ -1,5 +1,5 @@
 // Exchanging the ranks of a plan so that the least bytes move.
-#include "search/embedding/questions/replan/rank_labels.h"
+#include "search/embedding/questions/move_costs.h"
 
 #include <cstddef>
 #include <memory>
@@ -13,8 +13,8 @@
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/model/option_pool.h"
+#include "search/embedding/questions/old_plan.h"
 #include "search/embedding/questions/plan_of_entries.h"
-#include "search/embedding/questions/replan/old_plan.h"
 #include "search/executor.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/random.h"

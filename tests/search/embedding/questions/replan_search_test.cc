@@ -1,4 +1,4 @@
-#include "search/embedding/questions/replan/replan_search.h"
+#include "search/embedding/questions/replan_search.h"
 
 #include <cstddef>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "search/embedding/questions/explain/step_search.h"
+#include "search/embedding/questions/fit_oracle.h"
 
 #include <cstdint>
 

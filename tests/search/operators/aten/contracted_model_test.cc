@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "search/operators/aten/aten_model.h"
-#include "search/operators/aten/choice_sieve.h"
 #include "search/operators/aten/placement_messages.h"
+#include "search/operators/aten/sieved_search.h"
 #include "search/operators/solve/solve_problem.h"
 #include "tests/search/operators/aten/aten_fixture.h"
 #include "tests/support/operators/aten_builder.h"

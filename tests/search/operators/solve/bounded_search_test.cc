@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "search/explore.h"
-#include "search/operators/solve/local/choice_graph.h"
-#include "search/operators/solve/local/first_feasible.h"
+#include "search/operators/solve/choice_graph.h"
+#include "search/operators/solve/local_search.h"
 #include "tests/support/operators/random_cost_instance.h"
 #include "tests/support/shuffling_executor.h"
 

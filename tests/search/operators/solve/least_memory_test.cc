@@ -1,5 +1,5 @@
 // The least memory of an instance, compared with all choices.
-#include "search/operators/solve/least_memory.h"
+#include "search/operators/solve/solve.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "search/operators/elimination/bucket_tree.h"
-#include "search/operators/solve/exact/branch_and_bound.h"
-#include "search/operators/solve/exact/dual_ascent.h"
-#include "search/operators/solve/exact/exact_search.h"
-#include "search/operators/solve/reduce/reduce.h"
+#include "search/operators/solve/branch_and_bound.h"
+#include "search/operators/solve/exact_search.h"
+#include "search/operators/solve/message_passing.h"
+#include "search/operators/solve/reduce.h"
 #include "search/operators/solve/solve.h"
 #include "tests/support/operators/naive_cost_solver.h"
 #include "tests/support/operators/random_cost_instance.h"

@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "search/operators/strategies/generators/reshape_groups.h"
+#include "search/operators/strategies/writer.h"
 
 namespace shardwright::strategies_test {
 

@@ -5,9 +5,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/bound/certificate/bound_certificate.h"
+#include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/bound/check_bound.h"
-#include "search/embedding/best/bound/bound_prover.h"
+#include "search/embedding/bound/bound_prover.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
 #include "tests/support/embedding/small_bounds.h"

@@ -1,0 +1,145 @@
+// What shards use of a rank, in doubles that are rounded down.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/bound_options.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/problem/storage.h"
+#include "core/embedding/problem/topology.h"
+#include "core/embedding/sharding_option.h"
+#include "core/numeric/directed_rounding.h"
+
+namespace shardwright::embedding {
+
+// Load and bytes of shards on one rank, rounded down. The check of a long proof takes most of its
+// time with these few operations.
+// Thread safety: a value.
+struct RankUse {
+  double load = 0;
+  PerTier<double> bytes = {};
+};
+
+// One run of an open option.
+// Thread safety: a value.
+struct RunUse {
+  RankUse use;  // of a shard
+  std::uint32_t count = 0;
+};
+
+inline RankUse use_of(const ShardCost& cost, PerfModel model) {
+  RankUse use{load_of(cost, model)};
+  for (const MemoryTier tier : kMemoryTiers)
+    use.bytes[tier] = rounded_down(cost.storage[tier].value());
+  return use;
+}
+
+// Combines load and every tier of memory.
+template <class Combine>
+RankUse combined(const RankUse& a, const RankUse& b, const Combine& combine) {
+  return {combine(a.load, b.load),
+          {combine(a.bytes.hbm, b.bytes.hbm), combine(a.bytes.ddr, b.bytes.ddr),
+           combine(a.bytes.ssd, b.bytes.ssd)}};
+}
+inline RankUse least_of(const RankUse& a, const RankUse& b) {
+  return combined(a, b, [](double x, double y) { return std::min(x, y); });
+}
+inline RankUse most_of(const RankUse& a, const RankUse& b) {
+  return combined(a, b, [](double x, double y) { return std::max(x, y); });
+}
+inline RankUse sum_of(const RankUse& a, const RankUse& b) { return combined(a, b, add_down); }
+inline RankUse without(const RankUse& all, const RankUse& own) {
+  return combined(all, own, [](double x, double y) { return add_down(x, -y); });
+}
+
+// What a shard takes at the multipliers of a class, rounded down.
+inline double cost_at(const CapacityMultipliers& multipliers, const RankUse& use) {
+  double sum = multiply_down(multipliers.load, use.load);
+  for (const MemoryTier tier : kMemoryTiers)
+    sum = add_down(sum, multiply_down(multipliers[tier], use.bytes[tier]));
+  return sum;
+}
+
+// A class has the memory of its largest rank and the load limit of its fastest rank, which weakens
+// a bound and never makes it wrong. If uniform options are apart, there is a second class for each:
+// what these options use of it.
+// Thread safety: const members may be called from any thread.
+class CertifiedClasses {
+ public:
+  // `target`: the rating that no plan may reach. Empty if the certificate's `class_of_rank` does
+  // not name a class for every rank, or names more classes than an OptionDomain has bits for.
+  static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
+                                              const BoundCertificate& certificate, double target);
+
+  std::size_t size() const { return num_ranks_.size(); }
+  std::uint32_t num_ranks(std::size_t rank_class) const { return num_ranks_[rank_class]; }
+  const Storage& room(std::size_t rank_class) const { return room_[rank_class]; }
+  // The load of a rank in a plan below the target is less than this.
+  double load_limit(std::size_t rank_class) const { return load_limit_[rank_class]; }
+  std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
+  // The first rank after this one that is of another class, or the number of ranks.
+  std::uint32_t equal_until(std::size_t rank) const { return equal_until_[rank]; }
+  // All classes as bits.
+  std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
+  bool uniform_apart() const { return !uniform_use_.empty(); }
+  // Every class is on one host, so options that fill hosts use all ranks of a class alike.
+  bool are_on_one_host() const { return are_on_one_host_; }
+  // Where shards of uniform options may be, and those of all others; all classes if they are not
+  // apart.
+  std::uint32_t of_uniform() const;
+  std::uint32_t of_others() const;
+  // The class of what uniform options use of this one; the class itself if they are not apart.
+  std::uint32_t uniform_class(std::uint32_t rank_class) const;
+  // The class whose ranks this one is a part of, without those of uniform options, and all of such
+  // a rank; the class itself if they are not apart.
+  std::size_t whole_class(std::size_t rank_class) const { return rank_class % num_whole(); }
+  std::size_t num_whole() const { return uniform_apart() ? uniform_use_.size() : size(); }
+  const Storage& whole_room(std::size_t rank_class) const {
+    return uniform_apart() ? whole_room_[rank_class] : room_[rank_class];
+  }
+  double whole_limit(std::size_t rank_class) const {
+    return uniform_apart() ? whole_limit_[rank_class] : load_limit_[rank_class];
+  }
+  // By class, without those of uniform options. Empty if they are not apart.
+  const std::vector<UniformUse>& uniform_use() const { return uniform_use_; }
+  // Precondition: as many as there are.
+  void set_uniform_use(const std::vector<UniformUse>& use);
+  // The classes of the ranks of every host, as bits.
+  std::span<const std::uint32_t> classes_of_host() const { return classes_of_host_; }
+
+  // Returns true if an otherwise empty rank of the class may hold the shard.
+  bool fits(const ShardCost& cost, std::size_t rank_class) const;
+  // The same for shards that use this, or more.
+  bool fits(const RankUse& use, std::size_t rank_class) const {
+    const Storage& room = room_[rank_class];
+    return use.load < load_limit_[rank_class] &&
+           std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
+             return use.bytes[tier] <= rounded_up(room[tier].value());
+           });
+  }
+  PerfModel perf_model() const { return perf_model_; }
+
+ private:
+  CertifiedClasses() = default;
+
+  bool set_apart();
+
+  PerfModel perf_model_ = PerfModel::kPerf;
+  bool are_on_one_host_ = true;
+  std::vector<std::uint32_t> class_of_rank_;
+  std::vector<std::uint32_t> equal_until_;  // by rank
+  std::vector<std::uint32_t> num_ranks_;
+  std::vector<Storage> room_;
+  std::vector<double> load_limit_;
+  std::vector<std::uint32_t> classes_of_host_;
+  std::vector<UniformUse> uniform_use_;
+  std::vector<Storage> whole_room_;  // of whole ranks
+  std::vector<double> whole_limit_;
+};
+
+}  // namespace shardwright::embedding

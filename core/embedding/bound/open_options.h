@@ -1,0 +1,158 @@
+// The options that a branch-and-bound node leaves to every table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/bound/certified_classes.h"
+#include "core/embedding/search_space.h"
+
+namespace shardwright::embedding {
+
+// `count` shards of one run that lie on ranks of one class.
+struct ClassShards {
+  std::uint32_t rank_class = 0;
+  std::uint32_t run = 0;
+  std::uint32_t count = 0;
+};
+
+// An open option and the rank classes where its shards may be.
+using OpenOption = OptionDomain;
+
+// At first the options of the root: those that could be part of a plan below the target and that no
+// other option of their table replaces. Replacing keeps a plan below the target, though the plan
+// may then break a rule. Options without any place under the rules are therefore dropped first, and
+// no other rule is used.
+// Thread safety: one thread at a time. Refers to its arguments.
+class OpenOptions {
+ public:
+  // O(options x options of a table). Incomplete if `is_stopped`, which may be empty, says so.
+  OpenOptions(const SearchSpace& space, const Topology& available, const CertifiedClasses& classes,
+              const std::function<bool()>& is_stopped);
+
+  bool is_complete() const { return complete_; }
+  // Returns false if uniform options are apart and one that is open has no smallest shard in a
+  // class.
+  bool can_be_apart() const { return can_be_apart_; }
+
+  const SearchSpace& space() const { return space_; }
+  const Topology& topology() const { return available_; }
+  const CertifiedClasses& classes() const { return classes_; }
+
+  std::size_t num_tables() const { return open_.size(); }
+  const std::vector<OpenOption>& of_table(std::size_t table) const { return open_[table]; }
+  // Keeps of every open option these classes, part of its own; an option without any goes. Keeps
+  // what the table had for restore().
+  void restrict_to(std::size_t table, std::span<const std::uint32_t> classes);
+  // The changes so far. restore() takes back those after a mark.
+  std::size_t mark() const { return replaced_.size(); }
+  void restore(std::size_t mark);
+  // Options that are kept for restore().
+  std::size_t num_kept() const { return num_kept_; }
+
+  // Returns true if a table has options in the space, but none that is still open.
+  bool any_table_is_closed() const;
+  // Returns true if the n-th open options of both tables are equal in shards, costs and domains,
+  // for every n: any plan that the node allows may then exchange the two tables.
+  bool are_equal(std::size_t table, std::size_t other) const;
+
+  // Returns true if all shards of the option lie either in the classes `inside` or in the other
+  // classes of its domain, whatever the plan.
+  bool lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const;
+  // For an option with a shard on every rank: its shards by class and run. If uniform options are
+  // apart, those of a class count as the smallest one there. Empty for all others.
+  std::span<const ClassShards> shards_by_class(OptionId option) const {
+    return shards_by_class_[option.index()];
+  }
+  // What the shards of an option use that is open, or was at the root, by run.
+  std::span<const RunUse> runs(OptionId option) const {
+    return {runs_.data() + first_run_[option.index()], space_.option(option).costs.size()};
+  }
+  // The run that all shards of an option count as, if it fills hosts and uniform options are apart;
+  // empty for all others.
+  std::optional<std::uint32_t> counted_run(OptionId option) const;
+
+ private:
+  struct Replaced {
+    std::size_t table;
+    std::vector<OpenOption> options;
+  };
+
+  std::vector<ClassShards> count_shards_by_class(const ShardingOption& option) const;
+  void set_apart(OptionId id);
+  bool has_smallest_shards(OptionId id) const;
+  bool is_smaller(const ShardingOption& option, std::uint32_t run, std::uint32_t other) const;
+  std::optional<std::uint32_t> smallest_run(const ShardingOption& option) const;
+  bool are_alike(OptionId id, OptionId other) const;
+  bool is_possible(OptionId id) const;
+  void add_runs(OptionId id);
+  bool is_replaced(OptionId id, const std::vector<OpenOption>& options) const;
+
+  const SearchSpace& space_;
+  const Topology& available_;
+  const CertifiedClasses& classes_;
+  bool complete_ = false;
+  bool can_be_apart_ = true;
+  std::vector<bool> has_options_;                          // by table, in the space
+  std::vector<std::vector<OpenOption>> open_;              // by table
+  std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
+  std::vector<RunUse> runs_;                               // of options open at the root
+  std::vector<std::size_t> first_run_;                     // of those, by option
+  std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if nothing is apart
+  std::vector<Replaced> replaced_;                         // in the order of the changes
+  std::size_t num_kept_ = 0;                               // options in `replaced_`
+};
+
+// Every sum is rounded to the safe side.
+// Thread safety: immutable.
+class LagrangianSum {
+ public:
+  // `multipliers`: by rank class. O(open options x classes).
+  LagrangianSum(const OpenOptions& options, const std::vector<CapacityMultipliers>& multipliers);
+
+  // Returns true if all tables, each with its cheapest open option, need more than all ranks have.
+  bool excludes_all() const { return needed_ > capacity_; }
+  // Returns true if they do when this table takes its n-th open option.
+  bool excludes(std::size_t table, std::size_t option) const;
+
+ private:
+  std::vector<double> costs_;       // of all open options
+  std::vector<std::size_t> first_;  // of those, by table
+  std::vector<double> least_;       // by table
+  double needed_ = 0;
+  double capacity_ = 0;
+};
+
+// A table all of whose open options have a shard on every rank takes at least the cheapest of these
+// shards on every rank.
+// Thread safety: immutable.
+class CommonUse {
+ public:
+  explicit CommonUse(const OpenOptions& options);
+
+  // Of all tables.
+  const RankUse& on(std::size_t rank_class) const { return all_[rank_class]; }
+  // Of all tables but one, rounded down.
+  RankUse on_beside(std::size_t rank_class, std::size_t table) const;
+
+ private:
+  std::vector<RankUse> use_of_table(const OpenOptions& options, std::size_t table) const;
+
+  std::vector<RankUse> all_;                    // by class
+  std::vector<std::vector<RankUse>> of_table_;  // by class; empty if it takes nothing everywhere
+};
+
+// Drops what does not fit beside the shards that every rank holds, in up to 16 rounds. Returns how
+// many it took. O(open options x classes) for each.
+std::uint64_t drop_by_common_use(OpenOptions& options);
+
+// Drops what is too dear at these multipliers, which are by rank class. O(open options x classes).
+void drop_by_reduced_costs(OpenOptions& options,
+                           const std::vector<CapacityMultipliers>& multipliers);
+
+}  // namespace shardwright::embedding

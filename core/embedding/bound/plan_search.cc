@@ -1,0 +1,209 @@
+#include "core/embedding/bound/plan_search.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace shardwright::embedding {
+namespace {
+
+FoundPlan find(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
+               std::vector<RankPriceSet> prices, std::uint64_t work_limit,
+               const std::function<bool()>& is_stopped) {
+  PlanSearch search(goal, space, available, std::move(prices), work_limit, is_stopped);
+  search.run(std::numeric_limits<std::uint64_t>::max());
+  return search.take_answer();
+}
+
+}  // namespace
+
+FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
+                        std::uint64_t work_limit, const std::function<bool()>& is_stopped) {
+  return find({}, space, available, {}, work_limit, is_stopped);
+}
+
+FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
+                          std::vector<RankPriceSet> prices, std::uint64_t work_limit,
+                          const std::function<bool()>& is_stopped) {
+  return find(goal, space, available, std::move(prices), work_limit, is_stopped);
+}
+
+namespace {
+
+constexpr std::uint32_t kRankLimit = 4096;
+
+// The way from the root has a level per table and a branch per shard.
+bool is_small(const SearchSpace& space, const Topology& available) {
+  constexpr std::uint64_t kMostShards = 4096;
+  std::vector<std::uint64_t> most(space.problem().tables().size(), 0);
+  for (const ShardingOption& option : space.options()) {
+    std::uint64_t& own = most[option.table.index()];
+    own = std::max<std::uint64_t>(own, option.num_shards());
+  }
+  std::uint64_t shards = 0;
+  for (const std::uint64_t own : most)
+    shards += own;
+  return available.world_size() <= kRankLimit && shards <= kMostShards;
+}
+
+Plan plan_of(const SearchSpace& space, const TablePlacements& placements,
+             const std::vector<std::uint32_t>& placement_of_table) {
+  std::vector<const ShardingOption*> options;
+  std::vector<Rank> ranks;
+  for (const std::uint32_t placement : placement_of_table) {
+    const PlacedShards& own = placements[placement];
+    options.push_back(&space.option(own.choice->option));
+    const auto of_shards = placements.ranks_of_shards(own);
+    ranks.insert(ranks.end(), of_shards.begin(), of_shards.end());
+  }
+  return Plan::make(nullptr, options, ranks);
+}
+
+// A turn of one method, of at most so many steps.
+struct Turn {
+  bool fills;
+  std::uint64_t most_steps;
+};
+
+// After these, all plans are tried with what is left.
+constexpr std::array kTurns{
+    Turn{false, std::uint64_t{1} << 15},
+    Turn{true, std::uint64_t{1} << 17},
+    Turn{false, std::uint64_t{1} << 20},
+    Turn{true, std::uint64_t{1} << 20},
+};
+
+// Those that a caller gave, and some that always hold.
+std::vector<RankPriceSet> all_prices(const PlanGoal& goal, const Topology& available,
+                                     std::vector<RankPriceSet> prices) {
+  const std::size_t ranks = available.world_size();
+  prices.emplace_back(ranks, CapacityMultipliers{0, 1, 0});
+  prices.emplace_back(ranks, CapacityMultipliers{0, 0, 1});
+  if (available.has_ssd()) prices.emplace_back(ranks, CapacityMultipliers{0, 0, 0, 1});
+  if (goal.below) prices.emplace_back(ranks, CapacityMultipliers{1, 0, 0});
+  if (goal.held != nullptr) prices.emplace_back(ranks, CapacityMultipliers{0, 0, 0});
+  return prices;
+}
+
+}  // namespace
+
+PlanSearch::PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
+                       std::vector<RankPriceSet> prices, std::uint64_t work_limit,
+                       std::function<bool()> is_stopped)
+    : goal_(goal),
+      space_(space),
+      available_(available),
+      prices_(all_prices(goal, available, std::move(prices))),
+      work_limit_(work_limit),
+      work_(work_limit),
+      is_stopped_(std::move(is_stopped)),
+      may_fill_(goal.may_fill && goal.below && goal.held == nullptr &&
+                !space.problem().rules().any()) {
+  found_.below = goal.below.value_or(0);
+  if (is_small(space, available)) {
+    tables_ = all_choices(space, available, goal_);
+  } else {
+    const bool excluded = goal.below && is_too_dear();
+    end(excluded ? Answer::kNoneExists : Answer::kTooLarge);
+  }
+}
+
+bool PlanSearch::run(std::uint64_t steps) {
+  const std::uint64_t before = this->steps();
+  const std::uint64_t end = before + std::min(steps, work_limit_ - before);
+  while (goes_on() && this->steps() < end)
+    take_turn(work_limit_ - end);
+  return !goes_on();
+}
+
+FoundPlan PlanSearch::take_answer() {
+  if (found_.plan && work_ == 0) found_.answer = Answer::kFound;
+  found_.steps = steps();
+  return std::move(found_);
+}
+
+void PlanSearch::take_turn(std::uint64_t pause_at) {
+  if (!may_fill_) turn_ = kTurns.size();
+  if (turn_ == kTurns.size()) return try_all(pause_at);
+  const Turn& own = kTurns[turn_++];
+  const std::uint64_t begin = work_;
+  work_ = std::min(begin, own.most_steps);
+  later_ = begin - work_;
+  own.fills ? fill_ranks() : try_all(0);
+  work_ = was_stopped() ? 0 : work_ + later_;
+  later_ = 0;
+}
+
+// Returns true if at some prices the tables, each alone with its cheapest choice, cost more than
+// all ranks are worth. Sums of so many terms are exact enough for the slack of prices.
+bool PlanSearch::is_too_dear() {
+  constexpr std::size_t kMostTables = std::size_t{1} << 15;
+  if (available_.world_size() > kRankLimit || space_.problem().tables().size() > kMostTables)
+    return false;
+  const std::vector<ChoicesOfTable> none;
+  const RankContents empty(space_, available_, none);
+  StepLimit limit(work_, is_stopped_);
+  ShardPrices shard_prices(empty, *goal_.below, std::move(prices_), goal_.held != nullptr, limit);
+  PriceSums needed(shard_prices.size(), 0);
+  bool has_places = true;
+  for_each_table(space_, available_, goal_, [&](const ChoicesOfTable& own) {
+    PriceSums least(needed.size(), std::numeric_limits<double>::infinity());
+    has_places = shard_prices.price_alone(own, least) > 0;
+    for (std::size_t set = 0; set < needed.size(); ++set)
+      needed[set] += least[set];
+    if (is_stopped_ && is_stopped_()) work_ = 0;
+    return has_places && work_ > 0;
+  });
+  if (work_ == 0) return false;
+  return !has_places || shard_prices.is_too_much(needed, shard_prices.worth_of_useful());
+}
+
+// There is no other turn if there are too many placements, or if the prices leave much of a rank
+// empty.
+void PlanSearch::fill_ranks() {
+  StepLimit limit(work_, is_stopped_);
+  if (!placements_) {
+    ranks_ = traits_of(space_, available_);
+    placements_ = TablePlacements::make(tables_, ranks_, available_.local_world_size(),
+                                        prices_.front(), limit);
+  }
+  may_fill_ = placements_.has_value();
+  while (may_fill_ && !is_over_) {
+    RankFilling filling(*placements_, ranks_, prices_.front(), found_.below, limit);
+    may_fill_ = filling.is_promising();
+    if (!may_fill_) return;
+    const RankFilling::Answer answer = filling.run();
+    if (answer == RankFilling::Answer::kNoneExists) return end(Answer::kNoneExists);
+    if (answer == RankFilling::Answer::kGivenUp) return;
+    found_.plan = plan_of(space_, *placements_, filling.placement_of());
+    found_.below = std::min(found_.below, filling.rating() * (1 - goal_.improvement));
+    if (goal_.improvement == 0) end(Answer::kFound);
+  }
+}
+
+// Pauses once at most `pause_at` steps are left. The last turn needs no copies.
+void PlanSearch::try_all(std::uint64_t pause_at) {
+  if (!plans_) {
+    PlanGoal goal = goal_;
+    if (goal.below) goal.below = found_.below;
+    limit_.emplace(work_, is_stopped_);
+    const bool is_last = turn_ == kTurns.size();
+    plans_ =
+        std::make_unique<AllPlans>(space_, available_, goal, is_last ? std::move(tables_) : tables_,
+                                   is_last ? std::move(prices_) : prices_, *limit_);
+  }
+  if (!plans_->run(pause_at)) return;
+  if (plans_->found()) found_.plan = plans_->found();
+  found_.below = plans_->target();
+  plans_.reset();
+  if (found_.plan && goal_.improvement == 0) return end(Answer::kFound);
+  if (work_ > 0) end(Answer::kNoneExists);
+}
+
+void PlanSearch::end(Answer answer) {
+  found_.answer = answer;
+  is_over_ = true;
+}
+
+}  // namespace shardwright::embedding

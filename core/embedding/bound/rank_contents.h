@@ -1,0 +1,143 @@
+// Which ranks are alike as long as they hold the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound/table_choices.h"
+
+namespace shardwright::embedding {
+
+// A rank's memory, and the factor by which the rating multiplies its load.
+struct RankTraits {
+  PerTier<double> bytes = {};
+  double scale = 1;
+
+  friend bool operator==(const RankTraits&, const RankTraits&) = default;
+};
+
+// Ranks are of one kind if they have the same traits and if every choice of every table puts the
+// same on both, whichever is which.
+// Thread safety: immutable.
+class RankKinds {
+ public:
+  RankKinds(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
+            const std::vector<ChoicesOfTable>& tables);
+
+  // Returns true if the ranks have the same traits and `remaining` does not tell them apart. May
+  // miss that if there are over 256 kinds.
+  bool are_alike(Rank a, Rank b, const TableSet& remaining) const {
+    const std::size_t one = kind_[a];
+    const std::size_t other = kind_[b];
+    if (one == other) return true;
+    return !told_apart_by_.empty() &&
+           !told_apart_by_[one * num_kinds_ + other].intersects(remaining);
+  }
+
+ private:
+  void tell_apart(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
+                  const std::vector<ChoicesOfTable>& tables);
+
+  std::vector<std::uint32_t> kind_;  // by rank
+  std::size_t num_kinds_ = 0;
+  std::vector<TableSet> told_apart_by_;  // by two kinds; empty if there are one or too many
+};
+
+std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& available);
+
+struct RankContent {
+  double load = 0;  // times the rank's factor
+  PerTier<double> bytes = {};
+};
+
+// What two ranks must agree on to be interchangeable while a table is placed.
+struct Outlook {
+  TableSet remaining;         // the tables without a place, with the one that is being placed
+  TableSet relevant;          // tables whose place matters to rules of the remaining ones
+  bool hosts_matter = false;  // to a choice or to a rule of the remaining tables
+};
+
+// Thread safety: one thread at a time. Refers to its arguments.
+class RankContents {
+ public:
+  RankContents(const SearchSpace& space, const Topology& available,
+               const std::vector<ChoicesOfTable>& tables);
+
+  std::uint32_t size() const { return static_cast<std::uint32_t>(contents_.size()); }
+  std::uint32_t ranks_per_host() const { return local_; }
+  const RankContent& operator[](Rank rank) const { return contents_[rank]; }
+  double free_bytes(Rank rank, MemoryTier tier) const {
+    return traits_[rank].bytes[tier] - contents_[rank].bytes[tier];
+  }
+  double scale(Rank rank) const { return traits_[rank].scale; }
+
+  // The largest load, and the charges for all that was moved.
+  double max_load() const { return max_load_; }
+  double charged() const { return charged_; }
+
+  // What was before a shard was added.
+  struct Before {
+    RankContent content;
+    bool had_table = false;
+    double max_load = 0;
+    double charged = 0;
+  };
+  // Adds a shard on the rank at the place.
+  Before add(const EqualShards& shards, std::size_t place, std::size_t table);
+  void restore(Rank rank, const Before& before, std::size_t table);
+
+  // Returns true if one more shard at the place leaves the largest load and all charges below the
+  // target, and the rank within its memory.
+  bool has_room(const EqualShards& shards, std::size_t place, double target) const;
+  // Returns true if may_join() depends on what the ranks hold.
+  bool has_rules(std::size_t table) const {
+    return tables_[table].distinct_ranks || !groups_of_[table].empty();
+  }
+  // Returns true if the table's rules about other shards allow one on the rank: distinct ranks, and
+  // tables together or apart.
+  bool may_join(Rank rank, std::size_t table) const;
+
+  // `now` is the table being placed, one of `remaining`.
+  void look(const TableSet& remaining, std::size_t now, Outlook& outlook) const;
+  // Returns true if the two ranks would be alike if they held the same.
+  bool are_of_one_kind(Rank a, Rank b, const TableSet& remaining) const {
+    return kinds_.are_alike(a, b, remaining);
+  }
+  // Returns true if exchanging all that the remaining tables put on the two ranks changes nothing.
+  // Where hosts matter, that holds for ranks of one host only.
+  bool are_alike(Rank a, Rank b, const Outlook& outlook) const;
+  // The same for all ranks of two hosts, in their order.
+  bool are_hosts_alike(std::uint32_t a, std::uint32_t b, const Outlook& outlook) const;
+
+  // Tables that must be together, or apart, on ranks or on hosts.
+  struct Group {
+    bool together = false;
+    std::uint32_t ranks_per_place = 1;
+    TableSet tables;
+    std::uint32_t held = 0;                // pairs of a rank and a table of the group on it
+    std::vector<std::uint32_t> held_here;  // the same by place
+  };
+  const std::vector<Group>& groups() const { return groups_; }
+  std::span<const std::size_t> groups_of(std::size_t table) const { return groups_of_[table]; }
+
+ private:
+  void find_groups(const SearchSpace& space);
+  bool is_held_elsewhere(const Group& group, Rank rank) const;
+  bool is_held_by_others(const Group& group, Rank rank, std::size_t table) const;
+
+  const std::vector<ChoicesOfTable>& tables_;
+  std::uint32_t local_;
+  std::vector<RankContent> contents_;
+  std::vector<TableSet> tables_on_;  // by rank
+  double max_load_ = 0;
+  double charged_ = 0;
+  std::vector<RankTraits> traits_;
+  RankKinds kinds_;
+  std::vector<Group> groups_;
+  std::vector<std::vector<std::size_t>> groups_of_;  // by table
+  TableSet bound_to_hosts_;                          // tables with a choice that hosts bound
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,146 @@
+// How much a search may still do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/problem/storage.h"
+
+namespace shardwright::embedding {
+
+// A stop takes all steps that are left.
+// Thread safety: one thread at a time. Refers to its arguments.
+class StepLimit {
+ public:
+  // `is_stopped`: empty if nothing stops the search.
+  StepLimit(std::uint64_t& left, const std::function<bool()>& is_stopped)
+      : left_(left), is_stopped_(is_stopped), ask_at_(left) {}
+
+  bool is_over() const { return left_ == 0; }
+  std::uint64_t left() const { return left_; }
+  void spend(std::uint64_t steps) { left_ -= steps < left_ ? steps : left_; }
+  // Asks for a stop about every millisecond.
+  void hear_stop() {
+    if (left_ <= ask_at_ && is_stopped_) ask();
+  }
+
+ private:
+  void ask();
+
+  std::uint64_t& left_;
+  const std::function<bool()>& is_stopped_;
+  std::uint64_t ask_at_;  // when so much is left
+};
+
+// Shards on one rank: their dual value and the resources that they use. Values are rounded up,
+// loads down.
+struct ShardSet {
+  double value = 0;
+  double load = 0;
+  Storage storage = {};
+};
+
+ShardSet sum(const ShardSet& a, const ShardSet& b);
+
+// The smaller use of each resource; the value of `a`.
+ShardSet componentwise_min(const ShardSet& a, const ShardSet& b);
+
+// Returns true if `a` has no less value than `b` and uses no more of any resource.
+bool dominates(const ShardSet& a, const ShardSet& b);
+
+// What a rank can hold, and what its capacities are worth.
+// Thread safety: a value.
+struct RankCapacity {
+  double load_limit = 0;
+  Storage room;
+  CapacityMultipliers multipliers;
+
+  bool fits(const ShardSet& shards) const;
+  // The value of the shards less the cost of their resources at the multipliers, rounded up.
+  double reduced_value(const ShardSet& shards) const;
+  // The cost of all capacities at the multipliers, rounded up.
+  double cost() const;
+};
+
+// Relative error of a sum of loads that was rounded down term by term, and of a quotient.
+inline constexpr double kLoadSumSlack = 1e-9;
+
+struct RankItem {
+  ShardSet shards;
+  double reduced_value = 0;
+};
+
+// `copies` identical tables, each of which the rank holds as one of the items or not at all.
+struct RankItemClass {
+  std::vector<RankItem> items;
+  double best_reduced_value = 0;  // of one copy; never negative
+  ShardSet max_use;               // of each resource, by any item
+  std::uint32_t copies = 1;
+  std::uint32_t multiplicity_bound = 1;  // this many copies never fit
+};
+
+// Adds one option of the table: every combination of up to counts[i] shards of runs[i] that fits.
+// Returns false if there are too many of them.
+bool add_items(const RankCapacity& capacity, const std::vector<ShardSet>& runs,
+               const std::vector<std::uint32_t>& counts, RankItemClass& into);
+
+// Makes one class of all classes with the same items, drops empty ones, and sets the multiplicity
+// bounds.
+void merge_identical(const RankCapacity& capacity, std::vector<RankItemClass>& classes);
+
+// A multiple-choice knapsack: of every table, the rank holds shards of one option or nothing,
+// within its load limit and memory. It is solved by labels, which are extended by one table after
+// another. A label is dropped if not even the Lagrangian bound on all tables still to come lifts it
+// above the claim, or if another label dominates it. Identical tables form one item class with a
+// multiplicity. Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11
+// (multiple choice); Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints"
+// (2005), labels.
+// Thread safety: one thread at a time.
+class RankPricing {
+ public:
+  RankPricing(double load_limit, const Storage& room, const CapacityMultipliers& multipliers)
+      : capacity_{load_limit, room, multipliers} {}
+
+  void begin_table() { classes_.emplace_back(); }
+  // Adds an option of the last table: up to counts[i] shards of runs[i]. Returns false if there are
+  // too many combinations of them.
+  bool add(const std::vector<ShardSet>& runs, const std::vector<std::uint32_t>& counts) {
+    return add_items(capacity_, runs, counts, classes_.back());
+  }
+
+  enum class Answer : std::uint8_t { kHolds, kExceeded, kGivenUp };
+  // Returns kHolds if no pattern that fits is worth more than `claim`. Takes its steps from the
+  // limit.
+  Answer check(double claim, StepLimit& limit);
+
+ private:
+  // What the rank holds of the classes so far.
+  struct Label {
+    ShardSet shards;
+    double reduced_value = 0;
+    std::uint32_t copies = 0;  // tables held of the current item class
+  };
+  // The most that the classes still to come can add to a label. If the label uses no more than
+  // `free_below`, all they can add fits.
+  struct Completion {
+    double reduced_value = 0;
+    ShardSet free_below;
+  };
+
+  std::size_t extend_from(std::size_t first, std::size_t max_labels, double claim,
+                          StepLimit& limit);
+  Completion completion(std::size_t first, std::size_t end) const;
+  void extend(const RankItemClass& own, const Completion& before, const Completion& after,
+              double claim, StepLimit& limit);
+  void drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies, StepLimit& limit);
+  bool any_pair_exceeds(std::vector<Label> others, double claim, StepLimit& limit) const;
+
+  RankCapacity capacity_;
+  std::vector<RankItemClass> classes_;
+  std::vector<Label> labels_;
+  std::vector<Label> kept_;
+};
+
+}  // namespace shardwright::embedding

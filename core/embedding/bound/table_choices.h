@@ -1,0 +1,147 @@
+// A set of tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/moves/held_plan.h"
+#include "core/embedding/problem/topology.h"
+#include "core/embedding/search_space.h"
+
+namespace shardwright::embedding {
+
+// Positions in all_choices(), as bits. Sets of one search have the same size.
+// Thread safety: a value.
+class TableSet {
+ public:
+  explicit TableSet(std::size_t tables = 0) : words_((tables + kBits - 1) / kBits) {}
+
+  bool contains(std::size_t table) const { return (words_[table / kBits] & bit(table)) != 0; }
+  void insert(std::size_t table) { words_[table / kBits] |= bit(table); }
+  void erase(std::size_t table) { words_[table / kBits] &= ~bit(table); }
+
+  bool intersects(const TableSet& other) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if ((words_[i] & other.words_[i]) != 0) return true;
+    }
+    return false;
+  }
+  // Returns true if both sets have the same of `these` tables.
+  bool agrees_on(const TableSet& these, const TableSet& other) const {
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if (((words_[i] ^ other.words_[i]) & these.words_[i]) != 0) return false;
+    }
+    return true;
+  }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  void insert_all(const TableSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      words_[i] |= other.words_[i];
+  }
+
+ private:
+  static constexpr std::size_t kBits = 64;
+  static std::uint64_t bit(std::size_t table) { return std::uint64_t{1} << table % kBits; }
+
+  std::vector<std::uint64_t> words_;
+};
+
+// Which options count, and on which ranks their shards may be.
+struct PlaceDomain {
+  std::vector<std::uint32_t> classes;        // of ranks, as bits; by option, 0 if it does not count
+  std::vector<std::uint32_t> class_of_rank;  // by rank
+};
+
+struct PlanGoal {
+  // A plan must rate less. Without this, any plan counts that evaluate() accepts.
+  std::optional<double> below;
+  // With an old plan, it is the rating + weight x GiB moved from it that must be less. Borrowed.
+  const HeldPlan* held = nullptr;
+  // If given, only plans within it count. Borrowed.
+  const PlaceDomain* within = nullptr;
+  // If not 0, the search goes on after each plan that it finds, for one that rates less by this
+  // part. Only with `below`.
+  double improvement = 0;
+  // Ranks are filled one after the other, too, where the prices promise that.
+  bool may_fill = true;
+};
+
+// Consecutive shards of an option with equal costs and equal ranks that may hold them, at the same
+// charges for moving there.
+struct EqualShards {
+  std::uint32_t count = 0;
+  double load = 0;
+  PerTier<double> bytes = {};   // exact
+  std::vector<Rank> ranks;      // that may hold a shard; ascending. A place is a position here
+  std::vector<double> charges;  // by place, in units of the rating; empty if all are 0
+
+  double charge(std::size_t place) const { return charges.empty() ? 0 : charges[place]; }
+  // The places on ranks in [first, end).
+  std::pair<std::size_t, std::size_t> places(Rank first, Rank end) const;
+  // Returns ranks.size() if the rank cannot hold a shard.
+  std::size_t place_on(Rank rank) const;
+};
+
+// Where the shards of an option lie together.
+enum class Form : std::uint8_t {
+  kFree,        // anywhere
+  kOneHost,     // on ranks of one host
+  kWholeHosts,  // shard i of a block of local_world_size on rank i of a host
+  kInOrder,     // shard i on rank i
+};
+
+struct TableChoice {
+  OptionId option;
+  Form form = Form::kFree;
+  // Single ones for kInOrder. For kWholeHosts, local_world_size in a row are a block, and the count
+  // is that of equal blocks.
+  std::vector<EqualShards> shards;
+
+  // Groups of equal shards that are placed at once.
+  std::uint32_t width(std::uint32_t ranks_per_host) const {
+    return form == Form::kWholeHosts ? ranks_per_host : 1;
+  }
+};
+
+struct ChoicesOfTable {
+  TableId table;
+  bool distinct_ranks = false;
+  // All shards are on so many ranks in a row, one or those of a host, if tables are kept together.
+  std::uint32_t ranks_in_reach = 0;
+  std::vector<TableChoice> choices;
+
+  // The same for one choice.
+  std::uint32_t reach(const TableChoice& choice, std::uint32_t ranks_per_host) const {
+    return choice.form == Form::kOneHost && ranks_per_host < ranks_in_reach ? ranks_per_host
+                                                                            : ranks_in_reach;
+  }
+};
+
+// The tables of the problem, in their order. An option is left out if its form does not fit the
+// machine, if max_shards forbids it, if a shard of it fits on no rank that its table's rules allow,
+// or if another option of as many shards, free to be anywhere or of the same form, costs no more
+// shard by shard. The last is safe under all rules: they name shards by number.
+//
+// Without `below`, loads are 0, and options are left out whose shards evaluate() refuses. With it,
+// a table that has no options in the space is left out.
+std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
+                                        const PlanGoal& goal);
+
+// The same for one table after another. Ends as soon as `take` returns false.
+void for_each_table(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
+                    const std::function<bool(ChoicesOfTable)>& take);
+
+// The number of ranks in a row that hold all shards of the table: one or those of a host if rules
+// keep it together with others, or all.
+std::uint32_t reach_of(TableId table, const PlacementRules& rules, const Topology& available);
+// Returns true if the form of the choice leaves all shards within so many ranks in a row.
+bool fits_in(const TableChoice& choice, std::uint32_t ranks, const Topology& available);
+
+// The factor by which the rating multiplies a rank's load.
+double time_scale_of(const ProblemSpec& spec, std::size_t rank);
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,172 @@
+// A move that pushes other tables out of the way until the energy allows it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/embedding/best/best_parameters.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/rank_state/energy_placer.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Thread safety: one thread at a time. Refers to the allocation.
+class ConsideredChoices {
+ public:
+  explicit ConsideredChoices(const AllocationState& state) : state_(&state) {}
+
+  // Considers choices whose shards all rate below `rating` and that, at the context's prices, leave
+  // enough load and memory for the cheapest choices of the other tables. Of what these leave, a
+  // choice may take `part` more than the cheapest one of its table; with 1, none is left out that
+  // an allocation below the rating may have. Cost: O(choices).
+  void set_rating(double rating, double part = 1);
+
+  // Tables with anything to decide: another choice, or ranks.
+  std::span<const std::uint32_t> open_tables() const { return open_tables_; }
+  // Choices of the table that are considered.
+  std::uint32_t count(std::size_t table) const {
+    return first_considered_[table + 1] - first_considered_[table];
+  }
+  // Draws a choice for the table, and a second time if it is the current one, of the allocation
+  // unless told otherwise. Returns the current one if no other is considered.
+  std::uint32_t draw(std::size_t table, RandomGenerator& random) const {
+    return draw(table, state_->choice(table), random);
+  }
+  std::uint32_t draw(std::size_t table, std::uint32_t current, RandomGenerator& random) const;
+
+ private:
+  bool may_be_below(std::uint32_t choice, double rating) const;
+
+  const AllocationState* state_;
+  std::vector<std::uint32_t> considered_;  // choices, table after table
+  std::vector<std::uint32_t> first_considered_;
+  std::vector<std::uint32_t> open_tables_;
+  std::vector<double> least_priced_;  // by table
+};
+
+// Thread safety: one thread at a time. Refers to everything that it is given.
+class RankSampler {
+ public:
+  RankSampler(const AllocationState& state, EnergyPlacer& placer, RandomGenerator& random,
+              const MoveParameters& parameters)
+      : state_(&state), placer_(&placer), random_(&random), parameters_(&parameters) {}
+
+  // The rank of the highest energy among a few random ones.
+  Rank draw_loaded();
+  // A rank of the window for the shard: any one, or the best of a few.
+  Rank draw_target(const ShardUse& use, Window window);
+  // How many ranks are compared for one shard of a new choice.
+  std::uint32_t breadth();
+
+ private:
+  const AllocationState* state_;
+  EnergyPlacer* placer_;
+  RandomGenerator* random_;
+  const MoveParameters* parameters_;
+};
+
+// A table takes a new choice or new ranks. If that costs too much, usually memory or time is
+// missing on one rank only, and tables there change as well: an ejection chain. The loads change
+// tentatively as the chain grows; finish() keeps or takes back all of it.
+// Source: Glover 1996, "Ejection chains, reference structures and alternating path methods for
+// traveling salesman problems".
+// Thread safety: one thread at a time. Refers to everything that it is given.
+class EjectionChain {
+ public:
+  EjectionChain(AllocationState& state, EnergyPlacer& placer, RandomGenerator& random,
+                RankSampler& sampler, const ConsideredChoices& choices,
+                const MoveParameters& parameters);
+
+  // Each begins a chain and returns by how much the energy has risen so far.
+  // Precondition of begin_with(): the table was taken away.
+  double begin_with(std::uint32_t table, std::uint32_t choice, Window window);
+  // The table, with this choice, and all tables bonded to it move as one.
+  double begin_with_unit(std::uint32_t table, std::uint32_t choice);
+  // The table keeps its choice; the block of one host's shards that holds `slot` goes to the host
+  // whose first rank is `target`.
+  double begin_with_block(std::uint32_t table, std::uint32_t slot, Rank target);
+
+  // The energy has risen by `rise` so far. Ejects further tables until it has risen by at most
+  // `most` or the chain is at its longest. Keeps the chain only if the rise is at most `most`.
+  void finish(double rise, double most);
+
+ private:
+  double eject(double rise, double most);
+  Rank rank_to_relieve();
+  bool draw_table_on(Rank rank, std::uint32_t& table);
+  bool has_unit_of(std::uint32_t table) const;
+  double append(std::uint32_t table, std::uint32_t choice);
+  double append_unit(std::uint32_t table, std::uint32_t choice);
+  std::span<const Replacement> links() const { return {links_.data(), length_}; }
+
+  AllocationState* state_;
+  EnergyPlacer* placer_;
+  RandomGenerator* random_;
+  RankSampler* sampler_;
+  const ConsideredChoices* choices_;
+  const MoveParameters* parameters_;
+  std::vector<Replacement> links_;  // the first length_ are in use
+  std::size_t length_ = 0;
+};
+
+// Moves: shift a shard to another rank, swap the ranks of two shards, eject a shard, move a block
+// of shards to another host, give a table another choice, move a unit of bonded tables. Half of
+// them begin at a rank of high energy. A move is accepted if the energy rises by at most the
+// temperature times an exponentially distributed number. That is the Metropolis rule with the
+// random number drawn first.
+// Source: Kirkpatrick, Gelatt, Vecchi 1983, "Optimization by simulated annealing".
+// Thread safety: one thread at a time. Refers to the allocation and the parameters.
+class Annealer {
+ public:
+  Annealer(AllocationState& state, std::uint64_t key, const MoveParameters& parameters);
+  Annealer(const Annealer&) = delete;
+  Annealer& operator=(const Annealer&) = delete;
+
+  // Considers only choices that an allocation rated below `rating` may have, and of these the ones
+  // that take no more than `part` of what it leaves. Cost: O(choices).
+  void set_choices(double rating, double part = 1) { choices_.set_rating(rating, part); }
+  // Tries one move. Precondition: the allocation is complete.
+  void step(double temperature);
+
+  std::uint64_t work() const { return placer_.work(); }
+  RandomGenerator& random() { return random_; }
+  EnergyPlacer& placer() { return placer_; }
+
+ private:
+  // Random numbers are drawn from so many that are computed once: a logarithm per step is
+  // expensive.
+  static constexpr std::size_t kThresholds = 1024;
+
+  struct Pick {
+    std::uint32_t table = 0;
+    std::uint32_t slot = 0;  // of a shard, where the table is not on all ranks
+  };
+
+  Pick pick();
+  Window window_of(const Slot& slot) const;
+  double least_load(std::uint32_t choice) const;
+  // Each tries one move and keeps it if the energy rises by no more than `most`.
+  void try_choice(std::uint32_t table, double most);
+  void try_unit(std::uint32_t table, double most);
+  void try_block(std::uint32_t slot, double most);
+  bool moves(Rank from, Rank target, const ShardUse& use, double most);
+  void try_shift(std::uint32_t slot, double most);
+  void try_swap(std::uint32_t slot, double most);
+  void try_ejection(std::uint32_t slot, double most);
+
+  AllocationState* state_;
+  const MoveParameters* parameters_;
+  RandomGenerator random_;
+  EnergyPlacer placer_;
+  RankSampler sampler_;
+  ConsideredChoices choices_;
+  EjectionChain chain_;
+  std::uint64_t far_work_;                      // of a new choice
+  std::array<double, kThresholds> thresholds_;  // exponentially distributed
+};
+
+}  // namespace shardwright::embedding

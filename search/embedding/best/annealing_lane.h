@@ -1,0 +1,113 @@
+// One independent lane of best mode that anneals.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "search/budget.h"
+#include "search/embedding/best/annealer.h"
+#include "search/embedding/best/best_parameters.h"
+#include "search/embedding/best/incumbent.h"
+#include "search/embedding/best/pair_balancer.h"
+#include "search/embedding/best/restarts.h"
+#include "search/embedding/model/suggested_start.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// What the schedule of a round depends on.
+struct RoundShape {
+  std::uint64_t round = 0;  // 0 is the first
+  std::size_t num_tables = 0;
+  bool squared = true;      // the goal
+  bool uneven = false;      // ranks differ by rules or speed
+  double typical_gain = 1;  // energy that the shards of a table add on average
+};
+
+// Geometric cooling.
+// Thread safety: one thread at a time. Refers to the parameters.
+class CoolingSchedule {
+ public:
+  explicit CoolingSchedule(const CoolingParameters& parameters) : parameters_(&parameters) {}
+
+  // Draws where the temperature starts.
+  void begin(const RoundShape& shape, RandomGenerator& random);
+
+  bool is_over() const { return steps_left_ == 0; }
+  // Calls `step` with the temperature until it returns false, the temperature falls or the round is
+  // over.
+  template <class Step>
+  void run_level(const Step& step) {
+    const std::uint64_t steps = parameters_->steps_per_temperature;
+    bool more = true;
+    for (std::uint64_t i = 0; i < steps && steps_left_ > 0 && more; ++i, --steps_left_)
+      more = step(temperature_);
+    temperature_ *= factor_;
+  }
+
+ private:
+  double start_of(const RoundShape& shape, RandomGenerator& random) const;
+
+  const CoolingParameters* parameters_;
+  std::uint64_t steps_left_ = 0;
+  double temperature_ = 0;
+  double factor_ = 1;  // per level
+};
+
+// Simulated annealing in rounds. Each starts from the best allocation so far or a new one and aims
+// at a target between the lower bound and the best rating. The same seed, lane, offers and work
+// give the same result.
+// Thread safety: one thread at a time; lanes share only the const context, which must outlive them.
+class AnnealingLane {
+ public:
+  AnnealingLane(const SearchContext& context, std::uint64_t seed, std::uint32_t lane,
+                const AnnealingParameters& parameters = {});
+  AnnealingLane(const AnnealingLane&) = delete;
+  AnnealingLane& operator=(const AnnealingLane&) = delete;
+
+  // Where tables and shards return to if ratings tie. The first one stays.
+  void set_reference(std::shared_ptr<const Allocation> reference) {
+    incumbent_.set_reference(std::move(reference));
+  }
+  // Continues from a feasible plan if it is better than what the lane has.
+  void offer(const RatedPlan& found);
+  // Starts a round from there as soon as it has a plan.
+  void suggest(SuggestedStart suggested) { restarts_.suggest(std::move(suggested)); }
+  // Spends about `work` units (updates of a rank or a shard). Returns early when the best rating
+  // meets `lower_bound` or the budget is interrupted.
+  void run(std::uint64_t work, double lower_bound, const Budget& budget);
+
+  // The best feasible allocation so far; empty while there is none.
+  const std::optional<RatedAllocation>& best() const { return incumbent_.best(); }
+  std::uint64_t work() const { return annealer_.work(); }
+
+ private:
+  bool begin_round(double lower_bound, const Budget& budget);
+  bool begin_allocation(double bound, bool anew, double& target, const Budget& budget);
+  void consider_choices();
+  void choose_target(double lower_bound);
+  double typical_gain() const;
+  void even_out(std::uint64_t work, const Budget& budget);
+  Rank busiest_rank() const;
+  void keep_if_good() {
+    if (state_.all_good()) keep();
+  }
+  void keep();
+  void settle(std::uint64_t most_work, const Budget& budget);
+
+  AnnealingParameters parameters_;
+  const SearchContext* context_;
+  std::uint32_t lane_;
+  AllocationState state_;
+  Incumbent incumbent_;
+  Annealer annealer_;
+  PairBalancer pair_balancer_;
+  Restarts restarts_;
+  CoolingSchedule cooling_;
+  std::uint64_t rounds_ = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,52 @@
+// Divides the shards of two ranks again, as evenly as possible.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "search/embedding/best/best_parameters.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Number partitioning by meeting in the middle: the sums of all subsets of one half of the shards,
+// in order, against those of the other half.
+// Source: Horowitz, Sahni 1974, "Computing partitions with applications to the knapsack problem".
+// Thread safety: one thread at a time. Allocates while constructed.
+class PairBalancer {
+ public:
+  explicit PairBalancer(const BalanceParameters& parameters);
+
+  // Takes the shards on both ranks that may be on either (a random selection if they are too many)
+  // and divides them so that the larger of the two ratings is least and memory suffices. Returns
+  // true if the rating improved; otherwise nothing changes.
+  // Cost: work() grows by about four times BalanceParameters::subsets.
+  bool improve(AllocationState& state, Rank a, Rank b, RandomGenerator& random);
+
+  // Ranks and shards read or updated so far.
+  std::uint64_t work() const { return work_; }
+
+ private:
+  struct Subset {
+    ShardUse use;
+    std::uint32_t members = 0;  // bits, by position in slots_
+  };
+
+  void collect(const AllocationState& state, Rank rank, Rank other);
+  // In order: those without a shard are merged with those that have it, in place from the back.
+  void sum_subsets(const AllocationState& state, std::size_t begin, std::size_t end,
+                   std::vector<Subset>& subsets);
+  bool find(const AllocationState& state, Rank a, Rank b, const ShardUse& free_on_a,
+            std::uint32_t& members);
+
+  std::size_t most_shards_;
+  std::vector<std::uint32_t> slots_;
+  std::vector<Subset> left_;
+  std::vector<Subset> right_;
+  std::uint64_t work_ = 0;
+};
+
+}  // namespace shardwright::embedding

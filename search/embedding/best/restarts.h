@@ -1,0 +1,163 @@
+// Allocations built from nothing: choices by priced cost, then the largest shards first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/budget.h"
+#include "search/embedding/best/annealer.h"
+#include "search/embedding/best/best_parameters.h"
+#include "search/embedding/best/incumbent.h"
+#include "search/embedding/model/context/priced_choices.h"
+#include "search/embedding/model/context/search_context.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/rank_state/energy_placer.h"
+#include "search/embedding/model/suggested_start.h"
+
+namespace shardwright::embedding {
+
+// Weights of memory, and what they follow from. The square of the bytes on a rank, relative to its
+// capacity, counts with this weight. A weight of zero leaves that memory out. Thread safety: a
+// value.
+struct EvenWeights {
+  double mean_load = 0;  // of a rank, if loads are even; above zero
+  PerTier<double> bytes = {};
+  PerTier<double> total_bytes = {};
+};
+
+// For these choices of all tables: memory counts if they fill much of it.
+EvenWeights even_weights(const SearchContext& context, std::span<const std::uint32_t> choices,
+                         const ConstructParameters& parameters);
+
+// Each shard goes to the rank whose squares and energy rise least. A block of ranks is skipped if
+// its least load and bytes already cost more than a rank found before, so most shards read a few
+// blocks instead of all ranks.
+// Thread safety: one thread at a time. Refers to the allocation.
+class EvenPlacer {
+ public:
+  EvenPlacer(AllocationState& state, const EvenWeights& weights,
+             const ConstructParameters& parameters);
+
+  // Adds the shard for good and returns its rank.
+  Rank place(const ShardUse& use);
+
+  // Ranks and shards read or updated so far.
+  std::uint64_t work() const { return work_; }
+
+ private:
+  struct Block {
+    RankLoad least;         // of what its ranks hold; the largest capacity
+    double scale = 0;       // the least
+    double least_rise = 0;  // for the current shard
+  };
+
+  Rank first_of(std::size_t block) const { return static_cast<Rank>(block * block_size_); }
+  Rank end_of(std::size_t block) const;
+  void summarize(std::size_t block);
+  double least_rise(const Block& block, const ShardUse& use) const;
+  void look_into(std::size_t block, const ShardUse& use, Rank& best, double& least);
+  double squares_rise(const RankLoad& at, double load, const ShardUse& use) const;
+
+  AllocationState* state_;
+  std::size_t block_size_;
+  double load_weight_;
+  PerTier<double> weights_;
+  std::vector<Block> blocks_;
+  std::uint64_t work_;
+};
+
+// What a choice costs before it is placed. Thread safety: a value.
+struct ChoiceCost {
+  MemoryPrices memory;
+  double memory_factor = 1;  // on the prices of memory
+  // On the load of shards on single ranks. Few large shards leave gaps on every rank, which shards
+  // on all ranks do not.
+  double single_factor = 1;
+};
+
+// Chooses for every table what costs least, among the choices without a shard above `shard_limit`.
+// If a table has no such choice, it takes one of those whose largest shard is smallest.
+// Precondition: every table has a choice.
+std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
+                                         const ChoiceCost& cost);
+
+// Places the choices of all tables: bonded units first, then choices on all ranks, on hosts, and
+// single shards, each kind in descending order of cost. Tables that have ranks keep them, unless
+// they are bonded. Memory may be exceeded. Adds to `work`. Returns nothing if it was stopped.
+std::optional<Allocation> construct(AllocationState& state, RandomGenerator& random,
+                                    Allocation made, const ConstructParameters& parameters,
+                                    std::uint64_t& work, StopCheck& stopped);
+
+// The cheapest choices at `price_factor` times the prices of memory that make them just fit.
+// Choices on all ranks take load and memory from every rank, and every shard of another table must
+// still find a rank beside them, so tables are chosen again until both agree. Returns nothing if
+// they do not agree in the end, or if the choices carry more load than all ranks have below the
+// target: such an allocation is then unlikely. Time: O(choices) for about a hundred prices, a few
+// times over. Returns nothing if the budget (may be null) is interrupted.
+std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
+                                                        double price_factor,
+                                                        const ConstructParameters& parameters = {},
+                                                        const Budget* budget = nullptr);
+
+// Four ways to a new allocation: the first one of the lane, new choices if memory is scarce,
+// choices for a target far below the best rating, and nearer to the bound choices drawn at random.
+// Thread safety: one thread at a time. Refers to everything that it is given.
+class Restarts {
+ public:
+  Restarts(AllocationState& state, Annealer& annealer, const Incumbent& incumbent,
+           const AnnealingParameters& parameters)
+      : state_(&state), annealer_(&annealer), incumbent_(&incumbent), parameters_(&parameters) {}
+
+  // Constructs several allocations, at different limits of shard size and prices of memory, and
+  // leaves the best in the state: the one with the least energy on its worst rank. Returns false if
+  // the budget was interrupted before there was one; the state is then empty.
+  bool construct_first(double bound, std::uint64_t round, const Budget& budget);
+
+  // Returns true if the round starts with new choices that leave memory free, unless others are
+  // suggested.
+  bool begins_anew(double bound, std::uint64_t round) const;
+  // Sets the goal of such a round, near the bound. Returns the rating that choices are considered
+  // for.
+  double aim_anew(double bound);
+
+  // The next round starts from there.
+  void suggest(SuggestedStart suggested) { suggested_ = std::move(suggested); }
+  bool has_suggestion() const { return suggested_.has_value(); }
+
+  // Returns true if the round starts with choices for a low target: suggested ones, or others,
+  // which depends on the lane and the round.
+  bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
+  // Leaves an allocation for such a target in the state and returns the target: the suggested one,
+  // the least one with choices the first time, later a random one. Near the bound the choices are
+  // drawn at random. If none of the targets tried has choices, or if the budget is
+  // interrupted, it changes nothing and returns 0.
+  double construct_below(double bound, const Budget& budget);
+
+ private:
+  struct Start;
+  struct Evenness;
+
+  Evenness evenness_of(const Allocation& made) const;
+  std::optional<Evenness> attempt(Start& start, double limit, const ChoiceCost& cost,
+                                  StopCheck& stopped);
+  void remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped);
+
+  // The best rating as a multiple of the bound, or of a rating that no choices were found for.
+  double above_bound(double bound) const;
+  std::vector<std::uint32_t> draw_choices(double limit, const MemoryPrices& prices, double bound,
+                                          const Budget& budget);
+  double place(Allocation start, double target, StopCheck& stopped);
+
+  AllocationState* state_;
+  Annealer* annealer_;
+  const Incumbent* incumbent_;
+  const AnnealingParameters* parameters_;
+  double unlikely_ = 0;  // a rating that no choices were found for
+  std::optional<SuggestedStart> suggested_;
+};
+
+}  // namespace shardwright::embedding

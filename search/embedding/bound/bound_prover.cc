@@ -1,0 +1,99 @@
+#include "search/embedding/bound/bound_prover.h"
+
+#include <algorithm>
+
+#include "search/embedding/bound/coarse_proof.h"
+#include "search/embedding/bound/light_tree.h"
+#include "search/embedding/bound/root_search.h"
+#include "search/embedding/bound/uniform_trees.h"
+
+namespace shardwright::embedding {
+
+// From cheap to expensive. The search at the root is that for tiny problems; for all others it
+// waits.
+BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parameters)
+    : proof_(model, parameters) {
+  const BoundMethods& on = parameters.methods;
+  const auto add = [&](auto method) { methods_.push_back(std::move(method)); };
+  const bool has_programs = !proof_.views().is_only_aggregate();
+  if (has_programs && on.root_search) add(std::make_unique<RootSearch>(proof_.parameters()));
+  if (on.aggregate) add(std::make_unique<AggregateMethod>());
+  if (on.light_tree) add(std::make_unique<LightTrees>());
+  if (on.coarse) add(std::make_unique<CoarseMethod>());
+  if (!has_programs) return;
+  if (on.uniform_apart && UniformTrees::may_help(proof_))
+    add(std::make_unique<UniformTrees>(proof_));
+  if (!on.column_generation) return;
+  auto own = std::make_unique<BranchAndPrice>(proof_);
+  branch_and_price_ = own.get();
+  add(std::move(own));
+}
+
+void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
+  constexpr std::uint64_t kRoundWork = 100'000;  // of a lane
+  const std::uint64_t end = budget.work_done() + work;
+  for (std::uint64_t before = budget.work_done(); before < end && !budget.interrupted();) {
+    begin_round(rating);
+    if (finished()) return;
+    for (std::size_t lane = 0; lane < (is_shared() ? num_lanes() : 1); ++lane)
+      run_lane(lane, is_shared() ? kRoundWork : end - before, budget);
+    end_round();
+    if (budget.work_done() == before && !is_shared()) return;
+    before = budget.work_done();
+  }
+}
+
+void BoundProver::begin_round(double rating) {
+  const bool begins_again = finished_ && rating < proof_.rating();
+  proof_.set_rating(rating);
+  finished_ = proof_.proves(rating) || (finished_ && !begins_again);
+  if (branch_and_price_ != nullptr) branch_and_price_->begin_round(proof_, begins_again, finished_);
+}
+
+void BoundProver::run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
+  if (is_shared()) {
+    branch_and_price_->run_lane(lane, work, budget);
+  } else if (lane == 0) {
+    run_alone(work, budget);
+  }
+}
+
+void BoundProver::end_round() {
+  if (branch_and_price_ == nullptr || finished_) return;
+  tell_others(*branch_and_price_, branch_and_price_->end_round(proof_));
+}
+
+void BoundProver::tell_others(const BoundMethod& own, std::uint64_t work) {
+  for (const auto& method : methods_) {
+    if (method.get() != &own) method->note_others(work);
+  }
+}
+
+// Stops where a tree is to be shared.
+void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
+  const std::uint64_t end = budget.work_done() + work;
+  while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
+    if (branch_and_price_ != nullptr && branch_and_price_->should_share()) return;
+    BoundMethod* const next = next_method();
+    if (next != nullptr) {
+      const std::uint64_t before = budget.work_done();
+      next->step(proof_, budget);
+      tell_others(*next, budget.work_done() - before);
+    }
+    finished_ = next == nullptr || proof_.proves(proof_.rating());
+  }
+}
+
+// Null if nothing is left to try. What is not due waits for the others, until these have ended.
+BoundMethod* BoundProver::next_method() const {
+  const auto goes_on = [](const auto& method) { return method->goes_on(); };
+  const auto is_due = [&](const auto& method) { return method->is_due(proof_); };
+  const auto has_more = [&](const auto& method) { return method->has_more(proof_); };
+  auto next = std::find_if(methods_.begin(), methods_.end(), goes_on);
+  if (next == methods_.end()) next = std::find_if(methods_.begin(), methods_.end(), is_due);
+  if (next != methods_.end()) return next->get();
+  const auto last = std::find_if(methods_.rbegin(), methods_.rend(), has_more);
+  return last != methods_.rend() ? last->get() : nullptr;
+}
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,100 @@
+// The aggregate Lagrangian bound as a method of the proof.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/bound/aggregate_bound.h"
+#include "search/embedding/bound/bound_parameters.h"
+#include "search/embedding/bound/branch_and_price.h"
+#include "search/embedding/bound/proof.h"
+#include "search/embedding/model/suggested_start.h"
+
+namespace shardwright::embedding {
+
+// The bound of the root, again whenever the rating has fallen.
+// Thread safety: one thread at a time.
+class AggregateMethod final : public BoundMethod {
+ public:
+  bool is_due(const Proof& proof) const override { return proof.fell_below(rating_); }
+  void step(Proof& proof, Budget& budget) override {
+    rating_ = proof.rating();
+    const BoundRows& rows = proof.views().view(RankView::kJoint).rows();
+    const Domain everywhere(proof.model().choices().size(), rows.classes().everywhere());
+    AggregateBound found =
+        aggregate_bound(rows, rating_, everywhere, proof.parameters().aggregate, budget);
+    BoundNode leaf;
+    leaf.multipliers = std::move(found.multipliers);
+    proof.accept(std::min(found.bound, rating_), rows.classes(), {leaf});
+  }
+
+ private:
+  double rating_ = std::numeric_limits<double>::infinity();  // of the last bound
+};
+
+// Raises a lower bound step by step, by the methods of a list. See README.md in this folder.
+//
+// The proof runs alone, on one thread, until a tree of branch and price becomes large. Then its
+// lanes share the open leaves: in every round each lane works on its own ones, and begin_round()
+// deals out anew what is open. What is proved depends on the work of every call, and not on the
+// number of threads.
+// Thread safety: run_lane() may be called concurrently for different lanes; everything else by one
+// thread at a time.
+class BoundProver {
+ public:
+  // Keeps a reference to the model and to its pool.
+  explicit BoundProver(const ChoiceModel& model, const BoundParameters& parameters = {});
+  BoundProver(const BoundProver&) = delete;
+  BoundProver& operator=(const BoundProver&) = delete;
+
+  // Does about `work` units (of Budget::spend) against the best rating known, which may only fall
+  // from call to call. Returns early when finished.
+  void run(std::uint64_t work, double rating, Budget& budget);
+
+  // The same in rounds. In a round, run_lane() may be called once for every lane.
+  std::size_t num_lanes() const { return proof_.parameters().targets.tree_lanes; }
+  void begin_round(double rating);
+  // Returns true if this round has work for all lanes, and false if for the first one alone.
+  bool is_shared() const { return shared() != nullptr; }
+  void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
+  void end_round();
+
+  // Goes on from a proof that the check of core has accepted. Call it before anything else.
+  void begin_from(const BoundCertificate& proved) { proof_.begin_from(proved); }
+
+  double bound() const { return proof_.bound(); }
+  const BoundCertificate& certificate() const { return proof_.certificate(); }
+  // Returns true if a plan of this rating is optimal to within the optimality gap.
+  bool proves(double rating) const { return proof_.proves(rating); }
+  // Returns true if the last rating is proved or nothing is left to try.
+  bool finished() const { return finished_; }
+  // What it proves about: the model that was given, or one without placement rules.
+  const ChoiceModel& model() const { return proof_.model(); }
+
+  // The tree that lanes share in this round; null if there is none.
+  const TreeView* shared() const {
+    return branch_and_price_ ? branch_and_price_->shared() : nullptr;
+  }
+
+  std::vector<SuggestedStart> take_suggestions() { return proof_.take_suggestions(); }
+  std::optional<Plan> take_found() { return proof_.take_found(); }
+
+ private:
+  void run_alone(std::uint64_t work, Budget& budget);
+  BoundMethod* next_method() const;
+  void tell_others(const BoundMethod& own, std::uint64_t work);
+
+  Proof proof_;
+  std::vector<std::unique_ptr<BoundMethod>> methods_;  // the most urgent first
+  BranchAndPrice* branch_and_price_ = nullptr;         // of these; null if programs are too large
+  bool finished_ = false;
+};
+
+}  // namespace shardwright::embedding

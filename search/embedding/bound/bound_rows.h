@@ -1,0 +1,143 @@
+// Groups of tables that the relaxation treats as equal.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/bound/rank_classes.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+// Tables with equal choices and costs and with the same domain. The first one stands for all: what
+// holds for its n-th choice holds for the n-th choice of every other.
+struct EqualTables {
+  std::uint32_t kind = 0;  // of its tables; groups of one kind differ in their domains
+  std::vector<std::uint32_t> tables;
+
+  std::uint32_t first() const { return tables.front(); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(tables.size()); }
+};
+
+// Tables of one kind have equal choices and costs. Generated models, and models with many features
+// of one form, have thousands of tables of a dozen kinds; the linear programs have one row per kind
+// and not one per table.
+// Thread safety: immutable; const members may be called from any thread.
+class TableKinds {
+ public:
+  // O(runs of all choices x log tables).
+  explicit TableKinds(const ChoiceModel& model);
+
+  // The groups under a domain, in the order of their first tables. O(choices), as long as the
+  // domains of a kind's tables are few.
+  std::vector<EqualTables> groups(const Domain& domain) const;
+  // What that takes of a budget.
+  static std::uint64_t steps_to_group(const Domain& domain) { return domain.size() / 4; }
+
+  std::uint32_t kind_of(std::size_t table) const { return kind_of_[table]; }
+  // The first table of a kind.
+  std::uint32_t first_of(std::uint32_t kind) const { return first_of_[kind]; }
+  std::size_t size() const { return first_of_.size(); }
+
+ private:
+  const ChoiceModel* model_;
+  std::vector<std::uint32_t> kind_of_;   // by table
+  std::vector<std::uint32_t> first_of_;  // by kind
+};
+
+// A column of the master program: shards on one rank of a class, as (row, count) by rising row. It
+// holds rows of one choice per table at most. A row of the first table of a group counts for every
+// table of the group.
+// Thread safety: a value.
+struct RankPattern {
+  std::uint32_t rank_class = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> shards;
+  double load = 0;
+};
+
+// `need` shards of one choice with equal cost, at most `max_per_rank` of them on one rank. For a
+// choice with a shard on every rank, a row holds the shards of one rank class, one per rank.
+struct BoundRow {
+  std::uint32_t choice = 0;
+  std::uint32_t run = 0;  // of the choice's layout; the rank class, if `in_class`
+  bool in_class = false;
+  std::uint32_t need = 0;
+  std::uint32_t max_per_rank = 0;
+  double load = 0;
+  Storage storage = {};
+  PerTier<double> bytes = {};  // the same as numbers to be priced
+};
+
+// The solution of the relaxation: how much of every choice a plan takes, and how many shards of
+// every row it puts on every rank class.
+struct FractionalPlan {
+  std::vector<double> shares;
+  std::vector<std::vector<double>> shards;
+  std::vector<RankPattern> patterns;  // all that the linear program has
+};
+
+// For every table the choice that the fractional plan takes most of. Precondition: it is not empty.
+std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const FractionalPlan& plan);
+
+// All rows, choice after choice. Where shards of a row differ (a class of ranks with slightly
+// different loads, the hosts of a choice that fills hosts) the row costs what its cheapest shard
+// costs, which weakens a bound and never makes it wrong.
+// Thread safety: const members may be called from any thread.
+class BoundRows {
+ public:
+  // Precondition: RankClasses::can_separate_hosts(), if hosts are to be separate.
+  BoundRows(const ChoiceModel& model, bool separate_hosts,
+            const RankClassParameters& parameters = {})
+      : BoundRows(model, RankClasses(model, separate_hosts, parameters)) {}
+  BoundRows(const ChoiceModel& model, RankClasses classes);
+
+  // What uniform choices use, if the classes have them apart. Not while others read the rows.
+  void set_uniform_use(std::span<const UniformUse> use, double target) {
+    classes_.set_uniform_use(use, target);
+  }
+
+  const ChoiceModel& model() const { return *model_; }
+  const RankClasses& classes() const { return classes_; }
+  const TableKinds& kinds() const { return kinds_; }
+  std::span<const BoundRow> rows() const { return rows_; }
+  std::uint32_t first_row(std::uint32_t choice) const { return first_row_[choice]; }
+  std::span<const BoundRow> rows_of(std::uint32_t choice) const {
+    return std::span(rows_).subspan(first_row_[choice],
+                                    first_row_[choice + 1] - first_row_[choice]);
+  }
+  // Returns true if an otherwise empty rank of the class has the memory for a shard of the row.
+  bool fits(const BoundRow& row, std::uint32_t rank_class) const {
+    const Storage& room = classes_[rank_class].room;
+    return (!row.in_class || row.run == rank_class) && row.storage.fits_in(room);
+  }
+  // Returns false if no plan that rates below `target` can take the choice.
+  bool is_possible(std::uint32_t choice, double target) const;
+  // If the choice lies in one place, the places that it may be in: the host of all its shards, or
+  // the class of its only shard. Empty otherwise. Branching divides these.
+  std::span<const ClassSet> places(std::uint32_t index) const;
+
+ private:
+  // Consecutive ranks of one class, up to the first rank of the next segment.
+  struct Segment {
+    std::uint32_t rank_class = 0;
+    Rank end = 0;
+  };
+
+  void add_rows(std::uint32_t index);
+  void add_row_per_class(std::uint32_t index);
+
+  const ChoiceModel* model_;
+  RankClasses classes_;
+  TableKinds kinds_;
+  std::vector<Segment> segments_;
+  std::vector<BoundRow> rows_;
+  std::vector<std::uint32_t> first_row_;
+};
+
+// Every choice that a plan below the target can take, anywhere.
+Domain root_domain(const BoundRows& rows, double target);
+
+}  // namespace shardwright::embedding

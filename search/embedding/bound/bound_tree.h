@@ -1,0 +1,70 @@
+// The branch-and-bound tree of a proof.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/embedding/bound/bound_rows.h"
+#include "search/embedding/bound/branching.h"
+#include "search/embedding/bound/domain_reduction.h"
+
+namespace shardwright::embedding {
+
+// The tree is kept from target to target. A division holds for all of them, and a leaf that is
+// proved for one target is proved for every lower one. So a target that is given up leaves its
+// leaves to the next one, and a tree that was cut short goes on where it stopped.
+// Thread safety: const members may be called from any thread. Refers to its argument.
+class BoundTree {
+ public:
+  using NodeId = std::uint32_t;
+  static constexpr NodeId kNone = ~NodeId{0};
+
+  explicit BoundTree(const BoundRows& rows) : rows_(&rows), nodes_(1) {}
+
+  const ChoiceModel& model() const { return rows_->model(); }
+  std::size_t size() const { return nodes_.size(); }
+  // Leaves that are not proved for the target, in preorder.
+  std::vector<NodeId> open_leaves(double target) const;
+  // How much of the tree is proved for the target: a node counts half as much as its parent.
+  // Source: Knuth, "Estimating the Efficiency of Backtrack Programs" (1975).
+  double closed_part(double target) const;
+  // The choices of a node that a plan below the target can take. O(depth x choices).
+  Domain domain(NodeId node, double target, Budget& budget) const;
+
+  // The leaf contains no plan below the target.
+  // `search_steps`: of a proof by search.
+  void close(NodeId leaf, double target, BoundNode proof, std::uint64_t search_steps = 0);
+  // `fixing`: multipliers that remove choices of the leaf below the target. Returns the first
+  // child; the second one follows it.
+  NodeId divide(NodeId leaf, double target, const Branch& branch, MultiplierList fixing);
+
+  // Steps that the check of the proof takes to repeat searches.
+  std::uint64_t search_steps() const;
+  // The proof of a target. Precondition: no leaf is open for it.
+  std::vector<BoundNode> certificate_nodes(double target) const;
+
+ private:
+  struct Node {
+    NodeId parent = kNone;
+    NodeId first_child = kNone;
+    double part = 1;                 // of the tree
+    Branch branch;                   // of an inner node
+    MultiplierList fixing;           // of an inner node, for `divided` and lower targets
+    double divided = 0;              // of an inner node: the target then
+    double proved = 0;               // of a leaf: the highest target
+    BoundNode proof;                 // of a leaf, for that target
+    std::uint64_t search_steps = 0;  // of that proof
+  };
+
+  template <class Visit>
+  void visit_in_preorder(const Visit& visit) const;
+  BoundNode inner_node(const Node& own, double target) const;
+
+  const BoundRows* rows_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace shardwright::embedding

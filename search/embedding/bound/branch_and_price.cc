@@ -1,0 +1,185 @@
+#include "search/embedding/bound/branch_and_price.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "search/embedding/bound/bound_tree.h"
+
+namespace shardwright::embedding {
+
+// Returns false if there is none.
+bool TargetSchedule::next_stage(double rating) {
+  const BoundTargetParameters& own = parameters_.targets;
+  if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < own.max_root_work) {
+    root_work_ *= own.root_work_growth;
+    was_cut_short_ = false;
+    ceiling_ = rating;
+    return true;
+  }
+  if (was_cut_short_ && is_branching() && tree_work_ < own.max_tree_work) {
+    tree_work_ *= own.tree_work_growth;
+    was_cut_short_ = false;
+    ceiling_ = 0;
+    return true;
+  }
+  was_cut_short_ = false;
+  if (stage_ == Stage::kHosts || (stage_ == Stage::kTree && !hosts_may_help_)) return false;
+  tree_work_ = own.tree_work;
+  stage_ = stage_ == Stage::kRoot ? Stage::kTree : Stage::kHosts;
+  ceiling_ = 0;
+  return true;
+}
+
+void TargetSchedule::begin_again() {
+  ceiling_ = 0;
+  wants_early_ = stage_ == Stage::kRoot;
+  if (stage_ == Stage::kHosts) stage_ = Stage::kTree;
+}
+
+void TargetSchedule::fail(double target) {
+  if (!is_early_) ceiling_ = target;
+}
+
+std::optional<double> TargetSchedule::next(double bound, double rating, double goal) {
+  const BoundTargetParameters& own = parameters_.targets;
+  is_early_ = std::exchange(wants_early_, false);
+  if (is_early_) return goal;
+  const double least_step = !is_branching()  ? own.root_step
+                            : was_cut_short_ ? own.cut_tree_step
+                                             : own.tree_step;
+  if (ceiling_ > rating) begin_again();
+  if (ceiling_ != 0 && ceiling_ - bound < least_step * rating) {
+    if (ceiling_ == rating) return goal;  // nothing failed with the present work
+    if (!next_stage(rating)) return std::nullopt;
+  }
+  if (ceiling_ == 0) return goal;
+  return (ceiling_ + bound) / 2;
+}
+
+BranchAndPrice::BranchAndPrice(Proof& proof)
+    : parameters_(proof.parameters()),
+      targets_(parameters_, RankClasses::can_separate_hosts(proof.model(), parameters_.classes)),
+      view_(&proof.views().view(RankView::kJoint)) {}
+
+void BranchAndPrice::step(Proof& proof, Budget& budget) {
+  if (target_ == 0) return choose_target(proof);
+  if (target_ > proof.rating() || gives_up_tree()) return give_up_target(proof);
+  TreeLane& lane = view_->first_lane();
+  lane.step(budget);
+  take_from(proof, lane);
+  if (lane.is_stuck()) {
+    give_up_target(proof);
+  } else if (lane.is_idle()) {
+    prove_target(proof);
+  }
+}
+
+// A much better plan is another goal. The tree for the old one is divided where that goal needed
+// it, and a new one takes fewer nodes. The small tree that comes first is not kept either.
+void BranchAndPrice::choose_target(Proof& proof) {
+  const bool was_early = targets_.is_early();
+  const std::optional<double> target = targets_.next(proof.bound(), proof.rating(), proof.goal());
+  is_exhausted_ = !target;
+  if (!target) return;
+  target_ = *target;
+  tree_work_ = 0;
+  view_ = &proof.views().view(targets_.separates_hosts() ? RankView::kSeparate : RankView::kJoint);
+  if (proof.fell_below(tree_rating_)) {
+    tree_rating_ = proof.rating();
+    proof.views().plant_again();
+  }
+  if (was_early || targets_.is_early()) proof.views().view(RankView::kJoint).plant_again();
+  const BoundTree& tree = view_->tree();
+  const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
+  if (open.empty()) return prove_target(proof);
+  const bool may_divide = parameters_.methods.branching && targets_.is_branching() &&
+                          tree.size() < parameters_.targets.max_nodes;
+  TreeLane& lane = view_->first_lane();
+  lane.begin(target_, {targets_.node_work(), targets_.root_search_steps(), may_divide});
+  lane.assign(open);
+}
+
+std::uint64_t BranchAndPrice::take_from(Proof& proof, TreeLane& lane) {
+  const std::uint64_t work = lane.hand_over(view_->tree());
+  tree_work_ += work;
+  if (lane.was_cut_short()) targets_.note_cut_short();
+  proof.find(lane.take_found());
+  if (const auto& start = lane.stuck_start()) proof.suggest(*start, target_);
+  return work;
+}
+
+bool BranchAndPrice::should_share() const {
+  if (target_ == 0 || is_shared_ || !targets_.is_branching()) return false;
+  TreeLane& lane = view_->first_lane();
+  return tree_work_ >= parameters_.targets.alone_work && !lane.is_at_end() &&
+         lane.num_waiting() + (lane.relaxation().is_active() ? 1U : 0U) > 1;
+}
+
+// A better plan may have been found since the target was chosen.
+void BranchAndPrice::begin_round(Proof& proof, bool begins_again, bool is_over) {
+  if (begins_again) {
+    targets_.begin_again();
+    is_exhausted_ = false;
+  }
+  if (is_shared_ && (is_over || target_ > proof.rating())) give_up_target(proof);
+  if (is_shared_) view_->deal_out();
+}
+
+// All lanes begin to share with what the first one knows.
+std::uint64_t BranchAndPrice::end_round(Proof& proof) {
+  if (should_share()) {
+    const TreeLane& first = view_->first_lane();
+    view_->share(target_, {targets_.node_work(), 0, first.may_divide()});
+    is_shared_ = true;
+    return 0;
+  }
+  if (!is_shared_) return 0;
+  std::uint64_t work = 0;
+  bool is_stuck = false;
+  for (const auto& lane : view_->lanes()) {
+    work += take_from(proof, *lane);
+    is_stuck |= lane->is_stuck();
+  }
+  if (view_->tree().open_leaves(target_).empty()) {
+    prove_target(proof);
+  } else if (is_stuck || gives_up_tree()) {
+    give_up_target(proof);
+  }
+  return work;
+}
+
+// Returns true for a tree that has had its work, but may be done soon.
+bool BranchAndPrice::is_worth_more() const {
+  const double closed = view_->tree().closed_part(target_);
+  const double most = closed * parameters_.targets.most_extension;
+  return closed >= parameters_.targets.closed_part &&
+         static_cast<double>(tree_work_) < most * static_cast<double>(targets_.tree_work());
+}
+
+// Returns true if the tree has become too large, or takes too long for now.
+bool BranchAndPrice::gives_up_tree() {
+  const TreeLane& first = view_->first_lane();
+  if (!targets_.is_branching() || first.is_at_end()) return false;
+  if (tree_work_ >= targets_.tree_work() && !is_worth_more()) {
+    targets_.note_cut_short();
+    return true;
+  }
+  return view_->tree().size() >= parameters_.targets.max_nodes && first.may_divide();
+}
+
+// A proof whose check would take too long is none.
+void BranchAndPrice::prove_target(Proof& proof) {
+  if (view_->tree().search_steps() > parameters_.search.proof_steps) return give_up_target(proof);
+  proof.accept(target_, view_->rows().classes(), view_->tree().certificate_nodes(target_));
+  target_ = 0;
+  is_shared_ = false;
+}
+
+void BranchAndPrice::give_up_target(const Proof& proof) {
+  if (target_ <= proof.rating()) targets_.fail(target_);
+  target_ = 0;
+  is_shared_ = false;
+}
+
+}  // namespace shardwright::embedding

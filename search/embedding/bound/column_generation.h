@@ -1,0 +1,160 @@
+// Column generation: is there a fractional mix of rank patterns that holds all tables?
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/budget.h"
+#include "search/embedding/bound/bound_parameters.h"
+#include "search/embedding/bound/bound_rows.h"
+#include "search/embedding/bound/master_program.h"
+#include "search/embedding/bound/pricing_problem.h"
+
+namespace shardwright::embedding {
+
+// Patterns that a pool hands to another one.
+// Thread safety: a value.
+struct KnownPatterns {
+  struct Pattern {
+    RankPattern pattern;
+    std::uint64_t last_used = 0;  // the number of a question
+  };
+  std::uint64_t question = 0;  // the last one
+  std::vector<Pattern> patterns;
+};
+
+// Keeps patterns in rows of the first tables of kinds, so that groups of equal tables can use them
+// however a node of a tree divides the kind. Of too many patterns, those remain that solutions of
+// master programs used last: loading all would take longer than finding some again.
+// Thread safety: one thread at a time. Refers to its arguments.
+class PatternPool {
+ public:
+  PatternPool(const BoundRows& rows, std::size_t capacity)
+      : rows_(&rows), kinds_(&rows.kinds()), capacity_(capacity) {}
+
+  // Begins a question. Calls `add`, which returns the column of a master program, for every pattern
+  // that fits below the target and that the domain of the groups allows.
+  void begin(double target, const Domain& domain, const std::vector<EqualTables>& groups,
+             const std::function<std::size_t(const RankPattern&)>& add);
+  // Adds a pattern of the current question, which is a column of its master program.
+  void add(const RankPattern& pattern, std::size_t column);
+  // What the next question begins with.
+  KnownPatterns known() const;
+  // Takes over what another pool of the same rows knows, in the place of its own patterns.
+  void learn(const KnownPatterns& other);
+  // Ends the question: patterns whose columns are basic were used.
+  void end(const std::function<bool(std::size_t)>& is_basic);
+
+ private:
+  static constexpr std::size_t kNoColumn = ~std::size_t{0};
+
+  struct Known : KnownPatterns::Pattern {
+    std::size_t column = kNoColumn;
+  };
+
+  static void forget_unused(std::vector<Known>& known, std::size_t capacity);
+  RankPattern by_kind(const RankPattern& pattern) const;
+  std::optional<RankPattern> by_group(const RankPattern& pattern, double target,
+                                      const Domain& domain,
+                                      const std::vector<EqualTables>& groups) const;
+
+  const BoundRows* rows_;
+  const TableKinds* kinds_;
+  std::size_t capacity_;
+  std::uint64_t question_ = 0;
+  std::vector<Known> known_;
+  std::vector<std::vector<std::size_t>> groups_of_kind_;  // of the current question
+};
+
+struct RelaxationAnswer {
+  enum class Kind : std::uint8_t {
+    kInfeasible,  // no plan rates below the target; `leaf` proves it
+    kFeasible,    // a fractional plan does
+    kUnknown,     // neither was shown
+  };
+  Kind kind = Kind::kUnknown;
+  BoundNode leaf;
+  // The fractional plan, or what comes closest to one. Empty if the linear program was lost
+  // numerically.
+  FractionalPlan plan;
+};
+
+// What later questions gain from earlier ones.
+// Thread safety: a value.
+struct PricingKnowledge {
+  KnownPatterns patterns;
+  DualPoint center;
+  std::vector<std::uint8_t> was_easy;  // by rank class: the last full search
+};
+
+// The Dantzig-Wolfe relaxation. A pattern is a set of shards that one rank can hold below the
+// target load. CLP solves the restricted master program, PricingProblem finds improving patterns.
+// Patterns that were of use serve later targets and nodes, and so does the DualCenter that steers
+// the dual values.
+// Source: Dantzig, Wolfe, "Decomposition Principle for Linear Programs" (1960); Gilmore, Gomory, "A
+// Linear Programming Approach to the Cutting-Stock Problem" (1961).
+// Thread safety: one thread at a time. Refers to its arguments.
+class ColumnGeneration {
+ public:
+  ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters);
+
+  // Rows of shards that a master program has at most, as long as tables of a kind share a domain.
+  std::size_t max_rows() const;
+
+  PricingKnowledge known() const;
+  // Takes over what another one knows. Precondition: the same rows, no question.
+  void learn(const PricingKnowledge& other);
+
+  // Begins a question that may take `work` units. Precondition: every table has a choice in the
+  // domain.
+  void begin(double target, const Domain& domain, std::uint64_t work);
+  // Equal tables of the last question.
+  const std::vector<EqualTables>& groups() const { return question_.groups; }
+  bool is_active() const { return master_ != nullptr; }
+  void abandon() { master_.reset(); }
+  // One iteration: solves the master program and adds columns. Returns the answer once there is
+  // one. Precondition: is_active().
+  std::optional<RelaxationAnswer> iterate(Budget& budget);
+
+ private:
+  // What the current question is about.
+  struct Question {
+    double target = 0;
+    std::uint64_t work_left = 0;
+    Domain domain;
+    std::vector<EqualTables> groups;
+  };
+
+  void add_single_shards(const EqualTables& group);
+  bool is_excluded_at_center(Budget& budget);
+  bool add_columns(Budget& budget, RelaxationAnswer& answer);
+  bool price(DualPoint point, bool exact, Budget& budget);
+  double value_of_tables() const;
+  double value_of_ranks() const;
+  double value_of_whole_ranks() const;
+  double value_of_whole_rank(std::uint32_t rank_class) const;
+  std::span<const double> duals_in(std::uint32_t rank_class);
+  bool proves_infeasible() const;
+  BoundNode make_leaf() const;
+  RelaxationAnswer end(RelaxationAnswer answer);
+
+  const BoundRows* rows_;
+  const BoundParameters& parameters_;
+  std::vector<PricingProblem> pricing_;  // by rank class
+  PatternPool pool_;
+  Question question_;
+  std::unique_ptr<MasterProgram> master_;
+  DualCenter center_;
+  bool is_new_ = false;                 // nothing was tried for the question yet
+  DualPoint point_;                     // that was priced last
+  std::vector<PricingAnswer> answers_;  // to it, by rank class
+  std::vector<double> duals_;           // scratch
+};
+
+}  // namespace shardwright::embedding

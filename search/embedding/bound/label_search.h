@@ -1,0 +1,307 @@
+// The pricing problem as a multiple-choice knapsack.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/embedding/bound/bound_parameters.h"
+#include "search/embedding/bound/bound_rows.h"
+
+namespace shardwright::embedding {
+
+// Relative difference below which two values count as equal, and two uses of a capacity: above the
+// rounding errors of a pattern's sum, below every difference that matters to a bound.
+inline constexpr double kPricingTolerance = 1e-10;
+
+// What shards use of a rank: load in units of the rating, memory in bytes.
+struct Resources {
+  double load = 0;
+  double hbm = 0;
+  double ddr = 0;
+  double ssd = 0;
+
+  Resources& operator+=(const Resources& other) {
+    load += other.load;
+    hbm += other.hbm;
+    ddr += other.ddr;
+    ssd += other.ssd;
+    return *this;
+  }
+  // Takes so many copies away.
+  void remove(double copies, const Resources& other) {
+    load -= copies * other.load;
+    hbm -= copies * other.hbm;
+    ddr -= copies * other.ddr;
+    ssd -= copies * other.ssd;
+  }
+  bool fits_in(const Resources& other) const {
+    return load <= other.load && hbm <= other.hbm && ddr <= other.ddr && ssd <= other.ssd;
+  }
+
+  friend bool operator==(const Resources&, const Resources&) = default;
+  friend Resources operator+(Resources a, const Resources& b) { return a += b; }
+};
+
+inline Resources componentwise_max(const Resources& a, const Resources& b) {
+  return {std::max(a.load, b.load), std::max(a.hbm, b.hbm), std::max(a.ddr, b.ddr),
+          std::max(a.ssd, b.ssd)};
+}
+
+// Value less the cost of the resources at the multipliers.
+inline double reduced_value(double value, const Resources& use,
+                            const CapacityMultipliers& multipliers) {
+  return value - multipliers.load * use.load - multipliers.hbm * use.hbm -
+         multipliers.ddr * use.ddr - multipliers.ssd * use.ssd;
+}
+
+// The cost of the resources at the multipliers.
+inline double cost_at(const CapacityMultipliers& multipliers, const Resources& use) {
+  return multipliers.load * use.load + multipliers.hbm * use.hbm + multipliers.ddr * use.ddr +
+         multipliers.ssd * use.ssd;
+}
+
+// Shards of one choice on one rank: of up to two of its rows.
+struct Item {
+  double value = 0;  // sum of their dual values
+  Resources use;
+  std::uint32_t row = 0;
+  std::uint32_t count = 0;
+  std::uint32_t other_row = 0;
+  std::uint32_t other_count = 0;
+};
+
+// The items of a group of identical tables. The rank holds at most one item for each of `copies`
+// tables.
+struct ItemClass {
+  std::uint32_t first_item = 0;
+  std::uint32_t num_items = 0;
+  std::uint32_t copies = 1;
+  double best_reduced_value = 0;  // of one copy; never negative
+  Resources max_use;              // of each resource, by any item
+};
+
+// What a pricing problem is asked.
+struct PricingQuery {
+  std::span<const double> dual_values;  // of one shard, by row; of the first tables of groups only
+  double target = 0;                    // rating that limits the load of a rank
+  const Domain& domain;
+  std::span<const EqualTables> groups;
+  // Only patterns of more value than this are looked for.
+  double at_least = 0;
+  // The answer must be proved best, however long that takes.
+  bool exact = false;
+};
+
+// The items of one rank class and its capacity. Items that another item of their class dominates
+// are left out. Of a choice with more than two rows, only the first two with a positive dual value
+// count: the others must have the dual value 0. Source: Kellerer, Pferschy, Pisinger, "Knapsack
+// Problems" (2004), chapter 11 (multiple choice).
+// Thread safety: one thread at a time.
+class Knapsack {
+ public:
+  // What a rank of the class may hold.
+  void fill(const BoundRows& rows, std::uint32_t rank_class, const PricingQuery& query);
+  // `items`: single shards, of which there are as many as `copies` says; no table holds them
+  // together. Precondition: each fits.
+  void fill(std::span<const Item> items, std::span<const std::uint32_t> copies,
+            const Resources& capacity);
+  // Rounds the resources of all items down to multiples of capacity / `units`, so that fewer labels
+  // differ. Every pattern that fits still fits; new ones may exceed the capacity by one unit per
+  // item.
+  void round_down(double units);
+  // Sorts the classes, those with the most valuable items first.
+  void sort_classes(const CapacityMultipliers& multipliers);
+
+  const Resources& capacity() const { return capacity_; }
+  bool fits(const Resources& use) const { return use.fits_in(capacity_); }
+  std::span<const Item> items() const { return items_; }
+  std::span<const Item> items_of(const ItemClass& own) const {
+    return std::span(items_).subspan(own.first_item, own.num_items);
+  }
+  std::span<const ItemClass> classes() const { return classes_; }
+  // A number of copies that does not fit, or one more than there are.
+  std::uint32_t multiplicity_bound(const ItemClass& own) const;
+
+ private:
+  void add_items(const BoundRows& rows, std::uint32_t rank_class, std::uint32_t choice,
+                 std::span<const double> dual_values);
+  bool add_item(const Item& item);
+  void drop_dominated_items(std::size_t first);
+
+  Resources capacity_;
+  std::vector<Item> items_;
+  std::vector<ItemClass> classes_;
+};
+
+// A partial pattern: the items that a rank holds of the classes passed so far.
+struct Label {
+  Resources use;
+  double value = 0;
+  std::uint32_t last = 0;    // its last item, an index into the search's trail; 0 = none
+  std::uint32_t copies = 0;  // of the current item class
+};
+
+// Bounds the value that a label can still reach, by Lagrangian relaxations at several multipliers,
+// and says up to which use everything still to come fits.
+// Source: Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints" (2005),
+// completion bounds.
+// Thread safety: one thread at a time.
+class CompletionBound {
+ public:
+  // Forgets all relaxations. Refers to the knapsack, which must not change.
+  void reset(const Knapsack& knapsack);
+  // O(items).
+  void add_relaxation(const CapacityMultipliers& multipliers);
+  // No pattern is worth more, by the relaxation that was added first.
+  double max_value() const { return relaxations_.front().max_value; }
+
+  // All classes are still to come.
+  void begin();
+  // The class is no longer to come, apart from copies that look_ahead() counts.
+  void pass_value(std::size_t class_index);
+  void pass_use(const ItemClass& own);
+  // One more copy of the class may be any of its items from `item` on.
+  void look_ahead(const ItemClass& own, std::uint32_t item);
+
+  // The use as it counts: everything still to come fits if no more is used than `free_use`.
+  Resources counted_use(const Resources& use) const { return componentwise_max(use, free_use_); }
+  const Resources& free_use() const { return free_use_; }
+  // Returns true if the label can be completed to more than `value`, including `copies_ahead`
+  // copies of the current class.
+  bool can_exceed(const Label& label, std::uint32_t copies_ahead, double value) const {
+    const Resources use = counted_use(label.use);
+    return std::all_of(relaxations_.begin(), relaxations_.end(), [&](const Relaxation& own) {
+      return reduced_value(label.value, use, own.multipliers) + own.rest +
+                 copies_ahead * own.copy_ahead >
+             value;
+    });
+  }
+
+ private:
+  struct Relaxation {
+    CapacityMultipliers multipliers;
+    std::vector<double> best_values;  // reduced values by class, of all its copies
+    double max_value = 0;             // of a pattern
+    double rest = 0;                  // capacity and the classes still to come
+    double copy_ahead = 0;            // one more copy of the current class
+  };
+
+  const Knapsack* knapsack_ = nullptr;
+  std::vector<Relaxation> relaxations_;
+  Resources free_use_;
+};
+
+// The Pareto front of HBM and value: for every amount of HBM the most value with no more of it.
+// Thread safety: one thread at a time.
+class ParetoFront {
+ public:
+  void clear() { points_.clear(); }
+  // Returns true if a point has no more HBM and no less value. O(log points).
+  bool dominates(double hbm, double value) const;
+  // Adds a point that is not dominated. O(points) for the points that it replaces or moves.
+  void add(double hbm, double value);
+
+ private:
+  std::vector<std::pair<double, double>> points_;  // HBM and value, both rising
+};
+
+// Removes dominated labels: another label is worth no less, uses no more of any resource and has no
+// more copies of the current class. Labels are visited by rising load, so load is no worse. The
+// Pareto front then finds dominating labels with the least DDR, SSD and copies; of the others, a
+// few that were kept last are compared in all resources. Source: Nemhauser, Ullmann, "Discrete
+// Dynamic Programming and Capital Allocation" (1969). Thread safety: one thread at a time.
+class DominanceFilter {
+ public:
+  explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}
+
+  // Use is counted as the completion bound says. Any number of copies up to `equal_copies` counts
+  // as equal: more copies of the class are then left than can fit.
+  void apply(const CompletionBound& completion, std::uint32_t equal_copies,
+             std::vector<Label>& labels);
+
+ private:
+  // What labels are sorted by: load, then value, then the order in which they were made.
+  struct Key {
+    double load;
+    double value;
+    std::uint32_t last;
+    std::uint32_t index;
+  };
+
+  void sort();
+  bool is_dominated(const Label& own) const;
+
+  std::size_t max_comparisons_;
+  std::vector<Key> order_;
+  std::vector<Key> merged_;        // scratch
+  std::vector<std::size_t> runs_;  // of rising load in order_: where they begin, and the end
+  std::vector<Label> kept_;
+  std::vector<Label> off_front_;  // kept labels that are not on the front, with their counted use
+  ParetoFront front_;
+};
+
+// A label ends if its completion bound shows that it cannot exceed the best pattern, or if another
+// label dominates it.
+// Thread safety: one thread at a time.
+class LabelSearch {
+ public:
+  explicit LabelSearch(const KnapsackParameters& parameters)
+      : parameters_(parameters), dominance_(parameters.max_comparisons) {}
+
+  // Starts with a greedy pattern. Only patterns worth more than `at_least` are looked for. Refers
+  // to the knapsack, which must not change until the search ends.
+  void begin(const Knapsack& knapsack, const CapacityMultipliers& multipliers, double at_least);
+  // Keeps only the most promising labels of every class: fast, finds good patterns, proves nothing.
+  void run_beam();
+  // Returns false if there are too many labels; otherwise no pattern is worth more than
+  // proved_value(). Once there are many labels, the other classes are searched separately and the
+  // two sets of labels are joined.
+  // Source: Horowitz, Sahni, "Computing Partitions with Applications to the Knapsack Problem"
+  // (1974).
+  bool run_to_end();
+
+  double best_value() const { return best_.value; }
+  double proved_value() const { return threshold_; }
+  // No pattern is worth more, whether the search ran to its end or not.
+  double relaxed_value() const { return completion_.max_value(); }
+  // The items of the best pattern.
+  std::vector<Item> best_items() const;
+  // Labels made and compared since construction.
+  std::uint64_t steps() const { return steps_; }
+
+ private:
+  // The item that a label took last, and the step before.
+  struct Step {
+    std::uint32_t previous = 0;
+    std::uint32_t item = 0;
+  };
+
+  void fill_greedily();
+  std::size_t extend_from(std::size_t first, std::size_t max_labels, std::size_t beam_width);
+  bool extend(std::size_t class_index, std::size_t beam_width);
+  void add_item(std::uint32_t index, std::uint32_t copies);
+  void take_best(const Label& label, std::uint32_t last_of_other_half);
+  bool can_win(const Label& label, std::uint32_t copies_ahead) const;
+  void drop_dominated(std::uint32_t equal_copies);
+  void keep_most_promising(std::size_t beam_width);
+  void join(std::vector<Label> others);
+
+  const KnapsackParameters& parameters_;
+  const Knapsack* knapsack_ = nullptr;
+  CapacityMultipliers multipliers_;
+  CompletionBound completion_;
+  DominanceFilter dominance_;
+  std::vector<Label> labels_;
+  std::vector<Step> trail_;  // the first stands for no item
+  Label best_;
+  std::uint32_t last_of_other_half_ = 0;  // what the best pattern holds of the other half
+  double threshold_ = 0;                  // labels that cannot be worth more end
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace shardwright::embedding

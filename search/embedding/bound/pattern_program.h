@@ -1,0 +1,124 @@
+// The linear program that a dive fixes step by step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/budget.h"
+#include "search/embedding/bound/bound_parameters.h"
+#include "search/embedding/bound/bound_rows.h"
+#include "search/embedding/bound/label_search.h"
+#include "search/linear_program.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Thread safety: a value.
+struct PatternDemand {
+  // Shards that are counted together.
+  struct Row {
+    Resources use;    // of one
+    double size = 0;  // the same as a part of a rank
+    bool fills_hosts = false;
+  };
+  // One way to shard a table, with the number of shards of each row.
+  using Shards = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  // Equal tables, each of which has one of these choices.
+  struct Tables {
+    std::uint32_t count = 0;
+    std::vector<Shards> choices;
+  };
+  struct Ranks {
+    std::uint32_t count = 0;
+    Resources room;  // of each, what patterns may use
+  };
+
+  std::map<std::uint32_t, Row> rows;  // by number
+  std::vector<Tables> tables;
+  std::vector<Ranks> classes;
+  // Of every host, if shards fill hosts; all of them are of one class then. Otherwise 1.
+  std::uint32_t ranks_of_host = 1;
+};
+
+// All ranks of a host hold the same shards of choices that fill hosts. These are the host part of a
+// pattern.
+using HostPart = PatternDemand::Shards;
+
+// Tables have one of their choices, or no place; ranks have patterns that hold the shards of the
+// choices. As little as possible is without a place. Patterns that would give shards a place are
+// added, for the host parts that there are: what is fixed leaves room that no known pattern fills.
+// Thread safety: one thread at a time. Refers to the demand and the parameters.
+class PatternProgram {
+ public:
+  // Patterns of one class with one host part.
+  struct Part {
+    std::uint32_t rank_class = 0;
+    HostPart host_part;
+    std::size_t row = 0;
+  };
+  struct Pattern {
+    std::size_t part = 0;
+    PatternDemand::Shards shards;  // those of the host part, too
+    std::size_t column = 0;
+  };
+
+  PatternProgram(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
+                 const BoundParameters& parameters);
+
+  // Nothing is fixed. Seeds other than 0 make patterns a little dearer. Patterns that were added
+  // stay.
+  void begin(std::uint64_t seed);
+  // Both return false if the program failed or the budget was interrupted.
+  bool solve(Budget& budget);
+  bool solve_with_new_patterns(Budget& budget);
+
+  std::span<const Part> parts() const { return parts_; }
+  std::span<const Pattern> patterns() const { return patterns_; }
+  std::size_t choice_column(std::size_t tables, std::size_t choice) const {
+    return choice_column_[tables][choice];
+  }
+  double value(std::size_t column) const { return program_.value(column); }
+  // By part. Empty ranks belong to no host part in particular.
+  std::vector<double> ranks_of_parts() const;
+  // Of tables that have no place at least so much, in ranks.
+  double unplaced() const;
+
+  std::uint32_t fixed(std::size_t column) const { return fixed_[column]; }
+  // At least so many, and no more if `exactly`.
+  void fix(std::size_t column, std::uint32_t number, bool exactly);
+  void fix_part(std::size_t part, std::uint32_t ranks, bool exactly);
+
+ private:
+  void add_rows();
+  void add_column(Pattern& pattern);
+  void add_choice_columns();
+  double least_size(const PatternDemand::Tables& tables) const;
+  bool add_patterns(Budget& budget);
+  bool add_pattern(std::size_t part, std::span<const std::uint32_t> most, Budget& budget);
+  std::vector<std::uint32_t> most_of_use() const;
+
+  const PatternDemand& demand_;
+  const BoundParameters& parameters_;
+  std::vector<Part> parts_;
+  std::vector<Pattern> patterns_;
+  std::map<std::uint32_t, std::size_t> shard_row_;  // of the linear program, by row
+  std::size_t first_class_row_ = 0;
+  std::size_t first_tables_row_ = 0;
+  std::vector<std::vector<std::size_t>> choice_column_;
+  std::vector<std::size_t> unplaced_column_;
+  std::vector<double> least_size_;    // of a table, by group
+  std::vector<std::uint32_t> fixed_;  // at least, by column
+  LinearProgram program_{LinearProgram::Scaling::kNone};
+  bool is_solved_ = false;    // once, and has no new columns since
+  std::uint64_t priced_ = 0;  // work for new patterns, since begin()
+  std::optional<RandomGenerator> random_;
+  Knapsack knapsack_;
+  LabelSearch search_;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,120 @@
+// Classes of ranks that the relaxation treats as equal.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "search/embedding/bound/bound_parameters.h"
+#include "search/embedding/model/choice_model.h"
+
+namespace shardwright::embedding {
+
+struct RankClass {
+  std::uint32_t size = 0;
+  Storage room;           // of its largest rank, never negative
+  double time_scale = 1;  // the least of its ranks
+};
+
+// Rank classes as bits: bit c stands for class c.
+using ClassSet = std::uint32_t;
+
+// The domain of a branch-and-bound node: for every choice the classes where its shards may be. A
+// choice without any class is excluded.
+using Domain = std::vector<ClassSet>;
+
+// A choice that uses all ranks of a host, or all ranks, alike.
+inline bool is_uniform(const Choice& choice) {
+  return choice.reach == Reach::kAllRanks || choice.reach == Reach::kWholeHosts;
+}
+
+// Ranks of a class have the same room and time scale and about the same load from every choice with
+// a shard on every rank. If hosts are separate, they also belong to the same host. If there are
+// more kinds than the parameters allow, they are merged. A class then counts as large as its
+// largest rank and as fast as its fastest, which weakens a bound and never makes it wrong.
+// Thread safety: immutable; const members may be called from any thread.
+class RankClasses {
+ public:
+  // Precondition: can_separate_hosts(), if hosts are to be separate.
+  RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
+
+  // Uniform choices are apart (see BoundCertificate): classes c of n and c + n are what all other
+  // choices and what uniform ones may use of the same ranks. Hosts are separate if they are few.
+  // Where a class is on several of them, only choices on all ranks are apart. Precondition:
+  // can_be_apart().
+  static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
+  static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
+  // The same with joint hosts, for prices of whole ranks alone: choices that fill hosts are apart,
+  // too, on however many hosts a class is.
+  static RankClasses apart_jointly(const ChoiceModel& model, const RankClassParameters& parameters);
+
+  // Returns true if some choice lies within one host and the hosts are few enough.
+  static bool can_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
+
+  std::size_t size() const { return classes_.size(); }
+  const RankClass& operator[](std::size_t rank_class) const { return classes_[rank_class]; }
+  std::span<const RankClass> all() const { return classes_; }
+  std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
+  const std::vector<std::uint32_t>& class_of_rank() const { return class_of_rank_; }
+  // The load that a rank of the class has when its rating is `target`.
+  double load_limit(std::size_t rank_class, double target) const {
+    return target / classes_[rank_class].time_scale;
+  }
+
+  bool uniform_apart() const { return num_apart_ > 0; }
+  bool is_apart(const Choice& choice) const {
+    return uniform_apart() &&
+           (hosts_apart_ ? is_uniform(choice) : choice.reach == Reach::kAllRanks);
+  }
+  // Classes without those of what uniform choices use.
+  std::size_t num_apart() const { return num_apart_; }
+  // The class whose ranks this one is a part of, without those of uniform choices, and all of such
+  // a rank, whatever uniform choices use. Precondition: they are apart.
+  std::uint32_t whole_class(std::uint32_t rank_class) const { return rank_class % num_apart_; }
+  const RankClass& whole(std::uint32_t rank_class) const { return whole_[rank_class]; }
+  // The class of what uniform choices use of this one; the class itself if they are not apart.
+  std::uint32_t uniform_class(std::uint32_t rank_class) const { return rank_class + num_apart_; }
+  // Returns true for the classes of what uniform choices use.
+  bool is_for_uniform(std::uint32_t rank_class) const {
+    return uniform_apart() && rank_class >= num_apart_;
+  }
+  // What uniform choices use of the ranks of a class, by class, in plans below the target.
+  // Precondition: they are apart.
+  void set_uniform_use(std::span<const UniformUse> use, double target);
+  // Where shards of a choice may be.
+  ClassSet everywhere(const Choice& choice) const {
+    const ClassSet others = (ClassSet{1} << num_apart_) - 1;
+    return !uniform_apart() ? everywhere() : is_apart(choice) ? everywhere() & ~others : others;
+  }
+
+  ClassSet everywhere() const { return (ClassSet{1} << classes_.size()) - 1; }
+  // Every class by itself.
+  std::span<const ClassSet> single_classes() const { return single_classes_; }
+  // The classes of every host. Empty unless hosts are separate.
+  std::span<const ClassSet> hosts() const { return hosts_; }
+
+ private:
+  // A number per rank, equal for ranks of one class.
+  using Labels = std::vector<std::uint64_t>;
+
+  static bool has_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);
+  static Labels label_kinds(const ChoiceModel& model, const RankClassParameters& parameters);
+  static void split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
+                            Labels& labels);
+  void make_classes(const ChoiceModel& model, const Labels& labels);
+  // Every class is on one host.
+  bool are_on_one_host(const ChoiceModel& model) const;
+  void set_apart(bool with_hosts);
+
+  std::vector<RankClass> classes_;
+  std::vector<std::uint32_t> class_of_rank_;
+  std::vector<ClassSet> single_classes_;
+  std::vector<ClassSet> hosts_;
+  std::uint32_t num_apart_ = 0;
+  bool hosts_apart_ = false;      // choices that fill hosts are apart, too
+  std::vector<RankClass> whole_;  // if uniform choices are apart
+};
+
+}  // namespace shardwright::embedding

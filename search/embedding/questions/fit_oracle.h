@@ -1,0 +1,173 @@
+// Answers whether a problem has a plan: by a proof if there is one, otherwise by planning.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
+#include "search/budget.h"
+#include "search/embedding/compat/storage_reservations.h"
+#include "search/embedding/questions/memory_shortage.h"
+
+namespace shardwright::embedding {
+
+struct Fit {
+  enum class Answer : std::uint8_t {
+    kFits,        // planning found a plan that the verifier accepts
+    kImpossible,  // proved
+    kNotFound,
+    kStopped,  // by the deadline or on request
+  };
+  Answer answer = Answer::kNotFound;
+  std::shared_ptr<const Problem> problem;           // null if the spec is invalid
+  std::shared_ptr<const SearchSpace> search_space;  // null if not enumerated
+  std::optional<Reservation> reservation;           // absent if reserving failed
+  std::optional<MemoryShortage> shortage;           // the proof, if memory is the reason
+  std::string why;                                  // otherwise, if impossible
+  std::optional<Plan> plan;                         // the first that was found
+  double rating = 0;                                // of the plan
+
+  bool fits() const { return answer == Answer::kFits; }
+  bool impossible() const { return answer == Answer::kImpossible; }
+};
+
+// How long to search for a plan if no proof says that there is none.
+enum class Effort : std::uint8_t {
+  kProof,  // not at all
+  kBrief,  // best mode: a hundredth of the work
+  kQuick,  // best mode: a tenth of it
+  kFull,   // as the caller's options say
+};
+
+// Proves that a problem has no plan if its memory shows it, and asks a planner otherwise.
+// Thread safety: one thread at a time.
+class FitOracle {
+ public:
+  // Searches for a first plan of `fit.problem` in `fit.search_space`. Sets the answer; the plan and
+  // its rating if it fits; `why` if it is impossible.
+  using Planner = std::function<void(Effort effort, Fit& fit)>;
+
+  // `quick_is_full`: the planner ignores the effort and always searches fully.
+  FitOracle(Planner planner, bool quick_is_full, std::stop_token stop);
+
+  // Uses the options and costs of `space` if it is given: for problems that differ in memory alone.
+  // The answer is kStopped, and the rest may be absent, if a stop was requested.
+  Fit ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space = nullptr);
+
+  bool quick_is_full() const { return quick_is_full_; }
+  std::uint64_t plannings() const { return plannings_; }
+  // Interrupted once a stop was requested.
+  const Budget& budget() const { return budget_; }
+  bool stopped() const { return budget_.interrupted().has_value(); }
+
+ private:
+  Planner planner_;
+  bool quick_is_full_;
+  Budget budget_;
+  std::uint64_t plannings_ = 0;
+};
+
+struct FoundStep {
+  std::int64_t step = 0;  // fits; no plan is known for one less
+  Fit fit;
+  bool less_is_impossible = false;  // proved; otherwise planning found no plan for one less
+};
+
+// Asks `fit_of(step, effort)` for steps 1 to `most`; step 0 is the problem as it is, which has no
+// known plan. Assumes that a step fits if an earlier one does: bisects the steps that are proved
+// impossible, brackets the answer by planning with little work, and lowers it by planning with more
+// and more work for as long as that finds plans. run() returns nothing if not even `most` fits.
+// Cost: O(log most) brief plannings and usually one or two longer ones.
+// Thread safety: one thread at a time.
+template <class FitOf>
+class StepSearch {
+ public:
+  StepSearch(std::int64_t most, bool quick_is_full, const FitOf& fit_of)
+      : most_(most), first_(quick_is_full ? Effort::kFull : Effort::kBrief), fit_of_(fit_of) {}
+
+  std::optional<FoundStep> run() {
+    if (most_ < 1 || impossible(most_)) return std::nullopt;
+    find_impossible();
+    if (!gallop_up()) return std::nullopt;
+    halve(first_);
+    for (const Effort effort : {Effort::kQuick, Effort::kFull}) {
+      if (effort <= first_) continue;
+      gallop_down(effort);
+      halve(effort);
+    }
+    if (stopped_) return std::nullopt;
+    return FoundStep{fits_, std::move(fit_), fits_ - 1 <= impossible_ && fits_ > 1};
+  }
+
+  bool stopped() const { return stopped_; }
+
+ private:
+  bool impossible(std::int64_t step) { return fit_of_(step, Effort::kProof).impossible(); }
+
+  // Bisects for the largest step that is proved impossible.
+  void find_impossible() {
+    if (!impossible(1)) return;
+    impossible_ = 1;
+    std::int64_t open = most_;
+    while (open - impossible_ > 1) {
+      const std::int64_t middle = impossible_ + (open - impossible_) / 2;
+      (impossible(middle) ? impossible_ : open) = middle;
+    }
+    fails_ = impossible_;
+  }
+
+  bool ask(std::int64_t step, Effort effort) {
+    Fit fit = fit_of_(step, effort);
+    stopped_ = stopped_ || fit.answer == Fit::Answer::kStopped;
+    if (fit.fits()) {
+      fits_ = step;
+      fit_ = std::move(fit);
+      return true;
+    }
+    fails_ = step;
+    if (fit.impossible()) impossible_ = std::max(impossible_, step);
+    return false;
+  }
+
+  bool gallop_up() {
+    for (std::int64_t stride = 1; !stopped_; stride *= 2) {
+      const std::int64_t step = std::min(fails_ + stride, most_);
+      if (ask(step, first_)) return true;
+      if (step < most_) continue;
+      return first_ != Effort::kFull && (ask(most_, Effort::kQuick) || ask(most_, Effort::kFull));
+    }
+    return false;
+  }
+
+  void halve(Effort effort) {
+    while (fits_ - fails_ > 1 && !stopped_)
+      ask(fails_ + (fits_ - fails_) / 2, effort);
+  }
+
+  // Looks for smaller steps that fit, since a longer search may find plans that a brief one missed.
+  void gallop_down(Effort effort) {
+    fails_ = impossible_;
+    for (std::int64_t stride = 1; fits_ - impossible_ > 1 && !stopped_; stride *= 2) {
+      if (!ask(std::max(fits_ - stride, impossible_ + 1), effort)) return;
+    }
+  }
+
+  std::int64_t most_;
+  Effort first_;
+  const FitOf& fit_of_;
+  std::int64_t impossible_ = 0;  // the largest step proved impossible; 0 = none
+  std::int64_t fails_ = 0;       // the largest step below fits_ without a plan
+  std::int64_t fits_ = 0;        // the smallest step with a plan; 0 = none yet
+  Fit fit_;
+  bool stopped_ = false;
+};
+
+}  // namespace shardwright::embedding

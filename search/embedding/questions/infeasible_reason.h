@@ -1,0 +1,63 @@
+// Finds out why a problem has no plan: the smallest set of tables that does not fit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "search/embedding/questions/fit_oracle.h"
+#include "search/embedding/questions/memory_shortage.h"
+
+namespace shardwright::embedding {
+
+// The problem with these tables alone. Groups keep those of their tables that are left.
+// Precondition: `tables` is ascending.
+ProblemSpec only_tables(const ProblemSpec& spec, std::span<const TableId> tables);
+
+struct IrreducibleSet {
+  std::vector<TableId> tables;  // ascending
+  // A plan without any one of the tables was found and verified. Otherwise the search gave up
+  // before it had tested every table.
+  bool tested = false;
+};
+
+// Narrows `tables`, which do not fit a machine of their own: takes the fewest of the largest tables
+// that do not fit, then leaves out each one that is not needed. `space` has the options of all
+// tables of `problem`. Cost: a planning per table of the set plus O(log tables) of them; large sets
+// are tested by exchanging one table in a plan that is known.
+IrreducibleSet find_irreducible_set(const Problem& problem, const SearchSpace& space,
+                                    std::vector<TableId> tables, FitOracle& oracle);
+
+struct InfeasibleReason {
+  enum class Kind : std::uint8_t {
+    kReservation,  // leaves a rank less than nothing
+    kTable,        // one table fits nowhere
+    kTogether,     // tables that must share a rank or host
+    kTotal,        // more than all ranks have
+    kPacking,      // fits in total, not side by side
+    kRules,        // placement rules leave a table no place
+    kSearch,       // the search ended for another reason
+  };
+  Kind kind = Kind::kSearch;
+  bool proved = false;  // otherwise planning found nothing
+  // A set of tables that does not fit a machine of its own, in the order of the problem. If
+  // `irreducible` is set, a plan without any one of them was found and verified.
+  std::vector<TableId> tables;
+  bool irreducible = false;
+  // Lower bound of the bytes needed, and the bytes available after reservation. For kReservation:
+  // rank 0's, reservation included. Absent if nothing is proved.
+  std::optional<std::int64_t> needed_bytes;
+  std::optional<std::int64_t> available_bytes;
+  std::optional<MemoryShortage> shortage;  // the proof, if memory is the reason
+  std::shared_ptr<const void> owner;       // keeps the shortage's option alive
+};
+const char* to_name(InfeasibleReason::Kind kind);
+
+// `present` is what can be proved of the problem as it is. `no_place`: planning found that the
+// placement rules leave a table no place.
+InfeasibleReason find_infeasible_reason(const Fit& present, bool no_place, FitOracle& oracle);
+
+}  // namespace shardwright::embedding

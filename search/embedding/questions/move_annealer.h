@@ -1,0 +1,169 @@
+// An allocation that is changed in place, with what its moves from the old plan cost.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "search/budget.h"
+#include "search/embedding/model/allocation.h"
+#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/rank_state/energy_placer.h"
+#include "search/embedding/questions/move_costs.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Changes of the loads are tentative until keep() or undo(). Every change returns by how much
+// energy and cost of moves rise together. Thread safety: one thread at a time. Refers to the
+// context, the costs and the generator.
+class MoveState {
+ public:
+  MoveState(const SearchContext& context, const MoveCosts& costs, RandomGenerator& draws);
+
+  const ChoiceModel& model() const { return loads_.model(); }
+  AllocationState& loads() { return loads_; }
+  const AllocationState& loads() const { return loads_; }
+  const MoveCosts& costs() const { return *costs_; }
+  EnergyPlacer& placer() { return placer_; }
+
+  void assign(const Allocation& allocation);
+  // Sums loads and costs again.
+  void recompute();
+  Allocation allocation() const;
+
+  // The cost of all moves.
+  double moved() const { return moved_; }
+  bool is_feasible() const { return loads_.all_good(); }
+
+  // Moves one shard; swaps two shards of different ranks.
+  double shift(std::uint32_t slot, Rank to);
+  double swap(std::uint32_t a, std::uint32_t b);
+  // Gives the table another choice, or other ranks, in a window. Each shard goes where energy and
+  // moves rise least among `breadth` random ranks and those that hold a part of the table.
+  double replace(std::uint32_t table, std::uint32_t choice, std::uint32_t breadth, Window window);
+  // Gives the table this choice on these ranks, none if it is on all ranks.
+  double put(std::uint32_t table, std::uint32_t choice, std::span<const Rank> ranks);
+  // Gives several tables a choice and ranks at once.
+  double put(std::span<const Replacement> tables);
+  // Places all tables of a unit anew, on one of `tries` random places.
+  double replace_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
+
+  void keep();
+  void undo();
+
+  std::uint64_t work() const { return placer_.work(); }
+
+ private:
+  struct NewRank {
+    std::uint32_t slot;
+    Rank rank;
+  };
+
+  double own_cost(std::uint32_t table) const { return table_cost_[table]; }
+  double shard_cost(std::uint32_t slot, Rank rank) const;
+  double take_away(std::uint32_t table);
+  double place(std::uint32_t choice, std::uint32_t breadth, Window window,
+               std::vector<Rank>& ranks);
+  double place_in(std::uint32_t choice, std::uint32_t breadth, Window window,
+                  std::vector<Rank>& ranks);
+  double place_on_host(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks);
+  double place_blocks(std::uint32_t choice, std::uint32_t breadth, Window window,
+                      std::vector<Rank>& ranks);
+  double block_gain(std::uint32_t choice, std::uint32_t first_shard, std::uint32_t host);
+  void draw_ranks(std::uint32_t table, const ShardUse& use, std::uint32_t breadth, Window window);
+  void draw_hosts(std::uint32_t table, const ShardUse& use, std::uint32_t breadth);
+
+  AllocationState loads_;
+  const MoveCosts* costs_;
+  EnergyPlacer placer_;
+  std::vector<double> table_cost_;  // by table
+  double moved_ = 0;
+  double change_ = 0;                // of moved_, tentative
+  std::vector<NewRank> shifted_;     // tentative
+  std::vector<Replacement> placed_;  // tentative; num_placed_ of them
+  std::size_t num_placed_ = 0;
+  std::vector<Rank> trial_;
+  std::vector<Rank> ranks_to_try_;
+  std::vector<std::uint32_t> hosts_to_try_;
+  RandomGenerator* draws_;
+};
+
+enum class MovesCount : std::uint8_t {
+  kInCost,      // a cost is the largest load plus the moves
+  kAmongEqual,  // a cost is the largest load; of equal ones the allocation that moves less is
+                // better
+};
+
+// An allocation that breaks no rule and fits.
+struct CostedAllocation {
+  Allocation allocation;
+  double cost = 0;
+  double moved = 0;  // what its moves cost
+};
+
+// A cooling minimises the excess of all loads over a target, plus the moves. If the target is the
+// largest load of the best allocation, no allocation has a smaller sum than that one's cost; lower
+// targets pull all ranks down.
+// Thread safety: one thread at a time. Refers to the context and the costs.
+class MoveAnnealer {
+ public:
+  // `home`: where tables return to, the old plan kept.
+  MoveAnnealer(const SearchContext& context, const MoveCosts& costs, const Allocation& home,
+               MovesCount moves_count, std::uint64_t seed, const ReplanMoveParameters& parameters);
+
+  // Takes the allocation as the best one if it is feasible and better.
+  void offer(const Allocation& allocation);
+  // The best feasible allocation so far.
+  const std::optional<CostedAllocation>& best() const { return best_; }
+
+  struct Cooling {
+    double target = 0;
+    double hot = 0;  // temperatures, in units of the rating
+    double cold = 0;
+    double scale = 1;  // a cost that is large, for what must not be
+    std::uint64_t steps = 0;
+  };
+  // Cools from `start`. Ends early if the budget is interrupted or too small for the work.
+  void cool(const Allocation& start, const Cooling& cooling, const Budget& budget);
+
+  std::uint64_t work() const { return parameters_.work_per_update * state_.work(); }
+
+ private:
+  struct Pick {
+    std::uint32_t table = 0;
+    std::uint32_t slot = 0;
+  };
+
+  Pick pick();
+  Rank draw_busy();
+  std::uint32_t draw_choice(std::uint32_t table);
+  std::uint32_t draw_breadth();
+  Window window_of(const Slot& slot) const;
+  void begin_unit(std::uint32_t table);
+  double go_home(std::uint32_t table);
+  double change_choice(std::uint32_t table);
+  double change_unit(std::uint32_t table);
+  double shift(std::uint32_t slot);
+  double shift_all(std::uint32_t table, Rank from, Rank to);
+  double swap(std::uint32_t slot);
+  double eject(std::uint32_t slot);
+  double try_step();
+  bool is_better(double load) const;
+  void note_if_better();
+
+  ReplanMoveParameters parameters_;
+  const SearchContext* context_;
+  const Allocation* home_;
+  MovesCount moves_count_;
+  RandomGenerator random_;
+  MoveState state_;
+  std::vector<std::vector<std::uint32_t>> fitting_;  // choices by table
+  std::vector<Replacement> members_;
+  Rank busiest_ = 0;  // when the best allocation was last compared
+  std::optional<CostedAllocation> best_;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,121 @@
+// The options that a table's constraints on types, kernels and partitioning rule out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/kinds/kinds.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/storage.h"
+#include "core/embedding/problem/topology.h"
+#include "core/embedding/search_space.h"
+#include "core/embedding/sharding_option.h"
+#include "search/budget.h"
+#include "search/embedding/model/rank_state/plan_loads.h"
+#include "search/executor.h"
+
+namespace shardwright::embedding {
+
+struct ExcludedOption {
+  const ShardingOption* option = nullptr;
+  std::vector<std::string> excluded_by;  // JSON pointers
+};
+
+// What `sharding_types`, `compute_kernels` and `min_partition` exclude, table by table. Options
+// that a sharder offers only if a constraint names them (grid_shard, key-value kernels) are left
+// out.
+// Thread safety: immutable; const members may be called from any thread.
+class ExcludedOptions {
+ public:
+  // Nothing is excluded: the options were given, not enumerated.
+  explicit ExcludedOptions(const SearchSpace& space) : by_table_(space.problem().tables().size()) {}
+
+  // Cost: at most two enumerations, one without lists of types and kernels, one also without
+  // minimum partitions.
+  ExcludedOptions(const SearchSpace& space, Executor& executor);
+
+  const std::vector<ExcludedOption>& of(TableId table) const { return by_table_[table.index()]; }
+  // The search spaces that own the excluded options.
+  const std::vector<std::shared_ptr<const SearchSpace>>& owners() const { return owners_; }
+
+ private:
+  void add(const SearchSpace& space, bool partition_dropped, Executor& executor);
+  bool is_known(const SearchSpace& space, const ShardingOption& option) const;
+
+  std::vector<std::vector<ExcludedOption>> by_table_;
+  std::vector<std::vector<const ShardingOption*>> offered_;  // by table
+  std::vector<std::shared_ptr<const SearchSpace>> owners_;
+};
+
+// A part of a rank's time.
+enum class PerfPart : std::uint8_t {
+  kForwardCompute,
+  kForwardComms,
+  kBackwardCompute,
+  kBackwardComms,
+  kPrefetchCompute
+};
+const char* to_name(PerfPart part);
+
+// The memory that a rank lacks for a shard.
+struct MemoryLack {
+  Rank rank = 0;
+  MemoryTier tier = MemoryTier::kHbm;
+  std::int64_t bytes = 0;
+};
+
+// An option of a table, exchanged for the one in the plan; every other table stays where it is.
+struct OptionCost {
+  enum class Standing : std::uint8_t {
+    kChosen,
+    kPossible,
+    kTooLarge,  // `lack` says where
+    kNoPlace,   // the placement rules in `excluded_by` leave no place
+    kExcluded,  // the constraints in `excluded_by` rule the option out
+  };
+  Standing standing = Standing::kPossible;
+  const ShardingOption* option = nullptr;
+  std::vector<Rank> ranks;  // of its shards; for the chosen option those of the plan
+  // Rating of the plan with this option in ms, or in bytes for the storage model; within 1e-9 of
+  // the verifier's, and equal to the plan's if it is that close to it. kTooLarge ignores memory.
+  // Absent for kNoPlace.
+  std::optional<double> rating;
+  double rating_change = 0;      // against the plan
+  Rank busiest_rank = 0;         // the rank that sets the rating
+  std::optional<PerfPart> part;  // the part of that rank's time that changes most
+  double part_change_ms = 0;
+  double time_ms = 0;                    // summed over the shards
+  Storage storage;                       // summed over the shards
+  std::optional<MemoryLack> lack;        // excluded options may lack memory, too
+  std::vector<std::string> excluded_by;  // JSON pointers into the problem file
+};
+
+// Exchanges the option of one table of a plan at a time. Keeps references.
+// Thread safety: const members may be called from any thread.
+class OptionCosts {
+ public:
+  // `available` is what reservation and margin leave. Precondition: `plan` is a plan of the space's
+  // problem, and `evaluation` its evaluation.
+  OptionCosts(const SearchSpace& space, const Topology& available, const Plan& plan,
+              const Evaluation& evaluation, const ExcludedOptions& excluded);
+
+  // All options of the table at `position` of the plan: the chosen one first, then possible ones by
+  // rating and time, then the others. O(options x shards x ranks). Nothing if the budget was
+  // interrupted first.
+  std::vector<OptionCost> of_table(std::size_t position, const Budget& budget = {}) const;
+
+ private:
+  const SearchSpace& space_;
+  const Topology& available_;
+  const Plan& plan_;
+  const Evaluation& evaluation_;
+  const ExcludedOptions& excluded_;
+  PlanLoads loads_;
+  std::vector<std::vector<const ShardingOption*>> options_;  // by table
+};
+
+}  // namespace shardwright::embedding

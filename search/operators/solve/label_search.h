@@ -1,0 +1,101 @@
+// Finds the cheapest choice within limits by listing partial choices over a bucket tree.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/operators/instance/cost_instance.h"
+#include "search/budget.h"
+#include "search/operators/elimination/bucket_tree.h"
+#include "search/operators/solve/memory_prices.h"
+#include "search/operators/solve/solver_parameters.h"
+
+namespace shardwright::operators {
+
+// Lists partial choices bucket by bucket, each with its cost and its bytes at the time points that
+// have prices. A partial choice is dropped if the least priced cost to complete it reaches the
+// cutoff, or if another one is neither dearer nor heavier. Keeps its tables of bounds from call to
+// call.
+// Source: Handler and Zang, A dual algorithm for the constrained shortest path problem, 1980.
+// Thread safety: one thread at a time.
+class LabelSearch {
+ public:
+  // At most `max_labels` partial choices are kept at a time. The work of all calls together is
+  // limited in proportion.
+  LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels,
+              const LabelParameters& parameters = {});
+
+  enum class End : std::uint8_t {
+    kFound,
+    kNothing,  // proved: there is no such choice
+    kGivenUp,  // too many partial choices, or the budget ended
+  };
+  // Finds the cheapest choice of a priced cost below `cutoff` that is within the limits of the time
+  // points with prices. Every choice within these limits that costs less than the cutoff has such a
+  // priced cost. Work is counted in combinations of partial choices.
+  End run(double cutoff, Budget& budget);
+  // After kFound.
+  const std::vector<std::uint32_t>& choice() const { return choice_; }
+  double cost() const { return cost_; }
+
+ private:
+  struct Label {
+    double cost = 0;
+    double priced = 0;  // priced cost of the cheapest completion within the bucket tables
+    std::uint32_t strategy = 0;
+    std::uint32_t parts = 0;  // first of its labels of children
+  };
+  // Labels by column: each is made of `num_parts` labels of children.
+  struct Labels {
+    std::vector<Label> list;
+    std::vector<std::int64_t> bytes;
+    std::vector<std::uint32_t> parts;
+
+    void clear();
+  };
+  struct Range {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+  struct Child {
+    Range range;
+    double least;  // priced
+  };
+
+  bool affordable(std::size_t num_labels) const;
+  bool list_entry(std::uint32_t bucket, std::size_t entry, std::span<const double> sums);
+  void begin_label(std::uint32_t bucket, std::uint32_t strategy, double sum);
+  bool combine_all(double outside);
+  bool combine(std::size_t child, double outside);
+  void keep(Labels& labels, std::size_t num_parts);
+  void remove_dominated(Labels& labels, std::size_t num_parts);
+  void append(const Labels& from, Labels& to, std::size_t num_parts) const;
+  End pick();
+  void unfold(std::uint32_t bucket, std::uint32_t label);
+
+  const BucketTree* tree_;
+  const MemoryPrices* memory_;
+  std::size_t max_labels_;
+  LabelParameters parameters_;
+  std::size_t rows_;                  // limits with prices
+  std::size_t times_;                 // of these, the first are of time points
+  std::vector<std::int64_t> limits_;  // by row
+  double granted_;                    // price times limit
+  std::vector<double> costs_;         // priced
+  BucketTables tables_;
+  double cutoff_ = 0;
+  std::uint64_t combinations_ = 0;  // in all calls
+  std::vector<std::uint32_t> choice_;
+  double cost_ = 0;
+  std::vector<std::vector<Range>> lists_;  // by bucket and entry
+  Labels labels_;
+  // Scratch.
+  std::vector<Child> children_;
+  Labels partial_, next_, entry_, kept_;
+  std::vector<std::uint32_t> order_, by_cost_;
+};
+
+}  // namespace shardwright::operators

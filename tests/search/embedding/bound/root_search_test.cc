@@ -1,0 +1,151 @@
+// All plans below a target, tried at the root of the proof.
+#include "search/embedding/bound/root_search.h"
+
+#include <optional>
+
+#include <doctest/doctest.h>
+
+#include "core/embedding/bound/check_bound.h"
+#include "core/embedding/evaluation/evaluate.h"
+#include "search/embedding/bound/aggregate_bound.h"
+#include "tests/support/embedding/bound_model.h"
+
+namespace shardwright::root_search_test {
+
+namespace {
+
+using namespace shardwright;
+using namespace shardwright::embedding;
+using namespace shardwright::test_support;
+
+// The root of their proof, and the search there.
+struct Root {
+  explicit Root(BoundParameters given = {}) : parameters(given) {}
+
+  // At the least, this is proved, and the goal is that one.
+  void set(double bound, double goal) {
+    BoundCertificate proved = proof.certificate();
+    proved.bound = bound;
+    proof.begin_from(proved);
+    proof.set_rating(goal / (1 - parameters.targets.goal_in_gap * parameters.optimality_gap));
+  }
+  bool has_more(double bound, double goal) {
+    set(bound, goal);
+    return search.has_more(proof);
+  }
+  void run(double bound, double goal) {
+    set(bound, goal);
+    do
+      search.step(proof, budget);
+    while (search.goes_on());
+  }
+  // What the check says of what is proved; nothing if it accepts it.
+  std::string wrong_with(const BoundCertificate& certificate) const {
+    return check_bound(*model.space, topology(), certificate).value_or("");
+  }
+  const Topology& topology() const { return model.space->problem().topology(); }
+
+  BoundParameters parameters;
+  BoundModel model = five_on_four();
+  Proof proof{model.choices, parameters};
+  RootSearch search{proof.parameters()};
+  Budget budget;
+};
+
+}  // namespace
+
+TEST_CASE("root search: waits until the others had as much work, unless the problem is tiny") {
+  BoundParameters parameters;
+  parameters.search.first_root_steps = 100;
+  parameters.search.step_work = 2;
+  Root tiny(parameters);
+  CHECK(tiny.has_more(9, 10));
+  CHECK(tiny.search.is_due(tiny.proof));
+  parameters.search.most_tiny_cells = 19;
+  Root root(parameters);
+  CHECK(root.has_more(9, 10));
+  root.search.note_others(199);
+  CHECK_FALSE(root.search.is_due(root.proof));
+  root.search.note_others(1);
+  CHECK(root.search.is_due(root.proof));
+}
+
+namespace {
+
+BoundParameters nothing_is_tiny() {
+  BoundParameters parameters;
+  parameters.search.most_tiny_cells = 0;
+  return parameters;
+}
+
+}  // namespace
+
+TEST_CASE("root search: finds the best plan below the goal, and proves that none is better") {
+  Root root(nothing_is_tiny());
+  // On one rank they take 35 ms; the best plans have two on one rank.
+  root.run(8, 30);
+  const std::optional<Plan> found = root.proof.take_found();
+  REQUIRE(found.has_value());
+  const Problem& problem = root.model.space->problem();
+  CHECK(evaluate(problem, root.topology(), *found).rating == 14);
+  BoundCertificate certificate = root.proof.certificate();
+  CHECK(certificate.bound < 14);
+  CHECK(certificate.bound > 14 * (1 - root.parameters.optimality_gap));
+  REQUIRE(certificate.nodes.size() == 1);
+  CHECK(certificate.nodes.front().by_search);
+  CHECK(root.wrong_with(certificate) == "");
+  certificate.bound = 14.001;
+  CHECK(root.wrong_with(certificate) != "");
+}
+
+TEST_CASE("root search: a tiny problem is proved up to its rating") {
+  Root root;
+  root.run(8, 30);
+  REQUIRE(root.proof.take_found().has_value());
+  CHECK(root.proof.bound() < 14);
+  CHECK(root.proof.bound() > 14 * (1 - 1e-8));
+  CHECK(root.wrong_with(root.proof.certificate()) == "");
+}
+
+TEST_CASE("root search: proves a goal below which there is no plan") {
+  Root root(nothing_is_tiny());
+  root.run(8.75, 13.999);
+  CHECK_FALSE(root.proof.take_found().has_value());
+  CHECK(root.proof.bound() == doctest::Approx(13.999));
+  CHECK(root.wrong_with(root.proof.certificate()) == "");
+}
+
+TEST_CASE("root search: the goal, the middle, and again with more steps") {
+  BoundParameters parameters = nothing_is_tiny();
+  parameters.search.first_root_steps = 1;
+  parameters.search.root_steps_growth = 2;
+  parameters.search.proof_steps = 2;
+  Root root(parameters);
+  const double goal = 13.999;
+  int tries = 0;
+  for (; root.has_more(10, goal) && tries < 20; ++tries)
+    root.run(10, goal);
+  CHECK(root.proof.bound() == 10);
+  // Two with a step; with two steps the middle below each that failed, until 0.3 % are left.
+  CHECK(tries == 2 + 7);
+  // A bound above what failed leaves the upper half, and one near the goal the goal alone.
+  CHECK(root.has_more(13, goal));
+  CHECK(root.has_more(13.98, goal));
+  root.run(13.98, goal);
+  CHECK_FALSE(root.has_more(13.98, goal));
+  CHECK(root.has_more(13.98, 13.99));
+}
+
+TEST_CASE("root search: leaves large problems to trees") {
+  BoundParameters parameters;
+  parameters.search.most_root_cells = 19;
+  Root root(parameters);
+  int tries = 0;
+  for (; root.has_more(10, 14.001) && tries < 50; ++tries)
+    root.run(10, 14.001);
+  CHECK_FALSE(root.proof.take_found().has_value());
+  CHECK(tries < 50);
+  CHECK(root.budget.work_done() < parameters.search.first_root_steps);
+}
+
+}  // namespace shardwright::root_search_test
