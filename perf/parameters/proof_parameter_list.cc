@@ -79,16 +79,6 @@ void add_rounding(std::vector<ProofParameter>& all) {
   group.add("pivot_steps", &Own::pivot_steps);
 }
 
-void add_coarse(std::vector<ProofParameter>& all) {
-  using Own = embedding::CoarseParameters;
-  const Group<Own> group(all, "coarse", [](BoundParameters& root) -> Own& { return root.coarse; });
-  group.add("most_kinds", &Own::most_kinds);
-  group.add("least_tables_of_kind", &Own::least_tables_of_kind);
-  group.add("least_kinds", &Own::least_kinds);
-  group.add("work", &Own::work);
-  group.add("near", &Own::near);
-}
-
 void add_node_search(std::vector<ProofParameter>& all) {
   using Own = embedding::NodeSearchParameters;
   const Group<Own> group(all, "node_search",
@@ -127,7 +117,6 @@ std::vector<ProofParameter> proof_parameters() {
   add_branching(all);
   add_uniform(all);
   add_rounding(all);
-  add_coarse(all);
   add_node_search(all);
   add_bound_targets(all);
   return all;

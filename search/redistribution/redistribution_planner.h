@@ -25,8 +25,6 @@ class RedistributionPlanner {
   const Path& path(const Placement& source, const Placement& target);
 
   const TensorOnMesh& tensor() const { return tensor_; }
-  // The paths that are remembered.
-  std::size_t num_paths() const { return paths_.size(); }
 
  private:
   struct Question {

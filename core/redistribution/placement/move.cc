@@ -127,12 +127,6 @@ Placement after(Placement placement, const Move& move) {
   return placement;
 }
 
-std::int64_t largest_held(const Shape& shape, const MeshShape& mesh, const Placement& before,
-                          const Move& move) {
-  const bool grows = move.kind == Kind::kAllGather;
-  return largest_box(shape, mesh, grows ? after(before, move) : before);
-}
-
 std::int64_t sent_elements(const Shape& shape, const MeshShape& mesh, const Placement& before,
                            const Move& move) {
   const std::int64_t held = largest_box(shape, mesh, before);

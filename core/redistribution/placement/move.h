@@ -47,11 +47,6 @@ Status check_move(const MeshShape& mesh, const Shape& shape, const Placement& pl
 // The placement after the move. Precondition: check_move().
 Placement after(Placement placement, const Move& move);
 
-// The elements that the largest device holds when it holds most: after an all-gather, before the
-// other moves.
-std::int64_t largest_held(const Shape& shape, const MeshShape& mesh, const Placement& before,
-                          const Move& move);
-
 // The elements that the device that sends most sends in the course of a move: every collective
 // passes parts round a ring of the devices along its axes. Precondition: check_move().
 // Source: Thakur, Rabenseifner, Gropp, as core/redistribution/cost/topology_costs.h names them.

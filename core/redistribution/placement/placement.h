@@ -46,13 +46,6 @@ class Placement {
   std::size_t dim(std::size_t axis) const { return (byte(axis) >> 4) - 1; }
   // How many axes shard that dimension before this one does. Precondition: is_shard(axis).
   std::size_t index(std::size_t axis) const { return byte(axis) & 0xf; }
-  // Returns true if the axis is replicated, shards the same dimension as in `other`, or is partial
-  // as it is there.
-  bool is_replicate_or_as_in(const Placement& other, std::size_t axis) const {
-    const std::uint64_t own = byte(axis);
-    const std::uint64_t differing = own ^ other.byte(axis);
-    return own == 0 || differing == 0 || (own >= kShard && differing < kShard);
-  }
   // Precondition: is_partial(axis).
   ReduceOp reduce_op(std::size_t axis) const { return static_cast<ReduceOp>(byte(axis) - 1); }
 

@@ -290,30 +290,6 @@ struct NodeSearchParameters {
   static constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
 };
 
-// Column generation where tables that differ little count as equal.
-// Thread safety: a value.
-struct CoarseParameters {
-  // Shards that differ by a part of the gap count as equal: by the first part, or less as long as
-  // there are no more kinds of tables.
-  static constexpr double most_step = 1.0 / 2;
-  static constexpr double least_step = 1.0 / 16;
-  std::size_t most_kinds = 2048;
-  // Otherwise a program with all kinds is hardly larger, or small enough.
-  std::size_t least_tables_of_kind = 2;
-  std::size_t least_kinds = 32;
-  // Work for a target, and targets in vain for every model.
-  std::uint64_t work = 64'000'000;
-  static constexpr std::uint32_t most_failures = 3;
-  // The goal itself is tried once the gap is no larger than this part of it.
-  double near = 2e-3;
-  // It is tried once the gap is no larger than this part of the rating, and again when the rating
-  // has fallen by so much.
-  static constexpr double most_gap = 0.1;
-  static constexpr double rating_fall = 5e-3;
-  // Steps that it takes to put a choice beside equal ones.
-  static constexpr std::uint64_t choice_steps = 64;
-};
-
 // All that a BoundProver is told.
 // Thread safety: a value.
 struct BoundParameters {
@@ -333,7 +309,6 @@ struct BoundParameters {
   KnapsackParameters pricing;
   ColumnGenerationParameters columns;
   BranchingParameters branching;
-  CoarseParameters coarse;
   RoundingParameters rounding;
   UniformTreeParameters uniform;
   NodeSearchParameters search;

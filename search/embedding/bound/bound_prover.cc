@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "search/embedding/bound/coarse_proof.h"
 #include "search/embedding/bound/light_tree.h"
 #include "search/embedding/bound/root_search.h"
 #include "search/embedding/bound/uniform_trees.h"
@@ -19,7 +18,6 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
   if (has_programs && on.root_search) add(std::make_unique<RootSearch>(proof_.parameters()));
   if (on.aggregate) add(std::make_unique<AggregateMethod>());
   if (on.light_tree) add(std::make_unique<LightTrees>());
-  if (on.coarse) add(std::make_unique<CoarseMethod>());
   if (!has_programs) return;
   if (on.uniform_apart && UniformTrees::may_help(proof_))
     add(std::make_unique<UniformTrees>(proof_));

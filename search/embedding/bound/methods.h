@@ -12,7 +12,6 @@ struct BoundMethods {
   bool aggregate = true;
   bool reduced_cost_fixing = true;
   bool light_tree = true;
-  bool coarse = true;
   bool column_generation = true;
   bool branching = true;
   bool uniform_apart = true;
@@ -51,7 +50,6 @@ inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
     {"aggregate", &BoundMethods::aggregate},
     {"reduced_cost_fixing", &BoundMethods::reduced_cost_fixing},
     {"light_tree", &BoundMethods::light_tree},
-    {"coarse", &BoundMethods::coarse},
     {"column_generation", &BoundMethods::column_generation},
     {"branching", &BoundMethods::branching},
     {"uniform_apart", &BoundMethods::uniform_apart},

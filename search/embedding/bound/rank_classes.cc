@@ -85,13 +85,6 @@ RankClasses RankClasses::apart(const ChoiceModel& model, const RankClassParamete
   return own;
 }
 
-RankClasses RankClasses::apart_jointly(const ChoiceModel& model,
-                                       const RankClassParameters& parameters) {
-  RankClasses own(model, false, parameters);
-  own.set_apart(true);
-  return own;
-}
-
 bool RankClasses::has_separate_hosts(const ChoiceModel& model,
                                      const RankClassParameters& parameters) {
   return model.num_hosts() > 1 && model.num_hosts() <= parameters.max_hosts;

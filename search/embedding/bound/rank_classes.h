@@ -46,9 +46,6 @@ class RankClasses {
   // can_be_apart().
   static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
   static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
-  // The same with joint hosts, for prices of whole ranks alone: choices that fill hosts are apart,
-  // too, on however many hosts a class is.
-  static RankClasses apart_jointly(const ChoiceModel& model, const RankClassParameters& parameters);
 
   // Returns true if some choice lies within one host and the hosts are few enough.
   static bool can_separate_hosts(const ChoiceModel& model, const RankClassParameters& parameters);

@@ -76,7 +76,6 @@ class OptionPool {
 
   const Problem& problem() const { return space_->problem(); }
   const SearchSpace& space() const { return *space_; }
-  const std::shared_ptr<const SearchSpace>& shared_space() const { return space_; }
   std::size_t size() const { return rows_.size(); }
 
   const ShardingOption& option(OptionId id) const { return *options_[id.index()]; }

@@ -62,7 +62,6 @@ class MoveState {
     Rank rank;
   };
 
-  double own_cost(std::uint32_t table) const { return table_cost_[table]; }
   double shard_cost(std::uint32_t slot, Rank rank) const;
   double take_away(std::uint32_t table);
   double place(std::uint32_t choice, std::uint32_t breadth, Window window,

@@ -57,13 +57,6 @@ std::optional<Refinement> refine(const ProcessMesh& source, const ProcessMesh& t
   return refinement;
 }
 
-std::vector<Axes> unrefined(const ProcessMesh& mesh) {
-  std::vector<Axes> axes(mesh.axes());
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    axes[i].push_back(static_cast<std::uint8_t>(i));
-  return axes;
-}
-
 Placement placement_of(const DistAttr& attr, const std::vector<Axes>& axes) {
   Placement placement;
   for (std::size_t dim = 0; dim < attr.dims_mapping.size(); ++dim) {

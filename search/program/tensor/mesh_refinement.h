@@ -22,8 +22,6 @@ struct Refinement {
 // Empty if the lists of ranks differ, the extents do not divide, or the finer mesh has too many
 // axes.
 std::optional<Refinement> refine(const ProcessMesh& source, const ProcessMesh& target);
-// The axes of a mesh that is not refined: each stands for itself.
-std::vector<redistribution::Axes> unrefined(const ProcessMesh& mesh);
 
 // `axes`: by axis of the attribute's mesh, those of the finer one.
 redistribution::Placement placement_of(const DistAttr& attr,

@@ -228,8 +228,6 @@ TEST_CASE("uniform tree: where hosts are many, only choices on all ranks are apa
   CHECK(classes.size() == 2);
   CHECK(classes.is_apart(model.choices.choices()[0]));
   CHECK_FALSE(classes.is_apart(model.choices.choices()[2]));
-  CHECK(RankClasses::apart_jointly(model.choices, parameters.classes)
-            .is_apart(model.choices.choices()[2]));
   // 2 ms everywhere, and on all ranks but one 3 ms of a table that fills its host, and 4 ms.
   check_least(model, parameters, 9);
 }
