@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
@@ -23,7 +24,11 @@ struct CancelToken {
 
 // A result with its options numbered. Immutable.
 struct PlannedResult {
-  EmbeddingPlanResult result;
+  explicit PlannedResult(std::shared_ptr<const EmbeddingPlanResult> planned)
+      : owner(std::move(planned)), result(*owner) {}
+
+  std::shared_ptr<const EmbeddingPlanResult> owner;
+  const EmbeddingPlanResult& result;
   // The options of the result's search space, then the plan's other options. Null if nothing was
   // enumerated.
   std::shared_ptr<const embedding::SearchSpace> space;
@@ -34,7 +39,8 @@ struct PlannedResult {
 
 // Numbers the options of the result's plan. O(options of the plan).
 std::shared_ptr<const PlannedResult> number_options(
-    EmbeddingPlanResult result, std::shared_ptr<const PlanDocument> old = nullptr);
+    std::shared_ptr<const EmbeddingPlanResult> result,
+    std::shared_ptr<const PlanDocument> old = nullptr);
 
 template <class Handle>
 struct ObjectOf;

@@ -93,31 +93,13 @@ SHARDWRIGHT_API shardwright_status shardwright_search_space_to_json(
 SHARDWRIGHT_API shardwright_status
 shardwright_search_space_destroy(shardwright_search_space* space);
 
-/* ---- Planning --------------------------------------------------------------------------------------- */
+/* ---- Plans ------------------------------------------------------------------------------------------ */
 
-/* Cancel handles stop planning calls from any thread. The calls end with the best plan so far. */
+/* Cancel handles stop calls from any thread. The calls end with the best plan so far. */
 SHARDWRIGHT_API shardwright_status shardwright_cancel_create(shardwright_cancel** cancel);
 SHARDWRIGHT_API shardwright_status shardwright_cancel_request(const shardwright_cancel* cancel);
 SHARDWRIGHT_API shardwright_status shardwright_cancel_destroy(shardwright_cancel* cancel);
 
-/* Plans. If `space` is null, options are enumerated first. If `options` is null, all take their defaults.
- * If no plan is found, the status is SHARDWRIGHT_OK, has_plan is 0, and the result has a failure text. */
-SHARDWRIGHT_API shardwright_status shardwright_plan(const shardwright_problem* problem,
-                                                    const shardwright_search_space* space,
-                                                    const shardwright_plan_options* options,
-                                                    shardwright_result** result);
-/* Goes on with best mode from a checkpoint, or from another plan that it made for this problem: a JSON text
- * as shardwright_result_to_json writes it. The result is not worse. */
-SHARDWRIGHT_API shardwright_status shardwright_resume(
-    const shardwright_problem* problem, const shardwright_search_space* space,
-    const char* checkpoint, size_t checkpoint_size, const shardwright_plan_options* options,
-    shardwright_result** result);
-/* Plans again from a plan in use, which is a JSON text as shardwright_result_to_json writes it. Moving one
- * GiB must lower the rating by at least `migration_weight` ms. */
-SHARDWRIGHT_API shardwright_status shardwright_replan(
-    const shardwright_problem* problem, const shardwright_search_space* space, const char* old_plan,
-    size_t old_plan_size, double migration_weight, const shardwright_plan_options* options,
-    shardwright_result** result);
 /* Reads a plan file, as shardwright_result_to_json writes it, and recomputes what it claims. If `space` is
  * null, options are enumerated. Errors: SHARDWRIGHT_VERIFICATION_FAILED if the plan was made for another
  * problem or something does not hold. */
@@ -178,7 +160,7 @@ SHARDWRIGHT_API shardwright_status shardwright_result_destroy(shardwright_result
  * whose members are the command's arguments, such as
  *   {"problem": {...}, "plan": "plan.json", "ranks": 16, "hbm": "80GiB", "time_limit": 5}
  * Files and flags have their names with `_` for `-`. A file is an object, the text of one, or a path. What
- * the command takes with commas is a list. runtime/capi/README.md has all members. If `options` is null,
+ * the command takes with commas is a list. runtime/cli/REFERENCE.md has all members. If `options` is null,
  * all take their defaults. "No plan" and "not verified" are answers; see shardwright_answer_summary.
  * Errors: SHARDWRIGHT_INVALID_INPUT with a place such as "/problem/tables/0" or "plan.json: /plan/3". */
 SHARDWRIGHT_API shardwright_status shardwright_ask(const char* command, const char* request,
@@ -206,6 +188,9 @@ SHARDWRIGHT_API shardwright_status shardwright_answer_to_text(const shardwright_
 SHARDWRIGHT_API shardwright_status shardwright_answer_to_html(const shardwright_answer* answer,
                                                               char* buffer, size_t capacity,
                                                               size_t* size);
+/* The result of an answer of "plan" or "replan", whose plan can be had as arrays. The caller must destroy it. */
+SHARDWRIGHT_API shardwright_status shardwright_answer_result(const shardwright_answer* answer,
+                                                             shardwright_result** result);
 SHARDWRIGHT_API shardwright_status shardwright_answer_destroy(shardwright_answer* answer);
 
 /* ---- Redistributions ---------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 
 /* Increases with every change that breaks compiled programs. New functions, and new members at the end of
  * structures, do not. */
-#define SHARDWRIGHT_ABI_VERSION 2u
+#define SHARDWRIGHT_ABI_VERSION 3u
 
 #ifdef __cplusplus
 extern "C" {
@@ -161,29 +161,6 @@ typedef void (*shardwright_message_sink)(void* sink, const void* bytes, uint64_t
 typedef int32_t (*shardwright_gather_callback)(void* user_data, const void* bytes, uint64_t size,
                                                shardwright_message_sink add, void* sink);
 
-/* Members that are 0 or null take their default. */
-typedef struct shardwright_plan_options {
-  uint32_t struct_size;
-  shardwright_mode mode;
-  int32_t threads;      /* 0 = all cores */
-  uint32_t lanes;       /* of best mode: how many searches run side by side, whatever threads; 0 = 32 */
-  double time_limit_s;  /* 0 = none; the plan then depends on the machine */
-  uint64_t work_limit;  /* 0 = none; best mode without any limit stops after about two seconds of work */
-  uint64_t seed;
-  const shardwright_cancel* cancel;
-  shardwright_progress_callback progress;
-  void* user_data; /* for the callbacks */
-  /* Several processes, which call shardwright_plan for the same problem with the same mode, seed,
-   * lanes and work limit; threads, time_limit_s and cancel may differ. Process p searches with
-   * seed + p. All results have the best plan of all, each beside the bound of its own search. If a call
-   * returns an error without having called `gather`, its process gathers an empty message itself,
-   * or the others wait for it. Problems whose layout is open, and shardwright_replan, take one
-   * process only (SHARDWRIGHT_UNSUPPORTED). */
-  uint32_t process;                   /* less than processes */
-  uint32_t processes;                 /* 0 or 1 = one process */
-  shardwright_gather_callback gather; /* needed by several processes */
-} shardwright_plan_options;
-
 /* What the options of a command have beside the members of its request. Members that are null take their
  * default. */
 typedef struct shardwright_ask_options {
@@ -192,7 +169,19 @@ typedef struct shardwright_ask_options {
   const shardwright_cancel* cancel;
   /* Of operator graphs, the rating is the cost, and there are no work steps and proposals. */
   shardwright_progress_callback progress;
-  void* user_data; /* for the callback */
+  void* user_data; /* for the callbacks */
+  /* What was read before, in the place of the request's `problem` and `search_space`: of plan, replan, verify
+   * and explain. */
+  const shardwright_problem* problem;
+  const shardwright_search_space* search_space;
+  /* Several processes, which ask "plan" for the same problem with the same mode, seed, lanes and work limit;
+   * threads, time limit and cancel may differ. Process p searches with seed + p. All answers have the best plan
+   * of all, each beside the bound of its own search. If a call returns an error without having called `gather`,
+   * its process gathers an empty message itself, or the others wait for it. Problems whose layout is open
+   * are planned by each process alone. */
+  uint32_t process;                   /* less than processes */
+  uint32_t processes;                 /* 0 or 1 = one process */
+  shardwright_gather_callback gather; /* needed by several processes */
 } shardwright_ask_options;
 
 /* What became of a request that could be answered, as the exit status of the command says. */

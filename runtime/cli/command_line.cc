@@ -13,14 +13,11 @@
 #include "core/nearest_name.h"
 #include "core/text/printable.h"
 #include "core/version.h"
-#include "runtime/cli/embedding/commands.h"
-#include "runtime/cli/files/files_commands.h"
-#include "runtime/cli/operators/operators_commands.h"
+#include "runtime/cli/invocation.h"
 #include "runtime/cli/options/arguments.h"
-#include "runtime/cli/options/exit_code.h"
+#include "runtime/commands/outcome.h"
 #include "runtime/cli/options/machine_limits.h"
 #include "runtime/cli/options/output_paths.h"
-#include "runtime/cli/program/program_commands.h"
 #include "runtime/execution/processes/launch.h"
 #include "runtime/io/sizes.h"
 #include "runtime/report/text/format.h"
@@ -30,9 +27,9 @@ namespace {
 
 std::string common_footer() {
   std::string text = "Exit status:";
-  for (const ExitStatus& status : kExitStatuses) {
+  for (const commands::OutcomeRow& row : commands::kOutcomes) {
     text +=
-        (status.code == kDone ? " " : ", ") + std::to_string(status.code) + " " + status.meaning;
+        (row.outcome == kDone ? " " : ", ") + std::to_string(row.outcome) + " " + row.meaning;
   }
   text += ".\nInput files may be compressed with gzip. Sizes are bytes, times milliseconds.\n";
   return wrap(text, 80, 0);
@@ -152,31 +149,13 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arg
       .value_or(std::string(error.what()) + help_hint(understood, error));
 }
 
-// Of the processes that a launcher started, the first one alone runs any other command.
-bool runs_in_processes(const CLI::App& app) {
-  if (app.got_subcommand("operators"))
-    return app.get_subcommand("operators")->got_subcommand("solve");
-  return app.got_subcommand("plan") || app.got_subcommand("sweep");
-}
-
 int run(std::span<char*> arguments) {
-  Action chosen;
+  Chosen chosen;
   CLI::App app{"Plans how to shard models across accelerators.", "shardwright"};
   app.set_version_flag("--version", "shardwright " + std::string(library_version()));
   app.footer(common_footer());
   app.require_subcommand(1);
-  add_plan_command(app, chosen);
-  add_replan_command(app, chosen);
-  add_sweep_command(app, chosen);
-  add_verify_command(app, chosen);
-  add_explain_command(app, chosen);
-  add_diff_command(app, chosen);
-  add_enumerate_command(app, chosen);
-  add_operators_command(app, chosen);
-  add_program_command(app, chosen);
-  add_init_command(app, chosen);
-  add_schema_command(app, chosen);
-  add_report_command(app, chosen);
+  add_commands(app, chosen);
   add_documentation_commands(app, chosen);
   add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {
@@ -190,7 +169,7 @@ int run(std::span<char*> arguments) {
   if (const Status given = check_given_values(app); !given.ok()) return fail(given.error());
   const Status paths = check_paths(app);
   if (!paths.ok()) return fail(paths.error());
-  return is_first_process() || runs_in_processes(app) ? chosen() : kDone;
+  return is_first_process() || chosen.uses_processes ? chosen.run() : kDone;
 }
 
 }  // namespace

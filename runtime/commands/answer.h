@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "core/embedding/document/plan_document.h"
 #include "core/status.h"
 #include "runtime/commands/input.h"
+#include "runtime/commands/outcome.h"
 #include "runtime/embedding/options.h"
 #include "runtime/execution/log.h"
 #include "runtime/execution/processes/exchange.h"
@@ -19,14 +22,6 @@
 #include "runtime/operators/solve.h"
 
 namespace shardwright::commands {
-
-enum class Outcome {
-  kDone,
-  kNoPlan,       // nothing satisfies the request; the answer says why
-  kStopped,      // a limit ended the search before anything was found
-  kViolation,    // a claim that was verified is false
-  kNotVerified,  // nothing false was found, but not everything could be checked
-};
 
 struct TextForm {
   std::size_t width = 100;  // columns
@@ -46,6 +41,8 @@ struct Answer {
   std::vector<std::string> warnings;
   std::string hint;     // what to ask next; part of the text, not of the JSON
   std::string summary;  // half a line: what an answer that went to a file says
+  std::shared_ptr<const EmbeddingPlanResult> plan;  // of `plan` and `replan`, else null
+  std::shared_ptr<const PlanDocument> old_plan;     // that `replan` began with, else null
 };
 
 // How a command is watched and stopped.

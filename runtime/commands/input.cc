@@ -1,8 +1,19 @@
 #include "runtime/commands/input.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace shardwright::commands {
+namespace {
+
+// "time_limit": a member of the request. Places in documents begin with a slash or have spaces.
+bool is_member(const std::string& where) {
+  return !where.empty() && std::all_of(where.begin(), where.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || c == '_';
+  });
+}
+
+}  // namespace
 
 Input Input::file(std::string path) {
   Input input;
@@ -24,7 +35,7 @@ Result<std::string> Input::read(const FileReader& reader) const {
 }
 
 Error Input::locate(Error error) const {
-  if (error.where.starts_with("--")) return error;
+  if (is_member(error.where)) return error;
   const bool continues = path_.empty() && error.where.starts_with('/');
   error.where = error.where.empty() ? name_ : name_ + (continues ? "" : ": ") + error.where;
   return error;

@@ -22,12 +22,14 @@ class Input {
   static Input text(std::string text, std::string place);
 
   bool given() const { return !name_.empty(); }
+  bool is_text() const { return given() && path_.empty(); }
   // The path, "standard input", or the place.
   const std::string& name() const { return name_; }
 
   // Errors: those of the reader.
   Result<std::string> read(const FileReader& reader) const;
-  // The same error, with this input before its place. An error at a flag stays there.
+  // The same error, with this input before its place. An error at a member of the request stays
+  // there.
   Error locate(Error error) const;
 
  private:

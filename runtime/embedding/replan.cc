@@ -141,7 +141,7 @@ Result<EmbeddingPlanResult> replan_embedding(std::shared_ptr<const Problem> prob
                                              std::shared_ptr<const SearchSpace> search_space) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.plan.threads, options.plan.time_limit_s));
   if (!(options.migration_weight >= 0) || !std::isfinite(options.migration_weight)) {
-    return invalid_input("--migration-weight", "must be a number of ms per GiB, zero or above");
+    return invalid_input("migration_weight", "must be a number of ms per GiB, zero or above");
   }
   if (options.plan.exchange != nullptr)
     return Error{ErrorCode::kUnsupported, "one process plans anew", "exchange"};

@@ -19,7 +19,7 @@ Result<program::ReshardResult> reshard_program(const program::Program& program,
                                                int threads) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(threads, std::nullopt));
   if (options.batch_size && (*options.batch_size < 1 || *options.batch_size > kMaxBatchSize)) {
-    return invalid_input("--batch-size", "must be between 1 and 2^40");
+    return invalid_input("batch_size", "must be between 1 and 2^40");
   }
   if (threads == 1) {
     InlineExecutor executor;

@@ -358,7 +358,7 @@ Status check_layout(const Problem& problem) {
   if (problem.topology().layouts().empty()) return {};
   return invalid_input("/topology",
                        "best mode's `plan` chooses among sizes of sharding groups and pods; "
-                       "everything else needs one size: --sharding-group-size, --pod-size");
+                       "everything else needs one size: give {sharding_group_size} and {pod_size}");
 }
 
 Result<Problem> Problem::make(ProblemSpec spec) {

@@ -1,7 +1,7 @@
 // One call for every command.
-#include <algorithm>
-#include <array>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,57 +10,56 @@
 #include "core/nearest_name.h"
 #include "runtime/capi/boundary.h"
 #include "runtime/capi/call_watch.h"
-#include "runtime/capi/commands/requests.h"
 #include "runtime/capi/shardwright.h"
+#include "runtime/commands/command.h"
+#include "runtime/commands/embedding/problem_request.h"
+#include "runtime/execution/processes/exchange.h"
 
 using namespace shardwright;
 using namespace shardwright::capi;
 using commands::Answer;
-using commands::Outcome;
 using commands::Watch;
 
 namespace {
 
-template <class CommandRequest>
-Result<Answer> ask(Request& json, const Watch& watch) {
-  CommandRequest request;
-  SHARDWRIGHT_RETURN_IF_ERROR(read(json, request));
-  return answer(request, watch);
-}
+// The caller's all-gather.
+class CallerExchange final : public Exchange {
+ public:
+  explicit CallerExchange(const shardwright_ask_options& given) : given_(&given) {}
 
-struct Command {
-  std::string_view name;
-  Result<Answer> (*ask)(Request&, const Watch&);
+  std::uint32_t processes() const override { return given_->processes; }
+  std::uint32_t process() const override { return given_->process; }
+  std::optional<std::vector<std::string>> all_gather(const std::string& message) override {
+    Messages all;
+    const int32_t failed =
+        given_->gather(given_->user_data, message.data(), message.size(), &add, &all);
+    if (failed != 0 || all.out_of_memory) return std::nullopt;
+    return std::move(all.received);
+  }
+
+ private:
+  struct Messages {
+    std::vector<std::string> received;
+    bool out_of_memory = false;
+  };
+
+  // Called by C code, so it must not throw.
+  static void add(void* sink, const void* bytes, uint64_t size) noexcept {
+    auto& all = *static_cast<Messages*>(sink);
+    try {
+      all.received.emplace_back(static_cast<const char*>(bytes), size);
+    } catch (const std::exception&) {
+      all.out_of_memory = true;
+    }
+  }
+
+  const shardwright_ask_options* given_;
 };
 
-constexpr std::array<Command, 21> kCommands{{
-    {"plan", &ask<commands::PlanRequest>},
-    {"replan", &ask<commands::ReplanRequest>},
-    {"sweep", &ask<commands::SweepRequest>},
-    {"verify", &ask<commands::VerifyRequest>},
-    {"explain", &ask<commands::ExplainRequest>},
-    {"diff", &ask<commands::DiffRequest>},
-    {"enumerate", &ask<commands::EnumerateRequest>},
-    {"init", &ask<commands::InitRequest>},
-    {"schema", &ask<commands::SchemaRequest>},
-    {"report", &ask<commands::ReportRequest>},
-    {"operators solve", &ask<commands::SolveRequest>},
-    {"operators autoshard", &ask<commands::AutoshardRequest>},
-    {"operators paths", &ask<commands::PathsRequest>},
-    {"operators strategies", &ask<commands::StrategiesRequest>},
-    {"operators build", &ask<commands::BuildRequest>},
-    {"operators plan", &ask<commands::AtenPlanRequest>},
-    {"operators sweep", &ask<commands::AtenSweepRequest>},
-    {"program reshard", &ask<commands::ReshardRequest>},
-    {"program apply", &ask<commands::ApplyRequest>},
-    {"program redistribute", &ask<commands::RedistributeRequest>},
-    {"program transfer", &ask<commands::TransferRequest>},
-}};
-
-const Command& command_of(const char* name) {
+const commands::Command& command_of(const char* name) {
   const std::string_view asked = &required(name, "command");
   std::vector<std::string_view> names;
-  for (const Command& command : kCommands) {
+  for (const commands::Command& command : commands::commands()) {
     if (command.name == asked) return command;
     names.push_back(command.name);
   }
@@ -68,38 +67,32 @@ const Command& command_of(const char* name) {
        "unknown command \"" + std::string(asked) + "\"" + suggestion(asked, names), "command");
 }
 
-// A place as the command names it, such as "--mesh", as a place in the request.
-std::string place_in_request(const std::string& where) {
-  if (where == "KIND") return "/kind";
-  if (!where.starts_with("--")) return where;
-  std::string place = "/" + where.substr(2);
-  std::replace(place.begin(), place.end(), '-', '_');
-  return place;
+void check(const shardwright_ask_options& given) {
+  const auto refuse = [](const char* message, const char* place) {
+    fail(SHARDWRIGHT_INVALID_ARGUMENT, message, place);
+  };
+  if (given.reserved != 0) refuse("must be 0", "options.reserved");
+  if (given.search_space != nullptr && given.problem == nullptr)
+    refuse("needs a problem", "options.search_space");
+  if (given.process > 0 && given.process >= given.processes)
+    refuse("must be less than the number of processes", "options.process");
+  if (given.processes > 1 && given.gather == nullptr)
+    refuse("several processes need a function that gathers their messages", "options.gather");
+}
+
+// A member is a place in the request.
+std::string place_in_request(const std::string& where, const commands::Fields& fields) {
+  return fields.find(where) != nullptr ? "/" + where : where;
 }
 
 template <class T>
-T take_answer(Result<T> result) {
+T take_answer(Result<T> result, const commands::Fields& fields) {
   if (!result.ok()) {
-    fail(status_of(result.error().code), result.error().message,
-         place_in_request(result.error().where));
+    fail(status_of(result.error().code),
+         fields.named(result.error().message, &commands::Field::quoted),
+         place_in_request(result.error().where, fields));
   }
   return std::move(result).value();
-}
-
-shardwright_outcome number_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kDone:
-      return SHARDWRIGHT_DONE;
-    case Outcome::kNoPlan:
-      return SHARDWRIGHT_NOTHING_FITS;
-    case Outcome::kStopped:
-      return SHARDWRIGHT_NOTHING_FOUND;
-    case Outcome::kViolation:
-      return SHARDWRIGHT_VIOLATION;
-    case Outcome::kNotVerified:
-      return SHARDWRIGHT_NOT_VERIFIED;
-  }
-  return SHARDWRIGHT_DONE;
 }
 
 }  // namespace
@@ -109,10 +102,10 @@ shardwright_status shardwright_ask(const char* command, const char* request, siz
                                    shardwright_answer** answer) {
   return guarded([&] {
     HandleOutput out(answer, "answer");
-    const Command& asked = command_of(command);
+    const commands::Command& asked = command_of(command);
     const shardwright_ask_options given =
         options == nullptr ? shardwright_ask_options{} : read_struct(options, "options");
-    if (given.reserved != 0) fail(SHARDWRIGHT_INVALID_ARGUMENT, "must be 0", "options.reserved");
+    check(given);
     CallWatch call(given.cancel, given.progress, given.user_data);
     Watch watch;
     watch.begin = [&] { return call.token(); };
@@ -122,9 +115,19 @@ shardwright_status shardwright_ask(const char* command, const char* request, siz
     }
     std::vector<std::string> notes;
     watch.note = [&](const std::string& note) { notes.push_back(note); };
-    Request json = take_answer(Request::parse(given_text(request, size, "request")));
-    Answer found = take_answer(asked.ask(json, watch));
+    std::optional<CallerExchange> exchange;
+    if (given.processes > 1) watch.exchange = &exchange.emplace(given);
+    const std::unique_ptr<commands::AnyRequest> made = asked.make();
+    if (given.problem != nullptr) {
+      const Inputs inputs(given.problem, given.search_space);
+      if (!made->take_problem(inputs.problem, inputs.space))
+        fail(SHARDWRIGHT_INVALID_ARGUMENT, "the command takes no handle", "options.problem");
+    }
+    take(commands::read_request(given_text(request, size, "request"), made->fields));
+    Answer found = take_answer(made->ask(watch), made->fields);
     found.warnings.insert(found.warnings.begin(), notes.begin(), notes.end());
+    for (std::string& warning : found.warnings)
+      warning = made->fields.named(warning, &commands::Field::quoted);
     out.set(std::make_shared<const AnswerTexts>(std::move(found)));
   });
 }
@@ -133,10 +136,11 @@ shardwright_status shardwright_problem_from_request(const char* request, size_t 
                                                     shardwright_problem** problem) {
   return guarded([&] {
     HandleOutput out(problem, "problem");
-    Request json = take_answer(Request::parse(given_text(request, size, "request")));
     commands::ProblemRequest asked;
-    take(read(json, asked));
-    out.set(take_answer(load(asked, Watch())).problem);
+    commands::Fields fields;
+    describe(asked, fields);
+    take(commands::read_request(given_text(request, size, "request"), fields));
+    out.set(take_answer(load(asked, Watch()), fields).problem);
   });
 }
 
@@ -144,7 +148,7 @@ shardwright_status shardwright_answer_summary(const shardwright_answer* answer,
                                               shardwright_outcome* outcome, uint64_t* warnings) {
   return guarded([&] {
     const auto found = object_of(answer, "answer");
-    if (outcome != nullptr) *outcome = number_of(found->answer().outcome);
+    if (outcome != nullptr) *outcome = commands::kOutcomes[found->answer().outcome].number_in_c;
     if (warnings != nullptr) *warnings = found->answer().warnings.size();
   });
 }
@@ -176,6 +180,18 @@ shardwright_status shardwright_answer_to_text(const shardwright_answer* answer, 
 shardwright_status shardwright_answer_to_html(const shardwright_answer* answer, char* buffer,
                                               size_t capacity, size_t* size) {
   return guarded([&] { put_text(object_of(answer, "answer")->page(), buffer, capacity, size); });
+}
+
+shardwright_status shardwright_answer_result(const shardwright_answer* answer,
+                                             shardwright_result** result) {
+  return guarded([&] {
+    HandleOutput out(result, "result");
+    const auto found = object_of(answer, "answer");
+    const commands::Answer& planned = found->answer();
+    if (!planned.plan)
+      fail(SHARDWRIGHT_INVALID_ARGUMENT, "is no answer of plan or replan", "answer");
+    out.set(number_options(planned.plan, planned.old_plan));
+  });
 }
 
 shardwright_status shardwright_answer_destroy(shardwright_answer* answer) {

@@ -32,9 +32,10 @@ std::shared_ptr<const SearchSpace> extended(const SearchSpace& space,
 
 }  // namespace
 
-std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result,
-                                                    std::shared_ptr<const PlanDocument> old) {
-  auto planned = std::make_shared<PlannedResult>();
+std::shared_ptr<const PlannedResult> number_options(
+    std::shared_ptr<const EmbeddingPlanResult> shared, std::shared_ptr<const PlanDocument> old) {
+  const EmbeddingPlanResult& result = *shared;
+  auto planned = std::make_shared<PlannedResult>(std::move(shared));
   planned->old = std::move(old);
   planned->space = result.search_space;
   std::vector<const ShardingOption*> added;
@@ -49,7 +50,6 @@ std::shared_ptr<const PlannedResult> number_options(EmbeddingPlanResult result,
     planned->num_shards += option->num_shards();
   }
   if (!added.empty()) planned->space = extended(*planned->space, added, *result.plan);
-  planned->result = std::move(result);
   return planned;
 }
 

@@ -10,10 +10,9 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/cli/options/exit_code.h"
+#include "runtime/commands/outcome.h"
 #include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/options/progress.h"
-#include "runtime/commands/pages.h"
 #include "runtime/io/file.h"
 #include "runtime/report/text/style.h"
 
@@ -61,7 +60,6 @@ Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
     const std::stop_token stop = interrupt.emplace().token();
     return crew != nullptr ? crew->heed(stop) : stop;
   };
-  watch.note = [](const std::string& message) { note(message); };
   watch.is_first_process = is_first_process();
   if (crew != nullptr) {
     watch.read = [&](const std::string& path) { return crew->read(path); };
@@ -108,35 +106,12 @@ Status write_answer(const OutputArguments& arguments, const Answer& answer) {
 
 }  // namespace
 
-void add_report_argument(CLI::App& command, OutputArguments& arguments) {
-  if (!commands::has_pages()) return;
-  command
-      .add_option("--report", arguments.report_path, "Write a report as one HTML page to this file")
-      ->type_name(kFile);
-}
-
-int exit_code_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kDone:
-      return kDone;
-    case Outcome::kNoPlan:
-      return kNoPlan;
-    case Outcome::kStopped:
-      return kStoppedByBudget;
-    case Outcome::kViolation:
-      return kViolation;
-    case Outcome::kNotVerified:
-      return kNotVerified;
-  }
-  return kCrashed;
-}
-
 int respond_with(const OutputArguments& output, Crew* crew,
                  const std::function<Result<Answer>(const Watch&)>& ask) {
   std::optional<InterruptGuard> interrupt;  // also while the answer is written
   const Result<Answer> answer = ask_interruptibly(output, crew, interrupt, ask);
   if (!answer.ok()) return fail(answer.error());
-  if (!is_first_process()) return exit_code_of(answer->outcome);
+  if (!is_first_process()) return answer->outcome;
   for (const std::string& warning : answer->warnings)
     warn(warning);
   if (const Status page = write_page(output.report_path, *answer); !page.ok())
@@ -147,7 +122,7 @@ int respond_with(const OutputArguments& output, Crew* crew,
   if (!written.ok()) return fail(written.error());
   if (!output.path.empty() && output.path != "-")
     note("wrote " + output.path + (answer->summary.empty() ? "" : ": " + answer->summary));
-  return exit_code_of(answer->outcome);
+  return answer->outcome;
 }
 
 }  // namespace shardwright::cli

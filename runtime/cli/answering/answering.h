@@ -13,12 +13,6 @@
 
 namespace shardwright::cli {
 
-// Adds --report if the command is built with HTML pages.
-void add_report_argument(CLI::App& command, OutputArguments& arguments);
-
-// The exit status that says what became of a request.
-int exit_code_of(commands::Outcome outcome);
-
 // Calls `ask`. From its search on, until the answer is written, Ctrl-C stands for a request to
 // stop. Prints warnings, writes the HTML page if the user asked for one, and writes JSON to the
 // file or standard output if the user asked for it, else the table of --csv or the text to standard
@@ -27,13 +21,5 @@ int exit_code_of(commands::Outcome outcome);
 // may be null.
 int respond_with(const OutputArguments& output, Crew* crew,
                  const std::function<Result<commands::Answer>(const commands::Watch&)>& ask);
-
-// The same for a request of `runtime/commands`, or for what is wrong with it.
-template <class Request>
-int respond(const OutputArguments& output, const Result<Request>& request) {
-  if (!request.ok()) return fail(request.error());
-  return respond_with(output, nullptr,
-                      [&](const commands::Watch& watch) { return answer(*request, watch); });
-}
 
 }  // namespace shardwright::cli

@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "runtime/cli/options/arguments.h"
-#include "runtime/cli/options/exit_code.h"
+#include "runtime/commands/outcome.h"
 #include "runtime/io/output_file.h"
 #include "runtime/io/system_error.h"
 

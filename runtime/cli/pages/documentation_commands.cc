@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "core/version.h"
-#include "runtime/cli/embedding/commands.h"
-#include "runtime/cli/options/exit_code.h"
+#include "runtime/cli/invocation.h"
+#include "runtime/commands/outcome.h"
 #include "runtime/cli/pages/command_page.h"
 #include "runtime/io/file.h"
 
@@ -24,7 +24,7 @@ int print(const std::string& text) {
 
 }  // namespace
 
-void add_documentation_commands(CLI::App& app, Action& chosen) {
+void add_documentation_commands(CLI::App& app, Chosen& chosen) {
   auto shell = std::make_shared<std::string>();
   CLI::App& completion =
       *app.add_subcommand("completion", "Prints a script that completes the command line");
@@ -34,7 +34,7 @@ void add_documentation_commands(CLI::App& app, Action& chosen) {
       ->required();
   add_example(completion, "source <(shardwright completion bash)");
   completion.callback([shell, &app, &chosen] {
-    chosen = [shell, page = read_page(app)] {
+    chosen.run = [shell, page = read_page(app)] {
       if (*shell == "fish") return print(fish_completion(page));
       return print(*shell == "bash" ? bash_completion(page) : zsh_completion(page));
     };
@@ -42,7 +42,7 @@ void add_documentation_commands(CLI::App& app, Action& chosen) {
   CLI::App& manual = *app.add_subcommand("man", "Prints the manual page, for troff");
   add_example(manual, "shardwright man | man -l -");
   manual.callback([&app, &chosen] {
-    chosen = [page = read_page(app)] {
+    chosen.run = [page = read_page(app)] {
       return print(manual_page(page, std::string(library_version())));
     };
   });

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "runtime/cli/options/exit_code.h"
+#include "runtime/commands/outcome.h"
 #include "runtime/cli/pages/command_page.h"
 
 namespace shardwright::cli {
@@ -95,8 +95,8 @@ std::string manual_page(const CommandPage& root, const std::string& version) {
   for (std::size_t i = 1; i < pages.size(); ++i)
     text += section(*pages[i]);
   text += ".SH EXIT STATUS\n";
-  for (const ExitStatus& status : kExitStatuses)
-    text += ".TP\n" + bold(std::to_string(status.code)) + "\n" + shown(status.meaning) + "\n";
+  for (const commands::OutcomeRow& row : commands::kOutcomes)
+    text += ".TP\n" + bold(std::to_string(row.outcome)) + "\n" + shown(row.meaning) + "\n";
   return text +
          ".SH NOTES\nInput files may be compressed with gzip. Sizes are bytes, times "
          "milliseconds.\n";

@@ -13,7 +13,7 @@
 #include "core/text/printable.h"
 #include "core/version.h"
 #include "runtime/cli/options/arguments.h"
-#include "runtime/cli/options/exit_code.h"
+#include "runtime/commands/outcome.h"
 #include "runtime/execution/processes/launch.h"
 #include "runtime/execution/processes/message.h"
 #include "runtime/io/file.h"

@@ -87,8 +87,8 @@ Result<Answer> answer(const DiffRequest& request, const Watch& watch) {
     const auto diff = std::make_shared<const ProblemDiff>(diff_problems(before, after));
     return answer_of(diff, page_of(diff));
   }
-  if (const std::string_view flag = request.overrides.first_flag(); !flag.empty()) {
-    return invalid_input(std::string(flag),
+  if (const std::string_view given = request.overrides.first_given(); !given.empty()) {
+    return invalid_input(std::string(given),
                          "is for two problems; " + request.from.name() + " is a plan");
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument before, plan_of(from));

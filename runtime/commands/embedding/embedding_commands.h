@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "runtime/commands/answer.h"
 #include "runtime/commands/embedding/problem_request.h"
+#include "runtime/commands/fields.h"
 #include "runtime/commands/input.h"
 #include "runtime/embedding/options.h"
 #include "runtime/embedding/sweep/sweep.h"
@@ -80,6 +81,17 @@ struct EnumerateRequest {
   ProblemRequest problem;  // without a search space
   bool runs = false;       // equal neighbouring shards as one entry
 };
+
+// The members of the requests.
+void describe(PlanRequest& request, Fields& fields);
+void describe(ReplanRequest& request, Fields& fields);
+void describe(VerifyRequest& request, Fields& fields);
+void describe(ExplainRequest& request, Fields& fields);
+void describe(SweepRequest& request, Fields& fields);
+void describe(DiffRequest& request, Fields& fields);
+void describe(EnumerateRequest& request, Fields& fields);
+// The member of requests that run on several threads.
+void describe_threads(int& out, Fields& fields);
 
 // Errors: those of reading the inputs and of the entries (runtime/embedding), with the input that
 // each is about.

@@ -90,7 +90,9 @@ Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const Plan
   answer.summary = summary_text(*result->problem, *result);
   if (const std::string moves = migration_summary(*result->problem, *result); !moves.empty())
     answer.summary += "; " + moves;
-  answer.write_page = page_of(std::move(result), json.read_s, std::move(old));
+  answer.write_page = page_of(result, json.read_s, old);
+  answer.plan = std::move(result);
+  answer.old_plan = std::move(old);
   return answer;
 }
 

@@ -18,7 +18,7 @@ void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch)
   constexpr std::int64_t kUsualHost = 8;
   const std::int64_t ranks = topology.spec().world_size;
   if (ranks <= kUsualHost) return;
-  watch.note("neither the file nor --ranks-per-host says how many ranks a host has: all " +
+  watch.note("ranks_per_host: is not given, and the file does not say how many ranks a host has: all " +
              std::to_string(ranks) + " count as one host");
 }
 
@@ -26,8 +26,11 @@ void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch)
 
 Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
   const Stopwatch clock;
-  LoadedProblem loaded;
-  {
+  LoadedProblem loaded{request.read_problem, request.read_space, 0};
+  if (loaded.problem) {
+    if (const std::string_view given = request.overrides.first_given(); !given.empty())
+      return invalid_input(std::string(given), "goes with a problem that is not read yet");
+  } else {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.read(watch.read));
     Result<embedding::ProblemSpec> spec = read_problem(text, request.overrides);
     if (!spec.ok()) return request.problem.locate(spec.error());

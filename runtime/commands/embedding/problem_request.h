@@ -8,6 +8,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/commands/answer.h"
+#include "runtime/commands/fields.h"
 #include "runtime/commands/input.h"
 #include "runtime/io/embedding/problem/problem_json.h"
 
@@ -17,7 +18,12 @@ struct ProblemRequest {
   Input problem;
   Input search_space;  // options and costs; may be absent
   ProblemOverrides overrides;
+  // In the place of both documents, where the caller has read them; may be null.
+  std::shared_ptr<const embedding::Problem> read_problem;
+  std::shared_ptr<const embedding::SearchSpace> read_space;
 };
+
+void describe(ProblemRequest& request, Fields& fields);
 
 // A problem, read.
 struct LoadedProblem {

@@ -51,7 +51,7 @@ void note_uneven_hosts(const SweepGrid& grid, const Watch& watch) {
       uneven += (uneven.empty() ? "" : ", ") + std::to_string(ranks);
   }
   if (uneven.empty()) return;
-  watch.note("--ranks: hosts of " + std::to_string(*grid.ranks_per_host) + " ranks do not divide " +
+  watch.note("ranks: hosts of " + std::to_string(*grid.ranks_per_host) + " ranks do not divide " +
              uneven + "; the ranks left over are on no host, as in TorchRec");
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/status.h"
 #include "runtime/commands/answer.h"
+#include "runtime/commands/fields.h"
 #include "runtime/commands/input.h"
 
 namespace shardwright::commands {
@@ -25,8 +26,13 @@ struct ReportRequest {
   Input answer;  // what another command wrote as JSON
 };
 
+// The members of the requests.
+void describe(SchemaRequest& request, Fields& fields);
+void describe(InitRequest& request, Fields& fields);
+void describe(ReportRequest& request, Fields& fields);
+
 // The JSON Schema of a kind of file, or the list of all kinds; a commented file to begin with.
-// Errors: kInvalidInput at KIND for an unknown kind, or one without a template.
+// Errors: kInvalidInput at "kind" for an unknown kind, or one without a template.
 Result<Answer> answer(const SchemaRequest& request, const Watch& watch);
 Result<Answer> answer(const InitRequest& request, const Watch& watch);
 // A saved answer again, as text and as a page. Errors: those of reading it; kInvalidInput for what

@@ -21,7 +21,7 @@ Result<Answer> answer(const InitRequest& request, const Watch&) {
     answer.summary = "a commented " + std::string(kind.name) + " file; change it to yours";
     return answer;
   }
-  return invalid_input("KIND", "no file of the kind \"" + request.kind + "\" can be begun with" +
+  return invalid_input("kind", "no file of the kind \"" + request.kind + "\" can be begun with" +
                                    suggestion(request.kind, names));
 }
 

@@ -1,10 +1,12 @@
 // shardwright schema
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/nearest_name.h"
+#include "runtime/commands/command.h"
 #include "runtime/commands/files/file_kinds.h"
 #include "runtime/commands/files/files_commands.h"
 #include "runtime/io/json/json_document.h"
@@ -53,10 +55,73 @@ Answer list_answer() {
   return answer;
 }
 
+constexpr std::string_view kRequests = "requests";
+
+// What every command can be asked, for tests and the reference page.
+void write_requests(const TextSink& sink) {
+  JsonWriter json(sink);
+  json.begin_object().new_line().key("commands").begin_array();
+  for (const Command& command : commands()) {
+    json.new_line().begin_object().member("command", command.name).member("help", command.help);
+    json.member("example", command.example).key("members").begin_array();
+    const std::unique_ptr<AnyRequest> request = command.make();
+    for (const Field& field : request->fields.all()) {
+      json.new_line()
+          .begin_object()
+          .member("name", field.name)
+          .member("flag", field.flag())
+          .member("value", field.value)
+          .member("required", field.required)
+          .member("is_list", field.is_list)
+          .member("is_document", field.document != nullptr)
+          .member("default", field.preset)
+          .member("help", field.help)
+          .end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.new_line().end_array().new_line().end_object().finish();
+}
+
+// "problem|plan|...", which completion offers.
+std::string kind_names(bool with_sample) {
+  std::string names;
+  for (const FileKind& kind : file_kinds()) {
+    if (with_sample && kind.sample.empty()) continue;
+    names += (names.empty() ? "" : "|") + std::string(kind.name);
+  }
+  return names + (with_sample ? "" : "|" + std::string(kRequests));
+}
+
 }  // namespace
+
+void describe(SchemaRequest& request, Fields& fields) {
+  fields.text("kind", request.kind, kind_names(false), "Kind of file (default: list all kinds)")
+      .as("KIND");
+}
+
+void describe(InitRequest& request, Fields& fields) {
+  fields.text("kind", request.kind, kind_names(true), "Kind of file (default: problem)").as("KIND");
+}
+
+void describe(ReportRequest& request, Fields& fields) {
+  fields.document("answer", request.answer, "ANSWER", "What a command wrote with -o (- = stdin)")
+      .needed();
+}
 
 Result<Answer> answer(const SchemaRequest& request, const Watch&) {
   if (!request.kind) return list_answer();
+  if (*request.kind == kRequests) {
+    Answer answer;
+    answer.write_json = &write_requests;
+    answer.text = [](const TextForm&) {
+      std::string text;
+      write_requests([&](std::string_view piece) { text += piece; });
+      return text;
+    };
+    answer.summary = "what every command can be asked";
+    return answer;
+  }
   std::vector<std::string_view> names;
   for (const FileKind& kind : file_kinds()) {
     names.push_back(kind.name);
@@ -68,7 +133,7 @@ Result<Answer> answer(const SchemaRequest& request, const Watch&) {
     return answer;
   }
   return invalid_input(
-      "KIND", "unknown kind of file \"" + *request.kind + "\"" + suggestion(*request.kind, names));
+      "kind", "unknown kind of file \"" + *request.kind + "\"" + suggestion(*request.kind, names));
 }
 
 }  // namespace shardwright::commands

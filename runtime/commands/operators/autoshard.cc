@@ -45,7 +45,7 @@ Result<std::vector<AutoshardAnswer>> answer_all(const AutoshardFile& file,
     if (!results[i].ok()) {
       Error error = results[i].error();
       const bool of_flag = error.where == "/p" && request.devices;
-      error.where = of_flag ? "--devices" : file.entries[i].place + error.where;
+      error.where = of_flag ? "devices" : file.entries[i].place + error.where;
       return of_flag ? error : request.graph.locate(std::move(error));
     }
     answers.push_back(std::move(results[i]).value());

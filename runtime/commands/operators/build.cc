@@ -109,7 +109,7 @@ bool has_output(const OpGraph& graph) {
 // What is wrong with the mesh or the threads is in their flags.
 Error located(Error error, const Input& graph) {
   if (error.where == "threads" || error.where.starts_with("/mesh")) {
-    error.where = error.where == "threads" ? "--threads" : "--mesh";
+    error.where = error.where == "threads" ? "threads" : "mesh";
     return error;
   }
   return graph.locate(std::move(error));
@@ -142,7 +142,7 @@ Result<Answer> build_traced(const BuildRequest& request, const std::string& text
 
 Result<Answer> answer(const BuildRequest& request, const Watch& watch) {
   auto mesh = parse_mesh(request.mesh);
-  if (!mesh.ok()) return invalid_input("--mesh", mesh.error().message);
+  if (!mesh.ok()) return invalid_input("mesh", mesh.error().message);
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.graph.read(watch.read));
   if (is_aten_graph(text)) return build_traced(request, text, **mesh);
   Result<OpGraph> read = read_op_graph(text);

@@ -8,6 +8,7 @@
 #include "core/operators/autoshard/autoshard_graph.h"
 #include "core/status.h"
 #include "runtime/commands/answer.h"
+#include "runtime/commands/fields.h"
 #include "runtime/commands/input.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/solve.h"
@@ -78,8 +79,17 @@ struct AtenSweepRequest {
   std::size_t most_axes = 3;
 };
 
+// The members of the requests.
+void describe(BuildRequest& request, Fields& fields);
+void describe(SolveRequest& request, Fields& fields);
+void describe(StrategiesRequest& request, Fields& fields);
+void describe(PathsRequest& request, Fields& fields);
+void describe(AutoshardRequest& request, Fields& fields);
+void describe(AtenPlanRequest& request, Fields& fields);
+void describe(AtenSweepRequest& request, Fields& fields);
+
 // Errors: those of reading the inputs and of the entries (runtime/operators), with the input that
-// each is about; kInvalidInput at "--mesh" if there is none or it is no mesh.
+// each is about; kInvalidInput at "mesh" if there is none or it is no mesh.
 Result<Answer> answer(const BuildRequest& request, const Watch& watch);
 Result<Answer> answer(const SolveRequest& request, const Watch& watch);
 Result<Answer> answer(const StrategiesRequest& request, const Watch& watch);

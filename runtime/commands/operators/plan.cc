@@ -24,7 +24,7 @@ using operators::SolveStatus;
 
 Result<redistribution::MeshShape> mesh_of(std::string_view text) {
   const auto mesh = parse_mesh(text);
-  if (!mesh.ok()) return invalid_input("--mesh", mesh.error().message);
+  if (!mesh.ok()) return invalid_input("mesh", mesh.error().message);
   redistribution::MeshShape shape;
   for (std::size_t axis = 0; axis < (*mesh)->num_axes(); ++axis)
     shape.push_back((*mesh)->size(axis));
@@ -56,7 +56,7 @@ Result<PlanAtenOptions> options_of(const Input& file, const std::string& text,
     if (!read.ok()) return file.locate(read.error());
     options = std::move(read).value();
   }
-  if (options.mesh.empty()) return invalid_input("--mesh", "is needed, such as --mesh 4x2");
+  if (options.mesh.empty()) return invalid_input("mesh", "is needed, such as {mesh} 4x2");
   if (overrides.memory) options.memory_limit = overrides.memory;
   options.device = overrides.device.value_or(options.device);
   options.optimizer_states = overrides.optimizer_states.value_or(options.optimizer_states);
@@ -95,16 +95,16 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
 // What is wrong with an option is in the flag that gave it, or in the file of options.
 Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
   const std::array<std::pair<std::string_view, std::string_view>, 11> options{{
-      {"/devices", "--devices"},
-      {"/axes", "--axes"},
-      {"/mesh", overrides.mesh ? "--mesh" : ""},
-      {"/device", overrides.device ? "--device" : ""},
+      {"/devices", "devices"},
+      {"/axes", "axes"},
+      {"/mesh", overrides.mesh ? "mesh" : ""},
+      {"/device", overrides.device ? "device" : ""},
       {"/collectives", ""},
-      {"/memory", overrides.memory ? "--memory" : ""},
-      {"threads", "--threads"},
-      {"/optimizer_states", overrides.optimizer_states ? "--optimizer-states" : ""},
+      {"/memory", overrides.memory ? "memory" : ""},
+      {"threads", "threads"},
+      {"/optimizer_states", overrides.optimizer_states ? "optimizer_states" : ""},
       {"/operator_times", ""},
-      {"/overlap", overrides.overlap ? "--overlap" : ""},
+      {"/overlap", overrides.overlap ? "overlap" : ""},
       {"/placements", ""},
   }};
   for (const auto& [place, flag] : options) {

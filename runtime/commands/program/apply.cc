@@ -85,16 +85,16 @@ Status check_asked(const std::vector<ProgramDocument>& programs, const ApplyRequ
       programs.begin(), programs.end(),
       [](const ProgramDocument& document) { return has_batch_dimension(document.program); });
   if (!request.batch_size || is_used) return {};
-  return invalid_input("--batch-size",
+  return invalid_input("batch_size",
                        "no variable has a batch dimension, an extent of -1, so the size would "
-                       "change nothing; leave the flag out");
+                       "change nothing; leave it out");
 }
 
 }  // namespace
 
 Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
   if (request.startup.given() && !request.full) {
-    return invalid_input("--startup", "needs --full");
+    return invalid_input("startup", "needs {full}");
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.program.read(watch.read));
   Result<std::vector<ProgramDocument>> programs = read_programs(text);

@@ -7,6 +7,7 @@
 #include "core/redistribution/transfer/transfer_problem.h"
 #include "core/status.h"
 #include "runtime/commands/answer.h"
+#include "runtime/commands/fields.h"
 #include "runtime/commands/input.h"
 #include "runtime/program/transfer_tensors.h"
 
@@ -43,6 +44,12 @@ struct TransferRequest {
   std::optional<std::int64_t> message_bytes;  // absent: at most `memory`
   bool full = false;                          // the text has a row for every rank
 };
+
+// The members of the requests.
+void describe(ReshardRequest& request, Fields& fields);
+void describe(ApplyRequest& request, Fields& fields);
+void describe(RedistributeRequest& request, Fields& fields);
+void describe(TransferRequest& request, Fields& fields);
 
 // Errors: those of reading the inputs and of the entries (runtime/program,
 // runtime/redistribution), with the input that each is about.

@@ -37,7 +37,7 @@ std::vector<std::string> warnings_of(const TransferRequest& request, const Trans
   std::vector<std::string> warnings;
   if (answer.plan.rounds > kManyRounds) {
     const std::int64_t most = busiest_bytes(answer.loads);
-    warnings.push_back("--memory: " + format_count(static_cast<std::uint64_t>(answer.plan.rounds)) +
+    warnings.push_back("memory: " + format_count(static_cast<std::uint64_t>(answer.plan.rounds)) +
                        " rounds, each with the latency of a message, which the times leave out; " +
                        size_of_at_least((most + kAdvisedRounds - 1) / kAdvisedRounds) +
                        " would take about " +
@@ -46,7 +46,7 @@ std::vector<std::string> warnings_of(const TransferRequest& request, const Trans
   if (request.message_bytes && answer.plan.message_bytes < kPacketBytes &&
       answer.messages > kManyMessages) {
     warnings.push_back(
-        "--message-bytes: " + format_count(static_cast<std::uint64_t>(answer.messages)) +
+        "message_bytes: " + format_count(static_cast<std::uint64_t>(answer.messages)) +
         " messages shorter than a packet of a network; give at least " +
         size_of_at_least(kPacketBytes));
   }

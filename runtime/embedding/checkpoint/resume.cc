@@ -31,12 +31,12 @@ Status check_request(const Problem& problem, const PlanOptions& options) {
     return Error{ErrorCode::kUnsupported,
                  "goes on with a search of best mode, and compat mode decides all anew; leave it "
                  "out, or use best mode",
-                 "--resume"};
+                 "resume"};
   if (!problem.topology().layouts().empty())
     return Error{
         ErrorCode::kUnsupported,
-        "goes on with one layout of the machine; give one --sharding-group-size and one --pod-size",
-        "--resume"};
+        "goes on with one layout of the machine; give one `sharding_group_size` and one `pod_size`",
+        "resume"};
   return {};
 }
 

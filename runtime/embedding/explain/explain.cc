@@ -68,7 +68,7 @@ class Explainer {
       if (table.name == *options_.table) return {};
       names.push_back(table.name);
     }
-    return invalid_input("--table", "the problem has no table \"" + *options_.table + "\"" +
+    return invalid_input("table", "the problem has no table \"" + *options_.table + "\"" +
                                         suggestion(*options_.table, names));
   }
 

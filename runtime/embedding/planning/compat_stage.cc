@@ -42,7 +42,7 @@ void take_statistics(const EmbeddingSearch& search, const OptionPool& pool, bool
 Error unsupported(const std::string& where, const std::string& what) {
   return Error{ErrorCode::kUnsupported,
                "compat mode decides as TorchRec does and cannot honour " + what +
-                   "; best mode does (`--mode best`)",
+                   "; best mode does",
                where};
 }
 

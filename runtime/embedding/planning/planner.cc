@@ -30,16 +30,16 @@ using embedding::SearchSpace;
 Status check_request(const Problem& problem, const PlanOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   if (options.lanes < embedding::kLeastLanes || options.lanes > embedding::kMostLanes) {
-    return invalid_input("--lanes", "must be between " + std::to_string(embedding::kLeastLanes) +
+    return invalid_input("lanes", "must be between " + std::to_string(embedding::kLeastLanes) +
                                         " and " + std::to_string(embedding::kMostLanes));
   }
   if (options.mode == PlanMode::kCompat) {
     if (options.lanes != embedding::kDefaultLanes)
-      return invalid_input("--lanes",
+      return invalid_input("lanes",
                            "are searches of best mode, and compat mode has one; leave them out");
     if (options.on_checkpoint)
       return invalid_input(
-          "--checkpoint",
+          "checkpoint",
           "keeps what best mode has found, and compat mode has nothing to keep; leave it out");
     SHARDWRIGHT_RETURN_IF_ERROR(check_listed_load_factors(problem));
     return check_compat_mode(problem);

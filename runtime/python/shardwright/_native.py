@@ -12,8 +12,7 @@ from typing import Any, Callable, Final
 
 from . import errors
 
-ABI_VERSION: Final = 2
-MODES: Final = {"best": 0, "compat": 1}
+ABI_VERSION: Final = 3
 WITH_SEARCH_SPACE, WITH_STATS = 1, 2
 STOPS: Final = ("", "work_limit", "time_limit", "cancelled")
 FAILURE, FAILURE_TYPE, FAILURE_REASON = 0, 1, 2
@@ -58,17 +57,11 @@ MessageSink = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_uint64)
 GatherCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_uint64, MessageSink, c_void_p)
 
 
-class PlanOptions(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("mode", c_int32), ("threads", c_int32),
-                ("lanes", c_uint32), ("time_limit_s", c_double), ("work_limit", c_uint64),
-                ("seed", c_uint64), ("cancel", c_void_p), ("progress", ProgressCallback),
-                ("user_data", c_void_p), ("process", c_uint32), ("processes", c_uint32),
-                ("gather", GatherCallback)]
-
-
 class AskOptions(_Sized):
     _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("cancel", c_void_p),
-                ("progress", ProgressCallback), ("user_data", c_void_p)]
+                ("progress", ProgressCallback), ("user_data", c_void_p), ("problem", c_void_p),
+                ("search_space", c_void_p), ("process", c_uint32), ("processes", c_uint32),
+                ("gather", GatherCallback)]
 
 
 class PlanSummary(_Sized):
@@ -136,9 +129,6 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
     "cancel_create": [_HANDLE_OUT],
     "cancel_request": [c_void_p],
     "cancel_destroy": [c_void_p],
-    "plan": [c_void_p, c_void_p, POINTER(PlanOptions), _HANDLE_OUT],
-    "resume": [c_void_p, c_void_p, c_char_p, c_size_t, POINTER(PlanOptions), _HANDLE_OUT],
-    "replan": [c_void_p, c_void_p, c_char_p, c_size_t, c_double, POINTER(PlanOptions), _HANDLE_OUT],
     "result_summary": [c_void_p, POINTER(PlanSummary)],
     "result_text": [c_void_p, c_int32, *_TEXT_OUT],
     "result_plan": [c_void_p, POINTER(PlanBuffers)],
@@ -152,6 +142,7 @@ _PROTOTYPES: Final[dict[str, list[Any]]] = {
     "ask": [c_char_p, c_char_p, c_size_t, POINTER(AskOptions), _HANDLE_OUT],
     "answer_summary": [c_void_p, POINTER(c_int32), POINTER(c_uint64)],
     "answer_warning": [c_void_p, c_uint64, *_TEXT_OUT],
+    "answer_result": [c_void_p, _HANDLE_OUT],
     "answer_to_json": [c_void_p, *_TEXT_OUT],
     "answer_to_text": [c_void_p, c_uint32, *_TEXT_OUT],
     "answer_to_html": [c_void_p, *_TEXT_OUT],

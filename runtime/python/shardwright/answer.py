@@ -150,13 +150,18 @@ class Answer:
 def ask_for(kind: type[AnswerType], command: str, request: Request, *,
             progress: ProgressLike = None, cancel: Cancel | None = None) -> AnswerType:
     """Answers a command as an object of type `kind`."""
+    return kind(None, handle_for(command, request, Watch(progress), cancel))
+
+
+def handle_for(command: str, request: Request, watch: Watch, cancel: Cancel | None = None,
+               **members: int | None) -> _native.Handle:
+    """The answer of a command. `members`: further options of the call (`AskOptions`)."""
     text = request.text()
-    options = _native.AskOptions(cancel=cancel_value(cancel))
-    with Watch(progress) as watch:
-        watch.attach_ask(options)
-        handle = watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)),
-                           byref(options))
-    return kind(None, handle)
+    options = _native.AskOptions(cancel=cancel_value(cancel), **members)
+    with watch:
+        watch.attach(options)
+        return watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)),
+                         byref(options))
 
 
 def ask(command: str, request: Mapping[str, Any] | str | bytes, *, progress: ProgressLike = None,

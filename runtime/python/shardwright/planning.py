@@ -2,63 +2,40 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from ctypes import byref, c_size_t
 from typing import TYPE_CHECKING, SupportsIndex
 
 from . import _native
-from .answer import Cancel, ProgressLike, cancel_value
-from .arguments import (LANES, MODES, MOST_THREADS, MOST_WORK, Document, Machine, Mode, choice, integer,
-                        number)
-from .errors import VerificationError
+from .answer import Answer, Cancel, ProgressLike, handle_for
+from .arguments import MODES, Document, Machine, Mode, Request, choice
 from .problem import Problem, ProblemLike, SearchSpace, as_problem
 from .progress import Exchange, Session, Watch
-from .result import PlanResult, plan_text
+from .result import PlanResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-def _options(mode: Mode, threads: SupportsIndex, time_limit: float | None,
+def _request(mode: Mode, threads: SupportsIndex, time_limit: float | None,
              work_limit: SupportsIndex | None, seed: SupportsIndex,
-             lanes: SupportsIndex | None, cancel: Cancel | None) -> _native.PlanOptions:
-    options = _native.PlanOptions(mode=_native.MODES[choice(mode, "mode", MODES)])
-    options.threads = integer(threads, "threads", 0, MOST_THREADS)
-    options.seed = integer(seed, "seed", 0, MOST_WORK)
-    if lanes is not None:
-        options.lanes = integer(lanes, "lanes", *LANES)
-    if time_limit is not None:
-        # The library takes 0 as "no limit"; here it means "stop at once".
-        options.time_limit_s = number(time_limit, "time_limit", 0, sys.float_info.max) or 1e-9
-    if work_limit is not None:
-        options.work_limit = integer(work_limit, "work_limit", 1, MOST_WORK)
-    options.cancel = cancel_value(cancel)
-    return options
+             lanes: SupportsIndex | None) -> Request:
+    request = Request().value("mode", choice(mode, "mode", MODES)).lanes(lanes)
+    return request.limits(threads, time_limit, work_limit, seed)
 
 
-def _space_value(search_space: SearchSpace | None) -> int | None:
-    if search_space is None:
-        return None
-    if not isinstance(search_space, SearchSpace):
+def _planned(command: str, request: Request, problem: Problem, search_space: SearchSpace | None,
+             watch: Watch, cancel: Cancel | None) -> PlanResult:
+    if search_space is not None and not isinstance(search_space, SearchSpace):
         raise TypeError("search_space must be a shardwright.SearchSpace, "
                         f"not {type(search_space).__name__}")
-    return search_space._handle.value
-
-
-def _reused(problem: Problem, plan: object, mode: str, space: int | None) -> PlanResult | None:
-    """The plan, recomputed, if it still is an answer. Warns and returns None if it is not."""
-    text = plan_text(plan, "reuse")
-    try:
-        kept = PlanResult(problem, _native.Handle("result", "result_from_json", problem._handle.value,
-                                                  space, text, c_size_t(len(text))))
-    except VerificationError as error:
-        warnings.warn(f"the plan is not reused: {error}", stacklevel=3)
-        return None
-    if kept.mode == mode:
-        return kept
-    warnings.warn(f"the plan is not reused: it was made in {kept.mode} mode", stacklevel=3)
-    return None
+    answer = Answer(None, handle_for(
+        command, request, watch, cancel, problem=problem._handle.value,
+        search_space=None if search_space is None else search_space._handle.value))
+    for warning in answer.warnings:
+        if "is not reused: " in warning:
+            warnings.warn(warning, stacklevel=3)
+    assert answer._handle is not None
+    return PlanResult(problem, _native.Handle("result", "answer_result", answer._handle.value))
 
 
 def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace | None = None,
@@ -95,24 +72,12 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
         raise TypeError("reuse and resume are for one process")
     try:
         read = as_problem(problem, **machine)
-        space = _space_value(search_space)
-        options = _options(mode, threads, time_limit, work_limit, seed, lanes, cancel)
-        if reuse is not None:
-            kept = _reused(read, reuse, choice(mode, "mode", MODES), space)
-            if kept is not None:
-                return kept
-        start = None if resume is None else plan_text(resume, "resume")
-        with Watch(progress, session) as watch:
-            watch.attach(options)
-            if start is None:
-                handle = watch.run("result", "plan", read._handle.value, space, byref(options))
-            else:
-                handle = watch.run("result", "resume", read._handle.value, space, start,
-                                   c_size_t(len(start)), byref(options))
+        request = _request(mode, threads, time_limit, work_limit, seed, lanes)
+        request.document("reuse", reuse).document("resume", resume)
+        return _planned("plan", request, read, search_space, Watch(progress, session), cancel)
     finally:
         if session is not None:
             session.leave()
-    return PlanResult(read, handle)
 
 
 def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float = 0.0,
@@ -128,12 +93,7 @@ def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float 
     rating by at least `migration_weight` ms. Other arguments and errors are those of `plan`.
     """
     read = as_problem(problem, **machine)
-    old = plan_text(old_plan, "old_plan")
-    space = _space_value(search_space)
-    options = _options(mode, threads, time_limit, work_limit, seed, lanes, cancel)
-    weight = number(migration_weight, "migration_weight", 0, sys.float_info.max)
-    with Watch(progress) as watch:
-        watch.attach(options)
-        handle = watch.run("result", "replan", read._handle.value, space, old, len(old), weight,
-                           byref(options))
-    return PlanResult(read, handle)
+    request = _request(mode, threads, time_limit, work_limit, seed, lanes)
+    request.document("plan", old_plan, required=True)
+    request.measure("migration_weight", migration_weight)
+    return _planned("replan", request, read, search_space, Watch(progress), cancel)

@@ -112,7 +112,7 @@ class Session:
 
 
 class Watch:
-    """Runs one planning call. An exception in a progress function, in an exchange or from Ctrl-C
+    """Runs one call. An exception in a progress function, in an exchange or from Ctrl-C
     ends the call and is raised again afterwards.
 
     The library calls back after every batch. Python handles Ctrl-C only then, because native code
@@ -156,17 +156,13 @@ class Watch:
             return 1
         return 0
 
-    def attach(self, options: _native.PlanOptions) -> None:
-        """Sets the callbacks of a planning call."""
+    def attach(self, options: _native.AskOptions) -> None:
+        """Sets the callbacks of a call."""
         options.progress = self._callback
         if self._exchange is None:
             return
         options.process, options.processes = self._exchange.process, self._exchange.processes
         options.gather = self._gather
-
-    def attach_ask(self, options: _native.AskOptions) -> None:
-        """Sets the callback of a command's call."""
-        options.progress = self._callback
 
     def run(self, kind: str, name: str, *arguments: Any) -> _native.Handle:
         """Calls shardwright_<name> and returns its handle. Raises as `_native.call`."""

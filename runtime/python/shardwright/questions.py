@@ -217,6 +217,9 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
           ranks_per_host: SupportsIndex | None = None,
           price: float | Sequence[float] | None = None, ddr: Size | None = None,
           ssd: Size | None = None, device: Literal["cuda", "cpu", "mtia", "tpu"] | None = None,
+          sharding_group_size: Counts | Literal["any"] | None = None,
+          sync_interval: SupportsIndex | None = None, pod_size: Counts | None = None,
+          torchrec: Literal["1.9.2", "a48cef79"] | None = None,
           mode: Mode = "best", threads: SupportsIndex = 0, time_limit: float | None = None,
           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
           lanes: SupportsIndex | None = None,
@@ -229,7 +232,10 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
     request = problem_request(problem, {}).counts("ranks", ranks).sizes("hbm", hbm)
     request.counts("batch_size", batch_size).counts("ranks_per_host", ranks_per_host)
     request.measures("price", price)
-    request.size("ddr", ddr).size("ssd", ssd).value("device", device)
+    machine: Machine = {"ddr": ddr, "ssd": ssd, "device": device, "torchrec": torchrec,  # type: ignore[typeddict-item]
+                        "sharding_group_size": sharding_group_size,
+                        "sync_interval": sync_interval, "pod_size": pod_size}
+    request.machine(machine)
     request.choice("mode", mode, MODES).lanes(lanes)
     request.limits(threads, time_limit, work_limit, seed)
     return ask_for(Sweep, "sweep", request, progress=progress, cancel=cancel)

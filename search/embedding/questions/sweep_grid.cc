@@ -34,27 +34,27 @@ std::vector<std::optional<double>> MemoryChain::lower_bounds() const {
 }
 
 Status check_grid(const SweepGrid& grid) {
-  for (const auto& [flag, values] :
-       {std::pair{"--ranks", &grid.ranks}, std::pair{"--hbm", &grid.hbm_bytes},
-        std::pair{"--batch-size", &grid.batch_sizes}}) {
+  for (const auto& [name, values] :
+       {std::pair{"ranks", &grid.ranks}, std::pair{"hbm", &grid.hbm_bytes},
+        std::pair{"batch_size", &grid.batch_sizes}}) {
     for (const std::int64_t value : *values) {
-      if (value < 1) return invalid_input(flag, "must be above zero");
+      if (value < 1) return invalid_input(name, "must be above zero");
     }
     std::vector<std::int64_t> sorted = *values;
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice != sorted.end())
-      return invalid_input(flag, "has " + std::to_string(*twice) + " twice; name each value once");
+      return invalid_input(name, "has " + std::to_string(*twice) + " twice; name each value once");
   }
   if (grid.ranks_per_host && *grid.ranks_per_host < 1)
-    return invalid_input("--ranks-per-host", "must be above zero");
+    return invalid_input("ranks_per_host", "must be above zero");
   for (const double price : grid.rank_prices) {
-    if (!(std::isfinite(price) && price > 0)) return invalid_input("--price", "must be above zero");
+    if (!(std::isfinite(price) && price > 0)) return invalid_input("price", "must be above zero");
   }
   if (grid.rank_prices.size() > 1 && grid.rank_prices.size() != grid.hbm_bytes.size())
-    return invalid_input("--price", "has " + std::to_string(grid.rank_prices.size()) +
+    return invalid_input("price", "has " + std::to_string(grid.rank_prices.size()) +
                                         " prices for " + std::to_string(grid.hbm_bytes.size()) +
-                                        " sizes of --hbm; give one price, or one for every size");
+                                        " sizes of {hbm}; give one price, or one for every size");
   return {};
 }
 

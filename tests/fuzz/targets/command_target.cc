@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/cli/command_line.h"
-#include "runtime/cli/options/exit_code.h"
+#include "runtime/commands/outcome.h"
 #include "tests/fuzz/mutator/documents.h"
 #include "tests/fuzz/targets/expect.h"
 #include "tests/fuzz/targets/scratch_folder.h"
@@ -94,8 +94,8 @@ bool has_control(const std::string& text) {
 }
 
 void expect_documented(const Run& run, const std::vector<std::string>& arguments) {
-  const bool known = std::any_of(cli::kExitStatuses.begin(), cli::kExitStatuses.end(),
-                                 [&](const cli::ExitStatus& s) { return s.code == run.status; });
+  const bool known = std::any_of(commands::kOutcomes.begin(), commands::kOutcomes.end(),
+                                 [&](const commands::OutcomeRow& s) { return s.outcome == run.status; });
   expect(known && run.status != cli::kCrashed,
          "the exit code is documented, not " + std::to_string(run.status) + ": " + run.errors);
   expect(run.status != cli::kBadInput || !run.errors.empty(), "an error is explained");

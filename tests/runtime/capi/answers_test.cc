@@ -81,7 +81,7 @@ TEST_CASE("capi: options given as arrays give TorchRec's recorded answers") {
                                              &problem));
     shardwright_search_space* enumerated = space_of(problem);
     shardwright_search_space* space = from_columns(problem, Columns(enumerated));
-    shardwright_result* result = plan_of(problem, space, exact_options());
+    shardwright_result* result = plan_of(problem, space, kExactRequest);
     const shardwright_plan_summary summary = summary_of(result);
 
     const auto text = read_file(kGolden + ("answers/" + name) + ".json.gz");
@@ -146,7 +146,7 @@ TEST_CASE("capi: SSD goes in and out as HBM and DDR do") {
   shardwright_search_space* copy = nullptr;
   REQUIRE_OK(shardwright_search_space_from_arrays(problem, &given, &copy));
   CHECK(Columns(copy).ssd == options.ssd);
-  shardwright_result* result = plan_of(problem, copy, exact_options());
+  shardwright_result* result = plan_of(problem, copy, kExactRequest);
   std::int64_t used[2] = {-1, -1};
   std::int64_t available[2] = {-1, -1};
   shardwright_rank_buffers ranks{};
@@ -194,8 +194,8 @@ TEST_CASE("capi: a problem given as arrays equals the same problem read from a f
           "tables": [{"name": "ads", "num_embeddings": 4000000, "embedding_dim": 128, "pooling_factor": 20},
                      {"name": "pages", "num_embeddings": 390000, "embedding_dim": 64, "pooling_factor": 5},
                      {"name": "words", "num_embeddings": 1000, "embedding_dim": 64, "pooling_factor": 1}]})");
-  shardwright_result* a = plan_of(problem, nullptr, exact_options());
-  shardwright_result* b = plan_of(same, nullptr, exact_options());
+  shardwright_result* a = plan_of(problem, nullptr, kExactRequest);
+  shardwright_result* b = plan_of(same, nullptr, kExactRequest);
   CHECK(summary_of(a).rating == summary_of(b).rating);
   CHECK(summary_of(a).num_proposals == summary_of(b).num_proposals);
   CHECK(PlanColumns(a).rank == PlanColumns(b).rank);
@@ -287,7 +287,7 @@ TEST_CASE("capi: errors of options that do not fit the problem name option and s
 TEST_CASE("capi: a plan from the caller is checked like any other") {
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_search_space* space = space_of(problem);
-  shardwright_result* result = plan_of(problem, space, exact_options());
+  shardwright_result* result = plan_of(problem, space, kExactRequest);
   const PlanColumns good(result);
   PlanColumns bad = good;
   bad.rank[0] = 17;
@@ -318,7 +318,7 @@ TEST_CASE("capi: a plan from the caller is checked like any other") {
 
 TEST_CASE("capi: verification reports what a changed plan violates") {
   shardwright_problem* problem = problem_of(kSmallProblem);
-  shardwright_result* result = plan_of(problem, nullptr, exact_options());
+  shardwright_result* result = plan_of(problem, nullptr, kExactRequest);
   std::size_t size = 0;
   REQUIRE_OK(shardwright_result_to_json(result, 0, nullptr, 0, &size));
   std::string text(size, ' ');
@@ -344,36 +344,34 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
   shardwright_problem* problem = nullptr;
   REQUIRE_OK(shardwright_problem_from_file(
       "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz", &problem));
-  shardwright_plan_options options{};
-  options.struct_size = sizeof(options);
-  options.threads = 2;
+  shardwright_ask_options options{};
+  std::string request = R"({"threads": 2})";
 
   SUBCASE("cancelled before the start") {
     shardwright_cancel* cancel = nullptr;
     REQUIRE_OK(shardwright_cancel_create(&cancel));
     REQUIRE_OK(shardwright_cancel_request(cancel));
     options.cancel = cancel;
-    shardwright_result* result = plan_of(problem, nullptr, options);
+    shardwright_result* result = plan_of(problem, nullptr, request, options);
     CHECK(summary_of(result).stopped_by == SHARDWRIGHT_STOPPED_BY_CANCEL);
     CHECK_OK(shardwright_result_destroy(result));
     CHECK_OK(shardwright_cancel_destroy(cancel));
     shardwright_result* none = nullptr;
-    CHECK(shardwright_plan(problem, nullptr, &options, &none) == SHARDWRIGHT_INVALID_HANDLE);
+    CHECK(ask_plan(problem, nullptr, request, options, &none) == SHARDWRIGHT_INVALID_HANDLE);
     CHECK(std::string(shardwright_last_error_place()) == "options.cancel");
   }
   SUBCASE("the callback cancels") {
     options.progress = [](void*, const shardwright_progress* progress) -> std::int32_t {
       return progress->has_rating != 0 ? 1 : 0;
     };
-    shardwright_result* result = plan_of(problem, nullptr, options);
+    shardwright_result* result = plan_of(problem, nullptr, request, options);
     CHECK(summary_of(result).stopped_by == SHARDWRIGHT_STOPPED_BY_CANCEL);
     CHECK(summary_of(result).has_plan == 1);
     CHECK_OK(shardwright_result_destroy(result));
   }
   SUBCASE("work limit") {
-    options.mode = SHARDWRIGHT_MODE_COMPAT;
-    options.work_limit = 20'000;
-    shardwright_result* result = plan_of(problem, nullptr, options);
+    request = R"({"threads": 2, "mode": "compat", "work_limit": 20000})";
+    shardwright_result* result = plan_of(problem, nullptr, request, options);
     CHECK(summary_of(result).stopped_by == SHARDWRIGHT_STOPPED_BY_WORK_LIMIT);
     CHECK(summary_of(result).work_steps <= 20'000 + 2'000);
     CHECK_OK(shardwright_result_destroy(result));
@@ -383,28 +381,22 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
       throw std::runtime_error("thrown by the host");
     };
     shardwright_result* result = nullptr;
-    CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INTERNAL);
+    CHECK(ask_plan(problem, nullptr, request, options, &result) == SHARDWRIGHT_INTERNAL);
     CHECK(last_error().find("thrown by the host") != std::string::npos);
     options.progress = [](void*, const shardwright_progress*) -> std::int32_t { throw 7; };
-    CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INTERNAL);
+    CHECK(ask_plan(problem, nullptr, request, options, &result) == SHARDWRIGHT_INTERNAL);
   }
-  SUBCASE("an invalid option is refused by name") {
-    shardwright_result* result = nullptr;
-    const auto refused = [&](const char* place) {
-      CHECK(shardwright_plan(problem, nullptr, &options, &result) == SHARDWRIGHT_INVALID_ARGUMENT);
+  SUBCASE("an invalid member is refused by name") {
+    const auto refused = [&](const char* members, const char* place) {
+      shardwright_result* result = nullptr;
+      CHECK(ask_plan(problem, nullptr, members, options, &result) == SHARDWRIGHT_INVALID_INPUT);
       CHECK(std::string(shardwright_last_error_place()) == place);
     };
-    options.threads = -1;
-    refused("options.threads");
-    options.threads = 1;
-    options.lanes = 2;
-    refused("options.lanes");
-    options.lanes = 0;
-    options.mode = 2;
-    refused("options.mode");
-    options.mode = SHARDWRIGHT_MODE_BEST;
-    options.time_limit_s = std::nan("");
-    refused("options.time_limit_s");
+    refused(R"({"threads": -1})", "/threads");
+    refused(R"({"lanes": 2})", "/lanes");
+    refused(R"({"mode": "fast"})", "/mode");
+    refused(R"({"time_limit": -1})", "/time_limit");
+    refused(R"({"ranks": 8})", "/ranks");  // the problem is read already
   }
   CHECK_OK(shardwright_problem_destroy(problem));
 }

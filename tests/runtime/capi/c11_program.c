@@ -161,24 +161,31 @@ int main(void) {
   shardwright_search_space* copy = through_arrays(problem, space);
 
   int calls = 0;
-  const shardwright_plan_options options = {.struct_size = sizeof(options),
-                                            .mode = SHARDWRIGHT_MODE_COMPAT,
-                                            .threads = 2,
-                                            .progress = count_calls,
-                                            .user_data = &calls};
+  const shardwright_ask_options options = {.struct_size = sizeof(options),
+                                           .progress = count_calls,
+                                           .user_data = &calls,
+                                           .problem = problem,
+                                           .search_space = copy};
+  const char* request = "{\"mode\": \"compat\", \"threads\": 2}";
+  shardwright_answer* answer = NULL;
   shardwright_result* result = NULL;
-  OK(shardwright_plan(problem, copy, &options, &result));
+  OK(shardwright_ask("plan", request, strlen(request), &options, &answer));
+  OK(shardwright_answer_result(answer, &result));
+  OK(shardwright_answer_destroy(answer));
   CHECK(calls > 0);
   check_plan(problem, space, result);
 
   size_t size = 0;
   char* text = to_json(result, &size);
   check_claims(space, text);
-  shardwright_result* again = NULL;
-  OK(shardwright_replan(problem, space, text, size, 0, &options, &again));
+  char* in_use = malloc(size + 16);
+  CHECK(in_use != NULL);
+  const int length = sprintf(in_use, "{\"plan\": %s}", text);
+  OK(shardwright_ask("replan", in_use, (size_t)length, &options, &answer));
+  free(in_use);
   free(text);
 
-  OK(shardwright_result_destroy(again));
+  OK(shardwright_answer_destroy(answer));
   OK(shardwright_result_destroy(result));
   OK(shardwright_search_space_destroy(copy));
   OK(shardwright_search_space_destroy(space));

@@ -103,19 +103,32 @@ inline shardwright_plan_summary summary_of(const shardwright_result* result) {
   return summary;
 }
 
-inline shardwright_plan_options exact_options() {
-  shardwright_plan_options options{};
-  options.struct_size = sizeof(options);
-  options.mode = SHARDWRIGHT_MODE_COMPAT;
-  options.threads = 1;
-  return options;
+inline const std::string kExactRequest = R"({"mode": "compat", "threads": 1})";
+
+// Asks for a plan of what was read. The options' handles are set here.
+inline shardwright_status ask_plan(const shardwright_problem* problem,
+                                   const shardwright_search_space* space,
+                                   const std::string& request, shardwright_ask_options options,
+                                   shardwright_result** result) {
+  if (options.struct_size == 0) options.struct_size = sizeof(options);
+  options.problem = problem;
+  options.search_space = space;
+  shardwright_answer* answer = nullptr;
+  *result = nullptr;
+  const shardwright_status asked =
+      shardwright_ask("plan", request.data(), request.size(), &options, &answer);
+  if (asked != SHARDWRIGHT_OK) return asked;
+  const shardwright_status got = shardwright_answer_result(answer, result);
+  CHECK_OK(shardwright_answer_destroy(answer));
+  return got;
 }
 
 inline shardwright_result* plan_of(const shardwright_problem* problem,
                                    const shardwright_search_space* space,
-                                   const shardwright_plan_options& options) {
+                                   const std::string& request = kExactRequest,
+                                   const shardwright_ask_options& options = {}) {
   shardwright_result* result = nullptr;
-  REQUIRE_OK(shardwright_plan(problem, space, &options, &result));
+  REQUIRE_OK(ask_plan(problem, space, request, options, &result));
   return result;
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("capi: every reading call reports out of memory as a status") {
   shardwright_search_space* copy = nullptr;
   CHECK(fail_every_allocation_of(
             [&] { return shardwright_search_space_from_arrays(problem, &arrays, &copy); }) > 3);
-  shardwright_result* result = plan_of(problem, copy, exact_options());
+  shardwright_result* result = plan_of(problem, copy, kExactRequest);
   std::size_t size = 0;
   std::string text(1 << 20, ' ');
   CHECK(fail_every_allocation_of([&] {
@@ -75,11 +75,10 @@ TEST_CASE("capi: every reading call reports out of memory as a status") {
 TEST_CASE("capi: planning reports out of memory as a status, and the next call succeeds") {
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_search_space* space = space_of(problem);
-  const shardwright_plan_options options = exact_options();
   shardwright_result* result = nullptr;
   CHECK(fail_every_allocation_of([&] {
           if (result != nullptr) shardwright_result_destroy(result);
-          return shardwright_plan(problem, space, &options, &result);
+          return ask_plan(problem, space, kExactRequest, {}, &result);
         }) > 20);
   CHECK(summary_of(result).has_plan == 1);
   CHECK_OK(shardwright_result_destroy(result));

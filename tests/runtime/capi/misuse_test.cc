@@ -101,16 +101,6 @@ std::vector<Entry> entries() {
        [](void* h, Outputs&) { return shardwright_cancel_request(as<shardwright_cancel>(h)); }},
       {"cancel_destroy",
        [](void* h, Outputs&) { return shardwright_cancel_destroy(as<shardwright_cancel>(h)); }},
-      {"plan",
-       [](void* h, Outputs& o) { return shardwright_plan(as<P>(h), nullptr, nullptr, &o.result); }},
-      {"resume",
-       [](void* h, Outputs& o) {
-         return shardwright_resume(as<P>(h), nullptr, "{}", 2, nullptr, &o.result);
-       }},
-      {"replan",
-       [](void* h, Outputs& o) {
-         return shardwright_replan(as<P>(h), nullptr, "{}", 2, 0, nullptr, &o.result);
-       }},
       {"evaluate",
        [](void* h, Outputs& o) {
          return shardwright_evaluate(as<P>(h), nullptr, &o.plan, &o.result);
@@ -173,7 +163,7 @@ struct Handles {
   shardwright_problem* problem = problem_of(kSmallProblem);
   shardwright_search_space* space = space_of(problem);
   shardwright_cancel* cancel = nullptr;
-  shardwright_result* result = plan_of(problem, space, exact_options());
+  shardwright_result* result = plan_of(problem, space, kExactRequest);
   shardwright_answer* answer = nullptr;
 
   Handles() {
@@ -288,7 +278,7 @@ TEST_CASE("capi: handles may be destroyed while a running call uses them") {
     const Handles* handles;
     bool done = false;
   } destroyer{&handles};
-  shardwright_plan_options options = exact_options();
+  shardwright_ask_options options{};
   options.cancel = handles.cancel;
   options.user_data = &destroyer;
   // On the thread that plans, in the middle of the call.
@@ -299,10 +289,10 @@ TEST_CASE("capi: handles may be destroyed while a running call uses them") {
     return 0;
   };
   shardwright_result* result = nullptr;
-  REQUIRE_OK(shardwright_plan(handles.problem, handles.space, &options, &result));
+  REQUIRE_OK(ask_plan(handles.problem, handles.space, kExactRequest, options, &result));
   CHECK(destroyer.done);
   CHECK(summary_of(result).has_plan == 1);
-  CHECK(shardwright_plan(handles.problem, nullptr, nullptr, &result) == SHARDWRIGHT_INVALID_HANDLE);
+  CHECK(ask_plan(handles.problem, nullptr, "{}", {}, &result) == SHARDWRIGHT_INVALID_HANDLE);
   CHECK(result == nullptr);
 }
 
@@ -314,6 +304,7 @@ TEST_CASE("capi: a missing argument is refused by name") {
   };
   shardwright_problem* problem = nullptr;
   shardwright_search_space* space = nullptr;
+  shardwright_result* result = nullptr;
   refused(shardwright_problem_from_json(nullptr, 3, &problem), "text");
   refused(shardwright_problem_from_json("{}", 2, nullptr), "problem");
   refused(shardwright_problem_from_file(nullptr, &problem), "path");
@@ -327,7 +318,8 @@ TEST_CASE("capi: a missing argument is refused by name") {
   refused(shardwright_search_space_from_arrays(handles.problem, nullptr, &space), "options");
   refused(shardwright_search_space_to_arrays(handles.space, nullptr), "options");
   refused(shardwright_cancel_create(nullptr), "cancel");
-  refused(shardwright_plan(handles.problem, nullptr, nullptr, nullptr), "result");
+  refused(shardwright_answer_result(handles.answer, nullptr), "result");
+  refused(shardwright_answer_result(handles.answer, &result), "answer");
   refused(shardwright_evaluate(handles.problem, handles.space, nullptr, nullptr), "result");
   refused(shardwright_result_summary(handles.result, nullptr), "summary");
   refused(shardwright_result_text(handles.result, 77, nullptr, 0, nullptr), "which");
@@ -351,7 +343,7 @@ TEST_CASE("capi: a search space can be used with its own problem only") {
   const Handles a;
   const Handles b;
   shardwright_result* result = nullptr;
-  CHECK(shardwright_plan(a.problem, b.space, nullptr, &result) == SHARDWRIGHT_INVALID_ARGUMENT);
+  CHECK(ask_plan(a.problem, b.space, "{}", {}, &result) == SHARDWRIGHT_INVALID_ARGUMENT);
   CHECK(std::string(shardwright_last_error_place()) == "space");
   a.destroy();
   b.destroy();
@@ -360,19 +352,19 @@ TEST_CASE("capi: a search space can be used with its own problem only") {
 TEST_CASE("capi: larger structures of newer callers are accepted if their new members are zero") {
   const Handles handles;
   struct Newer {
-    shardwright_plan_options options = exact_options();
+    shardwright_ask_options options{};
     std::uint64_t more = 0;
   } newer;
   newer.options.struct_size = sizeof(newer);
-  shardwright_result* result = nullptr;
-  CHECK_OK(shardwright_plan(handles.problem, handles.space, &newer.options, &result));
-  CHECK_OK(shardwright_result_destroy(result));
+  newer.options.problem = handles.problem;
+  shardwright_answer* answer = nullptr;
+  const auto ask = [&] { return shardwright_ask("plan", "{}", 2, &newer.options, &answer); };
+  CHECK_OK(ask());
+  CHECK_OK(shardwright_answer_destroy(answer));
   newer.more = 1;
-  CHECK(shardwright_plan(handles.problem, handles.space, &newer.options, &result) ==
-        SHARDWRIGHT_UNSUPPORTED);
+  CHECK(ask() == SHARDWRIGHT_UNSUPPORTED);
   newer.options.struct_size = 0;
-  CHECK(shardwright_plan(handles.problem, handles.space, &newer.options, &result) ==
-        SHARDWRIGHT_INVALID_ARGUMENT);
+  CHECK(ask() == SHARDWRIGHT_INVALID_ARGUMENT);
 
   struct NewerSummary {
     shardwright_plan_summary summary{};

@@ -233,7 +233,7 @@ TEST_CASE("replan: invalid weights are refused") {
   for (const double weight : {-1.0, std::nan("")}) {
     const auto result = replan_embedding(problem, {}, weighing(weight));
     REQUIRE_FALSE(result.ok());
-    CHECK(result.error().where == "--migration-weight");
+    CHECK(result.error().where == "migration_weight");
   }
 }
 

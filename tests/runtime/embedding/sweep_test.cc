@@ -155,7 +155,7 @@ TEST_CASE("sweep: invalid combinations are refused") {
   old.torchrec = embedding::TorchRecRelease::kA48cef79;
   CHECK_FALSE(sweep_embedding(old, odd, quick()).ok());
   odd.ranks = {0};
-  CHECK(sweep_embedding(large_tables(2), odd, quick()).error().where == "--ranks");
+  CHECK(sweep_embedding(large_tables(2), odd, quick()).error().where == "ranks");
 }
 
 TEST_CASE("sweep: a machine that there cannot be is a point that says why") {
@@ -232,9 +232,9 @@ TEST_CASE("sweep: prices are one for all, or one per size of memory") {
     CHECK(point.price_per_hour == price * static_cast<double>(point.ranks));
   }
   priced.rank_prices = {4, 1};
-  CHECK(sweep_embedding(large_tables(8), priced, quick()).error().where == "--price");
+  CHECK(sweep_embedding(large_tables(8), priced, quick()).error().where == "price");
   priced.rank_prices = {-1};
-  CHECK(sweep_embedding(large_tables(8), priced, quick()).error().where == "--price");
+  CHECK(sweep_embedding(large_tables(8), priced, quick()).error().where == "price");
 }
 
 TEST_CASE("sweep: a stop leaves the machines that were not planned, with their sizes") {

@@ -146,7 +146,7 @@ class FileVerifier {
     if (!document_.has_migration) return {};
     if (!inputs_.old_plan) {
       claims_.not_verified("/migration",
-                           "needs the plan that `replan` began with: --old-plan FILE");
+                           "needs the plan that `replan` began with: `old_plan`");
       return {};
     }
     double weight = 0;

@@ -90,9 +90,9 @@ Status check_ranks(JsonValue root, const TopologySpec& topology) {
   const std::optional<JsonValue> machine = root.find("topology");
   if (machine && machine->find("world_size"))
     return invalid_input("/topology/world_size",
-                         "must be at least 1 rank; write another number, or give --ranks");
+                         "must be at least 1 rank; write another number, or leave it out and give {ranks}");
   return invalid_input("",
-                       "the problem does not say how many ranks there are; give --ranks, or "
+                       "the problem does not say how many ranks there are; give {ranks}, or "
                        "`topology` with `world_size` in the file");
 }
 

@@ -152,7 +152,7 @@ class Reader {
     if (batch_size && *batch_size != option.batch_size) {
       return value.error("the costs are those of " + std::to_string(*batch_size) +
                          " samples per rank, and the problem has " +
-                         std::to_string(option.batch_size) + "; give --batch-size " +
+                         std::to_string(option.batch_size) + "; give {batch_size} " +
                          std::to_string(*batch_size) + ", or enumerate again");
     }
     option.is_pooled = is_pooled.value_or(option.is_pooled);
@@ -211,7 +211,7 @@ void doubt_release(JsonValue root, const Problem& problem, std::vector<Error>& d
   if (!release || *release == problem.spec().torchrec) return;
   const std::string made_for(to_name(*release)), own(to_name(problem.spec().torchrec));
   doubts.push_back(value->error("the costs are those of TorchRec " + made_for +
-                                ", and the problem has " + own + "; give --torchrec " + made_for +
+                                ", and the problem has " + own + "; give {torchrec} " + made_for +
                                 ", or enumerate again"));
 }
 

@@ -78,7 +78,7 @@ TEST_CASE("sweep grid: memory sizes are in ascending order and replace those of 
   CHECK(changed.topology.hbm_cap_bytes == 20);
   CHECK(changed.topology.custom_hbm_cap_bytes.empty());
   grid.hbm_bytes = {30, 0};
-  CHECK(check_grid(grid).error().where == "--hbm");
+  CHECK(check_grid(grid).error().where == "hbm");
 }
 
 }  // namespace shardwright::memory_chain_test

@@ -196,8 +196,8 @@ TEST_CASE("plan transfer: bad limits and a stop request") {
       problem_of({{mesh_of("a", {2}, 0), mesh_of("b", {2}, 2)},
                   {tensor_of("v", {64}, layout_of(0, {"S(0)"}, 1), layout_of(1, {"R"}, 1))},
                   {}});
-  CHECK(plan_transfer(problem, {0, 10}).error().where == "--message-bytes");
-  CHECK(plan_transfer(problem, {11, 10}).error().where == "--memory");
+  CHECK(plan_transfer(problem, {0, 10}).error().where == "message_bytes");
+  CHECK(plan_transfer(problem, {11, 10}).error().where == "memory");
   std::stop_source stop;
   stop.request_stop();
   CHECK(plan_transfer(problem, {}, stop.get_token()).error().code == ErrorCode::kStopped);

@@ -1,4 +1,4 @@
-// Values that flags put in the place of those of a problem file.
+// Values that a request puts in the place of those of a problem file.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct ProblemOverrides {
   std::optional<std::int64_t> sync_interval;             // of sharding groups
   std::optional<std::vector<std::int64_t>> pod_sizes;    // hosts
 
-  // The flag of the first value that is given, such as "--ranks"; empty if there is none.
-  std::string_view first_flag() const;
+  // The member of the first value that is given, such as "ranks"; empty if there is none.
+  std::string_view first_given() const;
 
-  // An error about the problem with these values. If it is about a value that a flag gave, its
-  // place becomes that flag, because the file does not have the value.
+  // An error about the problem with these values. If it is about a value that the request gave, its
+  // place becomes that member ("ranks"), because the file does not have the value.
   Error locate(Error error) const;
 
-  // Errors: kInvalidInput, at the flag, for values that contradict each other.
+  // Errors: kInvalidInput, at the member, for values that contradict each other.
   Status apply(embedding::TopologySpec& topology) const;
 };
 

@@ -174,7 +174,7 @@ TEST_CASE("placement: compat mode refuses rules and measured ranks with their pl
     const auto result = plan_embedding(problem_of(members), compat);
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == ErrorCode::kUnsupported);
-    CHECK(result.error().message.find("--mode best") != std::string::npos);
+    CHECK(result.error().message.find("best mode") != std::string::npos);
     return result.error().where;
   };
   CHECK(refusal(R"("constraints": {"pages": {"max_shards": 2}})") ==

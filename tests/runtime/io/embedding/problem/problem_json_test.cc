@@ -282,7 +282,7 @@ TEST_CASE("problem json: a file without ranks says what to do") {
   const Result<ProblemSpec> missing = read_problem(text);
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().where.empty());
-  CHECK(missing.error().message.find("--ranks") != std::string::npos);
+  CHECK(missing.error().message.find("{ranks}") != std::string::npos);
   ProblemOverrides overrides;
   overrides.ranks = 8;
   CHECK(read_problem(text, overrides).ok());

@@ -107,7 +107,7 @@ TEST_CASE("tables csv: the machine is not in the file") {
   const auto spec = read_problem(with_row("", "a,10,4"));
   REQUIRE_FALSE(spec.ok());
   CHECK(spec.error().where == "");
-  CHECK(spec.error().message.find("--ranks") != std::string::npos);
+  CHECK(spec.error().message.find("{ranks}") != std::string::npos);
 }
 
 }  // namespace shardwright::tables_csv_test

@@ -1,0 +1,24 @@
+// The flags of a request, made from its description.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "core/status.h"
+#include "runtime/commands/fields.h"
+
+namespace shardwright::cli {
+
+// Adds a flag or an argument for every field, which must outlive `command`. Parsing keeps the words.
+void add_flags(CLI::App& command, commands::Fields& fields);
+
+// Sets the members of the request from the words. Errors: kInvalidInput at the flag.
+Status set_members(const commands::Fields& fields);
+
+// The error with flags in the place of members: `where`, and what the message has in braces.
+Error in_flags(Error error, const commands::Fields& fields);
+// The same for a note that may begin with a member: "ranks: ...".
+std::string in_flags(const std::string& note, const commands::Fields& fields);
+
+}  // namespace shardwright::cli
