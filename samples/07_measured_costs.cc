@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runtime/embedding/planner.h"
-#include "search/embedding/compat/estimate/estimate.h"
-#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/compat/estimate.h"
+#include "search/embedding/compat/proposal_lane.h"
 
 using namespace shardwright;
 

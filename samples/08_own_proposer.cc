@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/embedding/planner.h"
-#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/compat/proposal_lane.h"
 
 using namespace shardwright;
 using embedding::OptionId;

@@ -1,7 +1,7 @@
 // SHA-256, for digests that identify problems and plans. Not for security.
 #pragma once
 
-#include "core/hash/message_digest.h"
+#include "core/hash/sha1.h"
 
 namespace shardwright {
 

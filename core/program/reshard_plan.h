@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/program/part.h"
+#include "core/program/dist_attr.h"
 
 namespace shardwright::program {
 

@@ -1,11 +1,20 @@
-// Text that cannot command a terminal, break a line or pretend to be other text.
+// Shapes of tensors as text.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace shardwright {
+
+// "[2, 3]".
+std::string extents_text(std::span<const std::int64_t> shape);
+
+// The least whole number of a unit that is at least `bytes`, in the largest unit of which there are
+// eight or more: "8193B" needs more than "8KiB" and is "9KiB". Precondition: bytes >= 0.
+std::string size_of_at_least(std::int64_t bytes);
 
 // The first code point of a text in UTF-8.
 struct CodePoint {

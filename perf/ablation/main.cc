@@ -13,7 +13,7 @@
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan_json.h"
 #include "runtime/io/file.h"
 
 namespace {

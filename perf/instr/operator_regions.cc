@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/redistribution/cost/dtensor_costs.h"
+#include "core/redistribution/cost/collective_costs.h"
 #include "core/redistribution/cost/topology_costs.h"
 #include "core/redistribution/placement/placement_notation.h"
 #include "perf/support/workloads.h"
 #include "runtime/io/file.h"
-#include "runtime/io/operators/autoshard/autoshard_json.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/autoshard_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/io/operators/paths_json.h"
 #include "runtime/io/program/program_json.h"
@@ -32,9 +32,8 @@
 #include "search/operators/solve/solve.h"
 #include "search/operators/strategies/cost_graph.h"
 #include "search/operators/strategies/reshard_path.h"
-#include "search/redistribution/cost/collective_step_costs.h"
-#include "search/redistribution/cost/dtensor_step_costs.h"
 #include "search/redistribution/redistribution_planner.h"
+#include "search/redistribution/step_costs.h"
 
 namespace shardwright::perf {
 namespace {

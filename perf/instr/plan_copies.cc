@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/plan_edit.h"
+#include "core/embedding/plan.h"
 #include "perf/instr/allocations.h"
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"

@@ -8,16 +8,16 @@
 #include <string_view>
 #include <utility>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "core/embedding/ranks_sha1.h"
 #include "perf/instr/best_regions.h"
 #include "perf/instr/operator_regions.h"
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/file.h"
-#include "search/embedding/compat/estimate/estimate.h"
+#include "search/embedding/compat/estimate.h"
 
 namespace shardwright::perf {
 namespace {

@@ -15,7 +15,7 @@
 #include "perf/macro/peak_memory.h"
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
+#include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/file.h"
 
 namespace {

@@ -9,7 +9,7 @@
 #include "core/cow.h"
 #include "core/embedding/plan.h"
 #include "core/interner.h"
-#include "core/numeric/exact_arithmetic.h"
+#include "core/numeric/exact_mean.h"
 
 namespace {
 

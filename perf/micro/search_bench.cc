@@ -7,9 +7,8 @@
 #include <benchmark/benchmark.h>
 
 #include "perf/micro/proposal_walk.h"
-#include "search/embedding/compat/estimate/estimate.h"
-#include "search/embedding/compat/placement/device_tree.h"
-#include "search/embedding/compat/placement/group_order.h"
+#include "search/embedding/compat/estimate.h"
+#include "search/embedding/compat/placement.h"
 
 namespace {
 

@@ -152,7 +152,7 @@ def headers(folder: str, *others: str) -> tuple[Path, ...]:
 DOMAINS = {domain.name: domain for domain in (
     Domain("embedding", ("09", "20", "23", "29", "31", "36", "40"), 3_000_000, 3,
            tuple(header for header in headers("search/embedding/best",
-                                              "search/embedding/model/context/pricing_parameters.h")
+                                              "search/embedding/model/priced_choices.h")
                  if header not in PROOF_PARAMETERS),
            "best_parameter_list.cc", rating_change),
     Domain("proof", ("05", "09", "16", "20", "22", "23", "30", "31", "36"), 40_000_000, 1, PROOF_PARAMETERS,

@@ -9,7 +9,7 @@
 
 #include "perf/support/workloads.h"
 #include "runtime/io/file.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/explore.h"

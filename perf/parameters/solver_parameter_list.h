@@ -10,7 +10,7 @@ namespace shardwright::perf {
 
 using SolverParameter = Parameter<operators::SolverParameters>;
 
-// Names are group.member, as in search/operators/solve/parameters.
+// Names are group.member, as in search/operators/solve/solver_parameters.h.
 std::vector<SolverParameter> solver_parameters();
 
 }  // namespace shardwright::perf

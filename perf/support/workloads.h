@@ -9,7 +9,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 
 namespace shardwright::perf {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/commands/answer.h"
+#include "runtime/surface/answer.h"
 
 namespace shardwright::capi {
 

@@ -1,5 +1,5 @@
 // Version, names of statuses and vocabularies.
-#include "core/embedding/kinds/kinds.h"
+#include "core/embedding/problem/kinds.h"
 #include "core/version.h"
 #include "runtime/capi/shardwright.h"
 

@@ -13,14 +13,14 @@
 #include "core/nearest_name.h"
 #include "core/text/printable.h"
 #include "core/version.h"
+#include "runtime/cli/arguments.h"
 #include "runtime/cli/invocation.h"
-#include "runtime/cli/options/arguments.h"
-#include "runtime/commands/outcome.h"
-#include "runtime/cli/options/machine_limits.h"
-#include "runtime/cli/options/output_paths.h"
+#include "runtime/cli/machine_limits.h"
+#include "runtime/cli/output_paths.h"
 #include "runtime/execution/processes/launch.h"
 #include "runtime/io/sizes.h"
 #include "runtime/report/text/format.h"
+#include "runtime/surface/outcome.h"
 
 namespace shardwright::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <system_error>
 #include <utility>
 
-#include "runtime/cli/answering/answering.h"
+#include "runtime/cli/answering.h"
 #include "runtime/cli/request_flags.h"
-#include "runtime/commands/pages.h"
+#include "runtime/surface/pages.h"
 
 namespace shardwright::cli {
 namespace {

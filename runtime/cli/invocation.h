@@ -7,9 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "runtime/cli/options/arguments.h"
-#include "runtime/cli/processes/crew.h"
-#include "runtime/commands/command.h"
+#include "runtime/cli/arguments.h"
+#include "runtime/cli/crew.h"
+#include "runtime/surface/command.h"
 
 namespace shardwright::cli {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "runtime/cli/command_line.h"
-#include "runtime/cli/options/machine_limits.h"
+#include "runtime/cli/machine_limits.h"
 
 #ifdef SHARDWRIGHT_WITH_MIMALLOC
 

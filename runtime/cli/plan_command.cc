@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/cli/answering/answering.h"
+#include "runtime/cli/answering.h"
+#include "runtime/cli/interrupt.h"
 #include "runtime/cli/invocation.h"
-#include "runtime/commands/outcome.h"
-#include "runtime/cli/options/interrupt.h"
 #include "runtime/cli/request_flags.h"
-#include "runtime/commands/embedding/embedding_commands.h"
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan_json.h"
 #include "runtime/io/file.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/surface/embedding_requests.h"
+#include "runtime/surface/outcome.h"
 
 namespace shardwright::cli {
 namespace {

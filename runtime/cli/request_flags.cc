@@ -22,7 +22,8 @@ void add_value(CLI::App& command, Field& field) {
   option.type_name(field.value);
   option.required(field.required);
   if (!field.preset.empty()) option.default_str(field.preset);
-  if (field.is_rest) option.expected(1, CLI::detail::expected_max_vector_size);
+  if (field.is_rest)
+    option.expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(true);
   if (field.is_list) {
     option.expected(1, CLI::detail::expected_max_vector_size)
         ->delimiter(',')

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/status.h"
-#include "runtime/commands/fields.h"
+#include "runtime/surface/fields.h"
 
 namespace shardwright::cli {
 

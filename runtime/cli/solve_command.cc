@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/cli/interrupt.h"
 #include "runtime/cli/invocation.h"
-#include "runtime/commands/outcome.h"
-#include "runtime/cli/options/interrupt.h"
-#include "runtime/commands/operators/operators_commands.h"
 #include "runtime/execution/stopwatch.h"
-#include "runtime/io/operators/instance/contest_json.h"
+#include "runtime/io/operators/contest_json.h"
 #include "runtime/operators/solve.h"
+#include "runtime/surface/operators_requests.h"
+#include "runtime/surface/outcome.h"
 
 namespace shardwright::cli {
 namespace {

@@ -52,7 +52,7 @@ struct PlanOptions {
   std::uint32_t lanes = embedding::kDefaultLanes;
   embedding::Methods methods;  // of best mode, to measure what each is worth
   bool trace = false;          // keep every proposal with its rating and ranks
-  // Replaces parts that the problem names; see search/embedding/compat/search_parts.h. Best mode
+  // Replaces parts that the problem names; see search/embedding/compat/proposal_lane.h. Best mode
   // starts from the plan that they find and refuses a rating model.
   std::shared_ptr<const embedding::SearchParts> parts;
   // Best mode also starts from this plan and stays close to it among plans of equal rating. It may

@@ -7,7 +7,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/embedding/options.h"
-#include "runtime/embedding/result/plan_result.h"
+#include "runtime/embedding/plan_result.h"
 
 namespace shardwright {
 
@@ -23,7 +23,7 @@ class CostModel;
 // If the problem leaves the layout of its machine open, best mode chooses it
 // (planning/plan_layouts.h), and `search_space` must be null.
 //
-// A plan in the result has been evaluated by the verifier (core/embedding/evaluation/evaluate.h).
+// A plan in the result has been evaluated by the verifier (core/embedding/evaluate.h).
 // In best mode it breaks no rule, and the certificate of its bound has passed the checker. In
 // compat mode it is TorchRec's plan even if it breaks a rule; `evaluation.violations` lists the
 // rules. "No plan" is a result with `failure` set. "Stopped by a budget" is a result with
@@ -45,7 +45,7 @@ Result<std::shared_ptr<const embedding::SearchSpace>> enumerate_embedding(
     const embedding::CostModel* cost_model = nullptr);
 
 // The options among which best mode chooses: `declared`, and caches of other sizes where the
-// problem leaves the size to it (core/embedding/caches). Errors: as enumerate_embedding().
+// problem leaves the size to it (core/embedding/load_factors.h). Errors: as enumerate_embedding().
 Result<std::shared_ptr<const embedding::SearchSpace>> best_mode_options(
     std::shared_ptr<const embedding::SearchSpace> declared,
     const embedding::CostModel* cost_model = nullptr);

@@ -11,9 +11,9 @@
 #include "core/embedding/bound/check_bound.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/execution/run_limits.h"
-#include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
-#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/compat/load_factor_options.h"
+#include "search/embedding/compat/proposal_lane.h"
 #include "search/embedding/questions/old_plan.h"
 #include "search/embedding/questions/replan_search.h"
 
@@ -39,7 +39,7 @@ void take_best(const ReplanSearch::Best& best, EmbeddingPlanResult& result) {
 }
 
 // The work limit that applies to best mode's planner and the search that weighs moves together.
-std::optional<std::uint64_t> work_limit_of(const PlanOptions& options) {
+std::optional<std::uint64_t> whole_work_limit(const PlanOptions& options) {
   if (options.work_limit || options.time_limit_s) return options.work_limit;
   return kDefaultBestWork;
 }
@@ -48,7 +48,7 @@ std::optional<std::uint64_t> work_limit_of(const PlanOptions& options) {
 PlanOptions for_planner(const ReplanOptions& options) {
   PlanOptions planning = options.plan;
   if (options.migration_weight == 0) return planning;
-  if (planning.mode == PlanMode::kBest) planning.work_limit = work_limit_of(options.plan);
+  if (planning.mode == PlanMode::kBest) planning.work_limit = whole_work_limit(options.plan);
   if (planning.work_limit) *planning.work_limit /= 2;
   if (planning.time_limit_s) *planning.time_limit_s /= 2;
   return planning;
@@ -58,7 +58,7 @@ PlanOptions for_planner(const ReplanOptions& options) {
 // fewer bytes moved comes on top, since the planner has had all work.
 Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& planned) {
   constexpr std::uint64_t kWorkAmongEqual = 20'000'000;  // about 0.2 s
-  std::optional<std::uint64_t> work = work_limit_of(options.plan);
+  std::optional<std::uint64_t> work = whole_work_limit(options.plan);
   if (options.migration_weight == 0) {
     work = std::min(work.value_or(kWorkAmongEqual), kWorkAmongEqual);
   } else if (work && options.plan.mode == PlanMode::kBest) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/identity.h"
 #include "runtime/embedding/verify.h"
 #include "runtime/execution/stopwatch.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
@@ -51,7 +51,7 @@ struct Verification {
 // Reserves memory, enumerates options (or takes those of `search_space`), rebuilds and evaluates
 // the plan, and compares every number that `document` holds. Bytes and ranks must agree exactly,
 // times within a relative 1e-9: other planners may have added them in another order. The rest of a
-// file is compared by verify_plan_file() (runtime/io/embedding/claims). A claim that no plan exists
+// file is compared by verify_plan_file() (runtime/io/embedding/verify_file.h). A claim that no plan exists
 // is proved again (absence_claim.h). The check of a certificate ends with the steps that
 // follow from its size, and everything with the budget; what was not checked by then is not
 // verified.

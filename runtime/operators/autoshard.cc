@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/execution/planning_executor.h"
-#include "search/operators/autoshard/improve.h"
+#include "search/operators/autoshard/solver.h"
 
 namespace shardwright {
 namespace {

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/operators/autoshard/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 #include "core/status.h"
-#include "search/operators/autoshard/improve.h"
 #include "search/operators/autoshard/solver.h"
 
 namespace shardwright {

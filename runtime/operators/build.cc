@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "runtime/execution/stopwatch.h"
 #include "runtime/execution/planning_executor.h"
+#include "runtime/execution/stopwatch.h"
 
 namespace shardwright {
 namespace {

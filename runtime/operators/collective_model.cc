@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "core/redistribution/cost/flat_costs.h"
-#include "core/redistribution/cost/nccl/nccl_costs.h"
+#include "core/redistribution/cost/collective_costs.h"
+#include "core/redistribution/cost/nccl_costs.h"
 
 namespace shardwright {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/program/program.h"
+#include "search/program/best_planner.h"
 #include "search/program/reshard_program.h"
-#include "search/program/tensor/cost_model.h"
 
 namespace shardwright {
 
@@ -51,13 +51,6 @@ struct CommunicationReport {
   std::vector<ReportedCommunication> communications;  // by start
   double total_us = 0;                                // until the last rank has finished
   std::int64_t moved_bytes = 0;                       // between different ranks
-};
-
-// What the ranks of a program, or for one tensor, send to each other.
-struct CommunicationEntry {
-  std::string name;
-  std::string note;  // a sentence; may be empty
-  CommunicationReport report;
 };
 
 // Replays the inserted operators of every rank in program order. A collective begins when all of

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/execution/run_limits.h"
 #include "runtime/execution/planning_executor.h"
+#include "runtime/execution/run_limits.h"
 #include "search/executor.h"
 
 namespace shardwright {

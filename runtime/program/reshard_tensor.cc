@@ -4,9 +4,9 @@
 #include <string>
 
 #include "search/executor.h"
+#include "search/program/best_planner.h"
+#include "search/program/compat_planner.h"
 #include "search/program/rank_pass.h"
-#include "search/program/tensor/best_planner.h"
-#include "search/program/tensor/compat_planner.h"
 
 namespace shardwright {
 namespace {
@@ -147,9 +147,6 @@ Result<TensorReshard> reshard_tensor(const ReshardCase& request,
     SHARDWRIGHT_ASSIGN_OR_RETURN(RankProgram changed,
                                  reshard_rank(program, requests, schedule, rank_options, rank));
     result.ranks.push_back(summary_of(request, changed));
-    if (options.keep_programs) {
-      result.ranks.back().program = std::make_shared<const Program>(std::move(changed.program));
-    }
   }
   const auto count = static_cast<std::int64_t>(ranks.size());
   if (num_elements(request.shape) <= options.largest_simulation / count) {

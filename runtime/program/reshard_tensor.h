@@ -11,11 +11,11 @@
 
 #include "core/program/program.h"
 #include "core/program/reshard_plan.h"
-#include "core/program/simulator/simulate.h"
+#include "core/program/simulate.h"
 #include "core/status.h"
-#include "search/program/plan_store.h"
+#include "search/program/best_planner.h"
 #include "search/program/reshard_program.h"
-#include "search/program/tensor/cost_model.h"
+#include "search/program/schedule.h"
 
 namespace shardwright {
 
@@ -34,8 +34,6 @@ struct RankReshard {
   std::vector<std::pair<std::string, std::optional<program::Shape>>> inserted;
   program::Shape result;  // of the tensor that the consumer reads
   program::ReshardCounters counters;
-  // Of the tensor, its consumer and the operators between them; null without `keep_programs`.
-  std::shared_ptr<const program::Program> program;
 };
 
 struct TensorReshard {
@@ -55,7 +53,6 @@ struct TensorReshardOptions {
   bool mesh_steps = false;  // compat mode plans along mesh axes even if nothing is partial
   program::SyncMode sync = program::SyncMode::kPerCommit;
   program::Cluster cluster;
-  bool keep_programs = false;
   // Elements times ranks of the largest tensor that is simulated.
   std::int64_t largest_simulation = program::kLargestSimulation;
   std::stop_token stop;  // heard until the simulation begins

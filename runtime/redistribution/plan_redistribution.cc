@@ -3,12 +3,11 @@
 #include <string>
 #include <utility>
 
-#include "core/redistribution/cost/dtensor_costs.h"
+#include "core/redistribution/cost/collective_costs.h"
 #include "core/redistribution/placement/placement_notation.h"
 #include "runtime/redistribution/placement_code.h"
-#include "search/redistribution/cost/collective_step_costs.h"
-#include "search/redistribution/cost/dtensor_step_costs.h"
-#include "search/redistribution/path/cheapest_path.h"
+#include "search/redistribution/cheapest_path.h"
+#include "search/redistribution/step_costs.h"
 
 namespace shardwright {
 namespace {

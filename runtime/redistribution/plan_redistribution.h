@@ -12,7 +12,7 @@
 #include "core/redistribution/cost/topology_costs.h"
 #include "core/redistribution/placement/placement.h"
 #include "core/status.h"
-#include "search/redistribution/path/path.h"
+#include "search/redistribution/cheapest_path.h"
 
 namespace shardwright {
 

@@ -6,7 +6,7 @@
 
 #include "core/version.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 
 int main() {
   const std::string text = R"({"topology": {"world_size": 4}, "tables": [

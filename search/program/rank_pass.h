@@ -1,7 +1,7 @@
 // One rank's batch of edits.
 #pragma once
 
-#include "search/program/emit/emitter.h"
+#include "search/program/emitter.h"
 #include "search/program/reshard_program.h"
 #include "search/program/schedule.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/program/edit_log.h"
 #include "search/executor.h"
-#include "search/program/tensor/cost_model.h"
+#include "search/program/best_planner.h"
 
 namespace shardwright::program {
 

@@ -1,14 +1,104 @@
-// Which plan serves which request, and from which copy: the decisions that all ranks share.
+// The plans of a program by placement, shape and type, each made once.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
+#include <stop_token>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "search/program/emit/group_table.h"
-#include "search/program/plan_store.h"
-#include "search/program/requests/requests.h"
+#include "core/program/program.h"
+#include "core/program/simulate.h"
+#include "search/executor.h"
+#include "search/program/best_planner.h"
+#include "search/program/emitter.h"
+#include "search/program/requests.h"
 
 namespace shardwright::program {
+
+// Everything that a plan depends on. Mesh ids are those of the program.
+// Thread safety: a value.
+struct PlanKey {
+  MeshId source_mesh;
+  MeshId target_mesh;
+  DimsMapping source_mapping;
+  DimsMapping target_mapping;
+  PartialAxes source_partial;
+  PartialAxes target_partial;
+  Shape shape;
+  DataType type = DataType::kFloat32;
+  bool is_output = false;  // runs right after the operator that writes the tensor
+
+  friend bool operator==(const PlanKey&, const PlanKey&) = default;
+};
+struct PlanKeyHash {
+  std::size_t operator()(const PlanKey& key) const;
+};
+
+enum class PlanMode : std::uint8_t {
+  kBest,
+  kCompat,
+  kCompatMesh  // compat mode with steps along mesh axes even if nothing is partial
+};
+
+// Elements times ranks. At the limit, a simulation takes 0.1 to 0.4 s and up to 0.3 GB; half the
+// limit halves both.
+inline constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 24;
+
+// Owns the plans; an entry never moves.
+// Thread safety: one thread at a time; plan_all() uses the executor's threads.
+class PlanStore {
+ public:
+  struct Entry {
+    PlanKey key;
+    bool planned = false;
+    ReshardPlan plan;
+    double us = 0;                                  // time of the slowest rank; best mode only
+    Status status;                                  // an error if there is no plan
+    std::unordered_map<Rank, std::uint32_t> index;  // of each rank in plan.ranks
+
+    const std::vector<Step>* steps_of(Rank rank) const {
+      const auto at = index.find(rank);
+      return at == index.end() ? nullptr : &plan.ranks[at->second].second;
+    }
+  };
+
+  PlanStore(const Program& program, const Cluster& cluster, PlanMode mode, std::stop_token stop)
+      : program_(program), cluster_(cluster), mode_(mode), stop_(std::move(stop)) {}
+
+  // The entry for a key. It may not be planned yet. In best mode, axes of one rank split nothing
+  // and reduce nothing; Paddle's Resharder moves tensors along them, too.
+  Entry& entry(const PlanKey& asked);
+  // Plans all entries that are not planned yet, in parallel. After a stop, the status of entries
+  // is kStopped.
+  void plan_all(Executor& executor);
+  // Plans one entry unless it is planned.
+  void plan(Entry& entry) const;
+  // Runs compat mode's plan on a small tensor that is cut in the same way: equal parts of any size
+  // have the same plan. Empty if that tensor, too, has over kLargestSimulation elements times
+  // ranks, or if there is no plan. Precondition: a mode of compat.
+  std::optional<Simulation> simulate(const Entry& entry) const;
+
+  DistAttr source_of(const PlanKey& key) const;
+  DistAttr target_of(const PlanKey& key) const;
+  std::size_t size() const { return entries_.size(); }
+  PlanMode mode() const { return mode_; }
+
+ private:
+  PlanKey without_axes_of_one(PlanKey key) const;
+  // Precondition: a mode of compat.
+  Result<ReshardPlan> compat_plan(const PlanKey& key, const Shape& shape) const;
+
+  const Program& program_;
+  const Cluster& cluster_;
+  PlanMode mode_;
+  std::stop_token stop_;
+  std::deque<Entry> entries_;
+  std::unordered_map<PlanKey, Entry*, PlanKeyHash> index_;
+};
 
 // A plan that serves a request.
 struct Decision {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/redistribution/placement/permutation.h"
+#include "core/redistribution/placement/move.h"
 
 namespace shardwright::redistribution {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/program/placed/rank_placement.h"
+#include "core/program/rank_placement.h"
 #include "core/program/reshard_plan.h"
 #include "core/redistribution/placement/move.h"
 

@@ -8,7 +8,7 @@
 
 #include "core/interner.h"
 #include "search/once_map.h"
-#include "search/redistribution/path/cheapest_path.h"
+#include "search/redistribution/cheapest_path.h"
 
 namespace shardwright::redistribution {
 

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "core/cow.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/problem/topology.h"
 #include "core/interner.h"

@@ -8,7 +8,6 @@
 
 #include "core/cow.h"
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_edit.h"
 #include "core/embedding/sharding_option.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/embedding/embedding_builders.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/text/size_word.h"
+#include "core/text/printable.h"
 
 namespace shardwright::size_word_test {
 

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/sanitized.h"
 

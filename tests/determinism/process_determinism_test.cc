@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/identity.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/thread_exchange.h"

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/file.h"
 
 namespace shardwright::workloads_test {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "search/embedding/model/choice_model.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
+#include "runtime/embedding/memory_parts.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/embedding/result/memory_parts.h"
 #include "tests/support/embedding/random_embedding.h"
 #include "tests/support/random.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/numeric/exact_arithmetic.h"
+#include "core/numeric/exact_mean.h"
 #include "tests/support/random.h"
 
 namespace shardwright::exact_arithmetic_property_test {

@@ -1,5 +1,5 @@
 // Explanations of random problems, compared with the verifier and with all plans.
-#include "runtime/embedding/explain/explain.h"
+#include "runtime/embedding/explain.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/random_embedding.h"

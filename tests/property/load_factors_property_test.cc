@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/caches/load_factors.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
+#include "core/embedding/load_factors.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "tests/support/embedding/every_plan.h"
 #include "tests/support/random.h"
 

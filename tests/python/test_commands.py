@@ -158,8 +158,8 @@ class Questions(InFolder):
                 (shardwright.diff(other, self.result), "Before and after"),
                 (moved, "Sharding plan"),
                 (operators.sweep(DATA / "traced_mlp.json", 4), "Meshes for a model"),
-                (program.reshard(DATA / "reshard.json"), "Communication"),
-                (program.apply(DATA / "program.json", full=True), "Communication")):
+                (program.reshard(DATA / "reshard.json"), "Answer"),
+                (program.apply(DATA / "program.json", full=True), "Answer")):
             answer.report(self.folder / "page.html")
             page = (self.folder / "page.html").read_text(encoding="utf-8")
             self.assertIn(f"<title>{words}</title>", page)
@@ -307,7 +307,7 @@ class Accepted(unittest.TestCase):
                 (TypeError, "devices", lambda: operators.sweep({"a": 1}, "8")),
                 (TypeError, "graph", lambda: operators.build(None, "2x2")),
                 (TypeError, "instance", lambda: operators.solve(3)),
-                (ValueError, "work_limit", lambda: operators.solve({"a": 1}, work_limit=0)),
+                (ValueError, "work_limit", lambda: operators.solve({"a": 1}, work_limit=-1)),
                 (shardwright.InvalidInputError, "/mesh", lambda: operators.build({"a": 1}, "2y2")),
                 (shardwright.InvalidInputError, "/memory",
                  lambda: program.transfer({"a": 1}, memory="lots")),

@@ -33,7 +33,6 @@ class WrongInput(unittest.TestCase):
     def test_options_out_of_range_are_named(self):
         plan = shardwright.plan
         self.raises(ValueError, "mode", plan, SMALL, mode="fast")
-        self.raises(ValueError, "mode", plan, SMALL, mode=None)
         self.raises(TypeError, "threads", plan, SMALL, threads="2")
         self.raises(ValueError, "threads", plan, SMALL, threads=-1)
         self.raises(ValueError, "threads", plan, SMALL, threads=2**40)
@@ -41,7 +40,6 @@ class WrongInput(unittest.TestCase):
         self.raises(ValueError, "time_limit", plan, SMALL, time_limit=float("nan"))
         self.raises(ValueError, "time_limit", plan, SMALL, time_limit=-1)
         self.raises(TypeError, "time_limit", plan, SMALL, time_limit="soon")
-        self.raises(ValueError, "work_limit", plan, SMALL, work_limit=0)
         self.raises(ValueError, "work_limit", plan, SMALL, work_limit=2**64)
         self.raises(ValueError, "seed", plan, SMALL, seed=-3)
         self.raises(ValueError, "seed", plan, SMALL, seed=2**64)
@@ -49,7 +47,7 @@ class WrongInput(unittest.TestCase):
         self.raises(TypeError, "cancel", plan, SMALL, cancel=object())
         self.raises(TypeError, "search_space", plan, SMALL, search_space={})
         self.raises(TypeError, "migration_weight", shardwright.replan, SMALL, "{}",
-                    migration_weight=None)
+                    migration_weight="much")
         self.raises(ValueError, "what", shardwright.plan(SMALL).to_numpy, "columns")
 
     def test_bad_problems_name_the_place(self):

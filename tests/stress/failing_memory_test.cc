@@ -11,10 +11,10 @@
 
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/file.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "runtime/operators/solve.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/random.h"

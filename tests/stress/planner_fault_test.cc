@@ -15,7 +15,7 @@
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/execution/tbb_executor.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/random.h"

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <stop_token>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "search/embedding/compat/embedding_search.h"
 #include "search/explore.h"
 #include "tests/support/embedding/embedding_builders.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/embedding/caches/load_factors.h"
+#include "core/embedding/load_factors.h"
 #include "core/embedding/problem/storage.h"
 #include "core/embedding/sharding_option.h"
 

@@ -10,7 +10,7 @@
 #include "core/embedding/bound/leaf_check.h"
 #include "core/embedding/bound/open_options.h"
 #include "core/embedding/bound/plan_search.h"
-#include "core/embedding/caches/check_load_factors.h"
+#include "core/embedding/load_factors.h"
 #include "core/numeric/directed_rounding.h"
 
 namespace shardwright::embedding {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/moves/held_plan.h"
+#include "core/embedding/rank_flows.h"
 #include "core/embedding/search_space.h"
 
 namespace shardwright::embedding {

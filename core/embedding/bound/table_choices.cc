@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/embedding/bound/bound_options.h"
-#include "core/embedding/evaluation/shard_tiling.h"
+#include "core/embedding/evaluate.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/moves/held_plan.h"
 #include "core/embedding/problem/topology.h"
+#include "core/embedding/rank_flows.h"
 #include "core/embedding/search_space.h"
 
 namespace shardwright::embedding {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/kinds/kinds.h"
+#include "core/embedding/problem/kinds.h"
 
 namespace shardwright::embedding {
 

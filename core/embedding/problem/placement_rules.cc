@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/embedding/problem/placement_spec.h"
-#include "core/numeric/matching.h"
+#include "core/embedding/problem/table.h"
+#include "core/numeric/assignment.h"
 
 namespace shardwright::embedding {
 namespace {

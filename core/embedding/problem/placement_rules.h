@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/kinds/kinds.h"
+#include "core/embedding/problem/kinds.h"
 #include "core/embedding/problem/table.h"
 #include "core/embedding/problem/topology.h"
 #include "core/status.h"

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/embedding/problem/placement_spec.h"
+#include "core/embedding/problem/table.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -9,13 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "core/embedding/problem/calibration.h"
 #include "core/embedding/problem/hardware_perf_config.h"
 #include "core/embedding/problem/memory_limits.h"
 #include "core/embedding/problem/placement_rules.h"
+#include "core/embedding/problem/release_rules.h"
 #include "core/embedding/problem/table.h"
 #include "core/embedding/problem/topology.h"
-#include "core/embedding/releases/release_rules.h"
 #include "core/status.h"
 
 namespace shardwright::embedding {

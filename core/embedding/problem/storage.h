@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/embedding/kinds/kinds.h"
+#include "core/embedding/problem/kinds.h"
 #include "core/units.h"
 
 namespace shardwright::embedding {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/embedding/kinds/kinds.h"
+#include "core/embedding/problem/kinds.h"
 #include "core/embedding/problem/storage.h"
 #include "core/status.h"
 

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/redistribution/placement/shard_boxes.h"
+#include "core/redistribution/placement/placement.h"
 
 namespace shardwright::operators {
 namespace {

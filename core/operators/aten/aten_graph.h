@@ -9,9 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/redistribution/placement/axis_placement.h"
-#include "core/redistribution/placement/box.h"
-#include "core/redistribution/placement/mesh_shape.h"
 #include "core/redistribution/placement/placement.h"
 #include "core/status.h"
 

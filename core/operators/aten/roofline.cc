@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/redistribution/cost/tensor/memory_bandwidth.h"
+#include "core/redistribution/cost/tensor_redistribution.h"
 
 namespace shardwright::operators {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "core/check.h"
 #include "core/operators/graph/sharding_spec.h"
-#include "core/text/extents.h"
+#include "core/text/printable.h"
 
 namespace shardwright::operators {
 namespace {
@@ -168,7 +168,7 @@ Result<OpGraph> OpGraph::make(OpGraphSpec spec) {
       return invalid_input(where + "/name", "\"" + node.name + "\" names two nodes");
     SHARDWRIGHT_RETURN_IF_ERROR(check_shapes(node, where));
     SHARDWRIGHT_RETURN_IF_ERROR(check_inputs(node, i, where));
-    SHARDWRIGHT_RETURN_IF_ERROR(internal::check_operands(spec.nodes, i));
+    SHARDWRIGHT_RETURN_IF_ERROR(checks::check_operands(spec.nodes, i));
   }
   return OpGraph(std::move(spec));
 }
@@ -203,7 +203,7 @@ std::optional<Extents> broadcast(const Extents& a, const Extents& b) {
 
 }  // namespace shardwright::operators
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::checks {
 
 namespace {
 
@@ -652,7 +652,7 @@ Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
   }
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::checks
 
 namespace shardwright::operators {
 

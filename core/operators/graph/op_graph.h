@@ -211,13 +211,13 @@ std::optional<Extents> broadcast(const Extents& a, const Extents& b);
 
 }  // namespace shardwright::operators
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::checks {
 
 // Checks the node `index`. Precondition: it and the nodes before it have well-formed shapes and
 // inputs. Errors: as OpGraph::make.
 Status check_operands(std::span<const OpNode> nodes, std::uint32_t index);
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::checks
 
 namespace shardwright::operators {
 

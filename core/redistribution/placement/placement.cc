@@ -8,6 +8,137 @@
 namespace shardwright::redistribution {
 namespace {
 
+constexpr std::int64_t kMaxDevices = std::int64_t{1} << 31;
+
+}  // namespace
+
+Status check_mesh(const MeshShape& mesh) {
+  if (mesh.empty()) return invalid_input("/mesh", "a mesh has at least one axis");
+  std::int64_t devices = 1;
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    if (mesh[axis] < 1) {
+      return invalid_input("/mesh/" + std::to_string(axis), "the axis has no device");
+    }
+    if (mesh[axis] > kMaxDevices / devices) {
+      return invalid_input("/mesh", "more than 2^31 devices");
+    }
+    devices *= mesh[axis];
+  }
+  return {};
+}
+
+std::int64_t num_devices(const MeshShape& mesh) {
+  std::int64_t devices = 1;
+  for (const std::int64_t extent : mesh)
+    devices *= extent;
+  return devices;
+}
+
+std::int64_t devices_along(const MeshShape& mesh, const Axes& axes) {
+  std::int64_t devices = 1;
+  for (const std::uint8_t axis : axes)
+    devices *= mesh[axis];
+  return devices;
+}
+
+std::int64_t stride(const MeshShape& mesh, std::size_t axis) {
+  std::int64_t stride = 1;
+  for (std::size_t inside = axis + 1; inside < mesh.size(); ++inside)
+    stride *= mesh[inside];
+  return stride;
+}
+
+std::int64_t coordinate(const MeshShape& mesh, std::int64_t device, std::size_t axis) {
+  return device / stride(mesh, axis) % mesh[axis];
+}
+
+std::vector<std::int64_t> devices_through(const MeshShape& mesh, const Axes& axes,
+                                          std::int64_t device) {
+  for (const std::uint8_t axis : axes)
+    device -= coordinate(mesh, device, axis) * stride(mesh, axis);
+  std::vector<std::int64_t> devices{device};
+  for (const std::uint8_t axis : axes) {
+    std::vector<std::int64_t> more;
+    more.reserve(devices.size() * static_cast<std::size_t>(mesh[axis]));
+    for (const std::int64_t first : devices) {
+      for (std::int64_t i = 0; i < mesh[axis]; ++i)
+        more.push_back(first + i * stride(mesh, axis));
+    }
+    devices = std::move(more);
+  }
+  return devices;
+}
+
+bool leaves_host(const MeshShape& mesh, std::size_t axis, std::int64_t devices_per_host) {
+  std::int64_t devices = 1;
+  for (std::size_t inside = axis; inside < mesh.size(); ++inside)
+    devices *= mesh[inside];
+  return devices > devices_per_host;
+}
+
+Shape shape_of(const Box& box) {
+  Shape shape;
+  for (const Interval& interval : box)
+    shape.push_back(interval.size());
+  return shape;
+}
+
+std::int64_t num_elements(const Box& box) {
+  std::int64_t count = 1;
+  for (const Interval& interval : box)
+    count *= interval.size();
+  return count;
+}
+
+std::int64_t num_elements(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+Box whole(const Shape& shape) {
+  Box box;
+  for (const std::int64_t size : shape)
+    box.push_back({0, size});
+  return box;
+}
+
+bool overlap(const Box& a, const Box& b) {
+  for (std::size_t dim = 0; dim < a.size(); ++dim) {
+    if (a[dim] == b[dim]) continue;
+    if (std::max(a[dim].begin, b[dim].begin) >= std::min(a[dim].end, b[dim].end)) return false;
+  }
+  return true;
+}
+
+Box intersection(const Box& a, const Box& b) {
+  Box common;
+  for (std::size_t dim = 0; dim < a.size(); ++dim)
+    common.push_back({std::max(a[dim].begin, b[dim].begin), std::min(a[dim].end, b[dim].end)});
+  return common;
+}
+
+Box relative(const Box& inner, const Box& outer) {
+  Box box;
+  for (std::size_t dim = 0; dim < inner.size(); ++dim)
+    box.push_back({inner[dim].begin - outer[dim].begin, inner[dim].end - outer[dim].begin});
+  return box;
+}
+
+Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index, Rounding rounding) {
+  if (rounding == Rounding::kCeil) {
+    const std::int64_t length = (size + pieces - 1) / pieces;
+    return {std::min(size, index * length), std::min(size, (index + 1) * length)};
+  }
+  const std::int64_t base = size / pieces;
+  const std::int64_t longer = size % pieces;
+  const std::int64_t begin = index * base + std::min(index, longer);
+  return {begin, begin + base + (index < longer ? 1 : 0)};
+}
+
+namespace {
+
 std::string at(std::size_t axis) { return "/" + std::to_string(axis); }
 
 Status check_axes(std::span<const AxisPlacement> axes, std::size_t num_dims) {
@@ -142,6 +273,62 @@ Placement Placement::with_shard(std::size_t axis, std::size_t dim) const {
 
 Placement Placement::with_partial(std::size_t axis, ReduceOp op) const {
   return with(axis, 1 + static_cast<std::uint64_t>(op));
+}
+
+namespace {
+
+// The interval of a dimension of `size` elements that the device holds.
+Interval interval_of(std::int64_t size, const MeshShape& mesh, const Axes& axes,
+                     std::int64_t device, Rounding rounding) {
+  Interval held{0, size};
+  for (const std::uint8_t axis : axes) {
+    const Interval piece =
+        cut(held.size(), mesh[axis], coordinate(mesh, device, axis), rounding);
+    held = {held.begin + piece.begin, held.begin + piece.end};
+  }
+  return held;
+}
+
+}  // namespace
+
+Box box_of(const Shape& shape, const MeshShape& mesh, const Placement& placement,
+           std::int64_t device, Rounding rounding) {
+  Box box;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim)
+    box.push_back(interval_of(shape[dim], mesh, placement.axes_of(dim), device, rounding));
+  return box;
+}
+
+std::int64_t largest_box(const Shape& shape, const MeshShape& mesh, const Placement& placement) {
+  Shape pieces(shape.size(), 1);
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    if (placement.is_shard(axis)) pieces[placement.dim(axis)] *= mesh[axis];
+  }
+  std::int64_t elements = 1;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim)
+    elements *= (shape[dim] + pieces[dim] - 1) / pieces[dim];
+  return elements;
+}
+
+Placement effective_placement(const MeshShape& mesh, const Placement& placement) {
+  Placement effective;
+  for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
+    if (mesh[axis] > 1 && placement.is_partial(axis))
+      effective = effective.with_partial(axis, placement.reduce_op(axis));
+  }
+  for (std::size_t dim = 0; dim < kMaxDims; ++dim) {
+    for (const std::uint8_t axis : placement.axes_of(dim)) {
+      if (mesh[axis] > 1) effective = effective.with_shard(axis, dim);
+    }
+  }
+  return effective;
+}
+
+bool is_even(const Shape& shape, const MeshShape& mesh, const Placement& placement) {
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    if (shape[dim] % devices_along(mesh, placement.axes_of(dim)) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace shardwright::redistribution

@@ -1,17 +1,128 @@
-// How a tensor lies on a mesh: for each axis replicated, sharded or partial, with the order in
-// which axes shard a dimension.
+// What the devices along one mesh axis hold of a tensor.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
-#include "core/redistribution/placement/axis_placement.h"
-#include "core/redistribution/placement/box.h"
-#include "core/redistribution/placement/mesh_shape.h"
+#include <boost/container/small_vector.hpp>
+#include <boost/container/static_vector.hpp>
+
 #include "core/status.h"
 
 namespace shardwright::redistribution {
+
+// How partial values become one.
+enum class ReduceOp : std::uint8_t { kSum, kAvg, kMin, kMax, kProduct };
+inline constexpr std::size_t kNumReduceOps = 5;
+
+// "sum", "avg", "min", "max", "product": torch's names.
+const char* name_of(ReduceOp op);
+
+// Returns true if reductions by both may be done in any order. Sums and averages are linear; others
+// commute with themselves only.
+constexpr bool commute(ReduceOp a, ReduceOp b) {
+  const auto linear = [](ReduceOp op) { return op == ReduceOp::kSum || op == ReduceOp::kAvg; };
+  return a == b || (linear(a) && linear(b));
+}
+
+// Thread safety: a value.
+struct AxisPlacement {
+  enum class Kind : std::uint8_t {
+    kReplicate,  // all the same
+    kShard,      // the parts of dimension `dim`, of equal size but for the last ones
+    kPartial,    // values of full size, to be reduced by `reduce_op`
+  };
+
+  static AxisPlacement replicate() { return {}; }
+  static AxisPlacement shard(std::size_t dim) { return {Kind::kShard, dim, ReduceOp::kSum}; }
+  static AxisPlacement partial(ReduceOp op) { return {Kind::kPartial, 0, op}; }
+
+  bool is_replicate() const { return kind == Kind::kReplicate; }
+  bool is_shard() const { return kind == Kind::kShard; }
+  bool is_partial() const { return kind == Kind::kPartial; }
+  bool operator==(const AxisPlacement&) const = default;
+
+  Kind kind = Kind::kReplicate;
+  std::size_t dim = 0;                  // 0 unless it is a shard
+  ReduceOp reduce_op = ReduceOp::kSum;  // kSum unless it is partial
+};
+
+// A placement has one byte per axis, in one word.
+inline constexpr std::size_t kMaxMeshAxes = 8;
+
+// Devices along each axis. The last axis is the innermost: its devices are closest to each other,
+// and a device's number is the row-major index of its coordinates.
+using MeshShape = std::vector<std::int64_t>;
+
+// Some axes of a mesh, in an order that matters.
+using Axes = boost::container::static_vector<std::uint8_t, kMaxMeshAxes>;
+
+// Errors (kInvalidInput at `/mesh`): no axis, an axis without devices, more than 2^31 devices.
+Status check_mesh(const MeshShape& mesh);
+
+// The devices of all axes. Precondition: a checked mesh.
+std::int64_t num_devices(const MeshShape& mesh);
+// The devices along all of `axes` together. Precondition: the mesh has them.
+std::int64_t devices_along(const MeshShape& mesh, const Axes& axes);
+
+// The coordinate along `axis` of a device. Preconditions: 0 <= device < num_devices(mesh).
+std::int64_t coordinate(const MeshShape& mesh, std::int64_t device, std::size_t axis);
+// How much a device's number grows by one step along `axis`.
+std::int64_t stride(const MeshShape& mesh, std::size_t axis);
+
+// The devices that differ from `device` only along `axes`, itself included, by ascending coordinates
+// with the first axis the slowest.
+std::vector<std::int64_t> devices_through(const MeshShape& mesh, const Axes& axes,
+                                          std::int64_t device);
+
+// Returns true if the axis and those inside it have more devices than a host. Preconditions: a
+// checked mesh, axis < mesh.size().
+bool leaves_host(const MeshShape& mesh, std::size_t axis, std::int64_t devices_per_host);
+
+inline constexpr std::size_t kMaxDims = 9;
+
+// The number of elements in each dimension.
+using Shape = boost::container::static_vector<std::int64_t, kMaxDims>;
+
+struct Interval {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+  friend bool operator==(const Interval&, const Interval&) = default;
+  friend auto operator<=>(const Interval&, const Interval&) = default;
+};
+
+// One interval per dimension, in elements of the whole tensor.
+using Box = boost::container::small_vector<Interval, 4>;
+
+Shape shape_of(const Box& box);
+std::int64_t num_elements(const Box& box);
+std::int64_t num_elements(const Shape& shape);
+Box whole(const Shape& shape);
+
+// Returns true if the boxes have an element in common. Equal empty intervals count as overlapping,
+// so that a tensor without elements has an owner.
+bool overlap(const Box& a, const Box& b);
+Box intersection(const Box& a, const Box& b);  // precondition: overlap(a, b)
+// `inner` in coordinates relative to `outer`.
+Box relative(const Box& inner, const Box& outer);
+
+// How a dimension is cut into pieces that need not be of equal size. Of several axes, each cuts the
+// piece that the one before made.
+enum class Rounding : std::uint8_t {
+  // Pieces of ceil(size / pieces) elements; the last ones are shorter or empty. Source: torch.chunk,
+  // as DTensor uses it.
+  kCeil,
+  // The first size % pieces pieces are longer by one element. Source: Paddle's Resharder, as
+  // numpy.array_split.
+  kBalanced,
+};
+
+// Piece number `index` of `size` elements. Preconditions: size >= 0, 0 <= index < pieces.
+Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index, Rounding rounding);
 
 // The axes that shard a dimension, outermost first: the first one cuts the whole dimension, the
 // next one each of its pieces.
@@ -99,5 +210,22 @@ class Placement {
   // a shard.
   std::uint64_t code_ = 0;
 };
+
+// The box that the device with this number holds. A partial axis leaves it as it is: the device has
+// one term of every element. Preconditions: a checked mesh, a placement of a tensor of this shape.
+// O(dimensions + axes).
+// Source for several axes with kCeil: torch 2.13, torch/distributed/tensor/_utils.py,
+// compute_local_shape_and_global_offset.
+Box box_of(const Shape& shape, const MeshShape& mesh, const Placement& placement,
+           std::int64_t device, Rounding rounding);
+
+// The elements of the largest box, which is that of device 0. Both roundings give the same.
+std::int64_t largest_box(const Shape& shape, const MeshShape& mesh, const Placement& placement);
+
+// The placement with axes of one device replicated: every device holds the same.
+Placement effective_placement(const MeshShape& mesh, const Placement& placement);
+
+// Returns true if the pieces of every dimension are of equal size.
+bool is_even(const Shape& shape, const MeshShape& mesh, const Placement& placement);
 
 }  // namespace shardwright::redistribution

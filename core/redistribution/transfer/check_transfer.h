@@ -1,10 +1,18 @@
-// Checks a plan from scratch: every element arrives once, and all limits hold.
+// Tells whether boxes fill a box without gap and overlap.
 #pragma once
 
+#include <vector>
+
+#include "core/redistribution/placement/placement.h"
 #include "core/redistribution/transfer/transfer_plan.h"
 #include "core/status.h"
 
 namespace shardwright::redistribution {
+
+// Returns true if every element of `whole` is in exactly one of the boxes, and no box reaches
+// outside. Boxes without elements do not matter. Cuts at the boundary of a box that divides the
+// others best, so O(n log n) for n boxes of a grid.
+bool covers_exactly(std::vector<Box> boxes, const Box& whole);
 
 // Knows nothing of how the plan was made. Errors (kVerificationFailed, `where` is the place in a
 // plan file): transfers out of order or of ranks that do not exist; a piece of tensors that its

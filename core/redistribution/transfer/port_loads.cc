@@ -1,9 +1,154 @@
 #include "core/redistribution/transfer/port_loads.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
+#include <span>
 
 namespace shardwright::redistribution {
+namespace {
+
+// Ports by kind.
+class PortSet {
+ public:
+  explicit PortSet(const std::vector<TransferPort>& ports) {
+    for (const TransferPort& port : ports)
+      numbers_[static_cast<std::size_t>(port.kind)].insert(port.number);
+  }
+
+  bool has(TransferPort::Kind kind, std::int64_t number) const {
+    return of(kind).count(number) > 0;
+  }
+  bool has_any(TransferPort::Kind kind) const { return !of(kind).empty(); }
+
+ private:
+  const std::set<std::int64_t>& of(TransferPort::Kind kind) const {
+    return numbers_[static_cast<std::size_t>(kind)];
+  }
+
+  std::set<std::int64_t> numbers_[4];
+};
+
+// The ranks that hold a box, and the ways that the ports leave open.
+struct Source {
+  std::vector<Rank> holders;                 // ascending
+  std::vector<std::int64_t> sending_hosts;   // ascending; those with a holder whose kSend is open
+  std::vector<std::int64_t> outgoing_hosts;  // ascending; those with holders whose kHostOut is open
+};
+
+void note_ways(const TransferProblem& problem, const PortSet& ports, Source& source) {
+  for (const Rank holder : source.holders) {
+    const std::int64_t host = problem.host_of(holder);
+    if (!ports.has(TransferPort::Kind::kSend, holder) &&
+        (source.sending_hosts.empty() || source.sending_hosts.back() != host)) {
+      source.sending_hosts.push_back(host);
+    }
+    if (!ports.has(TransferPort::Kind::kHostOut, host) &&
+        (source.outgoing_hosts.empty() || source.outgoing_hosts.back() != host)) {
+      source.outgoing_hosts.push_back(host);
+    }
+  }
+}
+
+// Returns true if a rank of the host can get a copy from a holder past all ports but its own.
+bool is_open(const PortSet& ports, const Source& source, std::int64_t host) {
+  const auto& sending = source.sending_hosts;
+  if (std::binary_search(sending.begin(), sending.end(), host)) return true;
+  if (ports.has(TransferPort::Kind::kHostIn, host)) return false;
+  const auto& outgoing = source.outgoing_hosts;
+  return !outgoing.empty() && (outgoing.size() > 1 || outgoing.front() != host);
+}
+
+// How many of these ranks cannot get their copy past the ports, whoever passes it on. They are on
+// one host, want the same, and do not hold it.
+std::int64_t copies_through(const PortSet& ports, const Source& source, std::int64_t host,
+                            std::span<const Rank> ranks) {
+  std::int64_t closed = 0;
+  bool passes_on = false;         // one of the ranks can send
+  bool closed_passes_on = false;  // one of those that receive through a port can
+  for (const Rank rank : ranks) {
+    const bool receives = ports.has(TransferPort::Kind::kReceive, rank);
+    const bool sends = !ports.has(TransferPort::Kind::kSend, rank);
+    closed += receives ? 1 : 0;
+    passes_on = passes_on || sends;
+    closed_passes_on = closed_passes_on || (receives && sends);
+  }
+  if (is_open(ports, source, host)) return closed;
+  if (!passes_on) return std::ssize(ranks);
+  return closed_passes_on ? closed : closed + 1;
+}
+
+std::int64_t common_elements(const Box& a, const Box& b) {
+  std::int64_t count = 1;
+  for (std::size_t dim = 0; dim < a.size(); ++dim) {
+    const std::int64_t begin = std::max(a[dim].begin, b[dim].begin);
+    const std::int64_t end = std::min(a[dim].end, b[dim].end);
+    if (begin >= end) return 0;
+    count *= end - begin;
+  }
+  return count;
+}
+
+// The ranks that have each box in a layout, ascending.
+std::map<Box, std::vector<Rank>> ranks_by_box(const TransferProblem& problem,
+                                              const TensorGroup& group,
+                                              const TensorLayout& layout) {
+  std::map<Box, std::vector<Rank>> boxes;
+  const std::vector<Rank>& ranks = problem.meshes()[layout.mesh].ranks;
+  for (std::size_t device = 0; device < ranks.size(); ++device)
+    boxes[problem.box(group.shape, layout, device)].push_back(ranks[device]);
+  for (auto& [box, of_box] : boxes)
+    std::sort(of_box.begin(), of_box.end());
+  return boxes;
+}
+
+std::int64_t copies_through(const TransferProblem& problem, const PortSet& ports,
+                            const Source& source, const std::vector<Rank>& wanting) {
+  std::vector<Rank> to;
+  std::set_difference(wanting.begin(), wanting.end(), source.holders.begin(), source.holders.end(),
+                      std::back_inserter(to));
+  std::int64_t copies = 0;
+  for (std::size_t first = 0; first < to.size();) {
+    const std::int64_t host = problem.host_of(to[first]);
+    std::size_t last = first;
+    while (last < to.size() && problem.host_of(to[last]) == host)
+      ++last;
+    copies += copies_through(ports, source, host, std::span(to).subspan(first, last - first));
+    first = last;
+  }
+  return copies;
+}
+
+std::int64_t elements_of_group(const TransferProblem& problem, const TensorGroup& group,
+                               const PortSet& ports) {
+  const auto targets = ranks_by_box(problem, group, group.target);
+  std::int64_t elements = 0;
+  for (auto& [box, holders] : ranks_by_box(problem, group, group.source)) {
+    Source source{holders, {}, {}};
+    note_ways(problem, ports, source);
+    // Without hosts, an open sender serves everybody.
+    const bool serves_all = !problem.hosts() && !source.sending_hosts.empty();
+    if (serves_all && !ports.has_any(TransferPort::Kind::kReceive)) continue;
+    for (const auto& [wanted, wanting] : targets) {
+      const std::int64_t common = common_elements(box, wanted);
+      if (common > 0) elements += common * copies_through(problem, ports, source, wanting);
+    }
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::int64_t passing_bytes(const TransferProblem& problem, const std::vector<TransferPort>& ports) {
+  const PortSet set(ports);
+  std::int64_t bytes = 0;
+  for (const TensorGroup& group : problem.groups()) {
+    bytes += elements_of_group(problem, group, set) * group.item_bytes *
+             static_cast<std::int64_t>(group.tensors.size());
+  }
+  return bytes;
+}
 
 std::size_t place_of(const TransferProblem& problem, Rank rank) {
   const std::vector<Rank>& ranks = problem.ranks();

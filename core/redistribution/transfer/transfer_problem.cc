@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/json_pointer.h"
-#include "core/redistribution/placement/shard_boxes.h"
+#include "core/redistribution/placement/placement.h"
 
 namespace shardwright::redistribution {
 namespace {

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/redistribution/placement/box.h"
-#include "core/redistribution/placement/mesh_shape.h"
 #include "core/redistribution/placement/placement.h"
 #include "core/status.h"
 

@@ -8,11 +8,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
 
-#include "core/embedding/kinds/kinds.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
 
@@ -23,26 +23,6 @@ namespace shardwright {
 Result<std::size_t> read_choice(JsonValue value, std::string_view what,
                                 std::span<const std::string_view> names);
 
-// What error messages call an enumeration.
-template <class Enum>
-inline constexpr std::string_view kVocabulary = "value";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::ComputeDevice> = "compute device";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::TorchRecRelease> = "release of TorchRec";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::ShardingType> = "sharding type";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::ComputeKernel> = "compute kernel";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::PartitionBy> = "partition_by";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::DataType> = "data type";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::PipelineType> = "pipeline type";
-template <>
-inline constexpr std::string_view kVocabulary<embedding::CacheAlgorithm> = "cache algorithm";
-
 Status read_value(JsonValue value, std::int64_t& out);
 Status read_value(JsonValue value, std::uint64_t& out);
 Status read_value(JsonValue value, int& out);
@@ -50,12 +30,12 @@ Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);
 Status read_value(JsonValue value, std::string& out);
 
+// An enumeration for which what_of() and names_of() say what errors call it and how its values are
+// named.
 template <class Enum>
-requires(embedding::EnumNames<Enum>::kNames.size() > 0) Status
-    read_value(JsonValue value, Enum& out) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(
-      const std::size_t index,
-      read_choice(value, kVocabulary<Enum>, embedding::EnumNames<Enum>::kNames));
+requires(std::is_enum_v<Enum>) Status read_value(JsonValue value, Enum& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                               read_choice(value, what_of(Enum{}), names_of(Enum{})));
   out = static_cast<Enum>(index);
   return {};
 }

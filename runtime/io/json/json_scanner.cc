@@ -1,4 +1,5 @@
 // The tokenizer, with a fast path for lists of integers.
+
 #include "runtime/io/json/json_scanner.h"
 
 #include <algorithm>
@@ -395,6 +396,43 @@ bool JsonScanner::finish() {
   if (!status_.ok()) return false;
   skip_space();
   return at_ == end_ || syntax_error("expected the end of the text");
+}
+
+bool JsonScanner::skip_comment() {
+  std::string text;
+  ScannedNumber number;
+  const JsonToken token = peek();
+  switch (token) {
+    case JsonToken::kObject:
+      return begin_object() && skip_members(true);
+    case JsonToken::kArray:
+      return begin_array() && skip_members(false);
+    case JsonToken::kString:
+      return read_string(text);
+    case JsonToken::kNumber:
+      return read_number(number);
+    case JsonToken::kNull:
+    case JsonToken::kTrue:
+    case JsonToken::kFalse:
+      return read_literal(token);
+    case JsonToken::kNone:
+      break;
+  }
+  return no_value();
+}
+
+bool JsonScanner::skip_members(bool object) {
+  constexpr std::size_t kMaxDepth = 64;
+  if (++comment_depth_ > kMaxDepth) {
+    return syntax_error("a comment is nested more than " + std::to_string(kMaxDepth) +
+                        " levels deep");
+  }
+  std::string key;
+  for (bool first = true; object ? next_key(first, key) : next_element(first);) {
+    if (!skip_comment()) return false;
+  }
+  --comment_depth_;
+  return status_.ok();
 }
 
 }  // namespace shardwright

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "runtime/io/json/json_number.h"
-
 namespace shardwright {
 namespace {
 

@@ -1,6 +1,9 @@
-// Writes JSON text without building a document first.
+// Formats numbers for JSON.
 #pragma once
 
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +14,22 @@
 #include <utility>
 #include <vector>
 
+#include "core/stop_reason.h"
 #include "runtime/io/text_sink.h"
 
 namespace shardwright {
+
+// Returns the shortest text that reads back as the same double, or "null" if it is not finite.
+// Appends ".0" if the text would look like an integer: some readers distinguish the two types, and
+// a value must not change its type from file to file.
+inline std::string json_number(double number) {
+  if (!std::isfinite(number)) return "null";
+  std::array<char, 32> digits;
+  char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  std::string text(digits.data(), end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
 
 // Writes keys in the order of the calls, and doubles in the shortest form that reads back as the
 // same double. Breaks lines only at new_line(). Precondition: begin and end calls nest, and a
@@ -80,5 +96,10 @@ class JsonWriter {
   bool after_key_ = false;
   bool line_break_ = false;
 };
+
+// Writes null for a search that ran to its end.
+inline void write_stop(StopReason reason, JsonWriter& json) {
+  reason == StopReason::kFinished ? json.null() : json.value(name_of(reason));
+}
 
 }  // namespace shardwright

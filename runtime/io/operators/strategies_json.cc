@@ -1,8 +1,16 @@
 #include "runtime/io/operators/strategies_json.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "core/nearest_name.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/kinds/document_kind.h"
+#include "runtime/io/operators/op_graph_json.h"
 
 namespace shardwright {
 namespace {
@@ -118,6 +126,238 @@ void write_strategies(const std::vector<NamedStrategies>& records, const TextSin
   for (const NamedStrategies& record : records)
     write_record(record, writer);
   writer.end_array().end_object().finish();
+}
+
+namespace {
+
+using operators::OpCall;
+using operators::OpGraph;
+using operators::OpGraphSpec;
+using operators::OpNode;
+
+enum class Type : unsigned char { kArgument, kParameter, kBuffer, kOutput };
+constexpr std::array<std::string_view, 4> kTypeNames{"ARG", "PARAM", "BUFFER", "OUTPUT"};
+
+// An operand of a record. Its tensor is read as a node without an operator.
+struct RoleOperand {
+  std::string role;
+  Type type = Type::kArgument;
+  OpNode tensor;
+};
+
+// The roles of operands. Operands of an output node are numbered instead: "input_0".
+constexpr std::array<std::string_view, 10> kRecordRoles{
+    "input",     "other", "output", "bias", "running_mean", "running_var", "num_batches_tracked",
+    "condition", "x",     "y"};
+
+Status check_role(JsonValue operand) {
+  const std::string_view role = operand.key();
+  constexpr std::string_view kNumbered = "input_";
+  const bool numbered =
+      role.starts_with(kNumbered) && role.size() > kNumbered.size() &&
+      role.find_first_not_of("0123456789", kNumbered.size()) == std::string_view::npos;
+  if (numbered || std::find(kRecordRoles.begin(), kRecordRoles.end(), role) != kRecordRoles.end()) return {};
+  return operand.error("unknown role \"" + std::string(role) + "\"" + suggestion(role, kRecordRoles));
+}
+
+// Position of a role among the arguments of its operator.
+int argument_rank(std::string_view role) {
+  if (role == "other" || role == "x") return 1;
+  if (role == "bias" || role == "y") return 2;
+  return 0;
+}
+
+Status read_operand(JsonValue value, RoleOperand& operand) {
+  operand.role = value.key();
+  OpNode& tensor = operand.tensor;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .required("name", tensor.name)
+          .required_with("type",
+                         [&](JsonValue v) -> Status {
+                           SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                                                        read_choice(v, "operand type", kTypeNames));
+                           operand.type = static_cast<Type>(index);
+                           return {};
+                         })
+          .required_with("shape", [&](JsonValue v) { return read_shapes(v, tensor); })
+          .optional_with("dtype", [&](JsonValue v) { return read_element_type(v, tensor.type); })
+          .ignore({"logical_shape"})  // computed from the operator and the shapes
+          .finish());
+  tensor.is_param = operand.type == Type::kParameter;
+  return {};
+}
+
+Status read_operands(JsonValue value, std::vector<RoleOperand>& operands) {
+  if (!value.is_object()) return value.expected("an object of operands");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(check_role(value[i]));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_operand(value[i], operands.emplace_back()));
+  }
+  std::stable_sort(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
+    return argument_rank(a.role) < argument_rank(b.role);
+  });
+  return {};
+}
+
+struct RawRecord {
+  OpNode node;
+  std::vector<RoleOperand> operands;
+  std::optional<JsonValue> producer;
+  bool distributed = false;
+};
+
+// Reads the members that a record and a producer have in common.
+void read_operator(ObjectReader& reader, RawRecord& raw) {
+  reader.required_with("kind", [&](JsonValue v) { return read_kind(v, raw.node.kind); })
+      .optional_with("call", [&](JsonValue v) { return read_call(v, raw.node.call); })
+      .optional_with("attrs",
+                     [&](JsonValue v) { return read_attrs(v, raw.node.attrs, raw.distributed); })
+      .required_with("operands", [&](JsonValue v) { return read_operands(v, raw.operands); })
+      .optional_with("producer", [&](JsonValue v) -> Status {
+        if (!v.is_null()) raw.producer = v;
+        return {};
+      });
+}
+
+// The parts of a StrategyRecord while it is built.
+struct Parts {
+  OpGraphSpec spec;
+  std::vector<std::uint32_t> chain;
+  operators::StrategyOptions options;
+};
+
+// Adds an operand to the module's parameters, or adds a node for it and makes the node an input.
+void attach(RoleOperand&& operand, OpNode& node, OpGraphSpec& spec) {
+  const bool owned = node.call == OpCall::kModule && operand.type != Type::kArgument;
+  if (owned) {
+    node.params.push_back({operand.tensor.name, operand.tensor.shapes[0], operand.tensor.type,
+                           operand.type == Type::kBuffer});
+    return;
+  }
+  node.inputs.push_back(static_cast<std::uint32_t>(spec.nodes.size()));
+  spec.nodes.push_back(std::move(operand.tensor));
+}
+
+Status add_producer(JsonValue value, const std::string& expected_name, Parts& parts);
+
+Status add_operator(RawRecord&& raw, JsonValue place, Parts& parts) {
+  OpNode& node = raw.node;
+  bool has_output = false;
+  for (RoleOperand& operand : raw.operands) {
+    if (operand.type == Type::kOutput) {
+      if (has_output) return place.error("has two operands of type OUTPUT");
+      has_output = true;
+      node.name = operand.tensor.name;
+      node.shapes = operand.tensor.shapes;
+      node.tuple = operand.tensor.tuple;
+      node.type = operand.tensor.type;
+    } else if (operand.role == "input" && raw.producer) {
+      SHARDWRIGHT_RETURN_IF_ERROR(add_producer(*raw.producer, operand.tensor.name, parts));
+      node.inputs.push_back(parts.chain.back());
+      parts.spec.nodes[node.inputs.back()].is_param = operand.tensor.is_param;
+    } else if (operand.tensor.tuple && node.kind != operators::OpKind::kOutput) {
+      return place.error("a tuple needs a `producer`");
+    } else {
+      attach(std::move(operand), node, parts.spec);
+    }
+  }
+  if (!has_output) return place.error("has no operand of type OUTPUT");
+  if (operators::follows_input(node.kind) && !raw.producer)
+    return place.error("an operator that follows its input needs a `producer`");
+  order_params(node.params);
+  spread_window(node);
+  if (node.kind == operators::OpKind::kPlaceholder)
+    parts.options.distributed_placeholder = raw.distributed;
+  if (node.kind == operators::OpKind::kOutput) parts.options.distributed_output = raw.distributed;
+  parts.chain.push_back(static_cast<std::uint32_t>(parts.spec.nodes.size()));
+  parts.spec.nodes.push_back(std::move(node));
+  return {};
+}
+
+Status add_producer(JsonValue value, const std::string& expected_name, Parts& parts) {
+  RawRecord raw;
+  std::string name;
+  ObjectReader reader(value);
+  reader.required("name", name);
+  read_operator(reader, raw);
+  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(add_operator(std::move(raw), value, parts));
+  if (parts.spec.nodes.back().name == expected_name) return {};
+  return value.error("makes \"" + parts.spec.nodes.back().name + "\", but the input is \"" +
+                     expected_name + "\"");
+}
+
+Status read_mesh(JsonValue value, operators::DeviceMeshSpec& mesh) {
+  std::vector<std::int64_t> shape;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, shape));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 1 || shape[i] > std::int64_t{1} << 31)
+      return value[i].error("an axis must have at least one device, and at most 2^31");
+    mesh.shape.push_back(static_cast<std::uint32_t>(shape[i]));
+  }
+  return {};
+}
+
+// Changes `/shape` in an error of DeviceMesh to `/mesh`, the key in the record.
+Error at_mesh(JsonValue record, Error error) {
+  constexpr std::string_view kShape = "/shape";
+  if (error.where.starts_with(kShape)) error.where.replace(0, kShape.size(), "/mesh");
+  error.where = record.pointer() + error.where;
+  return error;
+}
+
+Result<StrategyRecord> read_record(JsonValue value) {
+  RawRecord raw;
+  Parts parts;
+  operators::DeviceMeshSpec mesh_spec;
+  std::string id;
+  ObjectReader reader(value);
+  reader.required("id", id)
+      .required_with("mesh", [&](JsonValue v) { return read_mesh(v, mesh_spec); })
+      .optional("alpha", mesh_spec.alpha)
+      .optional("beta", mesh_spec.beta)
+      .optional_with("shard_option",
+                     [&](JsonValue v) { return read_shard_option(v, parts.options.shard_option); })
+      .optional_with("solver_preference", [&](JsonValue v) {
+        return read_solver_preference(v, parts.options.solver_preference);
+      });
+  read_operator(reader, raw);
+  SHARDWRIGHT_RETURN_IF_ERROR(reader.ignore({"expected", "note"}).finish());
+  auto mesh = operators::DeviceMesh::make(std::move(mesh_spec));
+  if (!mesh.ok()) return at_mesh(value, mesh.error());
+  SHARDWRIGHT_RETURN_IF_ERROR(add_operator(std::move(raw), value, parts));
+  parts.spec.name = id;
+  auto graph = OpGraph::make(std::move(parts.spec));
+  if (!graph.ok()) {
+    // The file has no list of nodes, so a pointer into the graph would mean nothing to the user.
+    return value.error(graph.error().message);
+  }
+  return StrategyRecord{std::move(id), std::move(mesh).value(), std::move(graph).value(),
+                        std::move(parts.chain), parts.options};
+}
+
+}  // namespace
+
+Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kStrategies));
+  std::vector<StrategyRecord> records;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(document.root())
+          .required_with("records",
+                         [&](JsonValue list) -> Status {
+                           if (!list.is_array() || list.size() == 0)
+                             return list.expected("a list of at least one record");
+                           for (std::size_t i = 0; i < list.size(); ++i) {
+                             SHARDWRIGHT_ASSIGN_OR_RETURN(StrategyRecord record,
+                                                          read_record(list[i]));
+                             records.push_back(std::move(record));
+                           }
+                           return {};
+                         })
+          .finish());
+  return records;
 }
 
 }  // namespace shardwright

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, Callable, Literal, Mapping, TypeVar, Union
 
 from . import _native
-from .arguments import Request
+from .arguments import json_of, request
 from .progress import Progress, Watch
 
 Outcome = Literal["done", "nothing fits", "nothing found", "violation", "not verified"]
@@ -147,44 +147,34 @@ class Answer:
         return f"<shardwright.{type(self).__name__}: {self.outcome}>"
 
 
-def ask_for(kind: type[AnswerType], command: str, request: Request, *,
+def ask_for(kind: type[AnswerType], command: str, members: Mapping[str, object], *,
             progress: ProgressLike = None, cancel: Cancel | None = None) -> AnswerType:
-    """Answers a command as an object of type `kind`."""
-    return kind(None, handle_for(command, request, Watch(progress), cancel))
+    """Answers a command as an object of type `kind`. `members`: of the request; None is left out."""
+    text = request(command, members)
+    return kind(None, handle_for(command, text, Watch(progress), cancel))
 
 
-def handle_for(command: str, request: Request, watch: Watch, cancel: Cancel | None = None,
-               **members: int | None) -> _native.Handle:
-    """The answer of a command. `members`: further options of the call (`AskOptions`)."""
-    text = request.text()
-    options = _native.AskOptions(cancel=cancel_value(cancel), **members)
+def handle_for(command: str, text: bytes, watch: Watch, cancel: Cancel | None = None,
+               **options: int | None) -> _native.Handle:
+    """The answer of a command. `options`: further ones of the call (`AskOptions`)."""
+    given = _native.AskOptions(cancel=cancel_value(cancel), **options)
     with watch:
-        watch.attach(options)
+        watch.attach(given)
         return watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)),
-                         byref(options))
+                         byref(given))
 
 
 def ask(command: str, request: Mapping[str, Any] | str | bytes, *, progress: ProgressLike = None,
         cancel: Cancel | None = None) -> Answer:
     """Answers any command: `ask("operators solve", {"instance": "instance.json"})`.
 
-    The members of the request are the command's files and flags, with `_` for `-`; runtime/capi has
-    a table. The functions of this package do the same with types. Raises as they do.
+    The members of the request are the command's files and flags, with `_` for `-`;
+    runtime/cli/REFERENCE.md has all of them. The functions of this package do the same with types.
+    Raises as they do.
     """
-    return ask_for(Answer, command, _Given(request), progress=progress, cancel=cancel)
-
-
-class _Given(Request):
-    """A request that the caller made."""
-
-    def __init__(self, request: Mapping[str, Any] | str | bytes) -> None:
-        from .arguments import json_of
-        super().__init__()
-        if isinstance(request, Mapping):
-            request = json_of(request, "request")
-        self._given = request.encode() if isinstance(request, str) else request
-        if not isinstance(self._given, bytes):
-            raise TypeError(f"request must be a dict or JSON text, not {type(request).__name__}")
-
-    def text(self) -> bytes:
-        return self._given
+    if isinstance(request, Mapping):
+        request = json_of(request, "request")
+    text = request.encode() if isinstance(request, str) else request
+    if not isinstance(text, bytes):
+        raise TypeError(f"request must be a dict or JSON text, not {type(request).__name__}")
+    return Answer(None, handle_for(command, text, Watch(progress), cancel))

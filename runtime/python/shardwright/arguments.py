@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
+from ctypes import c_size_t
+from functools import lru_cache
 from typing import Any, Literal, Mapping, Protocol, Sequence, SupportsFloat, SupportsIndex, TypedDict
 from typing import Union
 
+from . import _native
 from .errors import InvalidInputError
 
 Mode = Literal["best", "compat"]
@@ -42,33 +46,26 @@ class Machine(TypedDict, total=False):
     torchrec: Literal["1.9.2", "a48cef79"]
 
 
-MOST_THREADS = 4096
-MOST_WORK = 2**64 - 1
-MOST_COUNT = 2**40
-LANES = (3, 4096)
 MODES: tuple[Mode, ...] = ("best", "compat")
 
 
-def integer(value: object, name: str, least: int, most: int) -> int:
+def integer(value: object, name: str) -> int:
     """An int, or anything that counts as one, such as NumPy's integers."""
     if isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, not bool")
     try:
-        number = operator.index(value)  # type: ignore[arg-type]
+        return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
-    if not least <= number <= most:
-        raise ValueError(f"{name} must be between {least} and {most}, not {number}")
-    return number
 
 
-def number(value: object, name: str, least: float, most: float) -> float:
+def number(value: object, name: str) -> float:
     """A finite float, or anything that counts as one."""
     if isinstance(value, (bool, str, bytes)) or not isinstance(value, (SupportsFloat, SupportsIndex)):
         raise TypeError(f"{name} must be a number, not {type(value).__name__}")
     found = float(value)
-    if not least <= found <= most:
-        raise ValueError(f"{name} must be between {least} and {most}, not {found}")
+    if not math.isfinite(found):
+        raise ValueError(f"{name} must be a finite number, not {found}")
     return found
 
 
@@ -133,6 +130,8 @@ def tables_of(frame: Any) -> dict[str, Any]:
 
 def document(value: object, name: str) -> str:
     """The JSON of a member that is a document."""
+    if isinstance(value, Fragment):
+        return value
     if is_frame(value):
         return json_of(tables_of(value), name)
     if hasattr(value, "to_json"):
@@ -161,93 +160,57 @@ def text_of_document(value: object, name: str) -> bytes:
     raise TypeError(f"{name} must be a dict or JSON text, not {type(value).__name__}")
 
 
-class Request:
-    """The members of a request. What is None is left out."""
+class Fragment(str):
+    """The JSON of a document, known already."""
 
-    def __init__(self) -> None:
-        self._members: list[str] = []
 
-    def document(self, name: str, value: object, required: bool = False) -> Request:
-        if value is not None or required:
-            self.fragment(name, document(value, name))
-        return self
+@lru_cache(maxsize=None)
+def _members(command: str) -> dict[str, Any]:
+    """The members of the command's request, as the library describes them."""
+    text = b'{"kind": "requests"}'
+    answer = _native.Handle("answer", "ask", b"schema", text, c_size_t(len(text)), None)
+    listed = json.loads(_native.text_of("answer_to_json", answer.value))["commands"]
+    found: dict[str, Any] = next(
+        ({member["name"]: member for member in entry["members"]} for entry in listed
+         if entry["command"] == command), {})
+    return found
 
-    def fragment(self, name: str, fragment: str) -> Request:
-        """A member whose JSON is known."""
-        self._members.append(f'"{name}": {fragment}')
-        return self
 
-    def value(self, name: str, value: object) -> Request:
-        if value is not None:
-            self.fragment(name, json_of(value, name))
-        return self
+def _value(kind: str, value: object, name: str) -> object:
+    """A value as JSON has it. The library checks ranges and words."""
+    unit = kind.split("[")[0]
+    if unit == "":
+        return bool(value)
+    if unit in ("N", "SIZE"):
+        is_text = isinstance(value, str) and kind != "N"
+        return value if is_text else integer(value, name)
+    if unit == "NxN":
+        return value if isinstance(value, str) else [integer(one, name) for one in value]  # type: ignore[attr-defined]
+    if unit in ("SECONDS", "MS", "SHARE", "PRICE"):
+        return number(value, name)
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, not {type(value).__name__}")
+    return value
 
-    def count(self, name: str, value: object, least: int, most: int) -> Request:
-        return self if value is None else self.value(name, integer(value, name, least, most))
 
-    def counts(self, name: str, value: object) -> Request:
-        """An integer or a list of integers."""
-        if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-            return self.value(name, [integer(one, name, 1, MOST_COUNT) for one in value])
-        return self.count(name, value, 1, MOST_COUNT)
+def _member(member: Mapping[str, Any], value: object) -> str:
+    name, kind = member["name"], member["value"]
+    if member["is_document"]:
+        return document(value, name)
+    if member["is_list"] and isinstance(value, Sequence) and not isinstance(value, str):
+        return json.dumps([_value(kind, one, name) for one in value])
+    return json.dumps(_value(kind, value, name))
 
-    def mesh(self, name: str, value: object) -> Request:
-        return self.value(name, value) if isinstance(value, str) else self.counts(name, value)
 
-    def size(self, name: str, value: object) -> Request:
-        """Bytes, or a text such as "80GiB"."""
-        if value is None or isinstance(value, str):
-            return self.value(name, value)
-        return self.count(name, value, 0, MOST_WORK)
-
-    def sizes(self, name: str, value: object) -> Request:
-        if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-            return self.value(name, [one if isinstance(one, str)
-                                     else integer(one, name, 0, MOST_WORK) for one in value])
-        return self.size(name, value)
-
-    def measure(self, name: str, value: object) -> Request:
-        if value is None:
-            return self
-        return self.value(name, number(value, name, 0, 1.7976931348623157e308))
-
-    def measures(self, name: str, value: object) -> Request:
-        """A number or a list of numbers."""
-        if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-            return self.value(name, [number(one, name, 0, 1.7976931348623157e308) for one in value])
-        return self.measure(name, value)
-
-    def choice(self, name: str, value: object, words: Sequence[str]) -> Request:
-        return self if value is None else self.value(name, choice(value, name, words))
-
-    def flag(self, name: str, value: object) -> Request:
-        return self.value(name, True) if value else self
-
-    def machine(self, machine: Machine) -> Request:
-        for name, value in machine.items():
-            if name in ("hbm", "ddr", "ssd"):
-                self.size(name, value)
-            elif name in ("device", "torchrec"):
-                self.value(name, value)
-            elif name == "sharding_group_size" and value == "any":
-                self.value(name, value)
-            elif name in ("sharding_group_size", "pod_size"):
-                self.counts(name, value)
-            elif name in ("ranks", "ranks_per_host", "batch_size", "sync_interval"):
-                self.count(name, value, 1, MOST_COUNT)
-            else:
-                raise TypeError(f"there is no argument {name!r}")
-        return self
-
-    def lanes(self, lanes: object) -> Request:
-        return self.count("lanes", lanes, *LANES)
-
-    def limits(self, threads: object, time_limit: object, work_limit: object,
-               seed: object) -> Request:
-        self.count("threads", threads, 0, MOST_THREADS)
-        self.measure("time_limit", time_limit)
-        self.count("work_limit", work_limit, 1, MOST_WORK)
-        return self.count("seed", seed, 0, MOST_WORK)
-
-    def text(self) -> bytes:
-        return ("{" + ", ".join(self._members) + "}").encode()
+def request(command: str, members: Mapping[str, object]) -> bytes:
+    """The text of a request. What is None is left out. Raises TypeError for a member that the
+    command has not, or of a wrong type.
+    """
+    known = _members(command)
+    texts = []
+    for name, value in members.items():
+        if name not in known:
+            raise TypeError(f"there is no argument {name!r}")
+        if value is not None and value is not False or known[name]["required"]:
+            texts.append(f'"{name}": {_member(known[name], value)}')
+    return ("{" + ", ".join(texts) + "}").encode()

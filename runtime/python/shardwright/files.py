@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .answer import Answer, ask_for
-from .arguments import Request
 
 
 def schema(kind: str) -> dict[str, Any]:
@@ -13,16 +12,16 @@ def schema(kind: str) -> dict[str, Any]:
 
     Raises InvalidInputError for an unknown kind, with the known ones.
     """
-    found: dict[str, Any] = ask_for(Answer, "schema", Request().value("kind", kind)).data
+    found: dict[str, Any] = ask_for(Answer, "schema", {"kind": kind}).data
     return found
 
 
 def kinds() -> dict[str, str]:
     """The kinds of files, and what they are."""
-    listed = ask_for(Answer, "schema", Request()).data["kinds"]
+    listed = ask_for(Answer, "schema", {}).data["kinds"]
     return {entry["kind"]: entry["description"] for entry in listed}
 
 
 def init(kind: str = "problem") -> str:
     """The text of a commented file to begin with. Raises InvalidInputError for an unknown kind."""
-    return ask_for(Answer, "init", Request().value("kind", kind)).to_json()
+    return ask_for(Answer, "init", {"kind": kind}).to_json()

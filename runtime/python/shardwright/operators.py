@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Literal, SupportsIndex
 
 from .answer import Answer, Cancel, ProgressLike, Row, ask_for
-from .arguments import MOST_COUNT, MOST_THREADS, Document, Mesh, Request, Size
+from .arguments import Document, Mesh, Size
 from .display import table
 
 Status = Literal["optimal", "feasible", "infeasible", "unknown"]
-_REDISTRIBUTIONS = ("shortest", "autoparallel")
-_BLOCKS = ("free", "equal")
-_COSTS = ("compat", "sum", "exact")
-_MODELS = ("v1", "v2")
 
 
 class CostInstance(Answer):
@@ -127,8 +123,7 @@ class MeshSweep(Answer):
 
 def build(graph: Document, mesh: Mesh, *, threads: SupportsIndex = 0) -> CostInstance:
     """Lists the strategies of every operator with what resharding between them costs."""
-    request = Request().document("graph", graph, required=True).mesh("mesh", mesh)
-    return ask_for(CostInstance, "operators build", request.count("threads", threads, 0, MOST_THREADS))
+    return ask_for(CostInstance, "operators build", {"graph": graph, "mesh": mesh, "threads": threads})
 
 
 def solve(instance: Document, *, budget: Size | None = None, unmerged: bool = False,
@@ -140,20 +135,20 @@ def solve(instance: Document, *, budget: Size | None = None, unmerged: bool = Fa
     `instance` is an answer of `build`, or a cost instance in ColossalAI's, XLA's or the contest's
     form.
     """
-    request = Request().document("instance", instance, required=True).size("budget", budget)
-    request.flag("unmerged", unmerged).limits(threads, time_limit, work_limit, seed)
-    return ask_for(Solution, "operators solve", request, progress=progress, cancel=cancel)
+    return ask_for(Solution, "operators solve", {
+        "instance": instance, "budget": budget, "unmerged": unmerged, "threads": threads,
+        "time_limit": time_limit, "work_limit": work_limit, "seed": seed},
+        progress=progress, cancel=cancel)
 
 
 def strategies(file: Document) -> Strategies:
     """Lists the ways in which single operators can be sharded, with their costs."""
-    return ask_for(Strategies, "operators strategies", Request().document("file", file, required=True))
+    return ask_for(Strategies, "operators strategies", {"file": file})
 
 
 def paths(file: Document, *, cost: Literal["compat", "sum", "exact"] = "compat") -> Paths:
     """Finds how tensors are converted from one sharding to another, and the cost."""
-    request = Request().document("file", file, required=True).choice("cost", cost, _COSTS)
-    return ask_for(Paths, "operators paths", request)
+    return ask_for(Paths, "operators paths", {"file": file, "cost": cost})
 
 
 def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
@@ -163,10 +158,9 @@ def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
 
     With `iterations` the text has the table of costs of every improvement.
     """
-    request = Request().document("graph", graph, required=True)
-    request.count("devices", devices, 1, MOST_COUNT).choice("cost_model", cost_model, _MODELS)
-    request.flag("iterations", iterations).count("threads", threads, 0, MOST_THREADS)
-    return ask_for(Autoshard, "operators autoshard", request)
+    return ask_for(Autoshard, "operators autoshard", {
+        "graph": graph, "devices": devices, "cost_model": cost_model, "iterations": iterations,
+        "threads": threads})
 
 
 def plan(graph: Document, mesh: Mesh | None = None, *,
@@ -185,11 +179,11 @@ def plan(graph: Document, mesh: Mesh | None = None, *,
     `overlap` is the share, from 0 to 1, of moving parameters and their gradients that operators may
     hide.
     """
-    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks,
-                      overlap)
-    request.limits(threads, time_limit, work_limit, seed)
-    return ask_for(MeshPlan, "operators plan", request if mesh is None else request.mesh("mesh", mesh),
-                   progress=progress, cancel=cancel)
+    return ask_for(MeshPlan, "operators plan", {
+        "graph": graph, "mesh": mesh, "options": options, "memory": memory,
+        "optimizer_states": optimizer_states, "device": device, "redistribution": redistribution,
+        "blocks": blocks, "overlap": overlap, "threads": threads, "time_limit": time_limit,
+        "work_limit": work_limit, "seed": seed}, progress=progress, cancel=cancel)
 
 
 def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
@@ -201,19 +195,11 @@ def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshSweep:
     """Plans a traced PyTorch model on every mesh of so many devices with at most `axes` axes."""
-    request = _traced(graph, options, memory, optimizer_states, device, redistribution, blocks,
-                      overlap)
-    request.count("devices", devices, 1, MOST_COUNT).count("axes", axes, 1, 8)
-    request.limits(threads, time_limit, work_limit, seed)
-    return ask_for(MeshSweep, "operators sweep", request, progress=progress, cancel=cancel)
-
-
-def _traced(graph: object, options: object, memory: object, optimizer_states: object,
-            device: object, redistribution: object, blocks: object, overlap: object) -> Request:
-    request = Request().document("graph", graph, required=True).document("options", options)
-    request.size("memory", memory).count("optimizer_states", optimizer_states, 0, 100)
-    request.value("device", device).choice("redistribution", redistribution, _REDISTRIBUTIONS)
-    return request.choice("blocks", blocks, _BLOCKS).measure("overlap", overlap)
+    return ask_for(MeshSweep, "operators sweep", {
+        "graph": graph, "devices": devices, "axes": axes, "options": options, "memory": memory,
+        "optimizer_states": optimizer_states, "device": device, "redistribution": redistribution,
+        "blocks": blocks, "overlap": overlap, "threads": threads, "time_limit": time_limit,
+        "work_limit": work_limit, "seed": seed}, progress=progress, cancel=cancel)
 
 
 __all__ = ["Autoshard", "CostInstance", "MeshPlan", "MeshSweep", "Paths", "Solution", "Strategies",

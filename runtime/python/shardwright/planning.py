@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Mapping, SupportsIndex
 
 from . import _native
 from .answer import Answer, Cancel, ProgressLike, handle_for
-from .arguments import MODES, Document, Machine, Mode, Request, choice
+from .arguments import Document, Machine, Mode, request
 from .problem import Problem, ProblemLike, SearchSpace, as_problem
 from .progress import Exchange, Session, Watch
 from .result import PlanResult
@@ -16,20 +16,13 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-def _request(mode: Mode, threads: SupportsIndex, time_limit: float | None,
-             work_limit: SupportsIndex | None, seed: SupportsIndex,
-             lanes: SupportsIndex | None) -> Request:
-    request = Request().value("mode", choice(mode, "mode", MODES)).lanes(lanes)
-    return request.limits(threads, time_limit, work_limit, seed)
-
-
-def _planned(command: str, request: Request, problem: Problem, search_space: SearchSpace | None,
-             watch: Watch, cancel: Cancel | None) -> PlanResult:
+def _planned(command: str, members: Mapping[str, object], problem: Problem,
+             search_space: SearchSpace | None, watch: Watch, cancel: Cancel | None) -> PlanResult:
     if search_space is not None and not isinstance(search_space, SearchSpace):
         raise TypeError("search_space must be a shardwright.SearchSpace, "
                         f"not {type(search_space).__name__}")
     answer = Answer(None, handle_for(
-        command, request, watch, cancel, problem=problem._handle.value,
+        command, request(command, members), watch, cancel, problem=problem._handle.value,
         search_space=None if search_space is None else search_space._handle.value))
     for warning in answer.warnings:
         if "is not reused: " in warning:
@@ -72,9 +65,10 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
         raise TypeError("reuse and resume are for one process")
     try:
         read = as_problem(problem, **machine)
-        request = _request(mode, threads, time_limit, work_limit, seed, lanes)
-        request.document("reuse", reuse).document("resume", resume)
-        return _planned("plan", request, read, search_space, Watch(progress, session), cancel)
+        return _planned("plan", {
+            "mode": mode, "threads": threads, "time_limit": time_limit, "work_limit": work_limit,
+            "seed": seed, "lanes": lanes, "reuse": reuse, "resume": resume}, read, search_space,
+            Watch(progress, session), cancel)
     finally:
         if session is not None:
             session.leave()
@@ -93,7 +87,7 @@ def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float 
     rating by at least `migration_weight` ms. Other arguments and errors are those of `plan`.
     """
     read = as_problem(problem, **machine)
-    request = _request(mode, threads, time_limit, work_limit, seed, lanes)
-    request.document("plan", old_plan, required=True)
-    request.measure("migration_weight", migration_weight)
-    return _planned("replan", request, read, search_space, Watch(progress), cancel)
+    return _planned("replan", {
+        "plan": old_plan, "migration_weight": migration_weight, "mode": mode, "threads": threads,
+        "time_limit": time_limit, "work_limit": work_limit, "seed": seed, "lanes": lanes}, read,
+        search_space, Watch(progress), cancel)

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Mapping, Protocol, Union
 
 from . import _native
-from .arguments import (Machine, Request, decoded, document, is_frame, path_text, tables_of,
+from .arguments import (Fragment, Machine, decoded, document, is_frame, path_text, request, tables_of,
                         text_of_document)
 from .errors import InvalidHandleError, InvalidInputError
 
@@ -53,7 +53,7 @@ class Problem(_Closable):
     def _read(self, fragment: str, machine: Machine) -> None:
         self._fragment = fragment  # of requests
         self._machine = machine
-        text = Request().fragment("problem", fragment).machine(machine).text()
+        text = request("enumerate", {"problem": Fragment(fragment), **machine})
         self._handle = _native.Handle("problem", "problem_from_request", text, len(text))
 
     @classmethod
@@ -182,14 +182,13 @@ def as_problem(problem: ProblemLike, **machine: Unpack[Machine]) -> Problem:
                     f"not {type(problem).__name__}")
 
 
-def problem_request(problem: ProblemLike, machine: Machine) -> Request:
-    """A request about a problem."""
+def problem_members(problem: ProblemLike, machine: Machine) -> dict[str, object]:
+    """The members of a request about a problem."""
     if not isinstance(problem, Problem):
         if not isinstance(problem, (Mapping, str, bytes, PathLike)) and not is_frame(problem):
             raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
                             f"not {type(problem).__name__}")
-        return Request().document("problem", problem).machine(machine)
+        return {"problem": problem, **machine}
     if problem._handle.closed:
         raise InvalidHandleError("this problem is closed")
-    both: Machine = {**problem._machine, **machine}
-    return Request().fragment("problem", problem._fragment).machine(both)
+    return {"problem": Fragment(problem._fragment), **problem._machine, **machine}

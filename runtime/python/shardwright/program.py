@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import SupportsIndex
 
 from .answer import Answer, Cancel, Row, ask_for
-from .arguments import MOST_COUNT, MOST_THREADS, Document, Request, Size
+from .arguments import Document, Size
 from .display import table
 
 
@@ -86,9 +86,8 @@ def reshard(cases: Document, *, compat: bool = False, legacy_sync: bool = False)
     With `compat` as Paddle plans, instead of the cheapest way known; with `legacy_sync`, counts a
     synchronisation before every inserted operator, as in Paddle.
     """
-    request = Request().document("cases", cases, required=True)
-    request.flag("compat", compat).flag("legacy_sync", legacy_sync)
-    return ask_for(Reshards, "program reshard", request)
+    return ask_for(Reshards, "program reshard",
+                   {"cases": cases, "compat": compat, "legacy_sync": legacy_sync})
 
 
 def apply(program: Document, *, full: bool = False, startup: Document | None = None,
@@ -99,10 +98,9 @@ def apply(program: Document, *, full: bool = False, startup: Document | None = N
     With `full`, also reshards outputs and removes what a rank does not need; `startup` is then the
     startup program. `batch_size` is the whole size of batch dimensions written as -1. Others as `reshard`.
     """
-    request = Request().document("program", program, required=True).document("startup", startup)
-    request.flag("full", full).flag("compat", compat).flag("legacy_sync", legacy_sync)
-    request.count("batch_size", batch_size, 1, MOST_COUNT).count("threads", threads, 0, MOST_THREADS)
-    return ask_for(Programs, "program apply", request, cancel=cancel)
+    return ask_for(Programs, "program apply", {
+        "program": program, "startup": startup, "full": full, "compat": compat,
+        "legacy_sync": legacy_sync, "batch_size": batch_size, "threads": threads}, cancel=cancel)
 
 
 def redistribute(redistribution: Document, *, front: bool = False,
@@ -111,9 +109,8 @@ def redistribute(redistribution: Document, *, front: bool = False,
 
     With `front`, also the paths that no other one beats in both time and memory.
     """
-    request = Request().document("redistribution", redistribution, required=True)
-    return ask_for(Redistribution, "program redistribute", request.flag("front", front),
-                   cancel=cancel)
+    return ask_for(Redistribution, "program redistribute",
+                   {"redistribution": redistribution, "front": front}, cancel=cancel)
 
 
 def transfer(transfer: Document, *, memory: Size | None = None, message_bytes: Size | None = None,
@@ -123,9 +120,9 @@ def transfer(transfer: Document, *, memory: Size | None = None, message_bytes: S
     `memory` is what a rank may send, and receive, in a round; `message_bytes` the most of a message.
     With `full`, the text has a row for every rank.
     """
-    request = Request().document("transfer", transfer, required=True).size("memory", memory)
-    request.size("message_bytes", message_bytes).flag("full", full)
-    return ask_for(Transfer, "program transfer", request, cancel=cancel)
+    return ask_for(Transfer, "program transfer", {
+        "transfer": transfer, "memory": memory, "message_bytes": message_bytes, "full": full},
+        cancel=cancel)
 
 
 __all__ = ["Programs", "Redistribution", "Reshards", "Transfer", "apply", "redistribute", "reshard",

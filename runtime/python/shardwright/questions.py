@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, SupportsIndex, Union
 
 from .answer import Answer, Cancel, ProgressLike, Row, ask_for
-from .arguments import MODES, Counts, Document, Machine, Mode, Request, Size
+from .arguments import Counts, Document, Machine, Mode, Size
 from .display import table
-from .problem import ProblemLike, SearchSpace, as_problem, problem_request
+from .problem import ProblemLike, SearchSpace, as_problem, problem_members
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -188,11 +188,9 @@ def verify(problem: ProblemLike, plan: Document, *, old_plan: Document | None = 
     also because `time_limit` seconds are over, is a violation of the result, not an exception. Raises InvalidInputError if the problem or a plan
     cannot be read.
     """
-    request = problem_request(problem, machine)
-    request.document("plan", plan, required=True).document("old_plan", old_plan)
-    request.document("search_space", search_space).flag("stats", stats)
-    request.measure("time_limit", time_limit)
-    return ask_for(Verification, "verify", request)
+    return ask_for(Verification, "verify", {
+        **problem_members(problem, machine), "plan": plan, "old_plan": old_plan,
+        "search_space": search_space, "stats": stats, "time_limit": time_limit})
 
 
 def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | None = None,
@@ -206,10 +204,10 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
 
     Without a `plan` the problem is planned first. `table` is the name of the only one to explain.
     """
-    request = problem_request(problem, machine).document("plan", plan).value("table", table)
-    request.document("search_space", search_space).choice("mode", mode, MODES)
-    request.limits(threads, time_limit, work_limit, seed).lanes(lanes)
-    return ask_for(Explanation, "explain", request, progress=progress, cancel=cancel)
+    return ask_for(Explanation, "explain", {
+        **problem_members(problem, machine), "plan": plan, "table": table,
+        "search_space": search_space, "mode": mode, "threads": threads, "time_limit": time_limit,
+        "work_limit": work_limit, "seed": seed, "lanes": lanes}, progress=progress, cancel=cancel)
 
 
 def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
@@ -229,23 +227,18 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
     `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them. `price` is
     that of a rank for an hour: one number, or one for every size of `hbm`.
     """
-    request = problem_request(problem, {}).counts("ranks", ranks).sizes("hbm", hbm)
-    request.counts("batch_size", batch_size).counts("ranks_per_host", ranks_per_host)
-    request.measures("price", price)
-    machine: Machine = {"ddr": ddr, "ssd": ssd, "device": device, "torchrec": torchrec,  # type: ignore[typeddict-item]
-                        "sharding_group_size": sharding_group_size,
-                        "sync_interval": sync_interval, "pod_size": pod_size}
-    request.machine(machine)
-    request.choice("mode", mode, MODES).lanes(lanes)
-    request.limits(threads, time_limit, work_limit, seed)
-    return ask_for(Sweep, "sweep", request, progress=progress, cancel=cancel)
+    return ask_for(Sweep, "sweep", {
+        **problem_members(problem, {}), "ranks": ranks, "hbm": hbm, "batch_size": batch_size,
+        "ranks_per_host": ranks_per_host, "price": price, "ddr": ddr, "ssd": ssd, "device": device,
+        "sharding_group_size": sharding_group_size, "sync_interval": sync_interval,
+        "pod_size": pod_size, "torchrec": torchrec, "mode": mode, "threads": threads,
+        "time_limit": time_limit, "work_limit": work_limit, "seed": seed, "lanes": lanes},
+        progress=progress, cancel=cancel)
 
 
 def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
     """Says what differs between two plans, or between two problems on the same `machine`."""
-    request = Request().document("plan_a", before, required=True)
-    request.document("plan_b", after, required=True).machine(machine)
-    return ask_for(Diff, "diff", request)
+    return ask_for(Diff, "diff", {"plan_a": before, "plan_b": after, **machine})
 
 
 def enumerate_options(problem: ProblemLike, **machine: Unpack[Machine]) -> SearchSpace:

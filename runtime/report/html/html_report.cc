@@ -4,21 +4,15 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/report/embedding/changes/diff_text.h"
-#include "runtime/report/embedding/questions/explain_text.h"
-#include "runtime/report/embedding/questions/sweep_text.h"
-#include "runtime/report/html/data/answer_json.h"
-#include "runtime/report/html/data/embedding/change_json.h"
-#include "runtime/report/html/data/embedding/plan_report_json.h"
-#include "runtime/report/html/data/markup.h"
-#include "runtime/report/html/data/operators/aten_plan_report_json.h"
-#include "runtime/report/html/data/program/communication_json.h"
-#include "runtime/report/html/data/program/redistribution_report_json.h"
-#include "runtime/report/html/data/program/transfer_report_json.h"
+#include "runtime/report/embedding/changes_text.h"
+#include "runtime/report/embedding/explain_text.h"
+#include "runtime/report/embedding/sweep_text.h"
+#include "runtime/report/html/answer_json.h"
+#include "runtime/report/html/aten_plan_report_json.h"
+#include "runtime/report/html/change_json.h"
 #include "runtime/report/html/page.h"
-#include "runtime/report/operators/aten/aten_plan_text.h"
-#include "runtime/report/program/redistribution_text.h"
-#include "runtime/report/program/transfer_text.h"
+#include "runtime/report/html/plan_report_json.h"
+#include "runtime/report/operators/aten_plan_text.h"
 
 namespace shardwright {
 namespace {
@@ -99,32 +93,6 @@ void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep
   write_page(
       sweep_page(), sweep_report(problem, sweep, kTextWidth),
       [&] { write_sweep_data(problem, sweep, sink); }, sink);
-}
-
-void write_html_report(const RedistributionCase& request, const RedistributionOptions& options,
-                       std::span<const PlannedRedistribution> paths, const TextSink& sink) {
-  const std::string text = paths.size() == 1
-                               ? redistribution_text(request, options, paths.front(), kTextWidth)
-                               : redistribution_front_text(request, options, paths, kTextWidth);
-  const auto write_data = [&] {
-    write_redistribution_report(make_redistribution_report(request, options, paths), sink);
-  };
-  write_page(redistribution_page(), text, write_data, sink);
-}
-
-void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
-                       const TextSink& sink) {
-  const auto write_data = [&] {
-    write_transfer_report(problem, answer, make_transfer_report(problem, answer), sink);
-  };
-  write_page(transfer_page(), transfer_text(problem, answer, false, kTextWidth), write_data, sink);
-}
-
-void write_html_report(std::span<const CommunicationEntry> entries, bool of_tensors,
-                       std::string_view text, const TextSink& sink) {
-  write_page(
-      communication_page(), text, [&] { write_communication_data(entries, of_tensors, sink); },
-      sink);
 }
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,

@@ -1,24 +1,32 @@
-// Reports as HTML files, each a page that loads nothing: it opens from disk, on a phone and in
-// print. Names are shown as text, whatever they contain.
+// An answer as a command wrote it.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "runtime/embedding/explain/explain.h"
-#include "runtime/embedding/identity/problem_diff.h"
-#include "runtime/embedding/sweep/sweep.h"
+#include "runtime/embedding/explain.h"
+#include "runtime/embedding/problem_diff.h"
+#include "runtime/embedding/sweep.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/sweep_aten.h"
-#include "runtime/program/communication_report.h"
-#include "runtime/program/transfer_tensors.h"
-#include "runtime/redistribution/plan_redistribution.h"
-#include "runtime/report/embedding/changes/plan_change.h"
-#include "runtime/report/embedding/plan/plan_report.h"
-#include "runtime/report/html/saved_answer.h"
+#include "runtime/report/embedding/plan_change.h"
+#include "runtime/report/embedding/plan_report.h"
 
 namespace shardwright {
+
+// Thread safety: a value. Invariant: `json` is one of the answers that `page` shows.
+struct SavedAnswer {
+  // kAny shows figures and lists; the others are the pages of the commands.
+  enum class Page : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff };
+
+  Page page = Page::kAny;
+  std::string title;  // what it is: "plan"
+  std::string file;   // where it was
+  std::string json;
+};
 
 // A plan, with what its tables' other options would cost, as far as that is known. `change` may be
 // null; after a replan it is what changes from the plan in use.
@@ -35,19 +43,6 @@ void write_html_report(const ProblemDiff& diff, const TextSink& sink);
 // Machines compared.
 void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
                        const TextSink& sink);
-
-// Paths of a redistribution, the first one being the answer. Precondition: at least one.
-void write_html_report(const RedistributionCase& request, const RedistributionOptions& options,
-                       std::span<const PlannedRedistribution> paths, const TextSink& sink);
-
-// A transfer.
-void write_html_report(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
-                       const TextSink& sink);
-
-// Programs, or with `of_tensors` single tensors that get another placement. `text` is what readers
-// see without scripts. Precondition: at least one entry.
-void write_html_report(std::span<const CommunicationEntry> entries, bool of_tensors,
-                       std::string_view text, const TextSink& sink);
 
 // A plan for a graph of PyTorch's operators, or why there is none. `moves`: those of the plan.
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,

@@ -15,12 +15,9 @@ struct PageParts {
 PageParts answer_page();
 PageParts aten_plan_page();
 PageParts aten_sweep_page();
-PageParts communication_page();
 PageParts plan_change_page();
 PageParts plan_page();
 PageParts problem_change_page();
-PageParts redistribution_page();
 PageParts sweep_page();
-PageParts transfer_page();
 
 }  // namespace shardwright

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <string>
 
+#include "core/operators/autoshard/autoshard_graph.h"
 #include "core/operators/instance/cost_instance.h"
+#include "runtime/operators/autoshard.h"
 #include "runtime/operators/solve.h"
 
 namespace shardwright {
@@ -20,5 +22,15 @@ struct OperatorsReportOptions {
 // why there is no answer.
 std::string text_report(const operators::OperatorProblem& problem, const OperatorsResult& result,
                         const OperatorsReportOptions& options = {});
+
+// The ops of the graph: a row per op and per parameter of its module.
+std::string autoshard_node_table(const operators::autoshard::Graph& graph, std::size_t width);
+
+// The cost table: a row per op with its decisions, per read and per output, then the total.
+std::string autoshard_cost_table(const operators::autoshard::Evaluation& evaluation,
+                                 std::size_t width);
+
+// The whole report. `iterations` adds a cost table for every improvement.
+std::string text_report(const AutoshardAnswer& answer, bool iterations, std::size_t width);
 
 }  // namespace shardwright

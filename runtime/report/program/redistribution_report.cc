@@ -1,73 +1,97 @@
 #include "runtime/report/program/redistribution_report.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
 #include <map>
 #include <utility>
+#include <variant>
 
-#include "core/redistribution/placement/shard_boxes.h"
+#include "core/redistribution/placement/placement.h"
+#include "core/redistribution/placement/placement_notation.h"
+#include "core/units.h"
+#include "runtime/report/text/format.h"
+#include "runtime/report/text/text_table.h"
 
 namespace shardwright {
 namespace {
 
 using namespace redistribution;
+using Align = TextTable::Align;
 
-std::vector<ReportedBox> boxes_of(const RedistributionCase& request, const Placement& placement) {
-  const std::int64_t ranks = num_devices(request.mesh);
-  if (ranks > RedistributionReport::kMostDrawnRanks) return {};
-  std::map<Box, std::vector<std::int64_t>> holders;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
-    const Box box = box_of(request.shape, request.mesh, placement, rank, Rounding::kCeil);
-    if (num_elements(box) > 0) holders[box].push_back(rank);
-  }
-  std::vector<ReportedBox> boxes;
-  boxes.reserve(holders.size());
-  for (auto& [box, ranks_of_box] : holders)
-    boxes.push_back({box, std::move(ranks_of_box)});
-  return boxes;
+std::string us_text(double us) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", us);
+  return text.data();
 }
 
-// The place of a state in the report, which gets it if it is new.
-std::size_t state_of(const Placement& placement, RedistributionReport& report) {
-  std::vector<ReportedState>& states = report.states;
-  const auto known = std::find_if(states.begin(), states.end(), [&](const ReportedState& state) {
-    return state.placement == placement;
-  });
-  if (known != states.end()) return static_cast<std::size_t>(known - states.begin());
-  const RedistributionCase& request = report.request;
-  const std::int64_t held = largest_box(request.shape, request.mesh, placement);
-  states.push_back({placement, held * request.itemsize, boxes_of(request, placement)});
-  return states.size() - 1;
+std::string held_text(const RedistributionCase& request, const Placement& placement) {
+  return format_bytes(
+      Bytes(largest_box(request.shape, request.mesh, placement) * request.itemsize));
 }
 
-ReportedPath path_of(const PlannedRedistribution& planned, RedistributionReport& report) {
-  ReportedPath path;
-  path.us = planned.path.cost;
-  path.is_optimal = planned.path.is_optimal;
-  path.peak_bytes = planned.peak_bytes;
-  Placement at = report.states.front().placement;
-  for (const PathStep& step : planned.path.steps) {
-    const RedistributionCase& request = report.request;
-    const std::int64_t sent =
-        sent_elements(request.shape, request.mesh, at, step.move) * request.itemsize;
-    path.sent_bytes += sent;
-    path.steps.push_back({step.move, sent, step.cost, state_of(step.after, report)});
-    at = step.after;
+// "all_gather(0), split(1)".
+std::string moves_text(const Path& path) {
+  std::string text;
+  for (const PathStep& step : path.steps) {
+    const std::string move = to_text(step.move);
+    text += (text.empty() ? "" : ", ") + move.substr(0, move.find(' '));
   }
-  return path;
+  return text;
+}
+
+// Which steps a sequence may have.
+std::string steps_text(const RedistributionOptions& options) {
+  const auto* const rings = std::get_if<RingModel>(&options.model);
+  if (rings != nullptr && rings->groups) {
+    return "(of collectives along one axis or several at once, permutes in which each rank sends "
+           "all "
+           "that it\nholds to one other, and local steps)\n";
+  }
+  return "(of collectives along one axis and local steps; with \"rings\" as costs, \"groups\" adds "
+         "collectives\nalong several axes at once, and permutes)\n";
 }
 
 }  // namespace
 
-RedistributionReport make_redistribution_report(const RedistributionCase& request,
-                                                const RedistributionOptions& options,
-                                                std::span<const PlannedRedistribution> paths) {
-  RedistributionReport report;
-  report.request = request;
-  report.options = options;
-  state_of(effective_placement(request.mesh, request.source), report);
-  for (const PlannedRedistribution& planned : paths)
-    report.paths.push_back(path_of(planned, report));
-  return report;
+std::string redistribution_text(const RedistributionCase& request,
+                                const RedistributionOptions& options,
+                                const PlannedRedistribution& answer, std::size_t width) {
+  const Path& path = answer.path;
+  const std::size_t axes = request.mesh.size();
+  TextTable table(
+      {{"step", Align::kLeft}, {"placement after it", Align::kLeft}, {"largest device"}, {"us"}});
+  table.add_row({"", to_text(request.source, axes), held_text(request, request.source), ""});
+  for (const PathStep& step : path.steps) {
+    table.add_row({to_text(step.move), to_text(step.after, axes), held_text(request, step.after),
+                   us_text(step.cost)});
+  }
+  std::string report = table.render(width) + "\n" + us_text(path.cost) + " us in " +
+                       format_plural(path.steps.size(), "step") + ", " +
+                       format_plural(path.num_collectives(), "collective") +
+                       "; a device holds at most " + format_bytes(Bytes(answer.peak_bytes)) +
+                       " during a step\n";
+  report += path.is_optimal ? "no other sequence costs less\n"
+                            : "the search was too long: another sequence may cost less\n";
+  return report + steps_text(options);
+}
+
+std::string redistribution_front_text(const RedistributionCase& request,
+                                      const RedistributionOptions& options,
+                                      std::span<const PlannedRedistribution> front,
+                                      std::size_t width) {
+  TextTable table({{"us"}, {"a device holds"}, {"collectives"}, {"moves", Align::kLeft}});
+  for (const PlannedRedistribution& answer : front) {
+    table.add_row({us_text(answer.path.cost), format_bytes(Bytes(answer.peak_bytes)),
+                   std::to_string(answer.path.num_collectives()), moves_text(answer.path)});
+  }
+  const bool proved =
+      std::all_of(front.begin(), front.end(),
+                  [](const PlannedRedistribution& answer) { return answer.path.is_optimal; });
+  return redistribution_text(request, options, front.front(), width) + "\nTime against memory: " +
+         (proved ? "no other path beats" : "no path that was found beats") +
+         " one of these in both\n" + table.render(width);
 }
 
 }  // namespace shardwright

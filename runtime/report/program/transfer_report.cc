@@ -1,163 +1,158 @@
 #include "runtime/report/program/transfer_report.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "core/units.h"
+#include "runtime/report/text/format.h"
+#include "runtime/report/text/text_table.h"
 
 namespace shardwright {
 namespace {
 
 using namespace redistribution;
+using Port = TransferPort::Kind;
 
-std::int64_t quotient_up(std::int64_t value, std::int64_t unit) {
-  return value / unit + (value % unit > 0 ? 1 : 0);
+void take(ReportedPort& most, std::int64_t number, std::int64_t bytes) {
+  if (bytes <= most.bytes) return;
+  most.number = number;
+  most.bytes = bytes;
 }
 
-// The blocks of `width` numbers that the ranks, which ascend, are in.
-std::vector<RankBlock> blocks_of(const std::vector<Rank>& ranks, std::int64_t width) {
-  std::vector<RankBlock> blocks;
-  for (const Rank rank : ranks) {
-    const bool joins = !blocks.empty() && rank / width == blocks.back().first / width;
-    if (!joins) blocks.push_back({rank, rank, 0});
-    blocks.back().last = rank;
-    ++blocks.back().ranks;
+ReportedPort busiest_of(const TransferProblem& problem, const PortLoads& loads, Port kind) {
+  ReportedPort most;
+  most.kind = kind;
+  for (std::size_t i = 0; i < loads.ranks.size(); ++i) {
+    const RankLoad& rank = loads.ranks[i];
+    if (kind == Port::kSend) take(most, problem.ranks()[i], rank.sent_within_host);
+    if (kind == Port::kReceive) take(most, problem.ranks()[i], rank.received);
   }
-  return blocks;
+  for (const HostLoad& host : loads.hosts) {
+    if (kind == Port::kHostOut) take(most, host.host, host.out);
+    if (kind == Port::kHostIn) take(most, host.host, host.in);
+  }
+  most.time = static_cast<double>(most.bytes) / bandwidth(problem, kind);
+  return most;
 }
 
-// At most `most` blocks: of one rank, of hosts, or of twice, four times, ... as many.
-std::vector<RankBlock> few_blocks(const TransferProblem& problem, const std::vector<Rank>& ranks,
-                                  std::size_t most) {
-  std::vector<RankBlock> blocks = blocks_of(ranks, 1);
-  std::int64_t width =
-      problem.hosts() ? std::max<std::int64_t>(problem.hosts()->ranks_per_host, 1) : 2;
-  for (; blocks.size() > most; width *= 2)
-    blocks = blocks_of(ranks, width);
-  return blocks;
-}
-
-std::size_t block_of(const std::vector<RankBlock>& blocks, Rank rank) {
-  const auto found =
-      std::lower_bound(blocks.begin(), blocks.end(), rank,
-                       [](const RankBlock& block, Rank wanted) { return block.last < wanted; });
-  return static_cast<std::size_t>(found - blocks.begin());
-}
-
-void fill_flows(const TransferProblem& problem, const TransferAnswer& answer,
-                TransferReport& report) {
-  std::vector<Rank> senders, receivers;
-  for (std::size_t i = 0; i < problem.ranks().size(); ++i) {
-    if (answer.loads.ranks[i].sent > 0) senders.push_back(problem.ranks()[i]);
-    if (answer.loads.ranks[i].received > 0) receivers.push_back(problem.ranks()[i]);
+// What is proved of the ports of this kind alone; 0 if nothing is.
+double proved_of(const TransferProblem& problem, const TransferPlan& plan, Port kind) {
+  double best = 0;
+  for (const TransferBound& bound : plan.bounds) {
+    bool only = true;
+    for (const TransferPort& port : bound.ports)
+      only = only && port.kind == kind;
+    if (only) best = std::max(best, proved(problem, bound));
   }
-  report.senders = few_blocks(problem, senders, TransferReport::kMostBlocks);
-  report.receivers = few_blocks(problem, receivers, TransferReport::kMostBlocks);
-  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> bytes;
-  for (const Transfer& transfer : answer.plan.transfers) {
-    if (transfer.from == transfer.to || transfer.bytes == 0) continue;
-    bytes[{block_of(report.senders, transfer.from), block_of(report.receivers, transfer.to)}] +=
-        transfer.bytes;
-  }
-  for (const auto& [pair, sum] : bytes)
-    report.flows.push_back({pair.first, pair.second, sum});
-}
-
-void fill_loads(const TransferProblem& problem, const PortLoads& loads, TransferReport& report) {
-  for (const RankBlock& block : few_blocks(problem, problem.ranks(), TransferReport::kMostLoads))
-    report.loads.push_back({block, 0, 0, 0});
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < problem.ranks().size(); ++i) {
-    while (report.loads[at].block.last < problem.ranks()[i])
-      ++at;
-    ReportedLoad& most = report.loads[at];
-    most.sent = std::max(most.sent, loads.ranks[i].sent);
-    most.received = std::max(most.received, loads.ranks[i].received);
-    most.kept = std::max(most.kept, loads.ranks[i].kept);
-  }
-}
-
-// What ranks send or receive in each round.
-class RoundLoads {
- public:
-  void add(std::int64_t round, Rank rank, std::int64_t bytes) {
-    parts_.emplace_back(round, rank, bytes);
-  }
-  // Calls function(round, the most bytes of a rank) for each round.
-  template <class Function>
-  void for_each_most(const Function& function) {
-    std::sort(parts_.begin(), parts_.end());
-    for (std::size_t i = 0; i < parts_.size();) {
-      const auto [round, rank, first] = parts_[i];
-      std::int64_t sum = 0;
-      for (; i < parts_.size() && std::get<0>(parts_[i]) == round && std::get<1>(parts_[i]) == rank;
-           ++i)
-        sum += std::get<2>(parts_[i]);
-      function(round, sum);
-    }
-  }
-
- private:
-  std::vector<std::tuple<std::int64_t, Rank, std::int64_t>> parts_;
-};
-
-void fill_rounds(const TransferPlan& plan, TransferReport& report) {
-  const auto most = static_cast<std::int64_t>(TransferReport::kMostRounds);
-  const std::int64_t width = std::max<std::int64_t>(quotient_up(plan.rounds, most), 1);
-  for (std::int64_t first = 0; first < plan.rounds; first += width)
-    report.rounds.push_back({first, std::min(first + width, plan.rounds) - 1, 0, 0, 0});
-  const auto rounds_at = [&](std::int64_t round) -> ReportedRounds& {
-    return report.rounds[static_cast<std::size_t>(round / width)];
-  };
-  RoundLoads sent, received;
-  for (const Transfer& transfer : plan.transfers) {
-    for (const MessageRun& run : transfer.runs) {
-      rounds_at(run.round).bytes += run.bytes;
-      sent.add(run.round, transfer.from, run.bytes);
-      received.add(run.round, transfer.to, run.bytes);
-    }
-  }
-  const auto raise = [](std::int64_t& value, std::int64_t other) {
-    value = std::max(value, other);
-  };
-  sent.for_each_most(
-      [&](std::int64_t round, std::int64_t bytes) { raise(rounds_at(round).most_sent, bytes); });
-  received.for_each_most([&](std::int64_t round, std::int64_t bytes) {
-    raise(rounds_at(round).most_received, bytes);
-  });
-}
-
-void fill_groups(const TransferProblem& problem, const TransferPlan& plan, TransferReport& report) {
-  std::vector<ReportedGroup>& groups = report.groups;
-  for (std::size_t i = 0; i < problem.groups().size(); ++i) {
-    const TensorGroup& group = problem.groups()[i];
-    const std::int64_t bytes = num_elements(group.shape) * group.item_bytes;
-    groups.push_back({i, bytes * static_cast<std::int64_t>(group.tensors.size()), 0});
-  }
-  for (const Transfer& transfer : plan.transfers) {
-    if (transfer.from == transfer.to) continue;
-    for (const TransferPiece& piece : transfer.pieces) {
-      groups[piece.group].moved_bytes +=
-          num_elements(piece.box) * piece.count * problem.groups()[piece.group].item_bytes;
-    }
-  }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const ReportedGroup& a, const ReportedGroup& b) {
-                     return std::tie(a.moved_bytes, a.bytes) > std::tie(b.moved_bytes, b.bytes);
-                   });
-  if (groups.size() > TransferReport::kMostGroups) groups.resize(TransferReport::kMostGroups);
+  return best;
 }
 
 }  // namespace
 
-TransferReport make_transfer_report(const TransferProblem& problem, const TransferAnswer& answer) {
-  TransferReport report;
-  report.ports = busiest_ports(problem, answer);
-  fill_flows(problem, answer, report);
-  fill_loads(problem, answer.loads, report);
-  fill_rounds(answer.plan, report);
-  fill_groups(problem, answer.plan, report);
-  return report;
+std::vector<ReportedPort> busiest_ports(const TransferProblem& problem,
+                                        const TransferAnswer& answer) {
+  std::vector<Port> kinds{Port::kReceive, Port::kSend};
+  if (problem.hosts()) kinds.insert(kinds.end(), {Port::kHostOut, Port::kHostIn});
+  std::vector<ReportedPort> ports;
+  for (const Port kind : kinds) {
+    ports.push_back(busiest_of(problem, answer.loads, kind));
+    ports.back().bound = proved_of(problem, answer.plan, kind);
+  }
+  return ports;
+}
+
+const char* name_of(Port kind, bool hosts) {
+  switch (kind) {
+    case Port::kSend:
+      return hosts ? "rank sending within its host" : "sending rank";
+    case Port::kReceive:
+      return "receiving rank";
+    case Port::kHostOut:
+      return "host sending to others";
+    case Port::kHostIn:
+      return "host receiving from others";
+  }
+  return "";
+}
+
+namespace {
+
+using namespace redistribution;
+using Align = TextTable::Align;
+
+std::string bytes_text(double bytes) {
+  return format_bytes(Bytes(static_cast<std::int64_t>(bytes)));
+}
+
+std::string time_text(const TransferProblem& problem, double time) {
+  return problem.hosts() ? format_ms(time) + " ms" : bytes_text(time);
+}
+
+// "0.42 %"; "-" if nothing is proved.
+std::string above_text(double value, double bound) {
+  if (bound <= 0) return "-";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f %%", (value / bound - 1) * 100);
+  return text.data();
+}
+
+std::string port_table(const TransferProblem& problem, const TransferAnswer& answer,
+                       std::size_t width) {
+  const bool hosts = problem.hosts().has_value();
+  TextTable table({{"busiest", Align::kLeft},
+                   {"number"},
+                   {"bytes"},
+                   {hosts ? "at least ms" : "at least"},
+                   {hosts ? "ms" : "above it"}});
+  for (const ReportedPort& port : busiest_ports(problem, answer)) {
+    const std::string least =
+        port.bound > 0 ? (hosts ? format_ms(port.bound) : bytes_text(port.bound)) : "-";
+    table.add_row({name_of(port.kind, hosts), port.number < 0 ? "-" : std::to_string(port.number),
+                   bytes_text(static_cast<double>(port.bytes)), least,
+                   hosts ? format_ms(port.time) : above_text(port.time, port.bound)});
+  }
+  return table.render(width);
+}
+
+std::string rank_table(const TransferProblem& problem, const PortLoads& loads, std::size_t width) {
+  TextTable table({{"rank"}, {"sends"}, {"receives"}, {"keeps"}});
+  for (std::size_t i = 0; i < loads.ranks.size(); ++i) {
+    const RankLoad& rank = loads.ranks[i];
+    table.add_row({std::to_string(problem.ranks()[i]), bytes_text(static_cast<double>(rank.sent)),
+                   bytes_text(static_cast<double>(rank.received)),
+                   bytes_text(static_cast<double>(rank.kept))});
+  }
+  return table.render(width);
+}
+
+}  // namespace
+
+std::string transfer_text(const TransferProblem& problem, const TransferAnswer& answer, bool full,
+                          std::size_t width) {
+  const auto size = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+  std::string report = format_plural(problem.tensors().size(), "tensor") + " in " +
+                       format_plural(problem.groups().size(), "group") + " of equal ones, " +
+                       format_plural(problem.ranks().size(), "rank") + ": " +
+                       size(answer.moved_bytes) + " move, " + size(answer.kept_bytes) +
+                       " stay where they are\n\n" + port_table(problem, answer, width) + "\n";
+  report += (problem.hosts() ? "estimated time " : "busiest rank ") +
+            time_text(problem, answer.busiest) + ", proved at least " +
+            time_text(problem, answer.bound) + " (" + above_text(answer.busiest, answer.bound) +
+            " above)\n";
+  report += problem.hosts()
+                ? "(for all plans in which ranks pass on what they want within their host)\n"
+                : "(for all plans in which ranks pass on what they want)\n";
+  report += format_plural(static_cast<std::uint64_t>(answer.messages), "message") + " of at most " +
+            size(answer.plan.message_bytes) + " in " +
+            format_plural(static_cast<std::uint64_t>(answer.plan.rounds), "round") +
+            " of at most " + size(answer.plan.memory_bytes) + " per rank and direction (at least " +
+            format_plural(static_cast<std::uint64_t>(answer.least_rounds), "round") + ")\n";
+  return full ? report + "\n" + rank_table(problem, answer.loads, width) : report;
 }
 
 }  // namespace shardwright

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "search/embedding/best/best_parameters.h"
-#include "search/embedding/model/rank_state/allocation_state.h"
-#include "search/embedding/model/rank_state/energy_placer.h"
+#include "search/embedding/model/allocation_state.h"
+#include "search/embedding/model/energy_placer.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {

@@ -13,7 +13,7 @@
 #include "search/embedding/best/incumbent.h"
 #include "search/embedding/best/pair_balancer.h"
 #include "search/embedding/best/restarts.h"
-#include "search/embedding/model/suggested_start.h"
+#include "search/embedding/model/allocation.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {

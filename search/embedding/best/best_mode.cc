@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/caches/check_load_factors.h"
+#include "core/embedding/load_factors.h"
 #include "search/embedding/bound/bound_prover.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/explore.h"

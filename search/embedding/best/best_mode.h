@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/topology.h"
 #include "core/status.h"

@@ -11,7 +11,7 @@
 
 #include "search/embedding/bound/bound_parameters.h"
 #include "search/embedding/bound/methods.h"
-#include "search/embedding/model/context/pricing_parameters.h"
+#include "search/embedding/model/priced_choices.h"
 
 namespace shardwright::embedding {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/allocation_state.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -8,16 +8,15 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/document/improvement.h"
+#include "core/embedding/document/plan_document.h"
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_edit.h"
 #include "search/budget.h"
 #include "search/embedding/best/best_parameters.h"
 #include "search/embedding/best/incumbent.h"
 #include "search/embedding/best/lanes.h"
 #include "search/embedding/bound/bound_prover.h"
+#include "search/embedding/model/allocation.h"
 #include "search/embedding/model/choice_model.h"
-#include "search/embedding/model/suggested_start.h"
 
 namespace shardwright::embedding {
 

@@ -10,7 +10,7 @@
 #include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/model/allocation.h"
-#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/allocation_state.h"
 
 namespace shardwright::embedding {
 

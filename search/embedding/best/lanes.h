@@ -12,9 +12,9 @@
 #include "search/embedding/best/best_parameters.h"
 #include "search/embedding/best/incumbent.h"
 #include "search/embedding/bound/bound_prover.h"
+#include "search/embedding/model/allocation.h"
 #include "search/embedding/model/choice_model.h"
-#include "search/embedding/model/context/search_context.h"
-#include "search/embedding/model/suggested_start.h"
+#include "search/embedding/model/search_context.h"
 
 namespace shardwright::embedding {
 

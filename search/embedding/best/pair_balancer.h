@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "search/embedding/best/best_parameters.h"
-#include "search/embedding/model/rank_state/allocation_state.h"
+#include "search/embedding/model/allocation_state.h"
 #include "search/random.h"
 
 namespace shardwright::embedding {

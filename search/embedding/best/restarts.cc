@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/model/context/priced_choices.h"
+#include "search/embedding/model/priced_choices.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -12,11 +12,11 @@
 #include "search/embedding/best/annealer.h"
 #include "search/embedding/best/best_parameters.h"
 #include "search/embedding/best/incumbent.h"
-#include "search/embedding/model/context/priced_choices.h"
-#include "search/embedding/model/context/search_context.h"
-#include "search/embedding/model/rank_state/allocation_state.h"
-#include "search/embedding/model/rank_state/energy_placer.h"
-#include "search/embedding/model/suggested_start.h"
+#include "search/embedding/model/allocation.h"
+#include "search/embedding/model/allocation_state.h"
+#include "search/embedding/model/energy_placer.h"
+#include "search/embedding/model/priced_choices.h"
+#include "search/embedding/model/search_context.h"
 
 namespace shardwright::embedding {
 

@@ -15,7 +15,7 @@
 #include "search/embedding/bound/bound_parameters.h"
 #include "search/embedding/bound/branch_and_price.h"
 #include "search/embedding/bound/proof.h"
-#include "search/embedding/model/suggested_start.h"
+#include "search/embedding/model/allocation.h"
 
 namespace shardwright::embedding {
 

@@ -1,6 +1,6 @@
 #include "search/embedding/bound/proof.h"
 
-#include "core/embedding/caches/check_load_factors.h"
+#include "core/embedding/load_factors.h"
 #include "search/embedding/bound/aggregate_bound.h"
 
 namespace shardwright::embedding {

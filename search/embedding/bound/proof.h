@@ -11,7 +11,7 @@
 #include "search/budget.h"
 #include "search/embedding/bound/bound_parameters.h"
 #include "search/embedding/bound/tree_view.h"
-#include "search/embedding/model/suggested_start.h"
+#include "search/embedding/model/allocation.h"
 
 namespace shardwright::embedding {
 

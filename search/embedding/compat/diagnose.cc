@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "search/embedding/compat/partitioners/greedy_perf_partitioner.h"
+#include "search/embedding/compat/partitioners.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/releases/release_rules.h"
-#include "search/embedding/compat/estimate/estimate.h"
+#include "core/embedding/problem/release_rules.h"
+#include "search/embedding/compat/estimate.h"
 #include "search/embedding/model/shard_layout.h"
 
 namespace shardwright::embedding {

@@ -8,7 +8,7 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "search/budget.h"
-#include "search/embedding/compat/estimate/cost_model.h"
+#include "search/embedding/compat/estimate.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {

@@ -11,14 +11,11 @@
 #include <vector>
 
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/topology.h"
 #include "search/budget.h"
-#include "search/embedding/compat/proposal_evaluator.h"
+#include "search/embedding/compat/proposal_lane.h"
 #include "search/embedding/compat/proposal_source.h"
-#include "search/embedding/compat/proposals/candidate_batch.h"
-#include "search/embedding/compat/proposals/proposal_record.h"
-#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/compat/proposals.h"
 #include "search/embedding/model/option_pool.h"
 
 namespace shardwright::embedding {

@@ -9,10 +9,9 @@
 
 #include "core/embedding/problem/topology.h"
 #include "search/budget.h"
-#include "search/embedding/compat/proposals/candidate_batch.h"
-#include "search/embedding/compat/proposals/proposal_cache.h"
-#include "search/embedding/compat/proposers/proposer.h"
-#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/compat/proposal_lane.h"
+#include "search/embedding/compat/proposals.h"
+#include "search/embedding/compat/proposers.h"
 #include "search/embedding/model/option_pool.h"
 
 namespace shardwright::embedding {

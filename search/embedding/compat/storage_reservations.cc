@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "search/embedding/compat/estimate/inputs.h"
+#include "search/embedding/compat/perf_estimator.h"
 
 namespace shardwright::embedding {
 namespace {
 
-constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
+constexpr double kMostReservedBytes = 4611686018427387904.0;  // 2^62
 // For training: two batches in the pipeline with ten internal copies each.
 constexpr std::int64_t kTrainingKjtCopies = 20;
 constexpr double kBytesPerDenseParameter = 4;
@@ -117,7 +117,7 @@ Result<OutsideTables> outside_tables(const Problem& problem) {
   const bool training = spec.type != ReservationSpec::Type::kInference;
   const double inputs = std::ceil(batch_inputs(problem) * kInputDataTypeSize) *
                         static_cast<double>(training ? kTrainingKjtCopies : 1);
-  if (!(dense < kMaxBytes) || !(inputs < kMaxBytes)) {
+  if (!(dense < kMostReservedBytes) || !(inputs < kMostReservedBytes)) {
     return invalid_input("/reservation",
                          "the reserved inputs or dense parameters exceed 2^62 bytes; "
                          "check batch size, pooling factors and dense_params");

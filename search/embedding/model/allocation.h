@@ -1,6 +1,7 @@
 // An allocation, which engines of best mode change in place, and its way to a plan and back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_edit.h"
 #include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
@@ -49,5 +49,29 @@ bool take_table(const ChoiceModel& model, std::size_t table, const Assignment& a
 // it, so no rank has more load or memory than by the plan. Empty if the plan has a table or an
 // option that is not of the model.
 std::optional<Allocation> to_allocation(const ChoiceModel& model, const Plan& plan);
+
+// A choice for every table, from which a plan below the target may be made, and the ranks of those
+// tables that have a place already.
+// Thread safety: a value.
+struct SuggestedStart {
+  Allocation start;
+  double target = 0;
+
+  bool has_places() const {
+    return std::any_of(start.ranks.begin(), start.ranks.end(),
+                       [](const std::vector<Rank>& ranks) { return !ranks.empty(); });
+  }
+  // Tables that wait for a place; all of them if none has one.
+  std::size_t num_unplaced(const ChoiceModel& model) const {
+    if (!has_places()) return start.choice.size();
+    std::size_t unplaced = 0;
+    for (std::size_t table = 0; table < start.choice.size(); ++table) {
+      const bool has_place = !start.ranks[table].empty() ||
+                             model.choices()[start.choice[table]].reach == Reach::kAllRanks;
+      if (!has_place) ++unplaced;
+    }
+    return unplaced;
+  }
+};
 
 }  // namespace shardwright::embedding

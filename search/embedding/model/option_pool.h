@@ -9,7 +9,6 @@
 
 #include <boost/container/flat_map.hpp>
 
-#include "core/embedding/option_layer.h"
 #include "core/embedding/search_space.h"
 #include "search/budget.h"
 #include "search/executor.h"

@@ -1,6 +1,6 @@
 #include "search/embedding/model/placement_check.h"
 
-#include "core/numeric/matching.h"
+#include "core/numeric/assignment.h"
 
 namespace shardwright::embedding {
 

@@ -5,7 +5,7 @@
 
 #include "core/embedding/problem/placement_rules.h"
 #include "core/embedding/problem/topology.h"
-#include "search/embedding/model/choice.h"
+#include "search/embedding/model/choice_model.h"
 
 namespace shardwright::embedding {
 

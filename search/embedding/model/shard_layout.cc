@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/numeric/exact_arithmetic.h"
+#include "core/numeric/exact_mean.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "search/embedding/compat/cache_scaling/load_factor_options.h"
 #include "search/embedding/compat/embedding_enumerator.h"
+#include "search/embedding/compat/load_factor_options.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "search/embedding/compat/storage_reservations.h"
 #include "search/embedding/questions/plan_of_entries.h"
 

@@ -9,8 +9,8 @@
 
 #include "search/budget.h"
 #include "search/embedding/model/allocation.h"
-#include "search/embedding/model/rank_state/allocation_state.h"
-#include "search/embedding/model/rank_state/energy_placer.h"
+#include "search/embedding/model/allocation_state.h"
+#include "search/embedding/model/energy_placer.h"
 #include "search/embedding/questions/move_costs.h"
 #include "search/random.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/embedding/moves/held_plan.h"
+#include "core/embedding/rank_flows.h"
 #include "search/embedding/model/allocation.h"
 #include "search/embedding/model/choice_model.h"
 

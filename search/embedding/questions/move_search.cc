@@ -7,7 +7,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/plan_search.h"
-#include "core/embedding/caches/check_load_factors.h"
+#include "core/embedding/load_factors.h"
 #include "search/embedding/questions/move_costs.h"
 
 namespace shardwright::embedding {

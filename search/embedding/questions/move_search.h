@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/embedding/bound/bound_certificate.h"
-#include "core/embedding/moves/held_plan.h"
+#include "core/embedding/rank_flows.h"
 #include "search/budget.h"
-#include "search/embedding/model/context/search_context.h"
+#include "search/embedding/model/search_context.h"
 #include "search/embedding/questions/move_annealer.h"
 #include "search/embedding/questions/move_costs.h"
 

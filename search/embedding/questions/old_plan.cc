@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/embedding/moves/moved_elements.h"
+#include "core/embedding/rank_flows.h"
 #include "search/embedding/model/shard_layout.h"
 #include "search/embedding/questions/plan_of_entries.h"
 

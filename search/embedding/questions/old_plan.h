@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/document/migration.h"
 #include "core/embedding/document/plan_document.h"
-#include "core/embedding/moves/held_plan.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/rank_flows.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/embedding/plan.h"
-#include "core/embedding/problem/placement_spec.h"
 #include "core/embedding/problem/problem.h"
+#include "core/embedding/problem/table.h"
 #include "search/embedding/compat/embedding_enumerator.h"
-#include "search/embedding/model/rank_state/greedy_placer.h"
+#include "search/embedding/model/greedy_placer.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/evaluation/evaluate.h"
-#include "core/embedding/kinds/kinds.h"
+#include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
+#include "core/embedding/problem/kinds.h"
 #include "core/embedding/problem/storage.h"
 #include "core/embedding/problem/topology.h"
 #include "core/embedding/search_space.h"
 #include "core/embedding/sharding_option.h"
 #include "search/budget.h"
-#include "search/embedding/model/rank_state/plan_loads.h"
+#include "search/embedding/model/greedy_placer.h"
 #include "search/executor.h"
 
 namespace shardwright::embedding {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/evaluation/evaluate.h"
-#include "search/embedding/compat/cache_scaling/rescaled_option.h"
-#include "search/embedding/compat/estimate/estimate.h"
-#include "search/embedding/model/rank_state/greedy_placer.h"
+#include "core/embedding/evaluate.h"
+#include "search/embedding/compat/estimate.h"
+#include "search/embedding/compat/load_factor_options.h"
+#include "search/embedding/model/greedy_placer.h"
 
 namespace shardwright::embedding {
 namespace {

@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "core/embedding/document/plan_document.h"
-#include "core/embedding/option_layer.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "core/status.h"
-#include "search/embedding/model/rank_state/plan_loads.h"
+#include "search/embedding/model/greedy_placer.h"
 
 namespace shardwright::embedding {
 

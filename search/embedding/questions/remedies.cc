@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/problem/placement_spec.h"
 #include "core/embedding/problem/problem.h"
+#include "core/embedding/problem/table.h"
 #include "search/embedding/questions/fit_oracle.h"
 
 namespace shardwright::embedding {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/units.h"
-#include "search/embedding/model/rank_state/plan_loads.h"
+#include "search/embedding/model/greedy_placer.h"
 #include "search/embedding/questions/plan_of_entries.h"
 
 namespace shardwright::embedding {

@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/embedding/document/migration.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/document/plan_document.h"
+#include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
-#include "core/embedding/plan_edit.h"
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "search/budget.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "core/embedding/plan.h"
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"

@@ -11,9 +11,9 @@
 #include "core/nearest_name.h"
 #include "core/operators/aten/held_tensors.h"
 #include "core/operators/instance/cost_instance.h"
+#include "core/redistribution/placement/placement.h"
 #include "core/redistribution/placement/placement_notation.h"
-#include "core/redistribution/placement/shard_boxes.h"
-#include "core/text/extents.h"
+#include "core/text/printable.h"
 
 namespace shardwright::operators {
 namespace {

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "core/operators/aten/evaluate_plan.h"
-#include "core/redistribution/cost/tensor/autoparallel_redistribution.h"
+#include "core/redistribution/cost/tensor_redistribution.h"
 #include "core/redistribution/placement/move.h"
-#include "core/redistribution/placement/shard_boxes.h"
+#include "core/redistribution/placement/placement.h"
 #include "core/sync.h"
-#include "search/redistribution/all_pairs/all_path_costs.h"
-#include "search/redistribution/cost/collective_step_costs.h"
-#include "search/redistribution/path/cheapest_path.h"
+#include "search/redistribution/all_path_costs.h"
+#include "search/redistribution/cheapest_path.h"
+#include "search/redistribution/step_costs.h"
 
 namespace shardwright::operators {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/operators/aten/aten_plan.h"
 #include "core/redistribution/cost/collective_costs.h"
-#include "search/redistribution/path/path.h"
+#include "search/redistribution/cheapest_path.h"
 
 namespace shardwright::operators {
 

@@ -1,7 +1,7 @@
 // Operators that take any placement: pooling, binary and ternary elementwise, attributes.
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 using Form = StrategyName::Form;
@@ -154,4 +154,4 @@ void generate_get_attr(const GeneratorInput&, StrategyWriter& writer) {
   });
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

@@ -3,7 +3,7 @@
 
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 // The axes of the batch, the rows, the columns and the contracted dimension.
@@ -236,4 +236,4 @@ void generate_batched_matmul(const GeneratorInput& input, StrategyWriter& writer
   }
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

@@ -1,7 +1,7 @@
 // Inputs and outputs of a graph, and operators that make tensors from nothing.
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 // Replicated, or the first dimension over all axes.
@@ -69,4 +69,4 @@ void generate_tensor_constructor(const GeneratorInput&, StrategyWriter& writer) 
   strategy->memory = phases({writer.local_bytes(0), 0, 0, 0}, {});
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

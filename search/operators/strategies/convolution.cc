@@ -1,7 +1,7 @@
 // Convolutions.
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 constexpr std::size_t kWeight = 1;
@@ -91,4 +91,4 @@ void generate_convolution(const GeneratorInput&, StrategyWriter& writer) {
   }
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

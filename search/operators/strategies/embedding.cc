@@ -1,7 +1,7 @@
 // Lookups in embedding tables.
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 constexpr std::size_t kIds = 0;
@@ -81,4 +81,4 @@ void generate_embedding(const GeneratorInput&, StrategyWriter& writer) {
   }
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

@@ -5,7 +5,7 @@
 
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 struct FollowCosts {
@@ -300,4 +300,4 @@ void generate_follow(const GeneratorInput& input, StrategyWriter& writer) {
     follower.follow(s);
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

@@ -10,7 +10,7 @@
 namespace shardwright::operators {
 namespace {
 
-using namespace internal;
+using namespace generators;
 
 Status run_generator(const GeneratorInput& input, StrategyWriter& writer) {
   const OpKind kind = input.node.kind;

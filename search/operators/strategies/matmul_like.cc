@@ -1,7 +1,7 @@
 // Products of two matrices, of a matrix and a vector, and of two vectors.
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 using Form = StrategyName::Form;
@@ -227,4 +227,4 @@ void generate_matmul(const GeneratorInput& input, StrategyWriter& writer) {
   return in == 1 ? generate_dot(input, writer) : generate_matrix_vector(input, writer);
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

@@ -1,7 +1,7 @@
 // Batch and layer normalization.
 #include "search/operators/strategies/writer.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 // Multiplications per element of a normalization with weights. Source: norm_flop_counter,
@@ -124,4 +124,4 @@ void generate_layer_norm(const GeneratorInput&, StrategyWriter& writer) {
   add(DimSpecs(rank));
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

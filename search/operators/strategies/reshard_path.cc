@@ -12,7 +12,7 @@
 #include "core/interner.h"
 #include "core/operators/graph/sharding_spec.h"
 #include "search/once_map.h"
-#include "search/redistribution/path/cheapest_path.h"
+#include "search/redistribution/cheapest_path.h"
 
 namespace shardwright::operators {
 namespace {

@@ -64,7 +64,7 @@ PhaseCost move_cost(const DeviceMesh& mesh, const ReshardMove& move, std::int64_
 std::int64_t elements_after(const DeviceMesh& mesh, const ReshardMove& move,
                             std::int64_t local_elements);
 
-namespace internal {
+namespace generators {
 
 inline ReshardMove make_move(ReshardPattern pattern, std::size_t gather_dim, std::size_t shard_dim,
                              int axis, const DimSpecs& result) {
@@ -97,7 +97,7 @@ void visit_all_to_all(const DeviceMesh& mesh, const TensorShape& shape, const Di
                   from.with(first, joined).with(second, DimSpec{})));
 }
 
-}  // namespace internal
+}  // namespace generators
 
 // Calls `visit(const ReshardMove&)` for each move possible from `from`: gathers of the last axis of
 // a dimension, then all-to-alls between two dimensions, then splits along a free axis above those
@@ -111,20 +111,20 @@ void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSp
   for (std::size_t dim = 0; dim < rank; ++dim) {
     const DimSpec spec = from[dim];
     if (spec.replicated()) continue;
-    visit(internal::make_move(ReshardPattern::kAllGather, dim, dim, spec.last_axis(),
+    visit(generators::make_move(ReshardPattern::kAllGather, dim, dim, spec.last_axis(),
                               from.with(dim, spec.without(spec.last_axis()))));
   }
   for (std::size_t first = 0; first < rank; ++first) {
     for (std::size_t second = first + 1; second < rank; ++second)
-      internal::visit_all_to_all(mesh, shape, from, first, second, visit);
+      generators::visit_all_to_all(mesh, shape, from, first, second, visit);
   }
   const DimSpec used{from.used_axes()};
   const int num_axes = static_cast<int>(mesh.num_axes());
   for (std::size_t dim = 0; dim < rank; ++dim) {
     const DimSpec spec = from[dim];
     for (int axis = spec.last_axis() + 1; axis < num_axes; ++axis) {
-      if (used.has(axis) || !internal::divides(mesh, shape, dim, spec.with(axis))) continue;
-      visit(internal::make_move(ReshardPattern::kShard, dim, dim, axis,
+      if (used.has(axis) || !generators::divides(mesh, shape, dim, spec.with(axis))) continue;
+      visit(generators::make_move(ReshardPattern::kShard, dim, dim, axis,
                                 from.with(dim, spec.with(axis))));
     }
   }

@@ -5,7 +5,7 @@
 
 #include "core/check.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 namespace {
 
 // One side of the walk from the last dimension to the first.
@@ -116,7 +116,7 @@ std::optional<DimSpecs> reshape_placement(const std::vector<ReshapeGroup>& group
   return to;
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators
 
 namespace shardwright::operators {
 
@@ -286,7 +286,7 @@ void StrategyWriter::reshard(Strategy& strategy, std::size_t operand,
 
 }  // namespace shardwright::operators
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 
 MeshAxes::MeshAxes(const DeviceMesh& mesh) {
   for (std::size_t axis = 0; axis < mesh.num_axes(); ++axis) {
@@ -345,4 +345,4 @@ PhaseMemory follow_memory(std::int64_t input_bytes, std::int64_t output_bytes,
   return phases(forward, backward);
 }
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

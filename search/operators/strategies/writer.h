@@ -16,7 +16,7 @@
 #include "search/operators/strategies/reshard_path.h"
 #include "search/operators/strategies/strategy.h"
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 
 // Dimensions of the source that become those of the target. Either side may be empty.
 struct ReshapeGroup {
@@ -35,7 +35,7 @@ std::optional<std::vector<ReshapeGroup>> reshape_groups(std::span<const std::int
 std::optional<DimSpecs> reshape_placement(const std::vector<ReshapeGroup>& groups,
                                           const DimSpecs& from, std::size_t to_rank);
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators
 
 namespace shardwright::operators {
 
@@ -110,7 +110,7 @@ class StrategyWriter {
 
 }  // namespace shardwright::operators
 
-namespace shardwright::operators::internal {
+namespace shardwright::operators::generators {
 
 // A generator adds the strategies of its node to the writer.
 void generate_linear(const GeneratorInput& input, StrategyWriter& writer);
@@ -217,4 +217,4 @@ PhaseMemory follow_memory(std::int64_t input_bytes, std::int64_t output_bytes, b
 // node_handler/strategy/reshape_generator.py.
 inline constexpr PhaseCost kNominalCompute{10, 10, 20};
 
-}  // namespace shardwright::operators::internal
+}  // namespace shardwright::operators::generators

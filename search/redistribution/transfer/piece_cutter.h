@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/redistribution/transfer/transfer_plan.h"
-#include "search/redistribution/transfer/demands/demands.h"
-#include "search/redistribution/transfer/message_rounds.h"
-#include "search/redistribution/transfer/senders/sender_choice.h"
+#include "search/redistribution/transfer/demands.h"
+#include "search/redistribution/transfer/plan_transfer.h"
+#include "search/redistribution/transfer/senders.h"
 
 namespace shardwright::redistribution {
 

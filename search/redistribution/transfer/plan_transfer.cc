@@ -6,14 +6,132 @@
 #include <utility>
 
 #include "core/redistribution/transfer/port_loads.h"
-#include "core/text/size_word.h"
+#include "core/text/printable.h"
 #include "search/budget.h"
-#include "search/redistribution/transfer/demands/demands.h"
-#include "search/redistribution/transfer/message_rounds.h"
+#include "search/redistribution/transfer/demands.h"
 #include "search/redistribution/transfer/piece_cutter.h"
-#include "search/redistribution/transfer/senders/sender_choice.h"
+#include "search/redistribution/transfer/senders.h"
 
 namespace shardwright::redistribution {
+namespace {
+
+// A transfer takes no less than this part of a message, unless it is the end of the transfer. Half
+// of it makes twice as many short messages; twice as much wastes more of a round's memory.
+constexpr std::int64_t kLeastPart = 8;
+
+struct Pending {
+  std::size_t transfer;
+  std::size_t from;
+  std::int64_t left;
+  std::size_t waits = 0;  // those that are over
+};
+
+// Fills round after round. A receiver takes from its senders in turn until its memory is full, and
+// first from the senders that have most left to send, since these decide how many rounds follow.
+class RoundPlanner {
+ public:
+  RoundPlanner(const TransferProblem& problem, std::int64_t message_bytes,
+               std::int64_t memory_bytes, const std::vector<std::vector<StreamWait>>& waits,
+               std::vector<Transfer>& transfers)
+      : least_bytes_((message_bytes + kLeastPart - 1) / kLeastPart),
+        memory_bytes_(memory_bytes),
+        waits_(waits),
+        transfers_(transfers),
+        arrived_(transfers.size(), 0),
+        pending_(problem.ranks().size()),
+        to_send_(problem.ranks().size(), 0),
+        to_receive_(problem.ranks().size(), 0) {
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      const Transfer& transfer = transfers[i];
+      if (transfer.from == transfer.to) continue;
+      const std::size_t from = place_of(problem, transfer.from);
+      const std::size_t to = place_of(problem, transfer.to);
+      pending_[to].push_back({i, from, transfer.bytes});
+      to_send_[from] += transfer.bytes;
+      to_receive_[to] += transfer.bytes;
+    }
+    for (std::size_t to = 0; to < pending_.size(); ++to) {
+      if (!pending_[to].empty()) receivers_.push_back(to);
+    }
+  }
+
+  std::optional<std::int64_t> run(const Budget& budget) {
+    for (; !receivers_.empty(); ++round_) {
+      if (budget.interrupted()) return std::nullopt;
+      room_.assign(pending_.size(), memory_bytes_);
+      std::stable_sort(receivers_.begin(), receivers_.end(), [&](std::size_t a, std::size_t b) {
+        return to_receive_[a] > to_receive_[b];
+      });
+      for (const std::size_t to : receivers_)
+        fill(to);
+      for (const auto& [transfer, bytes] : arriving_)
+        arrived_[transfer] += bytes;
+      arriving_.clear();
+      receivers_.erase(std::remove_if(receivers_.begin(), receivers_.end(),
+                                      [&](std::size_t to) { return pending_[to].empty(); }),
+                       receivers_.end());
+    }
+    return round_;
+  }
+
+ private:
+  // What the sender has by now of what it has not sent.
+  std::int64_t sendable(Pending& pending) const {
+    const std::vector<StreamWait>& waits = waits_[pending.transfer];
+    const std::int64_t sent = transfers_[pending.transfer].bytes - pending.left;
+    while (pending.waits < waits.size() &&
+           arrived_[waits[pending.waits].transfer] >= waits[pending.waits].end)
+      ++pending.waits;
+    return pending.waits == waits.size() ? pending.left : waits[pending.waits].begin - sent;
+  }
+
+  // Fills a receiver's memory of this round.
+  void fill(std::size_t to) {
+    std::vector<Pending>& pending = pending_[to];
+    std::stable_sort(pending.begin(), pending.end(), [&](const Pending& a, const Pending& b) {
+      return to_send_[a.from] > to_send_[b.from];
+    });
+    std::int64_t room = memory_bytes_;
+    for (Pending& next : pending) {
+      const std::int64_t bytes = std::min({next.left, room, room_[next.from], sendable(next)});
+      if (bytes == 0 || (bytes < next.left && bytes < least_bytes_)) continue;
+      room -= bytes;
+      room_[next.from] -= bytes;
+      next.left -= bytes;
+      to_send_[next.from] -= bytes;
+      to_receive_[to] -= bytes;
+      transfers_[next.transfer].runs.push_back({round_, bytes});
+      arriving_.emplace_back(next.transfer, bytes);
+      if (room == 0) break;
+    }
+    pending.erase(std::remove_if(pending.begin(), pending.end(),
+                                 [](const Pending& done) { return done.left == 0; }),
+                  pending.end());
+  }
+
+  std::int64_t least_bytes_;
+  std::int64_t memory_bytes_;
+  const std::vector<std::vector<StreamWait>>& waits_;
+  std::vector<Transfer>& transfers_;
+  std::vector<std::int64_t> arrived_;                           // by transfer, in earlier rounds
+  std::vector<std::pair<std::size_t, std::int64_t>> arriving_;  // transfers and bytes of this one
+  std::vector<std::vector<Pending>> pending_;                   // by receiver
+  std::vector<std::int64_t> to_send_;  // by rank: bytes that no round has yet
+  std::vector<std::int64_t> to_receive_;
+  std::vector<std::size_t> receivers_;  // that have something pending
+  std::vector<std::int64_t> room_;      // of senders in this round
+  std::int64_t round_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> assign_rounds(const TransferProblem& problem,
+                                          std::int64_t message_bytes, std::int64_t memory_bytes,
+                                          const std::vector<std::vector<StreamWait>>& waits,
+                                          const Budget& budget, std::vector<Transfer>& transfers) {
+  return RoundPlanner(problem, message_bytes, memory_bytes, waits, transfers).run(budget);
+}
+
 namespace {
 
 // A rank passes on so small a part of what it receives in a round. Half as many parts wait for

@@ -1,5 +1,5 @@
 // Options beyond a search space: equal options have one address, whoever asks for them.
-#include "core/embedding/option_layer.h"
+#include "core/embedding/search_space.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Edits of a plan: what a published plan shares with its base, and what the counters say about it.
-#include "core/embedding/plan_edit.h"
+#include "core/embedding/plan.h"
 
 #include <doctest/doctest.h>
 

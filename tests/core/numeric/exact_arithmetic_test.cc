@@ -1,5 +1,5 @@
 // Arithmetic to the last bit: known answers.
-#include "core/numeric/exact_arithmetic.h"
+#include "core/numeric/exact_mean.h"
 
 #include <doctest/doctest.h>
 

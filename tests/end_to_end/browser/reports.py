@@ -79,32 +79,6 @@ if (search) {
   press("ArrowRight");
   seen.readoutAfter = text(".readout");
 }
-const follow = document.querySelector("#path input");
-if (follow) {
-  const labels = () => [...document.querySelectorAll("#path .tensor")].map((tensor) => tensor.querySelectorAll("rect.cell").length);
-  seen.ranks = document.querySelectorAll(".mesh rect").length;
-  seen.cells = labels();
-  seen.hatched = document.querySelectorAll(".tensor .hatch").length;
-  seen.texts = [...document.querySelectorAll("#path .tensor:first-of-type text.holder")].map((node) => node.textContent);
-  follow.value = "6";
-  follow.dispatchEvent(new Event("input"));
-  seen.outlined = document.querySelectorAll(".tensor .cell.lit").length;
-  seen.held = [...document.querySelectorAll("#path .held:not([hidden])")].map((node) => node.textContent);
-  seen.holdings = [...document.querySelectorAll("#holdings tbody tr")].map((row) => row.textContent);
-  const [, other] = document.querySelectorAll("#front button.choice");
-  if (other) {
-    other.click();
-    seen.cellsOfOther = labels();
-    seen.shown = [...document.querySelectorAll("#front button.choice")].map((node) => node.getAttribute("aria-pressed"));
-  }
-}
-if (document.querySelector(".matrix")) {
-  seen.flows = document.querySelectorAll(".matrix .flow").length;
-  seen.amounts = [...document.querySelectorAll(".matrix .amount")].map((node) => node.textContent);
-  seen.hosts = document.querySelectorAll(".matrix .host").length;
-  seen.tensors = [...document.querySelectorAll("#tensors tbody th")].map((node) => node.textContent);
-  seen.meshes = [...document.querySelectorAll("#meshes tbody th")].map((node) => node.textContent);
-}
 const tree = document.querySelector("table.tree");
 if (tree) {
   const rows = () => [...tree.querySelectorAll("tbody tr")].map((row) => row.querySelector("th").textContent);

@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/random.h"
 #include "tests/support/stop_checks.h"

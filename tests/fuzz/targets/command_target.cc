@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/cli/command_line.h"
-#include "runtime/commands/outcome.h"
+#include "runtime/surface/outcome.h"
 #include "tests/fuzz/mutator/documents.h"
 #include "tests/fuzz/targets/expect.h"
 #include "tests/fuzz/targets/scratch_folder.h"

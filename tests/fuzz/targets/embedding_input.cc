@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/embedding/verify.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "tests/fuzz/targets/expect.h"
 
 namespace shardwright::fuzz {

@@ -9,7 +9,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/embedding/search_space.h"
 #include "runtime/embedding/options.h"
-#include "runtime/embedding/result/plan_result.h"
+#include "runtime/embedding/plan_result.h"
 
 namespace shardwright::fuzz {
 

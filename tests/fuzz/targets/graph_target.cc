@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/operators/autoshard/autoshard_json.h"
+#include "runtime/io/operators/autoshard_json.h"
 #include "runtime/io/operators/build_json.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/io/operators/strategies_json.h"
 #include "runtime/operators/autoshard.h"

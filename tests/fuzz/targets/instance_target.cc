@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/operators/instance/cost_instance_json.h"
-#include "runtime/io/operators/instance/solve_json.h"
+#include "runtime/io/operators/instance_json.h"
+#include "runtime/io/operators/solve_json.h"
 #include "runtime/operators/solve.h"
 #include "tests/fuzz/targets/expect.h"
 #include "tests/support/operators/naive_cost_solver.h"

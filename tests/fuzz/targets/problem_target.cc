@@ -1,9 +1,9 @@
 // A problem is read, has an identity that its notation does not change, and is planned.
 #include <nlohmann/json.hpp>
 
-#include "runtime/embedding/identity/identity.h"
-#include "runtime/embedding/identity/problem_diff.h"
+#include "runtime/embedding/identity.h"
 #include "runtime/embedding/planner.h"
+#include "runtime/embedding/problem_diff.h"
 #include "runtime/io/json/json_document.h"
 #include "tests/fuzz/targets/embedding_input.h"
 #include "tests/fuzz/targets/expect.h"

@@ -4,7 +4,7 @@
 
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/reuse.h"
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan_json.h"
 #include "tests/fuzz/mutator/documents.h"
 #include "tests/fuzz/targets/embedding_input.h"
 #include "tests/fuzz/targets/expect.h"

@@ -1,9 +1,9 @@
 // A problem and the search space of another planner: read, written in both forms, and planned over.
 #include <array>
 
-#include "runtime/embedding/identity/identity.h"
+#include "runtime/embedding/identity.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
+#include "runtime/io/embedding/search_space_json.h"
 #include "tests/fuzz/mutator/documents.h"
 #include "tests/fuzz/targets/embedding_input.h"
 #include "tests/fuzz/targets/expect.h"

@@ -14,8 +14,8 @@
 
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/file.h"
 
 namespace shardwright::embedding_golden_test {

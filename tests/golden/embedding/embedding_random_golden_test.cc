@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
 #include "tests/support/embedding/checks/golden_bounds.h"
 

@@ -7,11 +7,11 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/embedding/result/plan_stats.h"
+#include "runtime/embedding/plan_stats.h"
 #include "runtime/embedding/verify.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/embedding/recorded_release.h"
 

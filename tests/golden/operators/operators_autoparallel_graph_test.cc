@@ -18,7 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/io/file.h"
-#include "runtime/io/operators/aten/aten_graph_json.h"
+#include "runtime/io/operators/aten_graph_json.h"
 #include "runtime/operators/plan_aten.h"
 #include "search/operators/aten/aten_model.h"
 #include "tests/support/operators/aten_builder.h"

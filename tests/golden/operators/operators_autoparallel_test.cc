@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/io/file.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "runtime/operators/solve.h"
 
 namespace shardwright::operators_autoparallel_test {

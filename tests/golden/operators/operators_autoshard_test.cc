@@ -9,11 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/operators/autoshard/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 #include "runtime/io/file.h"
-#include "runtime/io/operators/autoshard/autoshard_json.h"
+#include "runtime/io/operators/autoshard_json.h"
 #include "runtime/operators/autoshard.h"
-#include "search/operators/autoshard/improve.h"
 #include "search/operators/autoshard/solver.h"
 
 namespace shardwright::operators_autoshard_test {

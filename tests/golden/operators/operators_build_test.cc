@@ -13,7 +13,7 @@
 
 #include "runtime/io/file.h"
 #include "runtime/io/operators/build_json.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/operators/build.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/io/file.h"
-#include "runtime/io/operators/instance/contest_json.h"
+#include "runtime/io/operators/contest_json.h"
 #include "runtime/operators/solve.h"
 
 namespace shardwright::operators_contest_large_test {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runtime/io/file.h"
-#include "runtime/io/operators/instance/contest_json.h"
+#include "runtime/io/operators/contest_json.h"
 #include "runtime/operators/solve.h"
 #include "tests/support/operators/naive_cost_solver.h"
 

@@ -12,7 +12,7 @@
 
 #include "core/operators/instance/sharding_request.h"
 #include "runtime/io/file.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "tests/support/operators/naive_cost_solver.h"
 #include "tests/support/operators/request_evaluation.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/io/file.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "runtime/operators/solve.h"
 
 namespace shardwright::operators_solve_test {

@@ -7,9 +7,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/redistribution/cost/dtensor_costs.h"
-#include "core/redistribution/cost/flat_costs.h"
-#include "core/redistribution/cost/nccl/nccl_costs.h"
+#include "core/redistribution/cost/collective_costs.h"
+#include "core/redistribution/cost/nccl_costs.h"
 #include "tests/golden/redistribution/recorded_costs.h"
 
 namespace shardwright::collective_costs_golden_test {

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/redistribution/cost/nccl/nccl_costs.h"
+#include "core/redistribution/cost/nccl_costs.h"
 #include "runtime/io/file.h"
 
 namespace shardwright::test_support {

@@ -7,12 +7,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "core/redistribution/cost/dtensor_costs.h"
-#include "core/redistribution/cost/flat_costs.h"
-#include "core/redistribution/cost/nccl/nccl_costs.h"
-#include "core/redistribution/cost/tensor/autoparallel_redistribution.h"
-#include "core/redistribution/cost/tensor/dtensor_redistribution.h"
-#include "core/redistribution/cost/tensor/memory_bandwidth.h"
+#include "core/redistribution/cost/collective_costs.h"
+#include "core/redistribution/cost/nccl_costs.h"
+#include "core/redistribution/cost/tensor_redistribution.h"
 #include "tests/golden/redistribution/recorded_costs.h"
 
 namespace shardwright::redistribution_costs_golden_test {

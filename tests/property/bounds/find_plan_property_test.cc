@@ -10,7 +10,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/plan_search.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "tests/support/embedding/small_bounds.h"
 
 namespace shardwright::find_plan_property_test {

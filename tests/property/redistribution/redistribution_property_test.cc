@@ -10,17 +10,16 @@
 
 #include <doctest/doctest.h>
 
-#include "core/program/simulator/simulate.h"
-#include "core/redistribution/cost/dtensor_costs.h"
-#include "core/redistribution/cost/nccl/nccl_costs.h"
-#include "core/redistribution/cost/tensor/dtensor_redistribution.h"
+#include "core/program/simulate.h"
+#include "core/redistribution/cost/collective_costs.h"
+#include "core/redistribution/cost/nccl_costs.h"
+#include "core/redistribution/cost/tensor_redistribution.h"
 #include "core/redistribution/cost/topology_costs.h"
+#include "core/redistribution/placement/placement.h"
 #include "core/redistribution/placement/placement_notation.h"
-#include "core/redistribution/placement/shard_boxes.h"
-#include "search/redistribution/cost/collective_step_costs.h"
-#include "search/redistribution/cost/dtensor_step_costs.h"
-#include "search/redistribution/path/cheapest_path.h"
+#include "search/redistribution/cheapest_path.h"
 #include "search/redistribution/rank_steps.h"
+#include "search/redistribution/step_costs.h"
 #include "tests/support/redistribution/naive_paths.h"
 #include "tests/support/redistribution/random_redistribution.h"
 

@@ -8,7 +8,6 @@
 
 #include "core/redistribution/transfer/check_transfer.h"
 #include "core/redistribution/transfer/execute_transfer.h"
-#include "core/redistribution/transfer/passing_bytes.h"
 #include "core/redistribution/transfer/port_loads.h"
 #include "search/redistribution/transfer/plan_transfer.h"
 #include "tests/support/random.h"

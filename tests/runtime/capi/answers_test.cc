@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/capi/shardwright.h"
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan_json.h"
 #include "runtime/io/file.h"
 #include "tests/runtime/capi/handles.h"
 

@@ -7,7 +7,7 @@
 
 #include "runtime/capi/shardwright.h"
 #include "tests/runtime/capi/handles.h"
-#include "tests/runtime/capi/redistribution/question.h"
+#include "tests/runtime/capi/question.h"
 #include "tests/support/allocation_counter.h"
 
 namespace shardwright::memory_test {

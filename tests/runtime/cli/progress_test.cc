@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/cli/options/progress.h"
+#include "runtime/cli/progress.h"
 
 namespace shardwright::progress_test {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
-#include "runtime/embedding/explain/explain.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/embedding/explain.h"
+#include "runtime/io/embedding/problem_json.h"
 
 namespace shardwright::explain_test {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "core/embedding/bound/plan_search.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "tests/support/embedding/every_plan.h"
 #include "tests/support/random.h"
 

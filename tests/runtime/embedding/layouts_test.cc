@@ -13,14 +13,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/embedding/identity/identity.h"
-#include "runtime/embedding/layouts/layout_problem.h"
+#include "runtime/embedding/identity.h"
+#include "runtime/embedding/layout_problem.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/embedding/sweep/sweep.h"
-#include "runtime/io/embedding/claims/verify_file.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/embedding/sweep.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/verify_file.h"
 #include "tests/support/embedding/planned_files.h"
 
 namespace shardwright::layouts_test {

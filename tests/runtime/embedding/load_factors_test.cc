@@ -9,14 +9,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/caches/load_factors.h"
-#include "runtime/embedding/explain/explain.h"
-#include "runtime/embedding/identity/identity.h"
+#include "core/embedding/load_factors.h"
+#include "runtime/embedding/explain.h"
+#include "runtime/embedding/identity.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/verify.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "tests/support/embedding/planned_files.h"
 
 namespace shardwright::load_factors_test {

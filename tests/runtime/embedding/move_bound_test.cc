@@ -11,11 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "core/units.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "search/embedding/questions/old_plan.h"
 #include "tests/support/embedding/every_plan.h"
 #include "tests/support/random.h"

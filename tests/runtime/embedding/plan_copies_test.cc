@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/plan_edit.h"
+#include "core/embedding/plan.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/compat/proposal_lane.h"
 #include "search/embedding/questions/old_plan.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"

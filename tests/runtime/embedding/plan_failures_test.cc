@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 
 namespace shardwright::plan_failures_test {
 

@@ -8,9 +8,9 @@
 
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/verify.h"
-#include "runtime/io/embedding/claims/verify_file.h"
-#include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/search_space_json.h"
+#include "runtime/io/embedding/verify_file.h"
 #include "runtime/io/json/json_document.h"
 #include "tests/support/embedding/planned_files.h"
 

@@ -1,5 +1,5 @@
 // Checkpoints of best mode, and going on from them.
-#include "runtime/embedding/checkpoint/resume.h"
+#include "runtime/embedding/resume.h"
 
 #include <doctest/doctest.h>
 
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/io/embedding/claims/verify_file.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/verify_file.h"
 #include "runtime/io/file.h"
 
 namespace shardwright::resume_test {

@@ -11,16 +11,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/embedding/evaluation/evaluate.h"
-#include "runtime/embedding/explain/explain.h"
-#include "runtime/embedding/identity/identity.h"
+#include "core/embedding/evaluate.h"
+#include "runtime/embedding/explain.h"
+#include "runtime/embedding/identity.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/embedding/sweep/sweep.h"
+#include "runtime/embedding/sweep.h"
 #include "runtime/embedding/verify.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/report/embedding/plan/text.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/report/embedding/plan_text.h"
 #include "tests/support/embedding/every_plan.h"
 #include "tests/support/embedding/planned_files.h"
 

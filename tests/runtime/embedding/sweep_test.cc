@@ -1,4 +1,4 @@
-#include "runtime/embedding/sweep/sweep.h"
+#include "runtime/embedding/sweep.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "runtime/embedding/sweep/choices.h"
+#include "runtime/embedding/sweep_points.h"
 #include "tests/support/embedding/embedding_builders.h"
 
 namespace shardwright::sweep_test {

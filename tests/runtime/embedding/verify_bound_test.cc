@@ -12,8 +12,8 @@
 
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/verify.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/file.h"
 #include "tests/support/command.h"
 #include "tests/support/random.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/program/emit/op_builder.h"
+#include "search/program/emitter.h"
 #include "search/program/reshard_program.h"
 #include "tests/support/program/inserted_operator.h"
 #include "tests/support/program/program_execution.h"

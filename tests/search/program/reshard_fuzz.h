@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "core/program/simulator/simulate.h"
-#include "search/program/tensor/best_planner.h"
-#include "search/program/tensor/compat_planner.h"
+#include "core/program/simulate.h"
+#include "search/program/best_planner.h"
+#include "search/program/compat_planner.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {

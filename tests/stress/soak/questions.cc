@@ -9,11 +9,11 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/embedding/explain/explain.h"
+#include "runtime/embedding/explain.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
-#include "runtime/embedding/sweep/sweep.h"
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/embedding/sweep.h"
+#include "runtime/io/embedding/plan_json.h"
 #include "tests/stress/soak/scarce_memory.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/random_embedding.h"

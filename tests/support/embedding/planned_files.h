@@ -12,9 +12,9 @@
 
 #include "core/embedding/problem/problem.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/claims/verify_file.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/verify_file.h"
 
 namespace shardwright::test_support {
 

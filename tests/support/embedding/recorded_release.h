@@ -1,7 +1,7 @@
 // The release of TorchRec that gave the recorded answers of tests/golden/embedding.
 #pragma once
 
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/problem_json.h"
 
 namespace shardwright::test_support {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/embedding/evaluation/constraint_violations.h"
+#include "core/embedding/evaluate.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"
 

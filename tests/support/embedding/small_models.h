@@ -10,7 +10,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "search/embedding/best/annealing_lane.h"
 #include "tests/support/random.h"
 

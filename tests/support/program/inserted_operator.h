@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/program/program.h"
-#include "core/program/simulator/array.h"
+#include "core/program/simulate.h"
 
 namespace shardwright::test_support {
 

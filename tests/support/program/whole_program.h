@@ -9,7 +9,7 @@
 
 #include "core/interner.h"
 #include "core/program/program.h"
-#include "core/program/simulator/array.h"
+#include "core/program/simulate.h"
 
 namespace shardwright::test_support {
 

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "core/redistribution/placement/move.h"
-#include "core/redistribution/placement/permutation.h"
-#include "core/redistribution/placement/shard_boxes.h"
-#include "search/redistribution/cost/step_costs.h"
-#include "search/redistribution/path/visit_moves.h"
+#include "core/redistribution/placement/placement.h"
+#include "search/redistribution/step_costs.h"
+#include "search/redistribution/visit_moves.h"
 
 namespace shardwright::test_support {
 

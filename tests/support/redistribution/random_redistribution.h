@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/redistribution/placement/placement.h"
-#include "search/redistribution/path/visit_moves.h"
+#include "search/redistribution/visit_moves.h"
 #include "tests/support/random.h"
 
 namespace shardwright::test_support {

@@ -1,5 +1,5 @@
 // Measured factors and memory limits: how they are applied, and what is refused.
-#include "core/embedding/problem/calibration.h"
+#include "core/embedding/problem/memory_limits.h"
 
 #include <doctest/doctest.h>
 

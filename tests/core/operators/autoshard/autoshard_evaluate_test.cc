@@ -1,4 +1,4 @@
-#include "core/operators/autoshard/autoshard_evaluate.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 
 #include <doctest/doctest.h>
 

@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/redistribution/cost/dtensor_costs.h"
-#include "core/redistribution/cost/flat_costs.h"
 #include "core/redistribution/cost/measured_costs.h"
 #include "core/redistribution/cost/topology_costs.h"
 

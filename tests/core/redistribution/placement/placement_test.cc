@@ -7,7 +7,6 @@
 
 #include "core/redistribution/placement/move.h"
 #include "core/redistribution/placement/placement_notation.h"
-#include "core/redistribution/placement/shard_boxes.h"
 
 namespace shardwright::placement_test {
 

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include "core/redistribution/transfer/execute_transfer.h"
-#include "core/redistribution/transfer/passing_bytes.h"
 #include "core/redistribution/transfer/port_loads.h"
 #include "tests/support/redistribution/transfer_builders.h"
 

@@ -1,4 +1,4 @@
-#include "core/redistribution/transfer/exact_cover.h"
+#include "core/redistribution/transfer/check_transfer.h"
 
 #include <vector>
 

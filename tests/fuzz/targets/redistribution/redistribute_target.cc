@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/redistribution/placement/move.h"
-#include "core/redistribution/placement/shard_boxes.h"
-#include "runtime/io/program/redistribution/redistribution_json.h"
+#include "core/redistribution/placement/placement.h"
+#include "runtime/io/program/redistribution_json.h"
 #include "tests/fuzz/targets/expect.h"
 
 namespace shardwright::fuzz {

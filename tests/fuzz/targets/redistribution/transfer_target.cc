@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/redistribution/transfer/execute_transfer.h"
-#include "runtime/io/program/transfer/transfer_json.h"
+#include "runtime/io/program/transfer_json.h"
 #include "runtime/program/transfer_tensors.h"
 #include "tests/fuzz/targets/expect.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "runtime/io/json/json_document.h"
-#include "runtime/io/operators/aten/aten_graph_json.h"
-#include "runtime/io/operators/aten/aten_options_json.h"
-#include "runtime/io/operators/aten/aten_plan_json.h"
+#include "runtime/io/operators/aten_graph_json.h"
+#include "runtime/io/operators/aten_options_json.h"
+#include "runtime/io/operators/aten_plan_json.h"
 #include "tests/fuzz/targets/expect.h"
 
 namespace shardwright::fuzz {

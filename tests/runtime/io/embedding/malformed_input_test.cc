@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
-#include "runtime/io/embedding/plan/plan_json.h"
-#include "runtime/io/embedding/problem/problem_json.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/file.h"
 
 namespace shardwright::malformed_input_test {

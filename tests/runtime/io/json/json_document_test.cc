@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/io/json/json_document.h"
-#include "runtime/io/json/json_number.h"
 #include "runtime/io/json/json_reader.h"
 #include "runtime/io/json/json_writer.h"
 

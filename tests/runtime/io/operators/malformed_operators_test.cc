@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "runtime/io/operators/autoshard/autoshard_json.h"
-#include "runtime/io/operators/instance/cost_instance_json.h"
+#include "runtime/io/operators/autoshard_json.h"
+#include "runtime/io/operators/instance_json.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/io/operators/paths_json.h"
 #include "tests/support/malformed.h"

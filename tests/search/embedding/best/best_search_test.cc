@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "search/explore.h"
 #include "tests/support/embedding/small_models.h"
 

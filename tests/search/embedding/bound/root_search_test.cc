@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "search/embedding/bound/aggregate_bound.h"
 #include "tests/support/embedding/bound_model.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "search/embedding/compat/embedding_search.h"
-#include "search/embedding/compat/proposers/proposer.h"
-#include "search/embedding/compat/search_parts.h"
+#include "search/embedding/compat/proposal_lane.h"
+#include "search/embedding/compat/proposers.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"

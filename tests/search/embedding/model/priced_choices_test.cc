@@ -1,5 +1,5 @@
 // Choices of all tables at prices of memory: the cheapest, and random ones near them.
-#include "search/embedding/model/context/priced_choices.h"
+#include "search/embedding/model/priced_choices.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include <doctest/doctest.h>
 
-#include "search/embedding/model/context/search_context.h"
+#include "search/embedding/model/search_context.h"
 #include "search/random.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/space_builder.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/redistribution/cost/flat_costs.h"
+#include "core/redistribution/cost/collective_costs.h"
 #include "search/operators/aten/solve_plan.h"
 #include "search/operators/aten/transition_model.h"
 

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/operators/autoshard/autoshard_evaluate.h"
-#include "search/operators/autoshard/improve.h"
+#include "core/operators/autoshard/autoshard_graph.h"
 #include "search/operators/autoshard/solver.h"
 #include "tests/support/random.h"
 #include "tests/support/shuffling_executor.h"

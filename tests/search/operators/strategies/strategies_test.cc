@@ -291,7 +291,7 @@ TEST_CASE("strategies: a transposed parameter counts as a parameter, an indexed 
 }
 
 TEST_CASE("strategies: groups of reshaped dimensions are found from the last to the first") {
-  using operators::internal::reshape_groups;
+  using operators::generators::reshape_groups;
   const Extents from{8, 16, 64, 64};
   const Extents to{8, 4, 4, 64, 16, 4};
   const auto groups = reshape_groups(from, to);
@@ -300,20 +300,20 @@ TEST_CASE("strategies: groups of reshaped dimensions are found from the last to 
   CHECK((*groups)[0].from == std::vector<std::size_t>{3});
   CHECK((*groups)[0].to == std::vector<std::size_t>{5, 4});
   CHECK((*groups)[2].to == std::vector<std::size_t>{2, 1});
-  const auto kept = operators::internal::reshape_placement(
+  const auto kept = operators::generators::reshape_placement(
       *groups, require(DimSpecs::parse("R,S0,R,S1")), to.size());
   REQUIRE(kept);
   CHECK(kept->to_string() == "R,S0,R,R,S1,R");
 }
 
 TEST_CASE("strategies: only the first of joined dimensions may stay sharded") {
-  using operators::internal::reshape_groups;
+  using operators::generators::reshape_groups;
   const Extents from{4, 8, 16};
   const Extents to{32, 16};
   const auto groups = reshape_groups(from, to);
   REQUIRE(groups);
   const auto placement = [&](const char* text) {
-    return operators::internal::reshape_placement(*groups, require(DimSpecs::parse(text)),
+    return operators::generators::reshape_placement(*groups, require(DimSpecs::parse(text)),
                                                   to.size());
   };
   CHECK(placement("S0,R,S1")->to_string() == "S0,S1");

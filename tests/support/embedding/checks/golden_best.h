@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/embedding/bound/check_bound.h"
-#include "core/embedding/evaluation/evaluate.h"
+#include "core/embedding/evaluate.h"
 #include "runtime/embedding/planner.h"
-#include "runtime/io/embedding/plan/plan_json.h"
+#include "runtime/io/embedding/plan_json.h"
 #include "tests/support/embedding/checks/golden_bounds.h"
 
 namespace shardwright::test_support {

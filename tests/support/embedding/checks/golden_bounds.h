@@ -11,8 +11,8 @@
 
 #include "core/embedding/bound/bound_certificate.h"
 #include "core/embedding/bound/check_bound.h"
-#include "runtime/io/embedding/problem/problem_json.h"
-#include "runtime/io/embedding/search_space/search_space_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/file.h"
 #include "search/embedding/bound/bound_prover.h"
 #include "search/embedding/compat/storage_reservations.h"

@@ -23,6 +23,9 @@ function textsNode(entries) {
   return new List({ columns, rows: entries, sort: "name", ascending: true, page: 40, noun: "text", caption: "Texts" }).node;
 }
 
+// What rows that are lists have, where the answer does not say it.
+const COLUMNS = { ranks: ["rank", "sent bytes", "received bytes", "kept bytes"], hosts: ["host", "sent bytes", "received bytes"] };
+
 // What the panel has of a row: all of its cells, and its lists.
 function rowNodes(row, columns) {
   const cells = [...row.cells];
@@ -33,7 +36,7 @@ function rowNodes(row, columns) {
 function findRow(name) {
   const [, list, number] = /^(.*) (\d+)$/.exec(name) ?? [];
   const found = lists.find(([key]) => key === list);
-  const row = found && rowsOf(asList(found[1]), whole.columns)[Number(number)];
+  const row = found && rowsOf(asList(found[1]), COLUMNS[list] ?? whole.columns)[Number(number)];
   if (!row) return null;
   const named = ["name", "table", "id"].map((key) => row.cells.get(key)).find((text) => typeof text === "string");
   return { title: named ?? `${titleOf(list)} ${number}`, nodes: () => rowNodes(row, row.lists.length > 0 ? (asList(found[1])[Number(number)].columns ?? whole.columns) : null) };
@@ -43,7 +46,7 @@ function listSection([name, value], panel) {
   const entries = asList(value);
   const shown = entries.slice(0, MOST_ENTRIES);
   const cut = entries.length > shown.length ? element("p", { class: "note" }, `The first ${formatCount(shown.length)} of ${plural(entries.length, "row")}; the file has all.`) : null;
-  return section(name.replaceAll(" ", "-"), titleOf(name), cut, tableNodes(name, shown, whole.columns, panel));
+  return section(name.replaceAll(" ", "-"), titleOf(name), cut, tableNodes(name, shown, COLUMNS[name] ?? whole.columns, panel));
 }
 
 function showAnswer() {
@@ -52,7 +55,7 @@ function showAnswer() {
   const shortOnes = figures.filter((figure) => !isLong(figure));
   const counted = lists.map(([name, value]) => `${plural(asList(value).length, "row")} of ${titleOf(name).toLowerCase()}`);
   const title = titleOf(data.title);
-  showPage(title, [element("h1", {}, title), element("p", { class: "subtitle" }, `From ${data.file}${counted.length > 0 ? ": " + counted.join(", ") : ""}`)],
+  showPage(title, [element("h1", {}, title), element("p", { class: "subtitle" }, [data.file ? `From ${data.file}` : null, counted.length > 0 ? counted.join(", ") : null].filter(Boolean).join(": "))],
     [shortOnes.length > 0 ? section("figures", "Figures", figuresNode(shortOnes)) : null, ...lists.map((list) => listSection(list, panel)),
       longOnes.length > 0 ? section("texts", "Texts", textsNode(longOnes)) : null]);
 }

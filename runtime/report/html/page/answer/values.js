@@ -30,6 +30,7 @@ function cellText(name, value) {
 
 // Without the unit of a time, which its value has.
 function titleOf(name) {
+  if (name === "us" || name === "ms") return "Time";
   const words = name.replaceAll("_", " ").replace(/ (ms|us|s|seconds)$/, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

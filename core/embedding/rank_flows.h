@@ -1,0 +1,127 @@
+// Counts how much of a tensor moves when its shards change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/problem/kinds.h"
+#include "core/embedding/sharding_option.h"
+
+namespace shardwright::embedding {
+
+// A cut of a tensor with the rank of every shard; both are borrowed.
+struct PlacedLayout {
+  const ShardLayout* layout = nullptr;  // null if the cut is not known
+  std::function<std::int64_t(std::uint32_t shard)> rank_of;
+};
+
+// The rows and columns of a shard.
+struct TensorPart {
+  std::int64_t row = 0, column = 0, rows = 0, columns = 0;
+
+  std::int64_t area() const { return rows * columns; }
+  friend bool operator==(const TensorPart&, const TensorPart&) = default;
+};
+
+// What two parts have in common; without rows or columns if that is nothing.
+TensorPart shared_part(const TensorPart& a, const TensorPart& b);
+
+// Shard by shard.
+std::vector<TensorPart> parts_of(const ShardLayout& layout);
+
+// The parts of a tensor that ranks hold.
+// Thread safety: immutable.
+class HeldParts {
+ public:
+  // O(shards log shards).
+  explicit HeldParts(const PlacedLayout& placed);
+
+  // The elements of the part that the rank does not hold: its area without what the shards on the
+  // rank cover. O(log shards + shards on the rank).
+  std::int64_t missing(const TensorPart& part, std::int64_t rank) const;
+
+ private:
+  struct Held {
+    std::int64_t rank = 0;
+    TensorPart part;
+  };
+  std::vector<Held> held_;  // in the order of ranks
+};
+
+// The elements that the ranks of `to` do not hold yet. All elements count if `from` is not known.
+// O(shards x shards on one rank).
+std::int64_t moved_elements(const PlacedLayout& from, const PlacedLayout& to);
+
+// The bytes of elements of `bits` each, rounded down.
+std::int64_t bytes_of_elements(std::int64_t elements, std::int64_t bits);
+
+struct HeldTable {
+  std::optional<ShardLayout> layout;  // how the table was cut; absent if that is not known
+  std::vector<std::int64_t> ranks;    // of every shard
+  std::int64_t element_bits = 0;
+};
+
+struct HeldPlan {
+  double weight = 0;  // units of the rating per GiB moved
+  // By table. Tables that the old plan lacks are absent; placing them costs nothing.
+  std::vector<std::optional<HeldTable>> tables;
+};
+
+// What having a shard on a rank costs beside the rating.
+// Thread safety: immutable. Does not refer to the plan.
+class MoveCharges {
+ public:
+  // Null: nothing costs anything.
+  explicit MoveCharges(const HeldPlan* held);
+
+  // Returns false if no shard of the table costs anything.
+  bool has(TableId table) const {
+    return table.index() < tables_.size() && tables_[table.index()].has_value();
+  }
+  // In units of the rating. Bytes are rounded down shard by shard, so a plan is charged no more
+  // than weight x GiB moved, but for the rounding of sums. Precondition: has().
+  double charge(TableId table, const TensorPart& part, Rank rank) const;
+
+ private:
+  struct Table {
+    HeldParts parts;
+    std::int64_t element_bits = 0;
+  };
+  double per_byte_ = 0;
+  std::vector<std::optional<Table>> tables_;
+};
+
+// Bytes from every block of ranks to every other one. A rank that lacks a part of a table gets it
+// from one that held it: of several copies, from the one with the closest number. What a rank holds
+// itself is not counted.
+// Thread safety: one thread at a time.
+class RankFlows {
+ public:
+  // Blocks of `block` ranks that follow each other. Preconditions: both are at least 1.
+  RankFlows(std::int64_t ranks, std::int64_t block)
+      : ranks_(ranks),
+        block_(block),
+        num_blocks_((ranks + block - 1) / block),
+        bytes_(static_cast<std::size_t>(num_blocks_ * num_blocks_)) {}
+
+  std::int64_t ranks() const { return ranks_; }
+  std::int64_t ranks_per_block() const { return block_; }
+  std::int64_t num_blocks() const { return num_blocks_; }
+  // Of the blocks, by number; 2^63 - 1 stands for all that are more.
+  std::int64_t bytes(std::int64_t from, std::int64_t to) const {
+    return bytes_[static_cast<std::size_t>(from * num_blocks_ + to)];
+  }
+
+  // Adds a table with elements of `bits`. Ranks beyond ranks() are left out. Parts that the old
+  // place does not have come from nobody. O(shards x old shards that overlap one).
+  void add(const PlacedLayout& from, const PlacedLayout& to, std::int64_t bits);
+
+ private:
+  std::int64_t ranks_, block_, num_blocks_;
+  std::vector<std::int64_t> bytes_;  // by sender, then receiver
+};
+
+}  // namespace shardwright::embedding

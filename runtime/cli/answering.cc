@@ -1,0 +1,128 @@
+#include "runtime/cli/answering.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "runtime/cli/interrupt.h"
+#include "runtime/cli/progress.h"
+#include "runtime/io/file.h"
+#include "runtime/report/text/style.h"
+#include "runtime/surface/outcome.h"
+
+namespace shardwright::cli {
+namespace {
+
+using commands::Answer;
+using commands::Outcome;
+using commands::TextForm;
+using commands::Watch;
+
+constexpr std::size_t kNarrowest = 40;
+constexpr std::size_t kWidest = 10000;
+
+// Width of the terminal. For a pipe or a file: COLUMNS.
+std::size_t text_width() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kNarrowest) return size.ws_col;
+  const char* const said = std::getenv("COLUMNS");
+  const std::string_view text = said == nullptr ? "" : said;
+  std::size_t columns = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), columns);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && columns >= kNarrowest && columns <= kWidest ? columns : TextForm().width;
+}
+
+// Returns true if standard output is a terminal and NO_COLOR is unset (https://no-color.org).
+bool wants_colours() {
+  const char* const refusal = std::getenv("NO_COLOR");
+  const char* const terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (refusal == nullptr || *refusal == '\0') &&
+         terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+// The answer, during whose search the user sees progress and may press Ctrl-C, as `interrupt` hears
+// from then on.
+Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
+                                 std::optional<InterruptGuard>& interrupt,
+                                 const std::function<Result<Answer>(const Watch&)>& ask) {
+  ProgressLine line;
+  Watch watch;
+  watch.log = arguments.log();
+  // Until then, Ctrl-C ends a command that waits for its input.
+  watch.begin = [&] {
+    const std::stop_token stop = interrupt.emplace().token();
+    return crew != nullptr ? crew->heed(stop) : stop;
+  };
+  watch.is_first_process = is_first_process();
+  if (crew != nullptr) {
+    watch.read = [&](const std::string& path) { return crew->read(path); };
+    watch.exchange = crew->exchange();
+    watch.dealer = crew->is_alone() ? nullptr : crew;
+  }
+  if (arguments.progress_line)
+    watch.on_plan = [&](const PlanProgress& progress) { line.show(progress); };
+  return ask(watch);
+}
+
+Status write_page(const std::string& path, const Answer& answer) {
+  if (path.empty()) return {};
+  if (path == "-") {
+    return invalid_input("--report", "needs the name of a file; standard output has the text");
+  }
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output, OutputFile::open(path));
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      answer.write_page([&](std::string_view text) { output.write(text); }));
+  return output.commit();
+}
+
+// Standard output has the table instead of the text.
+Status write_csv(const OutputArguments& arguments, const Answer& answer) {
+  if (arguments.csv_path.empty()) return {};
+  if (arguments.csv_path == "-" && arguments.json && arguments.path.empty())
+    return invalid_input("--csv", "needs the name of a file; standard output has the JSON");
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output, OutputFile::open(arguments.csv_path));
+  answer.write_csv([&](std::string_view text) { output.write(text); });
+  return output.commit();
+}
+
+Status write_answer(const OutputArguments& arguments, const Answer& answer) {
+  if (arguments.csv_path == "-" && !arguments.wants_json()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(OutputFile output,
+                               OutputFile::open(arguments.path.empty() ? "-" : arguments.path));
+  if (arguments.wants_json()) {
+    answer.write_json([&](std::string_view text) { output.write(text); });
+  } else {
+    output.write(printable(answer.text({text_width(), wants_colours()}), wants_colours()));
+  }
+  return output.commit();
+}
+
+}  // namespace
+
+int respond_with(const OutputArguments& output, Crew* crew,
+                 const std::function<Result<Answer>(const Watch&)>& ask) {
+  std::optional<InterruptGuard> interrupt;  // also while the answer is written
+  const Result<Answer> answer = ask_interruptibly(output, crew, interrupt, ask);
+  if (!answer.ok()) return fail(answer.error());
+  if (!is_first_process()) return answer->outcome;
+  for (const std::string& warning : answer->warnings)
+    warn(warning);
+  if (const Status page = write_page(output.report_path, *answer); !page.ok())
+    return fail(page.error());
+  if (const Status table = write_csv(output, *answer); !table.ok()) return fail(table.error());
+  if (!answer->hint.empty() && output.wants_json()) note(answer->hint);
+  const Status written = write_answer(output, *answer);
+  if (!written.ok()) return fail(written.error());
+  if (!output.path.empty() && output.path != "-")
+    note("wrote " + output.path + (answer->summary.empty() ? "" : ": " + answer->summary));
+  return answer->outcome;
+}
+
+}  // namespace shardwright::cli

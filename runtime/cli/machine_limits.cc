@@ -1,0 +1,124 @@
+#include "runtime/cli/machine_limits.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+#include "runtime/cli/arguments.h"
+#include "runtime/io/output_file.h"
+#include "runtime/io/system_error.h"
+#include "runtime/surface/outcome.h"
+
+namespace shardwright::cli {
+namespace {
+
+constexpr std::string_view kNoMemory =
+    "shardwright: out of memory: give the process more (ulimit -v, ulimit -d), or use fewer "
+    "threads "
+    "(--threads 1)\n";
+constexpr std::string_view kNoThread =
+    "shardwright: no thread can be started: allow more (ulimit -u), or use fewer (--threads 1)\n";
+
+// Allocates nothing.
+int say(std::string_view sentence) noexcept {
+  while (!sentence.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, sentence.data(), sentence.size());
+    if (written <= 0) break;
+    sentence.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return kMachineLimit;
+}
+
+// An exception where none may leave: a noexcept function, or a thread of oneTBB.
+[[noreturn]] void end_without_unwinding() noexcept {
+  if (std::current_exception() == nullptr) std::abort();
+  int status = kCrashed;
+  try {
+    throw;
+  } catch (...) {
+    status = fail_of_exception();
+  }
+  remove_unfinished_files();
+  _exit(status);
+}
+
+extern "C" void end_by_signal(int signal) {
+  remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+// A signal that the caller ignores, as nohup does with SIGHUP, stays ignored.
+void clean_up_on(int signal) {
+  struct sigaction action = {};
+  if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action = {};
+  action.sa_handler = &end_by_signal;
+  sigaction(signal, &action, nullptr);
+}
+
+// A file that is opened must not become standard output because the caller closed that.
+void keep_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The other direction, so that using the stream is still an error.
+    const int opened = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != descriptor) close(opened);
+  }
+}
+
+}  // namespace
+
+void check_memory() {
+  void* const volatile block = std::malloc(1);
+  if (block == nullptr) _exit(say(kNoMemory));
+  std::free(block);
+}
+
+void prepare_for_limits() {
+  std::set_terminate(&end_without_unwinding);
+  keep_standard_streams();
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM})
+    clean_up_on(signal);
+  // The write then fails with EPIPE or EFBIG, which is reported.
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    std::signal(signal, SIG_IGN);
+}
+
+int fail_of_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return say(kNoMemory);
+  } catch (const std::system_error& error) {
+    if (is_machine_limit(error.code().value())) return say(kNoThread);
+    std::fprintf(stderr, "shardwright: internal error: %s\n", error.what());
+  } catch (const std::exception& error) {
+    // What oneTBB throws.
+    if (std::string_view(error.what()).starts_with("pthread_create")) return say(kNoThread);
+    std::fprintf(stderr, "shardwright: internal error: %s\n", error.what());
+  } catch (...) {
+    say("shardwright: internal error\n");
+  }
+  return kCrashed;
+}
+
+int close_output(int status) {
+  std::cout.flush();
+  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout;
+  if (!lost || status == kMachineLimit) return status;
+  return fail(system_error(ErrorCode::kMachineLimit, "standard output", "cannot write",
+                           errno == 0 ? EIO : errno));
+}
+
+}  // namespace shardwright::cli

@@ -1,0 +1,72 @@
+// Compares two plans in files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/document/plan_document.h"
+#include "core/embedding/rank_flows.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// A table that has another place, or that only one of the plans has.
+struct TableDifference {
+  std::string table;  // full name if the files have it
+  std::optional<TablePlace> from;
+  std::optional<TablePlace> to;
+  bool cut_anew = false;  // into shards of other sizes
+  // Bytes of the tensor, as in TableMove; absent for a table that is gone, and if a file does not
+  // say how the table is cut.
+  std::optional<std::int64_t> bytes;
+
+  // What differs, such as "kernel and ranks"; "added", "removed".
+  std::string what() const;
+};
+
+// A value before and after; absent if the file does not have it.
+template <class Value>
+struct Change {
+  std::optional<Value> from;
+  std::optional<Value> to;
+};
+
+struct RankDifference {
+  Change<double> perf_ms;
+  Change<std::int64_t> hbm_bytes;
+  Change<std::int64_t> ddr_bytes;
+  Change<std::int64_t> ssd_bytes;
+};
+
+struct PlanDiff {
+  std::vector<TableDifference> tables;  // in the order of the new plan, then those that are gone
+  std::size_t tables_kept = 0;
+  std::size_t tables_moved = 0;
+  std::size_t tables_added = 0;
+  std::size_t tables_removed = 0;
+  // Of tables that both plans have, and of tables that the old one lacks. Absent if the bytes of
+  // one of them are not known.
+  std::optional<std::int64_t> moved_bytes;
+  std::optional<std::int64_t> placed_bytes;
+  Change<double> rating;
+  std::vector<RankDifference> ranks;  // as many as the larger of the two machines has
+  // True if both were made for the same problem; absent if a file does not say.
+  std::optional<bool> same_problem;
+  std::string problem_differs_in;  // parts of the problem
+
+  bool same() const { return tables.empty(); }
+};
+
+// As many ranks as the larger of the two machines has, by the plans' claims; at least 1.
+std::int64_t machine_size(const PlanDocument& from, const PlanDocument& to);
+
+// What changes from `from` to `to`, by what the files claim; nothing is recomputed. Adds the moves
+// of tables to `flows`, unless it is null. Errors: kInvalidInput if a file has a table twice or no
+// plan; `where` begins with "PLAN_A" or "PLAN_B".
+Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to,
+                            embedding::RankFlows* flows = nullptr);
+
+}  // namespace shardwright

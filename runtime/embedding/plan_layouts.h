@@ -1,0 +1,24 @@
+// Best mode where the layout of the machine is to be chosen, too.
+#pragma once
+
+#include <memory>
+
+#include "core/embedding/problem/problem.h"
+#include "core/status.h"
+#include "runtime/embedding/options.h"
+#include "runtime/embedding/plan_result.h"
+
+namespace shardwright {
+
+// Plans for every layout in problem->topology().layouts() and answers with the plan of the best
+// rating; `other_layouts` has the answers for the others. Its bound holds for all layouts: it is
+// the least of theirs.
+//
+// All layouts share the work and the time that one search has: first each gets an equal part of a
+// quarter, then those that may still be better than the best plan share the rest. A layout whose
+// bound has reached that rating gets no more.
+// Errors: as plan_embedding(); kInvalidInput in compat mode, which chooses no layout.
+Result<EmbeddingPlanResult> plan_layouts(const std::shared_ptr<const embedding::Problem>& problem,
+                                         const PlanOptions& options);
+
+}  // namespace shardwright

@@ -1,0 +1,89 @@
+// The result of planning embedding tables.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/bound/bound_certificate.h"
+#include "core/embedding/document/plan_document.h"
+#include "core/embedding/evaluate.h"
+#include "core/embedding/plan.h"
+#include "core/embedding/plan_failure.h"
+#include "core/embedding/plan_mode.h"
+#include "core/embedding/search_space.h"
+#include "core/stop_reason.h"
+#include "search/embedding/compat/proposals.h"
+#include "search/embedding/compat/storage_reservations.h"
+
+namespace shardwright {
+
+// Every proposal in order. `options[i]` is option i of the declared search space; further entries
+// were made by a proposer (scaled caches).
+struct ProposalTrace {
+  std::vector<const embedding::ShardingOption*> options;
+  std::vector<embedding::ProposalRecord> proposals;
+  std::shared_ptr<const void> owner;  // keeps `options` alive
+};
+
+struct PlanTiming {
+  double enumerate_s = 0;
+  double reserve_s = 0;
+  double explore_s = 0;
+  double total_s = 0;
+};
+
+// Counted work: the same for any machine and number of threads.
+struct PlanWork {
+  std::uint64_t work_steps = 0;  // placed shards, and in best mode steps of improving and proving
+  // Of the steps that best mode takes after TorchRec's proposals, those on the longest chain: with
+  // unlimited threads they take as long as these.
+  std::uint64_t span_steps = 0;
+  std::uint64_t proposals_evaluated = 0;
+  embedding::PlanCopies plans;  // what publishing plans copied and shared
+};
+
+struct EmbeddingPlanResult {
+  // What was planned: the problem asked for, with the layout that was chosen.
+  std::shared_ptr<const embedding::Problem> problem;
+  PlanMode mode = PlanMode::kBest;
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was enumerated
+  bool given_search_space = false;                             // the caller gave it
+  bool reused = false;  // taken from a plan file; nothing was searched
+  std::optional<embedding::Reservation> reservation;  // absent if reserving failed
+  std::uint64_t num_proposals = 0;
+  std::uint64_t num_plans = 0;
+  std::optional<double> best_rating;  // ms, or bytes for the storage model
+  std::optional<embedding::Plan> plan;
+  embedding::Evaluation evaluation;  // of the plan, by the verifier
+  // Best mode: no plan of the search space rates below this bound, which the certificate proves.
+  std::optional<double> lower_bound;
+  std::optional<embedding::BoundCertificate> certificate;
+  // Why a bound is not claimed: the check of its certificate failed, or took too long. Else empty.
+  // If a stop ended the check of PlanOptions::proved, that is still `certificate`.
+  std::string bound_refusal;
+  std::vector<embedding::ImprovementStep> improvements;  // in the order of work
+  std::optional<PlanFailure> failure;
+  std::optional<ProposalTrace> trace;
+  std::optional<Migration> migration;  // of replan_embedding
+  // The answers for the other layouts of the machine, if best mode chose among several. Then
+  // `lower_bound` holds for plans of all layouts.
+  std::vector<EmbeddingPlanResult> other_layouts;
+  PlanWork work;
+  int threads = 1;
+  StopReason stopped_by = StopReason::kFinished;
+  PlanTiming timing;
+};
+
+// How far a rating may be from optimal, relatively; 0 = optimal.
+inline double gap(double rating, double lower_bound) {
+  return rating > 0 ? std::max(0.0, (rating - lower_bound) / rating) : 0;
+}
+// Up to this gap a plan counts as proved optimal.
+inline constexpr double kProvenGap = 1e-4;
+
+}  // namespace shardwright

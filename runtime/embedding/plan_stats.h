@@ -1,0 +1,104 @@
+// TorchRec's EmbeddingStats: the statistics of a plan that its planner prints.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/problem.h"
+#include "runtime/embedding/plan_result.h"
+
+namespace shardwright {
+
+inline constexpr std::size_t kShardingTypes =
+    embedding::EnumNames<embedding::ShardingType>::kNames.size();
+
+// Statistics of one rank. HBM, DDR and SSD count shards, dense parameters and inputs, `sparse_hbm`
+// counts shards alone.
+struct RankStats {
+  std::int64_t sparse_hbm_bytes = 0;
+  std::int64_t hbm_bytes = 0;
+  std::int64_t ddr_bytes = 0;
+  std::int64_t ssd_bytes = 0;
+  double hbm_share = 0;  // of the HBM that the reserved percentage leaves; 0 without HBM
+  double ddr_share = 0;
+  double ssd_share = 0;
+  embedding::Perf perf;
+  double input_mib = 0;  // per step
+  double output_mib = 0;
+  std::array<std::uint32_t, kShardingTypes> shards{};  // by sharding type
+};
+
+// How unevenly something is spread over ranks; 0 = evenly. The two divergences are fractions of the
+// largest possible value.
+struct Imbalance {
+  double total_variation = 0;
+  double total_distance = 0;
+  double chi_divergence = 0;
+  double kl_divergence = 0;
+};
+
+// The largest value, and the ranks that have exactly this value.
+struct LargestTime {
+  double ms = 0;
+  std::vector<embedding::Rank> ranks;
+};
+
+// A size, rounded to whole bytes, and the ranks within 1 MiB of it.
+struct HbmLevel {
+  std::int64_t bytes = 0;
+  std::vector<embedding::Rank> ranks;
+};
+
+struct KernelStats {
+  embedding::ComputeKernel kernel = embedding::ComputeKernel::kFused;
+  std::size_t tables = 0;
+  embedding::Storage storage;
+};
+
+// Times are those of the estimate, without measured factors of ranks.
+// Source: EmbeddingStats.log and what it calls, torchrec/distributed/planner/stats.py (commit
+// a48cef79); sums are added in its order.
+// Thread safety: a value.
+struct PlanStats {
+  std::vector<RankStats> ranks;
+  std::array<std::size_t, kShardingTypes> tables{};  // by sharding type
+  std::vector<KernelStats> kernels;                  // by name
+  // Absent if the sum over ranks is 0.
+  std::optional<Imbalance> perf_imbalance, hbm_imbalance, ddr_imbalance, ssd_imbalance;
+  LargestTime max_perf, max_fwd_compute, max_fwd_comms, max_bwd_compute, max_bwd_comms,
+      max_prefetch_compute;
+  double mean_perf_ms = 0;
+  double perf_above_mean_percent = 0;  // of the slowest rank
+  double sum_of_maxima_ms = 0;
+  // The critical path under the assumption that ranks wait for each other after each part of a step
+  // and, in communication, after each module and sharding type.
+  double critical_comms_ms = 0;
+  double critical_compute_ms = 0;
+  double critical_path_ms() const { return critical_comms_ms + critical_compute_ms; }
+  HbmLevel sparse_max_hbm, sparse_min_hbm, max_hbm, min_hbm, mean_hbm, low_median_hbm,
+      high_median_hbm;
+  double hbm_above_mean_percent = 0;
+  // The fullest ranks, then the fullest of the others, and so on for at most five levels. TorchRec
+  // numbers the ranks of later levels among those that are left; these are the ranks' own numbers.
+  std::vector<HbmLevel> peak_hbm;
+  double reserved_hbm_fraction = 0;
+  embedding::Storage dense_storage, kjt_storage;  // per rank
+  // The tables that are on every slowest (fullest) rank, the most expensive first, at most five.
+  // Uniform options (PartitionBy::kUniform) are left out, as they are on every rank. Empty if one
+  // rank has all shards.
+  std::vector<embedding::TableId> slowest_tables, fullest_tables;
+};
+
+// Precondition: `plan` is a plan of `problem` with at least one table, every shard on a rank.
+// O(shards).
+PlanStats plan_stats(const embedding::Problem& problem, const embedding::Reservation& reservation,
+                     const embedding::Plan& plan);
+
+// Precondition: no share is negative, and their sum is above 0.
+Imbalance imbalance(const std::vector<double>& shares);
+
+}  // namespace shardwright

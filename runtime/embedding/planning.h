@@ -1,0 +1,71 @@
+// What the stages of one planning call share.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "core/embedding/plan_failure.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "runtime/embedding/options.h"
+#include "runtime/embedding/plan_result.h"
+#include "runtime/execution/planning_executor.h"
+#include "runtime/execution/stopwatch.h"
+#include "search/budget.h"
+#include "search/embedding/compat/embedding_search.h"
+#include "search/embedding/compat/proposal_lane.h"
+#include "search/embedding/model/option_pool.h"
+
+namespace shardwright {
+
+// The work limit that applies: the caller's, or the default if best mode has no limit. Best mode
+// ends without one only if it proves its plan optimal.
+std::optional<std::uint64_t> work_limit_of(const PlanOptions& options);
+
+// The state of one planning call: the request, what it runs on, and the result that the stages
+// fill.
+// Thread safety: one thread at a time.
+struct Planning {
+  // `given` is the caller's search space, or null.
+  Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
+           std::shared_ptr<const embedding::SearchSpace> given);
+
+  // The caller's parts; empty if there are none.
+  const embedding::SearchParts& parts() const;
+  // What the reservation leaves. Precondition: memory was reserved.
+  const embedding::Topology& available() const { return result.reservation->topology; }
+  // Makes `plan` the answer and has the verifier evaluate it.
+  void keep(const embedding::Plan& plan, double rating);
+
+  std::shared_ptr<const embedding::Problem> problem;
+  PlanOptions options;
+  std::shared_ptr<const embedding::SearchSpace> space;  // null until enumerated or given
+  // Starts before the budget, so that a search that a deadline ended took at least as long.
+  Stopwatch total;
+  Budget budget;
+  PlanningExecutor executor;
+  EmbeddingPlanResult result;
+};
+
+// The reservation takes more than a rank has.
+PlanFailure negative_reservation(const Error& error);
+
+// The placement rules leave a table without an option.
+PlanFailure no_option_left(const Error& error);
+
+// Compat mode evaluated its proposals and kept none.
+PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& pool,
+                         const embedding::EmbeddingSearch& search);
+
+// The work limit ended compat mode; `so_far` is what nothing_kept() says of the proposals tried.
+PlanFailure stopped_by_work_limit(PlanFailure so_far);
+
+// Best mode found nothing either. `compat` is what was said so far, if anything. It stays the
+// answer unless compat mode was stopped, or it says that no plan exists and there is no `proof` of
+// that.
+PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> compat,
+                          std::optional<AbsenceProof> proof);
+
+}  // namespace shardwright

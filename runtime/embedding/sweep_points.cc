@@ -1,0 +1,190 @@
+#include "runtime/embedding/sweep_points.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "runtime/execution/processes/message.h"
+
+namespace shardwright {
+
+using embedding::ProblemSpec;
+
+std::optional<double> samples_per_second(const ProblemSpec& problem, const SweepPoint& point) {
+  const bool timed = problem.perf_model == embedding::PerfModel::kPerf;
+  if (!timed || !point.fits() || !(*point.rating > 0)) return std::nullopt;
+  constexpr double kMsPerSecond = 1000;
+  const auto samples = static_cast<double>(point.ranks) * static_cast<double>(point.batch_size);
+  return samples * kMsPerSecond / *point.rating;
+}
+
+std::optional<double> price_per_billion(const ProblemSpec& problem, const SweepPoint& point) {
+  const std::optional<double> speed = samples_per_second(problem, point);
+  if (!speed || !point.price_per_hour) return std::nullopt;
+  constexpr double kSecondsPerHour = 3600;
+  constexpr double kBillion = 1e9;
+  return *point.price_per_hour / kSecondsPerHour * (kBillion / *speed);
+}
+
+std::vector<bool> pareto_front(const ProblemSpec& problem, const Sweep& sweep) {
+  // What is wanted little of, and samples per second, negated.
+  const auto costs = [&](const SweepPoint& point) {
+    const double samples = samples_per_second(problem, point).value_or(0);
+    if (point.price_per_hour) return std::array{*point.price_per_hour, 0.0, -samples};
+    const auto hbm = static_cast<double>(point.hbm_bytes.value_or(0));
+    return std::array{static_cast<double>(point.ranks), hbm, -samples};
+  };
+  const auto dominates = [](const auto& a, const auto& b) {
+    bool better = false;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i] > b[i]) return false;
+      better = better || a[i] < b[i];
+    }
+    return better;
+  };
+  std::vector<std::size_t> timed;
+  std::vector<std::array<double, 3>> costs_of_timed;
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    if (!samples_per_second(problem, sweep.points[i])) continue;
+    timed.push_back(i);
+    costs_of_timed.push_back(costs(sweep.points[i]));
+  }
+  std::vector<bool> front(sweep.points.size());
+  for (std::size_t t = 0; t < timed.size(); ++t) {
+    front[timed[t]] =
+        std::none_of(costs_of_timed.begin(), costs_of_timed.end(),
+                     [&](const auto& other) { return dominates(other, costs_of_timed[t]); });
+  }
+  return front;
+}
+
+std::string why_not(const SweepPoint& point) {
+  if (point.fits()) return "";
+  if (point.invalid) return point.invalid->to_string();
+  if (!point.failure)
+    return "stopped by " + std::string(text_of(point.stopped_by)) + " before anything was found";
+  const std::string& message = point.failure->message;
+  std::size_t end = std::min(message.find(". "), message.find("; "));
+  if (end == std::string::npos) end = message.size();
+  while (end > 0 && message[end - 1] == '.')
+    --end;
+  return message.substr(0, end);
+}
+
+std::vector<SmallestMachine> smallest_machines(const Sweep& sweep) {
+  std::vector<SmallestMachine> machines;
+  for (const SweepPoint& point : sweep.points) {
+    auto at = std::find_if(machines.begin(), machines.end(), [&](const SmallestMachine& machine) {
+      return machine.hbm_bytes == point.hbm_bytes && machine.batch_size == point.batch_size;
+    });
+    if (at == machines.end())
+      at = machines.insert(at, {point.hbm_bytes, point.batch_size, std::nullopt});
+    if (point.fits()) at->ranks = std::min(at->ranks.value_or(point.ranks), point.ranks);
+  }
+  return machines;
+}
+
+std::vector<std::size_t> best_by_ranks(const Sweep& sweep) {
+  std::vector<std::size_t> best;
+  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    const SweepPoint& point = sweep.points[i];
+    if (!point.fits()) continue;
+    const auto known = std::find_if(best.begin(), best.end(), [&](std::size_t other) {
+      return sweep.points[other].ranks == point.ranks &&
+             sweep.points[other].batch_size == point.batch_size;
+    });
+    if (known == best.end()) {
+      best.push_back(i);
+    } else if (*point.rating < *sweep.points[*known].rating) {
+      *known = i;
+    }
+  }
+  return best;
+}
+
+namespace {
+
+void put(MessageWriter& to, const Error& error) {
+  to.put(static_cast<std::uint8_t>(error.code));
+  to.put_text(error.message);
+  to.put_text(error.where);
+}
+
+Error get_error(MessageReader& from) {
+  Error error;
+  error.code = static_cast<ErrorCode>(from.get<std::uint8_t>());
+  error.message = from.get_text();
+  error.where = from.get_text();
+  return error;
+}
+
+void put(MessageWriter& to, const SweepPoint& point) {
+  for (const std::int64_t number : {point.ranks, point.ranks_per_host, point.batch_size,
+                                    point.peak_hbm_bytes, point.peak_ddr_bytes})
+    to.put(number);
+  for (const std::optional<std::int64_t>& number :
+       {point.hbm_bytes, point.sharding_group_size, point.pod_size, point.peak_ssd_bytes})
+    to.put_if(number);
+  to.put_if(point.rating);
+  to.put_if(point.lower_bound);
+  to.put_if(point.price_per_hour);
+  to.put(static_cast<std::uint8_t>(point.stopped_by));
+  to.put_flag(point.invalid.has_value());
+  if (point.invalid) put(to, *point.invalid);
+  to.put_flag(point.failure.has_value());
+  if (!point.failure) return;
+  to.put(static_cast<std::uint8_t>(point.failure->type));
+  to.put(static_cast<std::uint8_t>(point.failure->reason));
+  to.put_text(point.failure->message);
+  to.put_flag(point.failure->proof.has_value());
+  if (point.failure->proof) to.put(static_cast<std::uint8_t>(*point.failure->proof));
+}
+
+SweepPoint get_point(MessageReader& from) {
+  SweepPoint point;
+  for (std::int64_t* const number : {&point.ranks, &point.ranks_per_host, &point.batch_size,
+                                     &point.peak_hbm_bytes, &point.peak_ddr_bytes})
+    *number = from.get<std::int64_t>();
+  for (std::optional<std::int64_t>* const number :
+       {&point.hbm_bytes, &point.sharding_group_size, &point.pod_size, &point.peak_ssd_bytes})
+    *number = from.get_if<std::int64_t>();
+  point.rating = from.get_if<double>();
+  point.lower_bound = from.get_if<double>();
+  point.price_per_hour = from.get_if<double>();
+  point.stopped_by = static_cast<StopReason>(from.get<std::uint8_t>());
+  if (from.get_flag()) point.invalid = get_error(from);
+  if (!from.get_flag()) return point;
+  PlanFailure& failure = point.failure.emplace();
+  failure.type = static_cast<FailureType>(from.get<std::uint8_t>());
+  failure.reason = static_cast<FailureReason>(from.get<std::uint8_t>());
+  failure.message = from.get_text();
+  if (from.get_flag()) failure.proof = static_cast<AbsenceProof>(from.get<std::uint8_t>());
+  return point;
+}
+
+}  // namespace
+
+std::string to_message(const Status& status, const Sweep& points) {
+  MessageWriter to;
+  to.put_flag(status.ok());
+  if (!status.ok()) {
+    put(to, status.error());
+    return to.take();
+  }
+  to.put(points.threads);
+  to.put_each(points.points, [&](const SweepPoint& point) { put(to, point); });
+  return to.take();
+}
+
+Status add_points(const std::string& message, Sweep& sweep) {
+  MessageReader from(message);
+  if (!from.get_flag()) return get_error(from);
+  sweep.threads = from.get<int>();
+  for (SweepPoint& point : from.get_each<SweepPoint>([&] { return get_point(from); }))
+    sweep.points.push_back(std::move(point));
+  return {};
+}
+
+}  // namespace shardwright

@@ -1,0 +1,323 @@
+#include "runtime/io/embedding/certificate_json.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::BoundCertificate;
+using embedding::BoundNode;
+using embedding::OptionId;
+using embedding::TableId;
+
+// Largest number of ranks in one certificate.
+constexpr std::int64_t kMostRanks = 1 << 24;
+
+void write_multipliers(const std::vector<embedding::CapacityMultipliers>& multipliers,
+                       JsonWriter& json) {
+  json.begin_array();
+  for (const embedding::CapacityMultipliers& own : multipliers) {
+    json.begin_array().value(own.load).value(own.hbm).value(own.ddr);
+    if (own.ssd != 0) json.value(own.ssd);
+    json.end_array();
+  }
+  json.end_array();
+}
+
+// The rest of an inner node.
+void write_division(const BoundNode& node, JsonWriter& json) {
+  if (node.uniform_split) {
+    const embedding::UniformSplit& split = *node.uniform_split;
+    const std::string_view resource = split.tier ? embedding::to_name(*split.tier) : "load";
+    json.key("uniform").begin_object().member("class", split.rank_class);
+    json.member(resource, split.at).end_object().end_object();
+    return;
+  }
+  if (node.tables.size() == 1) {
+    json.member("cut", node.tables.front().value());
+  } else {
+    json.key("cut").begin_array();
+    for (const TableId table : node.tables)
+      json.value(table.value());
+    json.end_array().member("count", node.count);
+  }
+  json.key("parts").begin_array();
+  for (const embedding::OptionDomain& part : node.first_child)
+    json.begin_array().value(part.option.value()).value(part.classes).end_array();
+  json.end_array().end_object();
+}
+
+void write_node(const BoundNode& node, JsonWriter& json) {
+  json.new_line().begin_object();
+  if (!node.fixing.empty()) {
+    json.key("fixing").begin_array();
+    for (const auto& multipliers : node.fixing)
+      write_multipliers(multipliers, json);
+    json.end_array();
+  }
+  if (!node.is_leaf) return write_division(node, json);
+  if (node.by_search) json.member("by_search", true);
+  json.key("prices");
+  write_multipliers(node.multipliers, json);
+  if (!node.shard_duals.empty()) {
+    json.key("shard_duals").begin_array();
+    for (const embedding::ShardDual& shard : node.shard_duals) {
+      json.begin_array()
+          .value(shard.option.value())
+          .value(shard.run)
+          .value(shard.value)
+          .end_array();
+    }
+    json.end_array().key("max_pattern_values").begin_array();
+    for (const double value : node.max_pattern_values)
+      json.value(value);
+    json.end_array();
+    if (!node.whole_multipliers.empty()) {
+      json.key("whole_prices");
+      write_multipliers(node.whole_multipliers, json);
+    }
+  }
+  json.end_object();
+}
+
+// Reads a list of lists, each of which has `size` numbers.
+Status read_rows(JsonValue value, std::size_t size, std::vector<std::vector<double>>& rows) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].size() != size) {
+      return value[i].expected("a list of " + std::to_string(size) + " numbers");
+    }
+  }
+  return {};
+}
+
+Result<std::uint32_t> index_of(JsonValue place, double number) {
+  constexpr double kMost = std::numeric_limits<std::uint32_t>::max();
+  if (!(number >= 0) || number > kMost ||
+      number != static_cast<double>(static_cast<std::uint32_t>(number))) {
+    return place.expected("a whole number");
+  }
+  return static_cast<std::uint32_t>(number);
+}
+
+Status read_parts(JsonValue value, BoundNode& node) {
+  std::vector<std::vector<double>> rows;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 2, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t option, index_of(value[i], rows[i][0]));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t classes, index_of(value[i], rows[i][1]));
+    node.first_child.push_back({OptionId(option), classes});
+  }
+  return {};
+}
+
+// One table or several, of an inner node.
+Status read_tables(JsonValue value, BoundNode& node, std::vector<TableId>& tables) {
+  std::vector<std::int64_t> numbers;
+  if (value.is_array()) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, numbers));
+  } else {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, numbers.emplace_back()));
+  }
+  for (const std::int64_t table : numbers) {
+    if (table < 0 || table > std::numeric_limits<std::uint32_t>::max())
+      return value.error("there is no such table");
+    tables.emplace_back(static_cast<std::size_t>(table));
+  }
+  node.is_leaf = false;
+  return {};
+}
+
+Status read_uniform_split(JsonValue value, BoundNode& node) {
+  std::int64_t rank_class = 0;
+  embedding::UniformSplit split;
+  int resources = 0;
+  const auto read_use = [&](std::optional<embedding::MemoryTier> tier) {
+    return [&split, &resources, tier](JsonValue v) {
+      ++resources;
+      split.tier = tier;
+      return read_value(v, split.at);
+    };
+  };
+  SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value)
+                                  .required("class", rank_class)
+                                  .optional_with("load", read_use(std::nullopt))
+                                  .optional_with("hbm", read_use(embedding::MemoryTier::kHbm))
+                                  .optional_with("ddr", read_use(embedding::MemoryTier::kDdr))
+                                  .optional_with("ssd", read_use(embedding::MemoryTier::kSsd))
+                                  .finish());
+  if (rank_class < 0 || rank_class >= kMostRanks) return value.error("there is no such class");
+  if (resources != 1) return value.expected("one of load, hbm, ddr and ssd");
+  split.rank_class = static_cast<std::uint32_t>(rank_class);
+  node.uniform_split = split;
+  node.is_leaf = false;
+  return {};
+}
+
+Status read_count(JsonValue value, BoundNode& node) {
+  std::int64_t count = 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, count));
+  if (count < 1 || count > std::numeric_limits<std::uint32_t>::max())
+    return value.error("must be positive, below 2^32");
+  node.count = static_cast<std::uint32_t>(count);
+  return {};
+}
+
+Status read_multipliers(JsonValue value, std::vector<embedding::CapacityMultipliers>& multipliers) {
+  std::vector<std::vector<double>> rows;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<double>& row = rows[i];
+    if (row.size() == 3) row.push_back(0);
+    if (row.size() != 4) return value[i].expected("a list of 3 or 4 numbers");
+    multipliers.push_back({row[0], row[1], row[2], row[3]});
+  }
+  return {};
+}
+
+Status read_fixing(JsonValue value, BoundNode& node) {
+  if (!value.is_array()) return value.expected("a list of prices");
+  for (std::size_t i = 0; i < value.size(); ++i)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_multipliers(value[i], node.fixing.emplace_back()));
+  return {};
+}
+
+Status read_shard_duals(JsonValue value, BoundNode& node) {
+  std::vector<std::vector<double>> rows;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_rows(value, 3, rows));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t option, index_of(value[i], rows[i][0]));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint32_t run, index_of(value[i], rows[i][1]));
+    node.shard_duals.push_back({OptionId(option), run, rows[i][2]});
+  }
+  return {};
+}
+
+Result<BoundNode> read_node(JsonValue value) {
+  BoundNode node;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .optional_with("cut", [&](JsonValue v) { return read_tables(v, node, node.tables); })
+          .optional_with("uniform", [&](JsonValue v) { return read_uniform_split(v, node); })
+          .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
+          .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
+          .optional_with("prices",
+                         [&](JsonValue v) { return read_multipliers(v, node.multipliers); })
+          .optional("by_search", node.by_search)
+          .optional_with("fixing", [&](JsonValue v) { return read_fixing(v, node); })
+          .optional_with("shard_duals", [&](JsonValue v) { return read_shard_duals(v, node); })
+          .optional("max_pattern_values", node.max_pattern_values)
+          .optional_with("whole_prices",
+                         [&](JsonValue v) { return read_multipliers(v, node.whole_multipliers); })
+          // Names in plan files of earlier versions.
+          .optional_with("worths", [&](JsonValue v) { return read_shard_duals(v, node); })
+          .optional("most_worth", node.max_pattern_values)
+          .finish());
+  return node;
+}
+
+Status read_classes(JsonValue value, std::vector<std::uint32_t>& class_of_rank) {
+  std::vector<std::vector<std::int64_t>> runs;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, runs));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool valid = runs[i].size() == 2 && runs[i][0] >= 0 && runs[i][0] < kMostRanks &&
+                       runs[i][1] > 0 && runs[i][1] <= kMostRanks &&
+                       static_cast<std::int64_t>(class_of_rank.size()) + runs[i][1] <= kMostRanks;
+    if (!valid) return value[i].expected("[class, number of ranks]");
+    class_of_rank.insert(class_of_rank.end(), static_cast<std::size_t>(runs[i][1]),
+                         static_cast<std::uint32_t>(runs[i][0]));
+  }
+  return {};
+}
+
+void write_load_factors(const std::vector<embedding::TableLoadFactors>& sets, JsonWriter& json) {
+  if (sets.empty()) return;
+  json.key("load_factors").begin_array();
+  for (const embedding::TableLoadFactors& set : sets) {
+    json.begin_array().value(set.table.value()).begin_array();
+    for (const double value : set.values)
+      json.value(value);
+    json.end_array().end_array();
+  }
+  json.end_array();
+}
+
+// [table, load factors] each.
+Status read_load_factors(JsonValue value, std::vector<embedding::TableLoadFactors>& sets) {
+  if (!value.is_array()) return value.expected("a list of tables with their load factors");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (!value[i].is_array() || value[i].size() != 2)
+      return value[i].expected("[table, load factors]");
+    std::int64_t table = 0;
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i][0], table));
+    if (table < 0 || table > std::numeric_limits<std::uint32_t>::max())
+      return value[i].error("there is no such table");
+    sets.push_back({TableId(static_cast<std::size_t>(table)), {}});
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i][1], sets.back().values));
+  }
+  return {};
+}
+
+}  // namespace
+
+void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
+  json.begin_object().member("bound", certificate.bound);
+  if (certificate.by_search) json.member("by_search", true);
+  if (certificate.uniform_apart) json.member("uniform_apart", true);
+  write_load_factors(certificate.load_factors, json);
+  json.key("class_of_rank").begin_array();
+  const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
+  for (std::size_t rank = 0; rank < classes.size();) {
+    std::size_t end = rank;
+    while (end < classes.size() && classes[end] == classes[rank])
+      ++end;
+    json.begin_array().value(classes[rank]).value(end - rank).end_array();
+    rank = end;
+  }
+  json.end_array().key("nodes").begin_array();
+  for (const BoundNode& node : certificate.nodes)
+    write_node(node, json);
+  json.new_line().end_array().end_object();
+}
+
+Result<BoundCertificate> read_certificate(JsonValue value) {
+  BoundCertificate certificate;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .required_with("bound",
+                         [&](JsonValue v) -> Status {
+                           certificate.bound = std::numeric_limits<double>::infinity();
+                           return v.is_null() ? Status() : read_value(v, certificate.bound);
+                         })
+          .optional("by_search", certificate.by_search)
+          .optional("uniform_apart", certificate.uniform_apart)
+          // Forms of earlier versions, whose nodes are not read.
+          .optional("ranks_are_alike", certificate.is_older_form)
+          .optional("ranks_apart", certificate.is_older_form)
+          .optional_with(
+              "load_factors",
+              [&](JsonValue v) { return read_load_factors(v, certificate.load_factors); })
+          .required_with("class_of_rank",
+                         [&](JsonValue v) { return read_classes(v, certificate.class_of_rank); })
+          .required_with("nodes",
+                         [&](JsonValue v) -> Status {
+                           if (!v.is_array()) return v.expected("a list of nodes");
+                           if (certificate.is_older_form) return {};
+                           for (std::size_t i = 0; i < v.size(); ++i) {
+                             SHARDWRIGHT_ASSIGN_OR_RETURN(BoundNode node, read_node(v[i]));
+                             certificate.nodes.push_back(std::move(node));
+                           }
+                           return {};
+                         })
+          .finish());
+  return certificate;
+}
+
+}  // namespace shardwright

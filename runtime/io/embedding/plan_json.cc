@@ -1,0 +1,589 @@
+#include "runtime/io/embedding/plan_json.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/ranks_sha1.h"
+#include "runtime/embedding/identity.h"
+#include "runtime/embedding/memory_parts.h"
+#include "runtime/io/embedding/certificate_json.h"
+#include "runtime/io/embedding/search_space_json.h"
+#include "runtime/io/json/json_writer.h"
+#include "search/embedding/model/shard_layout.h"
+
+namespace shardwright {
+
+void write_place(const TablePlace& place, JsonWriter& json) {
+  json.begin_object()
+      .member("sharding_type", to_name(place.sharding_type))
+      .member("compute_kernel", to_name(place.compute_kernel))
+      .member("load_factor", place.load_factor)
+      .key("ranks")
+      .begin_array();
+  for (const std::int64_t rank : place.ranks)
+    json.value(rank);
+  json.end_array().end_object();
+}
+
+void write_migration(const embedding::Problem& problem, const Migration& migration,
+                     JsonWriter& json) {
+  json.begin_object()
+      .member("weight", migration.weight)
+      .member("rating_before", migration.rating_before)
+      .key("not_kept");
+  migration.not_kept.empty() ? json.null() : json.value(migration.not_kept);
+  json.member("rating_kept", migration.rating_kept)
+      .member("objective", migration.objective)
+      .member("lower_bound", migration.lower_bound);
+  if (migration.certificate) {
+    json.key("certificate");
+    write_certificate(*migration.certificate, json);
+  }
+  std::size_t moved = 0;
+  for (const TableMove& move : migration.moves)
+    moved += move.from ? 1U : 0U;
+  json.member("moved_bytes", migration.moved_bytes)
+      .member("placed_bytes", migration.placed_bytes)
+      .member("tables_kept", migration.tables_kept)
+      .member("tables_moved", moved)
+      .member("tables_new", migration.moves.size() - moved)
+      .key("dropped")
+      .begin_array();
+  for (const std::string& table : migration.dropped)
+    json.value(table);
+  json.end_array().new_line().key("moves").begin_array();
+  for (const TableMove& move : migration.moves) {
+    json.new_line()
+        .begin_object()
+        .member("table", problem.table(move.table).name)
+        .member("module", problem.table(move.table).module)
+        .key("from");
+    move.from ? write_place(*move.from, json) : static_cast<void>(json.null());
+    json.key("to");
+    write_place(move.to, json);
+    json.member("bytes", move.bytes).end_object();
+  }
+  json.end_array().end_object();
+}
+
+namespace {
+
+using embedding::Problem;
+using embedding::ShardingType;
+using embedding::to_name;
+
+template <class Counts>
+void write_types(std::string_view key, const Counts& counts, JsonWriter& json) {
+  json.key(key).begin_object();
+  for (std::size_t type = 0; type < counts.size(); ++type) {
+    if (counts[type] > 0) json.member(to_name(static_cast<ShardingType>(type)), counts[type]);
+  }
+  json.end_object();
+}
+
+void write_rank(const RankStats& rank, bool counts_ssd, JsonWriter& json) {
+  json.begin_object()
+      .member("sparse_hbm", rank.sparse_hbm_bytes)
+      .member("hbm", rank.hbm_bytes)
+      .member("ddr", rank.ddr_bytes);
+  if (counts_ssd) json.member("ssd", rank.ssd_bytes);
+  json.member("hbm_share", rank.hbm_share).member("ddr_share", rank.ddr_share);
+  if (counts_ssd) json.member("ssd_share", rank.ssd_share);
+  json.member("perf", rank.perf.total().value()).key("perf_parts").begin_array();
+  for (const Milliseconds part : {rank.perf.fwd_compute, rank.perf.fwd_comms, rank.perf.bwd_compute,
+                                  rank.perf.bwd_comms, rank.perf.prefetch_compute}) {
+    json.value(part.value());
+  }
+  json.end_array().member("input_mib", rank.input_mib).member("output_mib", rank.output_mib);
+  write_types("shards", rank.shards, json);
+  json.end_object();
+}
+
+void write_imbalance(std::string_view key, const std::optional<Imbalance>& imbalance,
+                     JsonWriter& json) {
+  json.key(key);
+  if (!imbalance) {
+    json.null();
+    return;
+  }
+  json.begin_object()
+      .member("total_variation", imbalance->total_variation)
+      .member("total_distance", imbalance->total_distance)
+      .member("chi_divergence", imbalance->chi_divergence)
+      .member("kl_divergence", imbalance->kl_divergence)
+      .end_object();
+}
+
+void write_times(const PlanStats& stats, JsonWriter& json) {
+  for (const auto& [key, time] : {std::pair{"max_perf", &stats.max_perf},
+                                  std::pair{"max_fwd_compute", &stats.max_fwd_compute},
+                                  std::pair{"max_fwd_comms", &stats.max_fwd_comms},
+                                  std::pair{"max_bwd_compute", &stats.max_bwd_compute},
+                                  std::pair{"max_bwd_comms", &stats.max_bwd_comms},
+                                  std::pair{"max_prefetch_compute", &stats.max_prefetch_compute}}) {
+    json.key(key).begin_object().member("ms", time->ms);
+    json.key("ranks").numbers(time->ranks);
+    json.end_object();
+  }
+  json.new_line()
+      .member("mean_perf", stats.mean_perf_ms)
+      .member("max_perf_above_mean_percent", stats.perf_above_mean_percent)
+      .member("sum_of_maxima", stats.sum_of_maxima_ms)
+      .key("critical_path")
+      .begin_object()
+      .member("comms", stats.critical_comms_ms)
+      .member("compute", stats.critical_compute_ms)
+      .member("total", stats.critical_path_ms())
+      .end_object();
+}
+
+void write_level(const HbmLevel& level, JsonWriter& json) {
+  json.begin_object().member("bytes", level.bytes);
+  json.key("ranks").numbers(level.ranks);
+  json.end_object();
+}
+
+void write_memory(const PlanStats& stats, bool counts_ssd, JsonWriter& json) {
+  for (const auto& [key, level] :
+       {std::pair{"sparse_max_hbm", &stats.sparse_max_hbm},
+        std::pair{"sparse_min_hbm", &stats.sparse_min_hbm}, std::pair{"max_hbm", &stats.max_hbm},
+        std::pair{"min_hbm", &stats.min_hbm}, std::pair{"mean_hbm", &stats.mean_hbm},
+        std::pair{"low_median_hbm", &stats.low_median_hbm},
+        std::pair{"high_median_hbm", &stats.high_median_hbm}}) {
+    json.key(key);
+    write_level(*level, json);
+  }
+  json.new_line().member("max_hbm_above_mean_percent", stats.hbm_above_mean_percent);
+  json.key("peak_hbm").begin_array();
+  for (const HbmLevel& level : stats.peak_hbm)
+    write_level(level, json);
+  json.end_array().new_line().member("reserved_hbm_fraction", stats.reserved_hbm_fraction);
+  write_storage(stats.dense_storage, counts_ssd, json.key("dense_storage"));
+  write_storage(stats.kjt_storage, counts_ssd, json.key("kjt_storage"));
+}
+
+void write_tables(const Problem& problem, const PlanStats& stats, JsonWriter& json) {
+  json.new_line();
+  write_types("sharding_types", stats.tables, json);
+  json.key("kernels").begin_object();
+  for (const KernelStats& kernel : stats.kernels) {
+    json.key(to_name(kernel.kernel)).begin_object().member("tables", kernel.tables);
+    write_storage(kernel.storage, problem.topology().counts_ssd(), json.key("storage"));
+    json.end_object();
+  }
+  json.end_object();
+  for (const auto& [key, tables] : {std::pair{"slowest_tables", &stats.slowest_tables},
+                                    std::pair{"fullest_tables", &stats.fullest_tables}}) {
+    json.key(key).begin_array();
+    for (const embedding::TableId table : *tables)
+      json.value(problem.table(table).name);
+    json.end_array();
+  }
+}
+
+}  // namespace
+
+void write_stats(const Problem& problem, const PlanStats& stats, JsonWriter& json) {
+  const bool counts_ssd = problem.topology().counts_ssd();
+  json.begin_object().new_line().key("ranks").begin_array();
+  for (const RankStats& rank : stats.ranks) {
+    json.new_line();
+    write_rank(rank, counts_ssd, json);
+  }
+  json.end_array().new_line();
+  write_times(stats, json);
+  json.new_line();
+  write_imbalance("perf_imbalance", stats.perf_imbalance, json);
+  write_imbalance("hbm_imbalance", stats.hbm_imbalance, json);
+  write_imbalance("ddr_imbalance", stats.ddr_imbalance, json);
+  if (counts_ssd) write_imbalance("ssd_imbalance", stats.ssd_imbalance, json);
+  json.new_line();
+  write_memory(stats, counts_ssd, json);
+  write_tables(problem, stats, json);
+  json.end_object();
+}
+
+namespace {
+
+using embedding::Assignment;
+using embedding::PerfModel;
+using embedding::Problem;
+using embedding::ProposerSpec;
+using embedding::ShardingOption;
+using embedding::Storage;
+using embedding::Table;
+using embedding::to_name;
+
+void write_identity(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
+  const ProblemIdentity identity =
+      identify(problem, result.given_search_space ? result.search_space.get() : nullptr);
+  json.member("torchrec", to_name(problem.spec().torchrec)).new_line();
+  json.member("problem_hash", identity.hash).key("problem_parts").begin_object();
+  for (const auto& [part, hash] : identity.parts)
+    json.member(part, hash);
+  json.end_object().member("search_hash", search_hash(problem));
+  if (result.plan) json.member("plan_hash", plan_hash(problem, *result.plan));
+  json.new_line();
+}
+
+void write_reservation(const embedding::Reservation& reservation, JsonWriter& json) {
+  const embedding::Topology& topology = reservation.topology;
+  json.key("reserved_topology").begin_object();
+  if (topology.uniform()) {
+    write_storage(topology.storage().front(), topology.counts_ssd(), json.key("uniform"));
+    json.member("world_size", topology.world_size());
+  } else {
+    json.key("per_rank").begin_array();
+    for (const Storage& rank : topology.storage())
+      write_storage(rank, topology.counts_ssd(), json);
+    json.end_array();
+  }
+  for (const auto& [key, storage] : {std::pair{"dense_storage", reservation.dense_storage},
+                                     std::pair{"kjt_storage", reservation.kjt_storage}}) {
+    if (storage) write_storage(*storage, topology.counts_ssd(), json.key(key));
+  }
+  json.end_object().new_line();
+}
+
+// Ratings of the storage model are bytes, so they are written as integers.
+void write_rating(const Problem& problem, double rating, JsonWriter& json) {
+  if (problem.spec().perf_model == PerfModel::kStorage) {
+    json.value(static_cast<std::int64_t>(rating));
+  } else {
+    json.value(rating);
+  }
+}
+
+template <class Values, class Function>
+void write_by_rank(std::string_view key, const Values& values, const Function& value_of,
+                   JsonWriter& json) {
+  json.new_line().key(key).begin_array();
+  for (const auto& value : values)
+    json.value(value_of(value));
+  json.end_array();
+}
+
+// Writes runs of shards: [rows, columns, row offset, column offset, row step, column step, count].
+void write_layout(const embedding::ShardLayout& layout, JsonWriter& json) {
+  json.key("layout").begin_array();
+  for (const embedding::ShardExtent& e : layout.extents) {
+    json.begin_array();
+    for (const std::int64_t number : {e.rows, e.columns, e.row_offset, e.column_offset, e.row_step,
+                                      e.column_step, std::int64_t{e.count}}) {
+      json.value(number);
+    }
+    json.end_array();
+  }
+  json.end_array();
+}
+
+void write_assignment(const Problem& problem, const Assignment& assignment, JsonWriter& json) {
+  const Table& table = problem.table(assignment.option->table);
+  const ShardingOption& option = *assignment.option;
+  json.begin_object()
+      .member("table", table.name)
+      .member("module", table.module)
+      .member("sharding_type", to_name(option.sharding_type))
+      .member("compute_kernel", to_name(option.compute_kernel))
+      .member("load_factor", option.load_factor)
+      .key("ranks")
+      .begin_array();
+  for (std::uint32_t shard = 0; shard < option.num_shards(); ++shard)
+    json.value(assignment.rank(shard));
+  json.end_array();
+  write_layout(*option.layout, json);
+  const Storage total = option.total_storage();
+  json.member("element_bits",
+              embedding::element_bits(tensor_shape(table, problem.spec().sharder.type)))
+      .member("hbm", total.hbm.value())
+      .member("ddr", total.ddr.value());
+  if (problem.topology().counts_ssd()) json.member("ssd", total.ssd.value());
+  json.member("perf", option.total_perf().value()).end_object();
+}
+
+// Writes one object per rank. Each of its members is a list of bytes by tier.
+void write_memory_parts(const std::vector<MemoryParts>& by_rank, bool counts_ssd,
+                        JsonWriter& json) {
+  json.new_line().key("plan_memory_parts_by_rank").begin_array();
+  for (const MemoryParts& parts : by_rank) {
+    json.new_line().begin_object();
+    for (const auto& [key, storage] :
+         {std::pair{"capacity", parts.capacity}, std::pair{"reservation", parts.reservation},
+          std::pair{"reserved", parts.reserved}, std::pair{"margin", parts.margin},
+          std::pair{"tables", parts.tables}, std::pair{"free", parts.free},
+          std::pair{"peak", parts.peak()}}) {
+      write_storage(storage, counts_ssd, json.key(key));
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_found(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
+  json.key("best_rating");
+  write_rating(problem, result.best_rating.value_or(result.evaluation.rating), json);
+  const embedding::Evaluation& evaluation = result.evaluation;
+  write_by_rank(
+      "plan_perf_by_rank", evaluation.perf_ms_by_rank, [](double ms) { return ms; }, json);
+  write_by_rank(
+      "plan_hbm_by_rank", evaluation.storage_by_rank,
+      [](const Storage& s) { return s.hbm.value(); }, json);
+  write_by_rank(
+      "plan_ddr_by_rank", evaluation.storage_by_rank,
+      [](const Storage& s) { return s.ddr.value(); }, json);
+  const bool counts_ssd = problem.topology().counts_ssd();
+  if (counts_ssd) {
+    write_by_rank(
+        "plan_ssd_by_rank", evaluation.storage_by_rank,
+        [](const Storage& s) { return s.ssd.value(); }, json);
+  }
+  if (result.reservation) {
+    write_memory_parts(memory_parts(problem, *result.reservation, evaluation), counts_ssd, json);
+  }
+  json.new_line().member("plan_ranks_sha1", embedding::ranks_sha1(*result.plan));
+  json.key("plan").begin_array();
+  for (std::size_t i = 0; i < result.plan->size(); ++i) {
+    const Assignment& assignment = (*result.plan)[i];
+    json.new_line();
+    write_assignment(problem, assignment, json);
+  }
+  json.new_line().end_array();
+  if (evaluation.valid()) return;
+  json.new_line().key("violations").begin_array();
+  for (const embedding::Violation& violation : evaluation.violations)
+    json.value(violation.message);
+  json.end_array();
+}
+
+// Compat mode's failure is TorchRec's answer, which proves nothing.
+void write_failure(const PlanFailure& failure, PlanMode mode, JsonWriter& json) {
+  json.new_line()
+      .key("error")
+      .begin_object()
+      .member("type", name_of(failure.type))
+      .member("message", failure.message)
+      .member("reason", name_of(failure.reason));
+  if (mode == PlanMode::kBest) {
+    json.key("proof");
+    failure.proof ? json.value(name_of(*failure.proof)) : json.null();
+  }
+  json.end_object();
+}
+
+// Writes a trace. A proposal is written as its differences from the previous proposal of the same
+// proposer, sorted by position, or in full if the two have different lengths. The text therefore
+// does not depend on how the search recorded the proposals.
+class TraceWriter {
+ public:
+  TraceWriter(const Problem& problem, const ProposalTrace& trace, JsonWriter& json)
+      : problem_(problem), trace_(trace), json_(json), current_(problem.spec().proposers.size()) {}
+
+  void write() {
+    json_.new_line().key("proposals").begin_array();
+    for (const embedding::ProposalRecord& record : trace_.proposals) {
+      json_.new_line();
+      write(record);
+    }
+    json_.new_line().end_array();
+  }
+
+ private:
+  void write(const embedding::ProposalRecord& record) {
+    json_.begin_object().member("p", record.proposer);
+    if (makes_options(record.proposer)) {
+      write_tables(record);
+    } else {
+      write_ids(record);
+    }
+    if (record.cached) json_.member("cached", true);
+    json_.member("ok", record.feasible);
+    if (record.rating) {
+      json_.key("rating");
+      write_rating(problem_, *record.rating, json_);
+    }
+    if (!record.ranks_sha1.empty()) json_.member("ranks_sha1", record.ranks_sha1);
+    json_.end_object();
+  }
+
+  // Returns true if the proposer makes options that are not in the search space. They have no
+  // index, so they are written in full.
+  bool makes_options(std::uint32_t proposer) const {
+    return problem_.spec().proposers[proposer].type == ProposerSpec::Type::kScaleup;
+  }
+
+  void write_ids(const embedding::ProposalRecord& record) {
+    std::vector<std::uint32_t>& options = current_[record.proposer];
+    if (record.full && options.size() != record.changes.size()) {
+      options.clear();
+      apply(record.changes, options);
+      json_.key("options").begin_array();
+      for (const std::uint32_t id : options)
+        json_.value(id);
+    } else {
+      Changes changes = record.changes;
+      std::sort(changes.begin(), changes.end(),
+                [](const auto& a, const auto& b) { return a.position < b.position; });
+      json_.key("delta").begin_array();
+      for (const auto& change : changes) {
+        if (options[change.position] == change.option.value()) continue;
+        json_.begin_array().value(change.position).value(change.option.value()).end_array();
+      }
+      apply(changes, options);
+    }
+    json_.end_array();
+  }
+
+  using Changes = std::vector<embedding::ProposalChange>;
+
+  static void apply(const Changes& changes, std::vector<std::uint32_t>& options) {
+    for (const auto& change : changes) {
+      if (change.position >= options.size()) options.resize(change.position + std::size_t{1});
+      options[change.position] = change.option.value();
+    }
+  }
+
+  void write_tables(const embedding::ProposalRecord& record) {
+    std::vector<std::uint32_t>& options = current_[record.proposer];
+    if (record.full) options.clear();
+    apply(record.changes, options);
+    json_.key("tables").begin_array();
+    for (const std::uint32_t id : options) {
+      const ShardingOption& option = *trace_.options[id];
+      const Storage total = option.total_storage();
+      json_.begin_object()
+          .member("table", problem_.table(option.table).name)
+          .member("sharding_type", to_name(option.sharding_type))
+          .member("compute_kernel", to_name(option.compute_kernel))
+          .member("load_factor", option.load_factor)
+          .member("total_hbm", total.hbm.value())
+          .member("total_ddr", total.ddr.value());
+      if (problem_.topology().counts_ssd()) json_.member("total_ssd", total.ssd.value());
+      json_.member("total_perf", option.total_perf().value()).end_object();
+    }
+    json_.end_array();
+  }
+
+  const Problem& problem_;
+  const ProposalTrace& trace_;
+  JsonWriter& json_;
+  std::vector<std::vector<std::uint32_t>> current_;  // by proposer: the options proposed last
+};
+
+void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
+  if (!result.improvements.empty()) {
+    json.new_line().key("improvements").begin_array();
+    for (const embedding::ImprovementStep& step : result.improvements) {
+      json.begin_object().member("work", step.work).member("rating", step.rating);
+      if (step.bound > 0) json.member("bound", step.bound);
+      json.end_object();
+    }
+    json.end_array();
+  }
+  if (!result.certificate) return;
+  json.new_line().key("certificate");
+  write_certificate(*result.certificate, json);
+}
+
+void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,
+               JsonWriter& json) {
+  json.new_line().member("mode", name_of(result.mode));
+  if (result.reused) json.member("reused", true);
+  if (result.lower_bound && result.best_rating) {
+    const double to_bound = gap(*result.best_rating, *result.lower_bound);
+    json.member("lower_bound", *result.lower_bound)
+        .member("gap", to_bound)
+        .member("proven_optimal", to_bound <= kProvenGap);
+  } else {
+    json.key("lower_bound").null().key("gap").null().key("proven_optimal").null();
+  }
+  write_improvements(result, json);
+  json.new_line()
+      .key("work")
+      .begin_object()
+      .member("work_steps", result.work.work_steps)
+      .member("span_steps", result.work.span_steps)
+      .member("proposals_evaluated", result.work.proposals_evaluated)
+      .member("plans_published", result.work.plans.plans)
+      .member("assignments_shared", result.work.plans.assignments_shared)
+      .member("assignments_copied", result.work.plans.assignments_copied)
+      .member("rank_bytes_copied", result.work.plans.rank_bytes_copied)
+      .member("nodes_copied", result.work.plans.nodes_copied)
+      .member("options_added", result.work.plans.options_added)
+      .end_object()
+      .member("threads", result.threads)
+      .key("stopped_by");
+  write_stop(result.stopped_by, json);
+  json.new_line()
+      .key("timing")
+      .begin_object()
+      .member("read_s", options.read_s)
+      .member("enumerate_s", result.timing.enumerate_s)
+      .member("reserve_s", result.timing.reserve_s)
+      .member("explore_s", result.timing.explore_s)
+      .member("total_s", options.read_s + result.timing.total_s)
+      .end_object();
+}
+
+void write_members(const Problem& problem, const EmbeddingPlanResult& result,
+                   const PlanJsonOptions& options, JsonWriter& json);
+
+void write_other_layouts(const EmbeddingPlanResult& result, JsonWriter& json) {
+  if (result.other_layouts.empty()) return;
+  json.new_line().key("other_layouts").begin_array();
+  for (const EmbeddingPlanResult& other : result.other_layouts) {
+    json.new_line();
+    write_members(*other.problem, other, {}, json);
+  }
+  json.end_array();
+}
+
+void write_members(const Problem& problem, const EmbeddingPlanResult& result,
+                   const PlanJsonOptions& options, JsonWriter& json) {
+  json.begin_object().new_line().member("format", kPlanFormat);
+  if (!problem.name().empty()) json.member("name", problem.name());
+  if (problem.topology().spec().groups)
+    json.member("sharding_group_size", problem.topology().world_size());
+  if (!problem.topology().spec().pod_sizes.empty())
+    json.member("pod_size", problem.topology().pod_size());
+  write_identity(problem, result, json);
+  if (result.reservation) write_reservation(*result.reservation, json);
+  json.member("search_space_size", result.search_space ? result.search_space->size() : 0);
+  if (options.search_space && result.search_space) {
+    json.key("search_space");
+    write_options(*result.search_space, ShardForm::kExpanded, json);
+  }
+  json.member("num_proposals", result.num_proposals).member("num_plans", result.num_plans);
+  json.new_line();
+  if (result.plan) write_found(problem, result, json);
+  if (options.stats && result.plan && result.reservation) {
+    json.new_line().key("stats");
+    write_stats(problem, plan_stats(problem, *result.reservation, *result.plan), json);
+  }
+  if (result.failure) write_failure(*result.failure, result.mode, json);
+  if (result.migration) {
+    json.new_line().key("migration");
+    write_migration(problem, *result.migration, json);
+  }
+  write_run(result, options, json);
+  if (result.trace) {
+    TraceWriter(problem, *result.trace, json).write();
+  } else if (options.trace) {
+    json.new_line().key("proposals").begin_array().end_array();
+  }
+  write_other_layouts(result, json);
+  json.new_line().end_object();
+}
+}  // namespace
+
+void write_plan(const Problem& problem, const EmbeddingPlanResult& result,
+                const PlanJsonOptions& options, const TextSink& sink) {
+  JsonWriter json(sink);
+  write_members(problem, result, options, json);
+  json.finish();
+}
+
+}  // namespace shardwright

@@ -1,0 +1,53 @@
+// Memory by tier in JSON.
+#pragma once
+
+#include <string_view>
+
+#include "core/embedding/document/plan_document.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/problem/storage.h"
+#include "core/status.h"
+#include "runtime/embedding/plan_result.h"
+#include "runtime/embedding/plan_stats.h"
+#include "runtime/io/json/json_writer.h"
+#include "runtime/io/text_sink.h"
+
+namespace shardwright {
+
+// Writes [hbm, ddr] in bytes, and SSD as the third where the problem counts it or it is not 0.
+inline void write_storage(const embedding::Storage& storage, bool counts_ssd, JsonWriter& json) {
+  json.begin_array().value(storage.hbm.value()).value(storage.ddr.value());
+  if (counts_ssd || storage.ssd != Bytes()) json.value(storage.ssd.value());
+  json.end_array();
+}
+
+// Writes {"sharding_type", "compute_kernel", "load_factor", "ranks"}.
+void write_place(const TablePlace& place, JsonWriter& json);
+
+// Writes the value of `migration` in a plan file. O(ranks of moved tables).
+void write_migration(const embedding::Problem& problem, const Migration& migration,
+                     JsonWriter& json);
+
+// Writes the value of `stats` in a plan file. O(ranks).
+void write_stats(const embedding::Problem& problem, const PlanStats& stats, JsonWriter& json);
+
+// The value of `format` in a plan file. A reader refuses any other.
+inline constexpr std::string_view kPlanFormat = "shardwright.embedding.plan/1";
+
+struct PlanJsonOptions {
+  bool search_space = false;  // write `search_space`, the options of all tables
+  bool stats = false;         // write `stats`
+  bool trace = false;         // write `proposals` even if the search recorded none
+  double read_s = 0;  // seconds spent on reading the problem
+};
+
+// Writes a plan file (see runtime/io/README.md). `other_layouts` holds a plan file for every
+// other layout of the machine. Writes the trace if the result has one or
+// `options.trace` is set. O(ranks written).
+void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& result,
+                const PlanJsonOptions& options, const TextSink& sink);
+
+// Errors: kInvalidInput; `where` is a JSON pointer.
+Result<PlanDocument> read_plan(std::string_view text);
+
+}  // namespace shardwright

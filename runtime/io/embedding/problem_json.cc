@@ -1,0 +1,194 @@
+#include "runtime/io/embedding/problem_json.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "runtime/io/embedding/planner_parts_json.h"
+#include "runtime/io/embedding/table_json.h"
+#include "runtime/io/embedding/tables_csv.h"
+#include "runtime/io/embedding/topology_json.h"
+#include "runtime/io/json/json_reader.h"
+#include "runtime/io/kinds/document_kind.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::GroupScope;
+using embedding::ProblemSpec;
+using embedding::TopologySpec;
+
+constexpr std::string_view kFormat = "shardwright.embedding/1";
+
+// Keys of plans and of remarks. They are ignored so that a file with a problem and its plan can be
+// planned again.
+constexpr std::array<std::string_view, 44> kKeysOfPlans{"expected",
+                                                        "group",
+                                                        "timing",
+                                                        "note",
+                                                        "source",
+                                                        "case",
+                                                        "reserved_topology",
+                                                        "search_space_size",
+                                                        "search_space_order",
+                                                        "search_space_sha1",
+                                                        "search_space",
+                                                        "num_proposals",
+                                                        "num_plans",
+                                                        "best_rating",
+                                                        "plan_perf_by_rank",
+                                                        "plan_hbm_by_rank",
+                                                        "plan_ddr_by_rank",
+                                                        "plan_ssd_by_rank",
+                                                        "plan_memory_parts_by_rank",
+                                                        "plan_ranks_sha1",
+                                                        "plan_hash",
+                                                        "problem_hash",
+                                                        "problem_parts",
+                                                        "search_hash",
+                                                        "reused",
+                                                        "stats",
+                                                        "improvements",
+                                                        "certificate",
+                                                        "plan",
+                                                        "proposals",
+                                                        "proposals_note",
+                                                        "violations",
+                                                        "error",
+                                                        "mode",
+                                                        "lower_bound",
+                                                        "gap",
+                                                        "proven_optimal",
+                                                        "work",
+                                                        "threads",
+                                                        "stopped_by",
+                                                        "description",
+                                                        "sharding_group_size",
+                                                        "pod_size",
+                                                        "other_layouts"};
+
+Status check_problem_format(JsonValue value) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());
+  if (format == kFormat) return {};
+  return value.error("this version reads \"" + std::string(kFormat) + "\", the file is \"" +
+                     std::string(format) + "\"");
+}
+
+// Topology and batch size as the file gives them, before defaults and overrides apply.
+struct FileChoices {
+  bool has_topology = false;
+  std::optional<std::int64_t> batch_size;
+  std::optional<TopologySuggestion> suggestion;
+};
+
+// Errors: the number of ranks is not there, or is 0.
+Status check_ranks(JsonValue root, const TopologySpec& topology) {
+  if (topology.world_size != 0) return {};
+  const std::optional<JsonValue> machine = root.find("topology");
+  if (machine && machine->find("world_size"))
+    return invalid_input("/topology/world_size",
+                         "must be at least 1 rank; write another number, or give {ranks}");
+  return invalid_input("",
+                       "the problem does not say how many ranks there are; give {ranks}, or "
+                       "`topology` with `world_size` in the file");
+}
+
+void choose_batch_size(const FileChoices& file, const ProblemOverrides& overrides,
+                       ProblemSpec& spec) {
+  const bool suggested = !file.has_topology && file.suggestion;
+  if (overrides.batch_size) {
+    spec.batch_size = *overrides.batch_size;
+  } else if (file.batch_size) {
+    spec.batch_size = *file.batch_size;
+  } else if (suggested && file.suggestion->batch_per_gpu) {
+    spec.batch_size = *file.suggestion->batch_per_gpu;
+  } else if (suggested && file.suggestion->global_batch && spec.topology.world_size > 0) {
+    spec.batch_size =
+        std::max<std::int64_t>(*file.suggestion->global_batch / spec.topology.world_size, 1);
+  }
+}
+
+// If `with_tables` is false, `spec` has its tables already and `tables` is an unknown key.
+Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileChoices& file) {
+  ObjectReader reader(root);
+  if (with_tables) {
+    reader.required_with("tables", [&](JsonValue v) { return read_tables(v, spec.tables); });
+  }
+  reader.optional_with("format", check_problem_format)
+      .optional("name", spec.name)
+      .optional("torchrec", spec.torchrec)
+      .optional_with("topology",
+                     [&](JsonValue v) {
+                       file.has_topology = true;
+                       return read_topology(v, spec.topology);
+                     })
+      .optional("batch_size", file.batch_size)
+      .optional_with("constraints", [&](JsonValue v) { return read_constraints(v, spec.tables); })
+      .optional("dense_params", spec.dense_params)
+      .optional("use_exact_enumerate_order", spec.use_exact_enumerate_order)
+      .optional_with("keep_together",
+                     [&](JsonValue v) {
+                       return read_table_groups(v, spec.tables, GroupScope::kHost,
+                                                spec.keep_together);
+                     })
+      .optional_with("keep_apart",
+                     [&](JsonValue v) {
+                       return read_table_groups(v, spec.tables, GroupScope::kRank, spec.keep_apart);
+                     })
+      .optional_with("reserved_memory",
+                     [&](JsonValue v) { return read_reserved_memory(v, spec.memory); })
+      .optional_with("memory_margin",
+                     [&](JsonValue v) { return read_memory_margin(v, spec.memory); })
+      .optional_with("calibration",
+                     [&](JsonValue v) { return read_calibration(v, spec.calibration); })
+      .optional_with("meta", [&](JsonValue v) { return read_suggestion(v, file.suggestion); })
+      .ignore(kKeysOfPlans);
+  internal::read_planner_parts(reader, spec);
+  return reader.finish();
+}
+
+Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& overrides) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  const JsonValue root = document.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kProblem));
+  ProblemSpec spec;
+  FileChoices file;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_members(root, true, spec, file));
+  if (!file.has_topology && file.suggestion) {
+    SHARDWRIGHT_RETURN_IF_ERROR(apply_suggestion(*file.suggestion, spec.topology));
+  }
+  SHARDWRIGHT_RETURN_IF_ERROR(overrides.apply(spec.topology));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(root, spec.topology));
+  if (overrides.torchrec) spec.torchrec = *overrides.torchrec;
+  choose_batch_size(file, overrides, spec);
+  return spec;
+}
+
+}  // namespace
+
+Result<ProblemSpec> read_problem(std::string_view text, const ProblemOverrides& overrides) {
+  if (!internal::is_tables_csv(text)) return read_json(text, overrides);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const internal::TablesCsv tables, internal::TablesCsv::parse(text));
+  Result<ProblemSpec> spec = read_json(tables.json(), overrides);
+  return spec.ok() ? std::move(spec) : tables.locate(spec.error());
+}
+
+bool is_problem_csv(std::string_view text) { return internal::is_tables_csv(text); }
+
+Error locate_in_problem(std::string_view text, const ProblemOverrides& overrides, Error error) {
+  error = overrides.locate(std::move(error));
+  if (!internal::is_tables_csv(text)) return error;
+  const Result<internal::TablesCsv> tables = internal::TablesCsv::parse(text);
+  return tables.ok() ? tables->locate(std::move(error)) : error;
+}
+
+Result<ProblemSpec> read_problem_settings(std::string_view text, ProblemSpec spec) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  FileChoices file;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_members(document.root(), false, spec, file));
+  choose_batch_size(file, {}, spec);
+  return spec;
+}
+
+}  // namespace shardwright

@@ -1,0 +1,40 @@
+// Values that a request puts in the place of those of a problem file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/embedding/problem/kinds.h"
+#include "core/embedding/problem/topology.h"
+#include "core/status.h"
+
+namespace shardwright {
+
+// Thread safety: a value.
+struct ProblemOverrides {
+  std::optional<std::int64_t> ranks;
+  std::optional<std::int64_t> ranks_per_host;
+  std::optional<std::int64_t> hbm_bytes;  // for every rank; also replaces a list of sizes by rank
+  std::optional<std::int64_t> ddr_bytes;
+  std::optional<std::int64_t> ssd_bytes;
+  std::optional<std::int64_t> batch_size;  // samples per rank
+  std::optional<embedding::ComputeDevice> device;
+  std::optional<embedding::TorchRecRelease> torchrec;
+  std::optional<std::vector<std::int64_t>> group_sizes;  // of sharding groups; empty = any
+  std::optional<std::int64_t> sync_interval;             // of sharding groups
+  std::optional<std::vector<std::int64_t>> pod_sizes;    // hosts
+
+  // The member of the first value that is given, such as "ranks"; empty if there is none.
+  std::string_view first_given() const;
+
+  // An error about the problem with these values. If it is about a value that the request gave, its
+  // place becomes that member ("ranks"), because the file does not have the value.
+  Error locate(Error error) const;
+
+  // Errors: kInvalidInput, at the member, for values that contradict each other.
+  Status apply(embedding::TopologySpec& topology) const;
+};
+
+}  // namespace shardwright

@@ -1,0 +1,409 @@
+#include "runtime/io/embedding/table_json.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/nearest_name.h"
+#include "runtime/io/json/json_reader.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::GroupScope;
+using embedding::ShardRanks;
+using embedding::Table;
+using embedding::TableGroup;
+using embedding::TablePlacement;
+
+constexpr std::array<std::string_view, 5> kPlacementKeys{"ranks", "hosts", "shard_ranks",
+                                                         "max_shards", "distinct_ranks"};
+constexpr std::array<std::string_view, 2> kScopes{"rank", "host"};
+
+Status read_shard_ranks(JsonValue value, std::vector<ShardRanks>& out) {
+  if (value.is_null()) return {};
+  if (!value.is_object()) return value.expected("an object with a list of ranks per shard");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string_view key = value[i].key();
+    ShardRanks& own = out.emplace_back();
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), own.shard);
+    const bool whole = error == std::errc() && end == key.data() + key.size();
+    if (!whole || key != std::to_string(own.shard) || own.shard < 0) {
+      return value[i].error("\"" + std::string(key) +
+                            "\" is not the number of a shard, such as \"0\"");
+    }
+    if (!value[i].is_array()) return value[i].expected("a list of ranks");
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i], own.ranks));
+  }
+  return {};
+}
+
+Status read_names(JsonValue list, const std::unordered_set<std::string_view>& known,
+                  const std::vector<Table>& tables, std::vector<std::string>& names) {
+  if (!list.is_array()) return list.expected("a list of table names");
+  if (list.size() == 0) return list.error("names no table");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view name, list[i].string());
+    if (!known.contains(name)) return no_such_table(list[i], name, tables);
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      return list[i].error("table \"" + std::string(name) + "\" is named twice");
+    }
+    names.emplace_back(name);
+  }
+  return {};
+}
+
+Status read_scope(JsonValue value, GroupScope& scope) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "scope", kScopes));
+  scope = static_cast<GroupScope>(index);
+  return {};
+}
+
+}  // namespace
+
+void read_placement(ObjectReader& constraints, TablePlacement& placement) {
+  constraints.optional("ranks", placement.ranks)
+      .optional("hosts", placement.hosts)
+      .optional_with("shard_ranks",
+                     [&](JsonValue v) { return read_shard_ranks(v, placement.shard_ranks); })
+      .optional("max_shards", placement.max_shards)
+      .optional("distinct_ranks", placement.distinct_ranks);
+}
+
+bool is_placement_alone(JsonValue value) {
+  bool placement = false;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string_view key = value[i].key();
+    if (key == "note") continue;
+    if (std::find(kPlacementKeys.begin(), kPlacementKeys.end(), key) == kPlacementKeys.end()) {
+      return false;
+    }
+    placement = true;
+  }
+  return placement;
+}
+
+Status read_table_groups(JsonValue list, const std::vector<Table>& tables, GroupScope bare,
+                         std::vector<TableGroup>& groups) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return list.expected("a list of groups of tables");
+  std::unordered_set<std::string_view> known;
+  for (const Table& table : tables)
+    known.insert(table.name);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    TableGroup& group = groups.emplace_back();
+    group.on = bare;
+    const auto names = [&](JsonValue v) { return read_names(v, known, tables, group.tables); };
+    if (list[i].is_array()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(names(list[i]));
+    } else if (list[i].is_object()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          ObjectReader(list[i])
+              .required_with("tables", names)
+              .required_with("on", [&](JsonValue v) { return read_scope(v, group.on); })
+              .ignore({"note"})
+              .finish());
+    } else {
+      return list[i].expected("an object with `tables` and `on`, or a list of table names");
+    }
+  }
+  return {};
+}
+
+Error no_such_table(JsonValue value, std::string_view name, const std::vector<Table>& tables) {
+  std::vector<std::string_view> names;
+  names.reserve(tables.size());
+  for (const Table& table : tables)
+    names.emplace_back(table.name);
+  return value.error("no table is named \"" + std::string(name) + "\"" + suggestion(name, names));
+}
+
+namespace {
+
+using embedding::CacheParams;
+using embedding::CacheStatistics;
+using embedding::KeyValueParams;
+using embedding::Optimizer;
+using embedding::ParameterConstraints;
+using embedding::Table;
+using embedding::TablePlacement;
+
+// The optimizers of TorchRec and PyTorch. The storage model treats those that map to kOther alike.
+// Source: torchrec/optim/__init__.py, torch/optim/__init__.py.
+struct NamedOptimizer {
+  std::string_view name;
+  Optimizer optimizer;
+};
+constexpr std::array kOptimizers{
+    NamedOptimizer{"", Optimizer::kUnset},
+    NamedOptimizer{"SGD", Optimizer::kSgd},
+    NamedOptimizer{"Adam", Optimizer::kAdam},
+    NamedOptimizer{"Adagrad", Optimizer::kAdagrad},
+    NamedOptimizer{"RowWiseAdagrad", Optimizer::kRowWiseAdagrad},
+    NamedOptimizer{"LAMB", Optimizer::kOther},
+    NamedOptimizer{"LarsSGD", Optimizer::kOther},
+    NamedOptimizer{"PartialRowWiseAdam", Optimizer::kOther},
+    NamedOptimizer{"PartialRowWiseLAMB", Optimizer::kOther},
+    NamedOptimizer{"AdamW", Optimizer::kOther},
+    NamedOptimizer{"Adadelta", Optimizer::kOther},
+    NamedOptimizer{"Adamax", Optimizer::kOther},
+    NamedOptimizer{"ASGD", Optimizer::kOther},
+    NamedOptimizer{"NAdam", Optimizer::kOther},
+    NamedOptimizer{"RAdam", Optimizer::kOther},
+    NamedOptimizer{"RMSprop", Optimizer::kOther},
+    NamedOptimizer{"Rprop", Optimizer::kOther},
+    NamedOptimizer{"other", Optimizer::kOther},
+};
+
+Status read_optimizer(JsonValue value, Optimizer& out) {
+  if (value.is_null()) return {};
+  std::array<std::string_view, kOptimizers.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    names[i] = kOptimizers[i].name;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "optimizer", names));
+  out = kOptimizers[index].optimizer;
+  return {};
+}
+
+// Checked here, because Problem::make knows the factors as constraints, which the file may not
+// have.
+Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
+  if (out && !(*out >= 0 && *out <= embedding::kMaxPoolingFactor))
+    return value.error("must be between 0 and 1e12");
+  return {};
+}
+
+// Reads a list of names that is not empty, none of which may be there twice.
+template <class T>
+auto distinct_list(std::vector<T>& out) {
+  return [&out](JsonValue value) -> Status {
+    SHARDWRIGHT_RETURN_IF_ERROR(filled_list(out)(value));
+    for (std::size_t i = 1; i < out.size(); ++i) {
+      const auto end = out.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(out.begin(), end, out[i]) == end) continue;
+      return value[i].error("\"" + std::string(*value[i].string()) + "\" is named twice");
+    }
+    return {};
+  };
+}
+
+// Reads features. Each is a name, or an object with a name and a pooling factor.
+Status read_features(JsonValue list, Table& table,
+                     std::vector<std::optional<double>>& pooling_factors) {
+  if (list.is_null()) return {};
+  if (!list.is_array()) return not_a_list(list, "a list of features");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::string name;
+    std::optional<double> pooling_factor;
+    if (list[i].is_object()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          ObjectReader(list[i])
+              .required("name", name)
+              .optional_with(
+                  "pooling_factor",
+                  [&](JsonValue factor) { return read_pooling_factor(factor, pooling_factor); })
+              .finish());
+    } else if (list[i].is_string()) {
+      SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], name));
+    } else {
+      return list[i].expected("the name of a feature or an object with its name");
+    }
+    table.features.push_back(std::move(name));
+    pooling_factors.push_back(pooling_factor);
+  }
+  if (table.features.size() < 2) return {};
+  std::vector<std::string_view> names(table.features.begin(), table.features.end());
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return {};
+  return list.error("the feature \"" + std::string(*twice) + "\" is named twice");
+}
+
+// Sets one pooling factor per feature. If any feature has a factor, features without one get 1.
+// Otherwise every feature gets an equal part of the table's total.
+void apply_pooling(const std::optional<double>& total,
+                   const std::vector<std::optional<double>>& by_feature, Table& table) {
+  const bool own = std::any_of(by_feature.begin(), by_feature.end(),
+                               [](const auto& factor) { return factor.has_value(); });
+  if (!own && !total) return;
+  ParameterConstraints& constraints = table.constraints.emplace();
+  constraints.pooling_factors.clear();
+  for (const auto& factor : by_feature) {
+    constraints.pooling_factors.push_back(own ? factor.value_or(1.0)
+                                              : *total / static_cast<double>(by_feature.size()));
+  }
+  if (by_feature.empty()) constraints.pooling_factors.push_back(*total);
+}
+
+Status read_table(JsonValue value, Table& table) {
+  std::optional<double> total;
+  std::vector<std::optional<double>> by_feature;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      ObjectReader(value)
+          .required("name", table.name)
+          .required("num_embeddings", table.num_embeddings)
+          .required("embedding_dim", table.embedding_dim)
+          .optional_with("features",
+                         [&](JsonValue list) { return read_features(list, table, by_feature); })
+          .optional("kind", table.kind)
+          .optional("weighted", table.weighted)
+          .optional("feature_processed", table.feature_processed)
+          .optional("tower", table.tower)
+          .optional("data_type", table.data_type)
+          .optional("pooling", table.pooling)
+          .optional("module", table.module)
+          .optional_with("optimizer",
+                         [&](JsonValue name) { return read_optimizer(name, table.optimizer); })
+          .optional("dependency", table.dependency)
+          .optional("use_virtual_table", table.use_virtual_table)
+          .optional("total_num_buckets", table.total_num_buckets)
+          .optional_with("pooling_factor",
+                         [&](JsonValue factor) { return read_pooling_factor(factor, total); })
+          .ignore({"note", "group"})
+          .finish());
+  apply_pooling(total, by_feature, table);
+  if (table.features.empty()) table.features.push_back(table.name);
+  return {};
+}
+
+Status read_table_passes(JsonValue value, std::optional<int>& passes) {
+  if (value.is_null()) return {};
+  return ObjectReader(value)
+      .required("num_passes", passes)
+      .ignore({"min_splitable_pass_size"})
+      .finish();
+}
+
+Status read_statistics(JsonValue value, std::optional<CacheStatistics>& out) {
+  if (value.is_null()) return {};
+  CacheStatistics& stats = out.emplace();
+  return ObjectReader(value)
+      .required("cacheability", stats.cacheability)
+      .required("expected_lookups", stats.expected_lookups)
+      .required("mrc_hist_counts", stats.mrc_hist_counts)
+      .required("height", stats.height)
+      .finish();
+}
+
+// A list, or "ladder" for the default one.
+Status read_load_factors(JsonValue value, std::optional<std::vector<double>>& out) {
+  if (value.is_null()) return {};
+  if (value.is_string() && *value.string() == "ladder") {
+    out.emplace();
+    return {};
+  }
+  if (!value.is_array() || value.size() == 0)
+    return value.expected("a list of load factors, or \"ladder\"");
+  return read_value(value, out.emplace());
+}
+
+Status read_cache_params(JsonValue value, std::optional<CacheParams>& out) {
+  if (value.is_null()) return {};
+  CacheParams& cache = out.emplace();
+  return ObjectReader(value)
+      .optional("algorithm", cache.algorithm)
+      .optional("load_factor", cache.load_factor)
+      .optional_with("load_factors",
+                     [&](JsonValue v) { return read_load_factors(v, cache.load_factors); })
+      .optional("reserved_memory", cache.reserved_memory)
+      .optional("precision", cache.precision)
+      .optional("prefetch_pipeline", cache.prefetch_pipeline)
+      .optional_with("stats", [&](JsonValue v) { return read_statistics(v, cache.stats); })
+      .optional_with("multipass_prefetch_config",
+                     [&](JsonValue v) { return read_table_passes(v, cache.prefetch_passes); })
+      .finish();
+}
+
+// Reads the two sizes that the planner uses. TorchRec's other members do not affect plans.
+Status read_key_value_params(JsonValue value, std::optional<KeyValueParams>& out) {
+  if (value.is_null()) return {};
+  KeyValueParams& params = out.emplace();
+  return ObjectReader(value)
+      .optional("max_l1_cache_size", params.max_l1_cache_size_mib)
+      .optional("l2_cache_size", params.l2_cache_size_gib)
+      .ignore({"ssd_storage_directory", "ssd_rocksdb_write_buffer_size", "ssd_rocksdb_shards",
+               "gather_ssd_cache_stats", "stats_reporter_config", "use_passed_in_path",
+               "enable_async_update", "bulk_init_chunk_size", "lazy_bulk_init_enabled",
+               "enable_raw_embedding_streaming", "res_store_shards", "kvzch_tbe_config",
+               "load_ckpt_without_opt", "ps_hosts", "ps_client_thread_num",
+               "ps_max_key_per_request", "ps_max_local_index_length"})
+      .finish();
+}
+
+Status read_min_partition(JsonValue value, std::optional<std::int64_t>& columns) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, columns));
+  if (columns == 0) return value.error("must be at least 1 column; leave it out for the default");
+  return {};
+}
+
+// Pooling factors of the constraints replace those of the table.
+Status read_constraint(JsonValue value, const std::optional<ParameterConstraints>& from_table,
+                       ParameterConstraints& c, TablePlacement& placement) {
+  if (from_table) c.pooling_factors = from_table->pooling_factors;
+  ObjectReader reader(value);
+  read_placement(reader, placement);
+  return reader.optional_with("sharding_types", distinct_list(c.sharding_types))
+      .optional_with("compute_kernels", distinct_list(c.compute_kernels))
+      .optional_with("min_partition",
+                     [&](JsonValue v) { return read_min_partition(v, c.min_partition); })
+      .optional("pooling_factors", c.pooling_factors)
+      .optional_with("num_poolings", filled_list(c.num_poolings))
+      .optional_with("batch_sizes", filled_list(c.batch_sizes))
+      .optional("is_weighted", c.is_weighted)
+      .optional_with("cache_params",
+                     [&](JsonValue v) { return read_cache_params(v, c.cache_params); })
+      .optional("enforce_hbm", c.enforce_hbm)
+      .optional("stochastic_rounding", c.stochastic_rounding)
+      .optional("bounds_check_mode", c.bounds_check_mode)
+      .optional_with("feature_names", filled_list(c.feature_names))
+      .optional("output_dtype", c.output_dtype)
+      .optional("device_group", c.device_group)
+      .optional_with("key_value_params",
+                     [&](JsonValue v) { return read_key_value_params(v, c.key_value_params); })
+      .optional("use_virtual_table", c.use_virtual_table)
+      .ignore({"note"})
+      .finish();
+}
+
+}  // namespace
+
+Status read_tables(JsonValue list, std::vector<Table>& tables) {
+  if (!list.is_array()) return list.expected("a list of tables");
+  if (list.size() == 0) return list.error("the list of tables is empty");
+  tables.resize(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_table(list[i], tables[i]));
+  }
+  return {};
+}
+
+Status read_constraints(JsonValue object, std::vector<Table>& tables) {
+  if (object.is_null()) return {};
+  if (!object.is_object()) return object.expected("an object with one entry per table");
+  std::unordered_map<std::string_view, std::vector<Table*>> by_name;
+  for (Table& table : tables)
+    by_name[table.name].push_back(&table);
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    const auto named = by_name.find(object[i].key());
+    if (named == by_name.end()) {
+      return no_such_table(object[i], object[i].key(), tables);
+    }
+    for (Table* table : named->second) {
+      ParameterConstraints constraints;
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          read_constraint(object[i], table->constraints, constraints, table->placement));
+      // Placement alone must not create TorchRec's constraints, which would change the costs.
+      if (!is_placement_alone(object[i])) table->constraints = std::move(constraints);
+    }
+  }
+  return {};
+}
+
+}  // namespace shardwright

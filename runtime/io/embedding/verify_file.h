@@ -1,0 +1,81 @@
+// Compares a JSON value of a plan file with the value that was recomputed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/embedding/document/plan_document.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "runtime/embedding/claim_checker.h"
+#include "runtime/embedding/verify.h"
+#include "runtime/io/json/json_document.h"
+#include "search/budget.h"
+
+namespace shardwright {
+
+// Which members an object of the file must have.
+enum class Members {
+  kAll,   // those that were recomputed, and no others
+  kSome,  // no others than those that were recomputed
+};
+
+// Compares values at any depth. Numbers may differ by ClaimChecker::kTolerance. Reports every
+// difference with its place, unless one is known there. O(size of both).
+void compare_values(JsonValue claimed, JsonValue found, Members members, ClaimChecker& claims);
+
+// Compares keys, lengths of lists and types of values, but no values.
+void compare_keys(JsonValue claimed, JsonValue found, Members members, ClaimChecker& claims);
+
+// What a rebuilt file holds beyond what every file holds.
+struct RebuiltParts {
+  bool stats = false;
+  bool search_space = false;
+  std::optional<Migration> migration;
+};
+
+// Everything that follows from the problem and the plan is recomputed. The history of the search is
+// that of `document`, as far as it holds it, and zero otherwise. Precondition: `verification` is
+// that of `document`, and its plan was rebuilt if the document has one.
+Result<JsonDocument> rebuild_file(const embedding::Problem& problem, const PlanDocument& document,
+                                  const Verification& verification, RebuiltParts parts);
+
+// Returns the file that compat mode writes for the problem, with `proposals` if `trace` is set, or
+// nothing if it takes more than 2^27 placed shards, which is about a second, or than the budget has
+// time for. Errors: as plan_embedding().
+Result<std::optional<JsonDocument>> plan_in_compat_mode(
+    const std::shared_ptr<const embedding::Problem>& problem,
+    std::shared_ptr<const embedding::SearchSpace> search_space, bool trace, const Budget& budget);
+
+// Verifies one plan file for a problem with one layout.
+using VerifyOneLayout = std::function<Result<Verification>(
+    const std::shared_ptr<const embedding::Problem>& problem, JsonValue file)>;
+
+// `other_layouts` has a plan file for every other layout. Each is verified on its own. None may
+// have a better plan, nor a bound below that of the file; and if `asked` leaves the layout open,
+// the bound of the file needs all layouts. `document` is that of `file`; findings are added to
+// `result`. Errors: as `verify`.
+Status check_other_layouts(const embedding::Problem& asked, const PlanDocument& document,
+                           JsonValue file, const VerifyOneLayout& verify, Verification& result);
+
+// What is needed to check some claims.
+struct VerifyInputs {
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null: enumerate
+  std::optional<std::vector<PlanEntry>> old_plan;              // that `replan` began with
+  Budget budget = {};
+};
+
+// Does what verify_plan() does. Then writes the file that the planner would have written for the
+// plan and compares the two, key by key. A file with a `format` must have all keys that the planner
+// writes; any other file was made by somebody else, and claims what it has. `not_verified` says
+// what would have to be given, or which limit was reached. `not_checked` names what was not
+// compared. Errors: kInvalidInput with a JSON pointer for a text that is no plan file; as
+// verify_plan().
+Result<Verification> verify_plan_file(const std::shared_ptr<const embedding::Problem>& problem,
+                                      std::string_view text, const VerifyInputs& inputs = {});
+
+}  // namespace shardwright

@@ -1,0 +1,36 @@
+// The words by which graphs and plans of PyTorch's operators write placements: "R", "S0", "P".
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "core/operators/aten/aten_graph.h"
+#include "core/operators/aten/roofline.h"
+#include "core/status.h"
+#include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_writer.h"
+#include "runtime/operators/plan_aten.h"
+
+namespace shardwright {
+
+// By AtenOutputRole.
+inline constexpr std::array<std::string_view, 3> kOutputRoles{"output", "gradient", "mutation"};
+
+// R, S<dim>, P (a sum), Pavg, Pmax, Pmin; "-" where there is no tensor.
+Status read_axis_word(JsonValue value, operators::MaybeAxisPlacement& out);
+std::string axis_word(const operators::MaybeAxisPlacement& placement);
+
+// A list of words, one per mesh axis; where axes shard one dimension, the earlier one cuts first.
+Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Placement& out);
+// Writes ["-", ...] for none.
+void write_placement(JsonWriter& json, const operators::MaybePlacement& placement,
+                     std::size_t num_axes);
+
+// One JSON object. A mesh that is given takes the place of the text's, which may then have none.
+// Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no mesh,
+// placements that have not one word per axis.
+Result<PlanAtenOptions> read_aten_options(std::string_view text,
+                                          const redistribution::MeshShape& mesh = {});
+
+}  // namespace shardwright

@@ -1,0 +1,234 @@
+#include "runtime/io/operators/autoshard_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/operators/autoshard/autoshard_graph.h"
+#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_writer.h"
+#include "runtime/io/kinds/document_kind.h"
+#include "search/operators/autoshard/solver.h"
+
+namespace shardwright {
+namespace {
+
+using operators::autoshard::Assignment;
+using operators::autoshard::CostRow;
+using operators::autoshard::Evaluation;
+using operators::autoshard::Graph;
+using operators::autoshard::Iteration;
+using operators::autoshard::OpSpec;
+using operators::autoshard::OpSpecs;
+using operators::autoshard::Request;
+
+// Keys of answers and of remarks. They are ignored.
+constexpr std::array<std::string_view, 31> kIgnoredKeys{"model",
+                                                        "name",
+                                                        "seed",
+                                                        "expected",
+                                                        "group",
+                                                        "timing",
+                                                        "note",
+                                                        "source",
+                                                        "description",
+                                                        "case",
+                                                        "cost_model",
+                                                        "bound_sequence",
+                                                        "iterations",
+                                                        "final",
+                                                        "optimum_cost",
+                                                        "assignment",
+                                                        "table",
+                                                        "schedule",
+                                                        "num_optimal",
+                                                        "one_optimal",
+                                                        "num_optimal_assignments",
+                                                        "dp_frontier_max",
+                                                        "optimum_table",
+                                                        "optimal_assignment_one_of",
+                                                        "total",
+                                                        "z3_iterations",
+                                                        "schedule_for_that_optimum",
+                                                        "states",
+                                                        "error",
+                                                        "sample_assignments",
+                                                        "iterations_z3_4_8_12"};
+
+template <class Enum, std::size_t Size>
+Status read_name(JsonValue value, std::string_view what,
+                 const std::array<std::string_view, Size>& names, Enum& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
+  out = static_cast<Enum>(index);
+  return {};
+}
+
+Status read_op(JsonValue value, OpSpec& op) {
+  return ObjectReader(value)
+      .required("name", op.name)
+      .required_with("kind",
+                     [&](JsonValue v) {
+                       return read_name(v, "kind of op", operators::autoshard::kOpKindNames,
+                                        op.kind);
+                     })
+      .optional("args", op.args)
+      .required("shape", op.shape)
+      .optional("prev", op.prev)
+      .optional("module", op.module)
+      .optional("dtype", op.dtype)
+      .ignore({"note"})
+      .finish();
+}
+
+Status read_graph(JsonValue list, AutoshardEntry& entry) {
+  if (!list.is_array()) return list.expected("a list of ops");
+  std::vector<OpSpec> ops(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_op(list[i], ops[i]));
+  }
+  Result<Graph> graph = Graph::make(std::move(ops));
+  const Status checked = graph.ok() ? check_shapes(*graph) : Status(graph.error());
+  if (!checked.ok()) {
+    Error error = checked.error();
+    error.where = entry.place + error.where;
+    return error;
+  }
+  entry.graph = std::make_shared<const Graph>(std::move(graph).value());
+  return {};
+}
+
+Status read_entry(JsonValue value, AutoshardEntry& entry) {
+  entry.place = value.pointer();
+  return ObjectReader(value)
+      .required_with("graph", [&](JsonValue v) { return read_graph(v, entry); })
+      .optional("p", entry.devices)
+      .optional_with("version",
+                     [&](JsonValue v) {
+                       return read_name(v, "cost model", operators::autoshard::kCostModelNames,
+                                        entry.model.emplace());
+                     })
+      .ignore(kIgnoredKeys)
+      .finish();
+}
+
+void write_cost(double cost, JsonWriter& writer) {
+  constexpr double kExactIntegers = 0x1p53;
+  if (cost == std::floor(cost) && std::abs(cost) < kExactIntegers) {
+    writer.value(static_cast<std::int64_t>(cost));
+  } else {
+    writer.value(cost);
+  }
+}
+
+void write_specs(const OpSpecs& specs, JsonWriter& writer) {
+  writer.begin_array();
+  for (std::size_t k = 0; k < specs.count; ++k)
+    writer.value(name_of(specs.specs[k]));
+  writer.end_array();
+}
+
+void write_assignment(const Graph& graph, const Assignment& assignment, JsonWriter& writer) {
+  writer.begin_object();
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    if (assignment[i].count == 0) continue;
+    writer.key(graph.op(i).name);
+    write_specs(assignment[i], writer);
+  }
+  writer.end_object();
+}
+
+void write_table(const Evaluation& evaluation, JsonWriter& writer) {
+  writer.begin_array();
+  for (const CostRow& row : evaluation.rows) {
+    writer.begin_array().value(row.name).value(row.in).value(row.out);
+    write_cost(row.cost, writer);
+    writer.end_array();
+  }
+  writer.end_array();
+}
+
+void write_lines(const std::vector<std::string>& lines, JsonWriter& writer) {
+  writer.begin_array();
+  for (const std::string& line : lines)
+    writer.value(line);
+  writer.end_array();
+}
+
+// Writes the specs of each op under its name, as the peer does. An op whose name equals one of the
+// other members is only in `assignment`.
+void write_iteration(const Request& request, const Iteration& iteration, JsonWriter& writer) {
+  constexpr std::array<std::string_view, 5> kMembers{"iter", "assignment", "table", "total",
+                                                     "schedule"};
+  const Graph& graph = *request.graph;
+  writer.new_line().begin_object().member("iter", iteration.index);
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    const std::string& name = graph.op(i).name;
+    const bool taken = std::find(kMembers.begin(), kMembers.end(), name) != kMembers.end();
+    if (iteration.assignment[i].count == 0 || taken) continue;
+    writer.key(name);
+    write_specs(iteration.assignment[i], writer);
+  }
+  writer.key("assignment");
+  write_assignment(graph, iteration.assignment, writer);
+  writer.key("table");
+  write_table(iteration.evaluation, writer);
+  writer.key("total");
+  write_cost(iteration.evaluation.total, writer);
+  writer.key("schedule");
+  write_lines(schedule(graph, iteration.assignment, request.model), writer);
+  writer.end_object();
+}
+
+void write_answer(const AutoshardAnswer& answer, JsonWriter& writer) {
+  const Request& request = answer.request;
+  writer.begin_object().new_line();
+  writer.member("version",
+                operators::autoshard::kCostModelNames[static_cast<std::size_t>(request.model)]);
+  writer.member("p", request.devices).new_line().key("optimum_cost");
+  write_cost(answer.solution.optimum, writer);
+  writer.member("num_optimal", answer.solution.num_optimal).new_line().key("assignment");
+  write_assignment(*request.graph, answer.solution.assignment, writer);
+  writer.new_line().key("table");
+  write_table(answer.evaluation, writer);
+  writer.new_line().key("schedule");
+  write_lines(answer.schedule, writer);
+  writer.new_line().key("iterations").begin_array();
+  for (const Iteration& iteration : answer.iterations)
+    write_iteration(request, iteration, writer);
+  writer.end_array().new_line().key("final").begin_object();
+  writer.member("iter", answer.iterations.size()).member("result", "unsat").end_object();
+  writer.end_object();
+}
+
+}  // namespace
+
+Result<AutoshardFile> read_autoshard(std::string_view text) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
+  const JsonValue root = document.root();
+  SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kAutoshard));
+  if (root.is_array() && root.size() == 0) return root.expected("a graph, or a list of graphs");
+  AutoshardFile file;
+  file.is_list = root.is_array();
+  if (!file.is_list) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_entry(root, file.entries.emplace_back()));
+    return file;
+  }
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_entry(root[i], file.entries.emplace_back()));
+  }
+  return file;
+}
+
+void write_autoshard(std::span<const AutoshardAnswer> answers, bool as_list, const TextSink& sink) {
+  JsonWriter writer(sink);
+  if (as_list) writer.begin_array();
+  for (const AutoshardAnswer& answer : answers) {
+    if (as_list) writer.new_line();
+    write_answer(answer, writer);
+  }
+  if (as_list) writer.end_array();
+  writer.finish();
+}
+
+}  // namespace shardwright

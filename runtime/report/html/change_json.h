@@ -1,0 +1,20 @@
+// Two plans or problems, before and after, as the JSON of a page.
+#pragma once
+
+#include "runtime/embedding/problem_diff.h"
+#include "runtime/io/json/json_writer.h"
+#include "runtime/io/text_sink.h"
+#include "runtime/report/embedding/plan_change.h"
+
+namespace shardwright {
+
+// The key "change". A table is [name, what, bytes, place before, place after], a place [sharding
+// type, kernel, [first rank, count, ...]], a rank [ms before, after, hbm before, after, ddr before,
+// after], a flow [first block, second block, bytes]. O(tables + shards + blocks^2).
+void write_change(const PlanChange& change, JsonWriter& json);
+
+// The whole data of a page; the text has no "<".
+void write_change_data(const PlanChange& change, const TextSink& sink);
+void write_change_data(const ProblemDiff& diff, const TextSink& sink);
+
+}  // namespace shardwright

@@ -1,0 +1,40 @@
+// The words of reports on plans for graphs of PyTorch's operators.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/operators/aten/aten_graph.h"
+#include "core/operators/aten/aten_plan.h"
+#include "runtime/operators/plan_aten.h"
+#include "runtime/operators/sweep_aten.h"
+
+namespace shardwright {
+
+std::string mesh_text(const redistribution::MeshShape& mesh);     // "4x2"
+std::string shape_text(const operators::AtenTensor& tensor);      // "64x32", "scalar"
+std::string_view type_text(const operators::AtenTensor& tensor);  // "bfloat16"
+std::string_view operator_text(const operators::AtenNode& node);  // "mm", "add.Tensor"
+std::string_view role_text(operators::AtenRole role);             // "parameter"; "" of operators
+std::string_view module_text(const operators::AtenNode& node);    // "(no module)" if it has none
+
+// "S0 R", one word per mesh axis; "-" without a placement. P is any reduction.
+std::string placement_text(const operators::MaybePlacement& placement, std::size_t num_axes);
+
+// One sentence: what is known of the plan, or why there is none.
+std::string outcome_text(const AtenPlanResult& result);
+
+// The operator at the time point, or "the end".
+std::string time_point_text(const operators::AtenGraph& graph, std::size_t time_point);
+
+// Totals with the bound and the memory, how parameters, inputs and outputs lie, and what every
+// module takes; or why there is no plan. Modules that differ only in a number, as repeated blocks
+// do, share a row if they are sharded alike.
+std::string aten_plan_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
+                             const AtenPlanResult& result, std::size_t width);
+
+// A row for each mesh, the fastest first.
+std::string aten_sweep_report(const AtenSweep& sweep, std::size_t width);
+
+}  // namespace shardwright

@@ -1,0 +1,73 @@
+// Every command: its name, its request and its answer. The command line and the C interface are made from this list.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "runtime/surface/answer.h"
+#include "runtime/surface/fields.h"
+
+namespace shardwright::commands {
+
+// A request whose members are set by its fields.
+// Thread safety: one thread at a time.
+class AnyRequest {
+ public:
+  virtual ~AnyRequest() = default;
+  virtual Result<Answer> ask(const Watch& watch) const = 0;
+  // Takes the problem, and the search space if that is not null, in the place of documents. Returns
+  // false if the request is about no problem, or reads it in its own way.
+  virtual bool take_problem(std::shared_ptr<const embedding::Problem> problem,
+                            std::shared_ptr<const embedding::SearchSpace> space) = 0;
+
+  Fields fields;
+};
+
+template <class Request>
+class RequestOf final : public AnyRequest {
+ public:
+  RequestOf() { describe(request, fields); }
+  Result<Answer> ask(const Watch& watch) const override { return answer(request, watch); }
+  bool take_problem(std::shared_ptr<const embedding::Problem> problem,
+                    std::shared_ptr<const embedding::SearchSpace> space) override {
+    if constexpr (requires { request.problem.read_problem; }) {
+      if (fields.find("search_space") == nullptr) return false;
+      request.problem.read_problem = std::move(problem);
+      request.problem.read_space = std::move(space);
+      fields.all().front().required = false;  // the problem
+      return true;
+    }
+    return false;
+  }
+
+  Request request;
+};
+
+struct Command {
+  std::string_view name;  // "operators solve"
+  std::string_view help;
+  std::string_view example;
+  std::unique_ptr<AnyRequest> (*make)();
+  bool has_page = false;         // --report
+  bool has_csv = false;          // --csv
+  bool shows_progress = false;   // on a terminal
+  bool uses_processes = false;   // of several that a launcher started; otherwise the first one alone
+};
+
+// In the order of help.
+std::span<const Command> commands();
+
+// A group of commands: the first word of their names.
+struct CommandGroup {
+  std::string_view name;
+  std::string_view help;
+  std::string_view example;
+};
+std::span<const CommandGroup> command_groups();
+
+}  // namespace shardwright::commands

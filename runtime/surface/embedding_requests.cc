@@ -1,0 +1,288 @@
+#include "runtime/surface/embedding_requests.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/embedding/plan_mode.h"
+#include "runtime/embedding/layout_problem.h"
+#include "runtime/execution/stopwatch.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_doubts.h"
+#include "runtime/io/embedding/search_space_json.h"
+
+namespace shardwright::commands {
+namespace {
+
+// Hosts matter for what collectives cost, and few have more than eight accelerators.
+void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch) {
+  constexpr std::int64_t kUsualHost = 8;
+  const std::int64_t ranks = topology.spec().world_size;
+  if (ranks <= kUsualHost) return;
+  watch.note("ranks_per_host: is not given, and the file does not say how many ranks a host has: all " +
+             std::to_string(ranks) + " count as one host");
+}
+
+}  // namespace
+
+Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
+  const Stopwatch clock;
+  LoadedProblem loaded{request.read_problem, request.read_space, 0};
+  if (loaded.problem) {
+    if (const std::string_view given = request.overrides.first_given(); !given.empty())
+      return invalid_input(std::string(given), "goes with a problem that is not read yet");
+  } else {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.read(watch.read));
+    Result<embedding::ProblemSpec> spec = read_problem(text, request.overrides);
+    if (!spec.ok()) return request.problem.locate(spec.error());
+    const bool hosts_are_guessed = spec->topology.local_world_size == 0;
+    Result<embedding::Problem> problem = embedding::Problem::make(std::move(spec).value());
+    const auto located = [&](const Error& error) {
+      return request.problem.locate(locate_in_problem(text, request.overrides, error));
+    };
+    if (!problem.ok()) return located(problem.error());
+    loaded.problem = std::make_shared<const embedding::Problem>(std::move(problem).value());
+    if (watch.note) {
+      if (hosts_are_guessed) note_guessed_hosts(loaded.problem->topology(), watch);
+      for (const Error& doubt : problem_doubts(*loaded.problem))
+        watch.note(located(doubt).to_string());
+    }
+  }
+  watch.log.info("read " + std::to_string(loaded.problem->tables().size()) + " tables, " +
+                 std::to_string(loaded.problem->topology().world_size()) + " ranks");
+  if (request.search_space.given()) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.search_space.read(watch.read));
+    std::vector<Error> doubts;
+    auto space = read_search_space(text, loaded.problem, &doubts);
+    if (!space.ok()) return request.search_space.locate(space.error());
+    for (const Error& doubt : doubts) {
+      if (watch.note) watch.note(request.search_space.locate(doubt).to_string());
+    }
+    loaded.search_space = std::move(space).value();
+    watch.log.info("read " + std::to_string(loaded.search_space->size()) + " sharding options");
+  }
+  loaded.read_s = clock.seconds();
+  return loaded;
+}
+
+Result<LoadedProblem> load_for(const ProblemRequest& request, const PlanDocument& document,
+                               const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedProblem loaded, load(request, watch));
+  auto problem = problem_of_plan(loaded.problem, document);
+  if (!problem.ok()) return request.problem.locate(problem.error());
+  loaded.problem = std::move(problem).value();
+  return loaded;
+}
+
+Result<PlanDocument> load_plan(const Input& input, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
+  Result<PlanDocument> document = read_plan(text);
+  if (!document.ok()) return input.locate(document.error());
+  return document;
+}
+
+namespace {
+
+constexpr std::string_view kMachine = "Topology (overrides the file)";
+constexpr std::string_view kMachines = "Machines, every combination of these lists";
+
+void describe_file(ProblemRequest& request, Fields& fields) {
+  fields.document("problem", request.problem, "PROBLEM", "Problem or workload file (- = stdin)")
+      .needed();
+}
+
+void describe_memory(ProblemOverrides& out, Fields& fields, std::string_view group) {
+  fields.bytes("ddr", out.ddr_bytes, "DDR per rank, such as 128GiB").in(group);
+  fields.bytes("ssd", out.ssd_bytes, "SSD per rank, such as 2TiB").in(group);
+  fields.choice("device", out.device, "Compute device of the ranks").in(group);
+}
+
+// One size or several, in ascending order; or "any", which is an empty list.
+Field& describe_sizes(std::string_view name, std::optional<std::vector<std::int64_t>>& out,
+                      std::string_view type, std::string_view help, Fields& fields) {
+  Field& field = fields.add(name, type, help);
+  field.is_list = true;
+  const bool takes_any = type.ends_with("any");
+  const auto keep = [&out](std::vector<std::int64_t> sizes) {
+    std::sort(sizes.begin(), sizes.end());
+    out = std::move(sizes);
+  };
+  const ValueReader<std::uint64_t> size = whole_number(1, kMostCount);
+  field.take_words = [=](const std::vector<std::string>& words) -> Status {
+    std::vector<std::int64_t> sizes;
+    const bool is_any = takes_any && words == std::vector<std::string>{"any"};
+    for (std::size_t i = 0; i < (is_any ? 0 : words.size()); ++i) {
+      const Result<std::uint64_t> given = size.of_word(words[i]);
+      if (!given.ok() && takes_any)
+        return invalid_input("", "must be `any` or numbers of ranks, not \"" + words[i] + "\"");
+      if (!given.ok()) return given.error();
+      sizes.push_back(static_cast<std::int64_t>(*given));
+    }
+    keep(std::move(sizes));
+    return {};
+  };
+  field.take_json = [=](JsonValue value) -> Status {
+    std::vector<std::int64_t> sizes;
+    const bool is_any = takes_any && value.is_string() && *value.string() == "any";
+    const std::size_t count = is_any ? 0 : value.is_array() ? value.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint64_t given,
+                                   size.of_json(value.is_array() ? value[i] : value));
+      sizes.push_back(static_cast<std::int64_t>(given));
+    }
+    keep(std::move(sizes));
+    return {};
+  };
+  return field;
+}
+
+void describe_layout(ProblemOverrides& out, Fields& fields, std::string_view group) {
+  describe_sizes("sharding_group_size", out.group_sizes, "N[,N...]|any",
+                 "Ranks that share one copy of the tables; of a list or `any`, best mode chooses",
+                 fields)
+      .in(group);
+  fields
+      .count("sync_interval", out.sync_interval,
+             "Training steps between two averages over sharding groups")
+      .in(group);
+  describe_sizes("pod_size", out.pod_sizes, "N[,N...]",
+                 "Hosts that are linked like one; of a list, best mode chooses", fields)
+      .in(group);
+  fields.choice("torchrec", out.torchrec,
+                "Release of TorchRec whose rules and costs hold (default: 1.9.2)");
+}
+
+void describe(ProblemOverrides& out, Fields& fields) {
+  fields.count("ranks", out.ranks, "Ranks").in(kMachine);
+  fields.count("ranks_per_host", out.ranks_per_host, "Ranks of one host").in(kMachine);
+  fields.bytes("hbm", out.hbm_bytes, "HBM per rank, such as 80GiB").in(kMachine);
+  describe_memory(out, fields, kMachine);
+  fields.count("batch_size", out.batch_size, "Samples per rank and step").in(kMachine);
+  describe_layout(out, fields, kMachine);
+}
+
+void describe_search_space(ProblemRequest& request, Fields& fields) {
+  fields.document(
+      "search_space", request.search_space, "",
+      "Use the options and costs of this file (an answer with a `search_space` will do)");
+}
+
+void describe(PlanOptions& out, Fields& fields) {
+  fields
+      .choice("mode", out.mode, "mode", kPlanModeNames,
+              "best: the best plan that the search finds, with a bound; compat: TorchRec's "
+              "decisions")
+      .shows(std::string(name_of(out.mode)));
+  fields.seconds("time_limit", out.time_limit_s,
+                 "Stop after this many seconds; the result then depends on the machine");
+  fields.natural("work_limit", out.work_limit,
+                 "Stop after this many steps of work; the result is the same on any machine");
+  fields.natural("seed", out.seed, "Seed of everything random");
+  fields
+      .count("lanes", out.lanes,
+             "Searches of best mode that run side by side, on any number of threads and "
+             "processes; they decide the result",
+             embedding::kLeastLanes, embedding::kMostLanes)
+      .shows(std::to_string(out.lanes));
+  describe_threads(out.threads, fields);
+}
+
+void describe(PlanOptions& options, PlanContents& contents, Fields& fields) {
+  fields.flag("trace", options.trace, "Keep every proposal in the JSON");
+  fields.flag("emit_search_space", contents.search_space, "Keep every sharding option in the JSON");
+  fields.flag("stats", contents.stats,
+              "Add TorchRec's statistics of the plan: every rank, critical path, imbalance");
+}
+
+}  // namespace
+
+void describe_threads(int& out, Fields& fields) {
+  fields.count("threads", out, "Threads (default: all cores)", 0, kMostThreads);
+}
+
+void describe(ProblemRequest& request, Fields& fields) {
+  describe_file(request, fields);
+  describe(request.overrides, fields);
+}
+
+void describe(PlanRequest& request, Fields& fields) {
+  describe(request.problem, fields);
+  describe_search_space(request.problem, fields);
+  describe(request.options, fields);
+  fields.document("reuse", request.reuse, "",
+                  "Plan file to answer with where it still holds for this problem and mode");
+  fields.document("resume", request.resume, "",
+                  "Go on from plan and bound of this checkpoint or answer of best mode");
+  describe(request.options, request.contents, fields);
+}
+
+void describe(ReplanRequest& request, Fields& fields) {
+  describe(request.problem, fields);
+  fields.document("plan", request.plan, "PLAN", "Plan in use (- = stdin)").needed();
+  describe_search_space(request.problem, fields);
+  fields
+      .value("migration_weight", request.migration_weight, "MS",
+             "Milliseconds of rating that moving a GiB must save (0 = moves cost nothing)",
+             decimal_number(" of milliseconds per GiB", true))
+      .shows("0");
+  describe(request.options, fields);
+  describe(request.options, request.contents, fields);
+}
+
+void describe(VerifyRequest& request, Fields& fields) {
+  describe(request.problem, fields);
+  fields.document("plan", request.plan, "PLAN", "Plan file (- = stdin)").needed();
+  describe_search_space(request.problem, fields);
+  fields.document("old_plan", request.old_plan, "",
+                  "Plan that `replan` began with, to check what moved");
+  fields.seconds("time_limit", request.time_limit_s,
+                 "Stop after this many seconds; what is not checked by then is not verified");
+  fields.flag("stats", request.stats,
+              "Add TorchRec's statistics of the plan: every rank, critical path, imbalance");
+}
+
+void describe(ExplainRequest& request, Fields& fields) {
+  describe(request.problem, fields);
+  fields.document("plan", request.plan, "PLAN",
+                  "Plan to explain (- = stdin); without one, the problem is planned");
+  describe_search_space(request.problem, fields);
+  fields.text("table", request.table, "NAME", "Explain only this table");
+  describe(request.options, fields);
+}
+
+void describe(SweepRequest& request, Fields& fields) {
+  embedding::SweepGrid& grid = request.grid;
+  describe_file(request.problem, fields);
+  fields.counts("ranks", grid.ranks, "Ranks, such as 8,16,32 or 8..64:8 or 8..64:x2").in(kMachines);
+  fields
+      .list("hbm", grid.hbm_bytes, "SIZE[,SIZE...]", "HBM per rank, such as 40GiB,80GiB",
+            size_in_bytes(1))
+      .in(kMachines);
+  fields.counts("batch_size", grid.batch_sizes, "Samples per rank and step").in(kMachines);
+  fields
+      .list("price", grid.rank_prices, "PRICE[,PRICE...]",
+            "Price of a rank for an hour: one, or one for every size of --hbm",
+            decimal_number("", false))
+      .in(kMachines);
+  fields
+      .count("ranks_per_host", grid.ranks_per_host,
+             "Ranks of one host, or all where there are fewer")
+      .in(kMachines);
+  describe_memory(request.problem.overrides, fields, kMachines);
+  describe_layout(request.problem.overrides, fields, kMachines);
+  describe(request.options, fields);
+}
+
+void describe(DiffRequest& request, Fields& fields) {
+  fields.document("plan_a", request.from, "PLAN_A", "Plan or problem before (- = stdin)").needed();
+  fields.document("plan_b", request.to, "PLAN_B", "Plan or problem after (- = stdin)").needed();
+  describe(request.overrides, fields);
+}
+
+void describe(EnumerateRequest& request, Fields& fields) {
+  describe(request.problem, fields);
+  fields.flag("runs", request.runs, "Write equal neighbouring shards as one entry with `count`");
+}
+
+}  // namespace shardwright::commands

@@ -1,0 +1,139 @@
+// The problem that a request is about.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/embedding/document/plan_document.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/search_space.h"
+#include "core/status.h"
+#include "runtime/embedding/options.h"
+#include "runtime/embedding/sweep.h"
+#include "runtime/io/embedding/plan_json.h"
+#include "runtime/io/embedding/problem_json.h"
+#include "runtime/surface/answer.h"
+#include "runtime/surface/fields.h"
+#include "runtime/surface/input.h"
+
+namespace shardwright::commands {
+
+struct ProblemRequest {
+  Input problem;
+  Input search_space;  // options and costs; may be absent
+  ProblemOverrides overrides;
+  // In the place of both documents, where the caller has read them; may be null.
+  std::shared_ptr<const embedding::Problem> read_problem;
+  std::shared_ptr<const embedding::SearchSpace> read_space;
+};
+
+void describe(ProblemRequest& request, Fields& fields);
+
+// A problem, read.
+struct LoadedProblem {
+  std::shared_ptr<const embedding::Problem> problem;
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was given
+  double read_s = 0;
+};
+
+// Errors: those of reading, with the input.
+Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch);
+
+// The same for a problem for which there is a plan. If it leaves the layout of its machine open,
+// takes that of the plan.
+Result<LoadedProblem> load_for(const ProblemRequest& request, const PlanDocument& document,
+                               const Watch& watch);
+
+// Reads a plan file. Errors: those of reading, with the input.
+Result<PlanDocument> load_plan(const Input& input, const Watch& watch);
+
+// What the JSON and the text have in addition.
+struct PlanContents {
+  bool search_space = false;
+  bool stats = false;
+};
+
+inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOptions& options,
+                                    const LoadedProblem& loaded) {
+  return {contents.search_space, contents.stats, options.trace, loaded.read_s};
+}
+
+// shardwright plan. The planning options' stop and progress are the watch's here and below.
+struct PlanRequest {
+  ProblemRequest problem;
+  PlanOptions options;
+  PlanContents contents;
+  Input reuse;   // a plan to answer with if it still holds; may be absent
+  Input resume;  // a checkpoint or answer of best mode to go on from; may be absent
+};
+
+// shardwright replan
+struct ReplanRequest {
+  ProblemRequest problem;
+  PlanOptions options;
+  PlanContents contents;
+  Input plan;  // in use
+  double migration_weight = 0;
+};
+
+// shardwright verify
+struct VerifyRequest {
+  ProblemRequest problem;
+  Input plan;
+  Input old_plan;  // that a replan began with; may be absent
+  bool stats = false;
+  std::optional<double> time_limit_s;  // what is not checked by then is not verified
+};
+
+// shardwright explain
+struct ExplainRequest {
+  ProblemRequest problem;
+  PlanOptions options;
+  Input plan;                        // absent: the problem is planned first
+  std::optional<std::string> table;  // absent: all
+};
+
+// shardwright sweep. The overrides have no ranks, HBM and batch size: these are lists of the grid.
+struct SweepRequest {
+  ProblemRequest problem;  // without a search space
+  PlanOptions options;
+  embedding::SweepGrid grid;
+};
+
+// shardwright diff
+struct DiffRequest {
+  Input from, to;              // two plans, or two problems
+  ProblemOverrides overrides;  // of both problems
+};
+
+// shardwright enumerate
+struct EnumerateRequest {
+  ProblemRequest problem;  // without a search space
+  bool runs = false;       // equal neighbouring shards as one entry
+};
+
+// The members of the requests.
+void describe(PlanRequest& request, Fields& fields);
+void describe(ReplanRequest& request, Fields& fields);
+void describe(VerifyRequest& request, Fields& fields);
+void describe(ExplainRequest& request, Fields& fields);
+void describe(SweepRequest& request, Fields& fields);
+void describe(DiffRequest& request, Fields& fields);
+void describe(EnumerateRequest& request, Fields& fields);
+// The member of requests that run on several threads.
+void describe_threads(int& out, Fields& fields);
+
+// Errors: those of reading the inputs and of the entries (runtime/embedding), with the input that
+// each is about.
+Result<Answer> answer(const PlanRequest& request, const Watch& watch);
+Result<Answer> answer(const ReplanRequest& request, const Watch& watch);
+Result<Answer> answer(const VerifyRequest& request, const Watch& watch);
+Result<Answer> answer(const ExplainRequest& request, const Watch& watch);
+Result<Answer> answer(const SweepRequest& request, const Watch& watch);
+Result<Answer> answer(const DiffRequest& request, const Watch& watch);
+Result<Answer> answer(const EnumerateRequest& request, const Watch& watch);
+
+}  // namespace shardwright::commands

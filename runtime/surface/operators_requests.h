@@ -1,0 +1,101 @@
+// The commands for operator graphs: a request of each, and its answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/operators/autoshard/autoshard_graph.h"
+#include "core/status.h"
+#include "runtime/operators/plan_aten.h"
+#include "runtime/operators/solve.h"
+#include "runtime/surface/answer.h"
+#include "runtime/surface/fields.h"
+#include "runtime/surface/input.h"
+#include "search/operators/strategies/reshard_path.h"
+
+namespace shardwright::commands {
+
+// shardwright operators build
+struct BuildRequest {
+  Input graph;
+  std::string mesh;  // "2x4"
+  int threads = 0;   // 0 = all
+};
+
+// shardwright operators solve
+struct SolveRequest {
+  Input instance;
+  std::optional<std::int64_t> budget;  // bytes; absent: what the file says
+  bool unmerged = false;
+  OperatorsOptions options;
+};
+
+// shardwright operators strategies
+struct StrategiesRequest {
+  Input file;
+};
+
+// shardwright operators paths
+struct PathsRequest {
+  Input file;
+  operators::PathCost cost = operators::PathCost::kCompat;
+};
+
+// shardwright operators autoshard. What is absent is the file's.
+struct AutoshardRequest {
+  Input graph;
+  std::optional<std::int64_t> devices;
+  std::optional<operators::autoshard::CostModel> cost_model;
+  bool iterations = false;  // the text has the table of costs of every improvement
+  int threads = 0;          // 0 = all
+};
+
+// What takes the place of a file of options.
+struct AtenOverrides {
+  std::optional<std::string> mesh;     // "4x2"
+  std::optional<std::int64_t> memory;  // bytes of a device
+  std::optional<std::int64_t> optimizer_states;
+  std::optional<std::string> device;
+  std::optional<operators::RedistributionChoice> redistribution;
+  std::optional<double> overlap;  // of parameters and gradients alike
+  std::optional<operators::BlockSharing> blocks;
+  OperatorsOptions limits;  // members other than their defaults
+};
+
+// shardwright operators plan
+struct AtenPlanRequest {
+  Input graph;
+  Input options;  // may be absent
+  AtenOverrides overrides;
+};
+
+// shardwright operators sweep
+struct AtenSweepRequest {
+  Input graph;
+  Input options;            // may be absent
+  AtenOverrides overrides;  // without a mesh
+  std::int64_t devices = 0;
+  std::size_t most_axes = 3;
+};
+
+// The members of the requests.
+void describe(BuildRequest& request, Fields& fields);
+void describe(SolveRequest& request, Fields& fields);
+void describe(StrategiesRequest& request, Fields& fields);
+void describe(PathsRequest& request, Fields& fields);
+void describe(AutoshardRequest& request, Fields& fields);
+void describe(AtenPlanRequest& request, Fields& fields);
+void describe(AtenSweepRequest& request, Fields& fields);
+
+// Errors: those of reading the inputs and of the entries (runtime/operators), with the input that
+// each is about; kInvalidInput at "mesh" if there is none or it is no mesh.
+Result<Answer> answer(const BuildRequest& request, const Watch& watch);
+Result<Answer> answer(const SolveRequest& request, const Watch& watch);
+Result<Answer> answer(const StrategiesRequest& request, const Watch& watch);
+Result<Answer> answer(const PathsRequest& request, const Watch& watch);
+Result<Answer> answer(const AutoshardRequest& request, const Watch& watch);
+Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch);
+Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch);
+
+}  // namespace shardwright::commands

@@ -1,0 +1,72 @@
+// An option with a cache of another size.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/search_space.h"
+#include "core/embedding/sharding_option.h"
+#include "core/status.h"
+#include "search/budget.h"
+#include "search/embedding/compat/estimate.h"
+#include "search/executor.h"
+
+namespace shardwright::embedding {
+
+// `cached`, an option with the kernel fused_uvm_caching, with its cache at `load_factor` and the
+// costs that `model` gives it. Nothing means that the table names no load factor. Errors: those of
+// `model`.
+Result<ShardingOption> with_load_factor(const ShardingOption& cached,
+                                        std::optional<double> load_factor, const CostModel& model);
+
+// The same without a cache: all rows are in HBM.
+Result<ShardingOption> in_plain_hbm(const ShardingOption& cached, const CostModel& model);
+
+// HBM of one table as an affine function of its cache load factor, in single precision:
+// bytes = slope x load_factor + base.
+struct CacheStorageModel {
+  float slope = 0;
+  float base = 0;
+
+  double bytes(float load_factor) const { return static_cast<double>(slope * load_factor + base); }
+};
+
+// Fits the model to the bytes at load factors 0.1 and 0.9.
+CacheStorageModel fit_cache_storage(std::int64_t low_bytes, std::int64_t high_bytes);
+
+// One table that takes part in the division.
+struct CachedTable {
+  CacheStorageModel model;
+  std::int64_t fused_hbm_bytes = 0;  // what the table takes without a cache, all in HBM
+  float load_factor = 0;
+  float priority = 0;
+};
+
+// The load factors after dividing `budget_bytes` more HBM by priority. A cache takes at most what a
+// full cache needs; what is left over is divided again. A table whose cache would take more than
+// the table itself gets load factor 1.0 and returns the difference.
+// Source: EmbeddingOffloadScaleupProposer.allocate_budget,
+// torchrec/distributed/planner/proposers.py.
+std::vector<float> allocate_cache_budget(const std::vector<CachedTable>& tables,
+                                         double budget_bytes);
+
+// The space in which best mode searches: `space` and, for every table whose load factor best mode
+// chooses, its options with a cache at every load factor of its set
+// (core/embedding/load_factors.h) that the space lacks. Returns `space` itself if no table
+// has a choice or if the space was extended before. Tables are estimated in parallel, by
+// `cost_model` or else by the Estimator. Errors: those of the cost model; kInvalidInput if a cost
+// cannot be used; kStopped if the budget is interrupted.
+Result<std::shared_ptr<const SearchSpace>> with_load_factors(
+    std::shared_ptr<const SearchSpace> space, Executor& executor, const Budget& budget = {},
+    const CostModel* cost_model = nullptr);
+
+// `plan`, of declared options and caches that scale-up resized, as a plan of the extended space.
+// Ranks stay and are shared. A cache that the space lacks becomes the largest one that is no
+// larger. Empty if the space lacks another option.
+std::optional<Plan> on_load_factors(const std::shared_ptr<const SearchSpace>& space,
+                                    const Plan& plan);
+
+}  // namespace shardwright::embedding

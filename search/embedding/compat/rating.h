@@ -1,0 +1,71 @@
+// The interface of rating models, which rate proposals that were placed.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/embedding/problem/problem.h"
+#include "search/embedding/compat/placement.h"
+
+namespace shardwright::embedding {
+
+// Rates proposals that fit; smaller is better. A proposal whose rating is 2^63 or more is not a
+// plan.
+// Thread safety: none; one per worker.
+class RatingModel {
+ public:
+  virtual ~RatingModel() = default;
+
+  // Use only the ranks of the proposal's shards from `placement`; its loads may be of another
+  // state. Must give the same rating for the same proposal and ranks, whatever proposals came
+  // before.
+  virtual double rate(std::span<const OptionId> proposal, const Placement& placement) = 0;
+
+  // A lower bound of rate(), from the loads that the greedy partitioner left. It spares rating
+  // proposals that are certainly worse than the best.
+  virtual double at_least(const Placement&) const {
+    return -std::numeric_limits<double>::infinity();
+  }
+};
+
+// The model that a problem names (perf_models.h).
+std::unique_ptr<RatingModel> make_rating_model(PerfModel model, std::uint32_t ranks);
+
+// The time of the busiest rank in ms: shard totals per rank, added in proposal order.
+// `perf_by_rank` is scratch of one double per rank.
+// Source: NoopPerfModel, torchrec/distributed/planner/perf_models.py (commit a48cef79).
+double rate_perf(std::span<const OptionId> proposal, const Placement& placement,
+                 std::vector<double>& perf_by_rank);
+
+// The HBM of the fullest rank in bytes. `hbm_by_rank` is scratch of one number per rank.
+// Source: NoopStorageModel, the same file.
+double rate_storage(std::span<const OptionId> proposal, const Placement& placement,
+                    std::vector<std::int64_t>& hbm_by_rank);
+
+// Rates by rate_perf().
+// Thread safety: none; one per worker.
+class NoopPerfModel final : public RatingModel {
+ public:
+  explicit NoopPerfModel(std::uint32_t ranks) : perf_by_rank_(ranks) {}
+  double rate(std::span<const OptionId> proposal, const Placement& placement) override;
+  double at_least(const Placement& placement) const override;
+
+ private:
+  std::vector<double> perf_by_rank_;  // scratch
+};
+
+// Rates by rate_storage().
+// Thread safety: none; one per worker.
+class NoopStorageModel final : public RatingModel {
+ public:
+  explicit NoopStorageModel(std::uint32_t ranks) : hbm_by_rank_(ranks) {}
+  double rate(std::span<const OptionId> proposal, const Placement& placement) override;
+
+ private:
+  std::vector<std::int64_t> hbm_by_rank_;  // scratch
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,93 @@
+// TorchRec's LuusJaakolaSearch: random probes around the best point, in a shrinking range.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "search/embedding/compat/estimate.h"
+#include "search/embedding/compat/proposers.h"
+
+namespace shardwright::embedding {
+
+// Minimises a function of one variable over [left, right] in at most `max_iterations` probes. The
+// random stream is that of torch.Generator().manual_seed(42) with torch.rand in single precision.
+// Source: LuusJaakolaSearch, torchrec/distributed/planner/utils.py.
+class LuusJaakolaSearch {
+ public:
+  LuusJaakolaSearch(double left, double right, int max_iterations, std::optional<double> left_cost);
+
+  // Returns the next probe, or nothing at the end. `cost` is that of the last probe and is ignored
+  // in the first call.
+  std::optional<double> next(double cost);
+
+  // Tells the search that every point from `right` on costs infinitely much.
+  void shrink_right(double right);
+
+ private:
+  double clamp(double x) const { return x < left_ ? left_ : x > right_ ? right_ : x; }
+  double uniform(double a, double b);
+
+  double left_;
+  double right_;
+  int iteration_ = -1;
+  int max_iterations_;
+  std::mt19937 generator_{42};
+  double best_ = 0;
+  double best_cost_ = 0;
+  double probe_ = std::numeric_limits<double>::quiet_NaN();
+  bool left_known_;
+  bool right_known_ = false;
+  double range_;
+};
+
+// Starts from one option per table, UVM caching if it is offered. Searches for the number of HBM
+// bytes to add to the caches; tables get them in proportion to cacheability x lookups. A table
+// whose cache would hold all of it is promoted to plain HBM. Every step needs the feedback of the
+// last. Arithmetic on bytes and load factors is in single precision wherever TorchRec's tensors
+// are.
+// Source: EmbeddingOffloadScaleupProposer, torchrec/distributed/planner/proposers.py (commit
+// a48cef79).
+class EmbeddingOffloadScaleupProposer final : public Proposer {
+ public:
+  EmbeddingOffloadScaleupProposer(const ProposerSpec& spec, const OptionPool& pool,
+                                  const Topology& available, const CostModel* cost_model = nullptr);
+
+  // TorchRec's proposer asserts that a table with a cache has cache_params, whatever they say.
+  // Errors: kInvalidInput with their place in the problem file.
+  static Status check_caches(const SearchSpace& space);
+
+  std::size_t look_ahead() const override { return 1; }
+  std::uint64_t proposals_at_most() const override { return 1 + kMaxIterations; }
+  void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) override;
+  bool feedback(const ProposalFeedback& feedback) override;
+
+ private:
+  using Options = std::vector<ShardingOption>;
+  static constexpr int kMaxIterations = 16;
+
+  Options best_options(const OptionPool& pool, bool use_depth) const;
+  void promote_where_cache_costs_more(Options& options) const;
+  const CostModel& cost_model() const { return cost_model_ == nullptr ? estimator_ : *cost_model_; }
+  // The option with its cache at `load_factor`, or without one if the table names none; in plain
+  // HBM. Where that cannot be estimated, the option as it is.
+  ShardingOption rescaled(const ShardingOption& option, std::optional<double> load_factor) const;
+  ShardingOption promoted(const ShardingOption& option) const;
+  ShardingOption usable(Result<ShardingOption> estimated, const ShardingOption& option) const;
+  bool scalable(const ShardingOption& option) const;
+  double priority(const ShardingOption& option) const;
+  std::int64_t hbm_ceiling(const Options& options) const;
+  std::optional<Options> next_plan(double budget_bytes) const;
+
+  const Problem* problem_;
+  Estimator estimator_;
+  const CostModel* cost_model_;  // the caller's, or null
+  std::int64_t available_hbm_bytes_;
+  Options starting_;
+  std::optional<Options> proposal_;
+  std::optional<LuusJaakolaSearch> search_;
+};
+
+}  // namespace shardwright::embedding

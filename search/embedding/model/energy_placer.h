@@ -1,0 +1,80 @@
+// Places the shards of one table where they raise the energy least, among a sample of ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "search/embedding/model/allocation_state.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Ranks [first, first + size): all of them, a host, or one.
+struct Window {
+  Rank first = 0;
+  std::uint32_t size = 0;
+};
+
+// A table's new choice and ranks, before AllocationState::note_choice().
+struct Replacement {
+  std::uint32_t table = 0;
+  std::uint32_t choice = 0;
+  std::vector<Rank> ranks;
+};
+
+// Thread safety: one thread at a time. Refers to the allocation and the random generator.
+class EnergyPlacer {
+ public:
+  EnergyPlacer(AllocationState& loads, RandomGenerator& draws) : loads_(&loads), draws_(&draws) {}
+
+  // Adds the shards of `choice`, tentatively and in shard order. Each goes where it costs least
+  // among `breadth` random ranks (or hosts) of the window, or all of them if there are no more.
+  // Sets `ranks`, to none if the choice is on all ranks, and returns by how much the energy
+  // rises.
+  double place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
+               Window window);
+  // The same for the tables of a unit, with their given choices, on the cheapest of `tries` hosts
+  // (or ranks).
+  double place_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
+
+  Window all_ranks() const { return {0, loads_->model().world_size()}; }
+  // Where the table may be while the others of its unit stay. Precondition: it has a choice.
+  Window own_window(std::size_t table) const;
+  // Where a new choice of the table goes: to its own window. One in `whole_place_one_in` under
+  // placement rules goes to one random host or rank as a whole, as the cheapest ranks are too often
+  // those that the table just left.
+  Window new_window(std::uint32_t table, std::uint32_t choice, std::uint64_t whole_place_one_in);
+  // A random rank of the window; one that the shard's rules allow, if there is one.
+  Rank draw_rank(const ShardUse& use, Window window);
+  // A random host; one with such a rank, if there is one.
+  std::uint32_t draw_host(const ShardUse& use);
+  // AllocationState::take_away(), counted as work.
+  double take_away(std::size_t table);
+  // Adds one shard to each rank of the host that begins at `first_rank`.
+  double add_to_host(std::span<const ShardUse> uses, Rank first_rank);
+
+  // Ranks and shards read or updated so far.
+  std::uint64_t work() const { return work_; }
+  void spend(std::uint64_t work) { work_ += work; }
+
+ private:
+  Window host_of(Rank rank) const;
+  Rank cheapest_rank(const ShardUse& use, Window window, std::uint32_t breadth);
+  Rank cheapest_for_part(std::span<const Replacement> members, std::uint32_t part, Window window,
+                         std::uint32_t breadth);
+  double place_unit_in(std::span<Replacement> members, Window window, std::uint32_t breadth);
+  double place_in(std::span<const ShardUse> uses, Window window, std::uint32_t breadth,
+                  std::vector<Rank>& ranks);
+  double place_hosts(std::span<const ShardUse> uses, std::uint32_t breadth,
+                     std::vector<Rank>& ranks, Window window);
+  double place_one_host(std::span<const ShardUse> uses, std::uint32_t breadth,
+                        std::vector<Rank>& ranks);
+
+  AllocationState* loads_;
+  RandomGenerator* draws_;
+  std::vector<Rank> trial_;
+  std::vector<std::vector<Rank>> best_of_unit_;
+  std::uint64_t work_ = 0;
+};
+
+}  // namespace shardwright::embedding

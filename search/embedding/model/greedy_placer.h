@@ -1,0 +1,112 @@
+// The ranks under a plan that is changed table by table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/embedding/plan.h"
+#include "core/embedding/problem/problem.h"
+#include "core/embedding/sharding_option.h"
+#include "search/embedding/model/rank_loads.h"
+
+namespace shardwright::embedding {
+
+// For options of any origin: those of the search space, excluded ones, and those of an old plan.
+// Loads are summed in the order of changes, so ratings equal those of the verifier only up to
+// rounding. Refers to its arguments.
+// Thread safety: one thread at a time.
+class PlanLoads {
+ public:
+  PlanLoads(const Problem& problem, const Topology& available);
+
+  // What a shard of this cost adds to a rank.
+  ShardUse use_of(const ShardCost& cost) const;
+
+  // Precondition: the ranks exist. O(shards).
+  void add(const Assignment& assignment) { change(assignment, 1); }
+  void remove(const Assignment& assignment) { change(assignment, -1); }
+
+  void add(Rank rank, const ShardUse& use) { change(rank, use, 1); }
+  void remove(Rank rank, const ShardUse& use) { change(rank, use, -1); }
+
+  const RankState& rank(Rank rank) const { return ranks_[rank]; }
+  std::uint32_t world_size() const { return static_cast<std::uint32_t>(ranks_.size()); }
+  // The load of the rank as it counts in the rating, at the rank's speed.
+  double rating(Rank rank) const {
+    return time_factors_.empty() ? ranks_[rank].load : ranks_[rank].load * time_factors_[rank];
+  }
+  std::int64_t excess_bytes(Rank rank) const { return ranks_[rank].excess_bytes(); }
+
+  // The largest of the ranks' ratings, and the sum of their excess bytes. O(ranks).
+  double rating() const;
+  std::int64_t excess_bytes() const;
+
+ private:
+  void change(const Assignment& assignment, int sign);
+  void change(Rank rank, const ShardUse& use, int sign) {
+    ranks_[rank].change(sign, use.load, use.storage);
+  }
+
+  bool memory_is_load_;
+  std::span<const double> time_factors_;  // by rank; empty where all are 1
+  std::vector<RankState> ranks_;
+};
+
+// How bad a state is, compared in this order: bytes that do not fit, the largest rating of the
+// ranks in question, total time.
+using Badness = std::tuple<std::int64_t, double, double>;
+
+// What a placement respects besides the rules about the table alone.
+struct PlacementView {
+  bool memory = true;              // otherwise every rank has room for everything
+  const RankSet* ranks = nullptr;  // the only ones to use; nullptr = all
+};
+
+// Greedy: each shard goes to the rank (or host) that leaves the least badness; the smaller number
+// wins ties. Optimal for one option if its shards cost the same, or if the sharding type leaves
+// only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws no random
+// numbers: answers to questions must not depend on a seed. Refers to its arguments.
+// Thread safety: one thread at a time.
+class GreedyPlacer {
+ public:
+  GreedyPlacer(const Problem& problem, const Topology& available, const ShardingOption& option,
+               PlanLoads& loads, PlacementView view = {});
+
+  // Adds the shards to the loads and returns their ranks. Returns no ranks, and leaves the loads as
+  // they were, if some shard has no rank. Cost: O(shards x ranks).
+  std::vector<Rank> place();
+  void take_back(const std::vector<Rank>& ranks);
+
+  // Of the ranks that place() chose. Precondition: the loads hold the shards.
+  Badness badness(const std::vector<Rank>& ranks) const;
+
+ private:
+  std::uint32_t world() const { return available_.world_size(); }
+  std::uint32_t local() const { return available_.local_world_size(); }
+
+  std::int64_t excess_bytes(Rank rank) const {
+    return view_.memory ? loads_.excess_bytes(rank) : 0;
+  }
+  bool is_allowed(std::size_t shard, Rank rank) const;
+  std::vector<Rank> place_in_order(Rank first);
+  std::vector<std::size_t> order(Rank first, std::uint32_t count) const;
+  std::optional<Rank> best_rank(std::size_t shard, Rank first, std::uint32_t count,
+                                const std::vector<Rank>& taken);
+  std::vector<Rank> place_in_window(Rank first, std::uint32_t count);
+  std::vector<Rank> place_on_best_host();
+  std::vector<Rank> place_on_whole_hosts();
+  std::optional<Badness> try_host(Rank first, const std::vector<Rank>& taken);
+
+  const Problem& problem_;
+  const Topology& available_;
+  const ShardingOption& option_;
+  PlanLoads& loads_;
+  PlacementView view_;
+  std::vector<ShardUse> uses_;  // by shard
+  double time_ms_ = 0;          // of all shards
+};
+
+}  // namespace shardwright::embedding

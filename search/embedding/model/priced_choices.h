@@ -1,0 +1,106 @@
+// How precisely memory is priced before a search begins.
+//
+// A comment behind a default is the mean change of ratings at fixed work, + is worse, when it is
+// halved and doubled: perf/parameters/README.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "search/budget.h"
+#include "search/embedding/model/choice_model.h"
+#include "search/random.h"
+
+namespace shardwright::embedding {
+
+// Prices are found by bisection once per model, so every figure trades set-up time against how
+// tight the first bound is.
+// Thread safety: a value.
+struct PricingParameters {
+  // Bisection steps if a price only decides whether a rating is possible.
+  static constexpr int coarse_steps = 12;
+  // Bisection steps for the prices that choices are compared by: 12 digits.
+  static constexpr int fine_steps = 40;
+  // Factor by which a price is raised until the cheapest choices fit, and the most raises.
+  double price_growth = 8;
+  static constexpr int most_price_growths = 60;
+  // How often the prices of the memories are set in turn. If only one memory is scarce, one turn is
+  // exact.
+  static constexpr int turns = 3;
+  // The bound is bracketed by this factor, then bisected to bound_width or for bound_steps steps.
+  static constexpr double bound_growth = 1.5;
+  double bound_width = 1.001;  // halved 0, doubled +0.148 %
+  int bound_steps = 10;        // halved +0.148 %, doubled 0
+  // Parts of the memory that restarts price for: shards never fill every byte, and how much they
+  // waste is known only once they are placed.
+  static constexpr std::array<double, 7> fills{0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};
+};
+
+class SearchContext;
+
+// What a byte is worth, in load: the dual values of the memory constraints.
+using MemoryPrices = PerTier<double>;
+
+// By Reach.
+using ReachFactors = std::array<double, kReaches>;
+
+// The Lagrangian relaxation of the memory constraints, over the choices that are admitted.
+// Thread safety: one thread at a time. Refers to the context, which may be under construction: the
+// model, what fits, the speed and the total capacity must be set.
+class PricedChoices {
+ public:
+  // If `budget` is not null and is interrupted, bisections end early: prices are then less exact,
+  // and dual values lower, but still bounds.
+  explicit PricedChoices(const SearchContext& context, const Budget* budget = nullptr);
+
+  // Admits the choices that fit and pass the test, and no others. O(choices).
+  void admit(const std::function<bool(const Choice&)>& test);
+  // Admits the choices whose largest shard rates at most this on some rank.
+  void admit_below(double shard_rating);
+
+  // Sets the prices at which the cheapest choices take at most the part `fill` of all memory.
+  // Prices are set one at a time, which is optimal if only one memory is scarce and close to
+  // optimal if several are. Returns the dual value; for a fill of 1 it is a lower bound on the
+  // rating of every allocation of admitted choices. Returns infinity if a table has no admitted
+  // choice. Time: O(choices) per bisection step.
+  double fit_prices(int steps, MemoryPrices& prices, double fill = 1) const;
+  // The cheapest choice of every table. Precondition: every table has an admitted choice.
+  std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
+  // A random choice of every table. One that is dearer than the cheapest by a temperature is e
+  // times less likely. The temperature is such that all tables together are expected to be dearer
+  // by `excess`, up to the precision of `steps` bisections, but at most `excess`. The load of a
+  // choice counts `factors` times, by its reach. Precondition as above. Time: O(choices) per step
+  // of `steps`.
+  std::vector<std::uint32_t> draw(const MemoryPrices& prices, const ReachFactors& factors,
+                                  double excess, int steps, RandomGenerator& random) const;
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  struct At {
+    double bound = 0;
+    PerTier<double> spare = {};  // negative: the cheapest choices take more than there is
+  };
+
+  double cost_of(const Choice& choice, const MemoryPrices& prices) const {
+    return add_priced(choice.load, prices, choice.bytes);
+  }
+  std::uint32_t cheapest_of(std::size_t table, const MemoryPrices& prices, double& cost) const;
+  std::vector<double> excess_of_choices(const MemoryPrices& prices,
+                                        const ReachFactors& factors) const;
+  double expected_excess(const std::vector<double>& excess, double temperature) const;
+  At at(const MemoryPrices& prices, double fill) const;
+  void fit(int steps, double guess, double fill, MemoryTier tier, MemoryPrices& prices) const;
+
+  bool is_stopped() const { return budget_ != nullptr && budget_->interrupted(); }
+
+  const SearchContext& context_;
+  const Budget* budget_;
+  const ChoiceModel& model_;
+  const PricingParameters& pricing_;
+  std::vector<std::uint8_t> admitted_;  // by choice
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,276 @@
+// The state of one rank: what it holds, what it may hold, and when it is too full.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/embedding/model/choice_model.h"
+#include "search/embedding/model/search_context.h"
+
+namespace shardwright::embedding {
+
+// Capacity is what the reservation leaves; it may be negative. A rank that holds nothing fits
+// whatever its capacity is. The load is a running sum: its last digits depend on the order of
+// changes.
+// Thread safety: a value.
+struct RankState {
+  double load = 0;
+  Storage left;  // of the capacity
+  Storage capacity;
+
+  // Adds (sign 1) or removes (sign -1) a shard that counts `own_load` on this rank.
+  void change(int sign, double own_load, Storage storage) {
+    load += sign * own_load;
+    left -= sign * storage;
+  }
+  void clear() {
+    load = 0;
+    left = capacity;
+  }
+
+  void set_capacity(Storage all) { left = capacity = all; }
+  Storage held() const { return capacity - left; }
+
+  bool fits() const { return !left.is_negative() || left == capacity; }
+  bool has_room(const Storage& more) const {
+    return more.fits_in(left) || held() + more == Storage();
+  }
+  bool has_room_for(const ShardUse& use) const { return has_room(use.storage); }
+  // Bytes beyond the capacity, all tiers together.
+  std::int64_t excess_bytes() const {
+    return left == capacity ? 0 : most_of(Storage() - left, Storage()).sum().value();
+  }
+};
+
+// Shards are added and removed one by one. Each of these is one violation:
+// - a shard on a rank that it may not be on;
+// - every further shard on a rank, for a table whose shards must be on distinct ranks;
+// - every further rank or host in use, for tables kept together;
+// - every further table on a rank or host, for tables kept apart.
+// Tables on all ranks are never added: the model has no choice that breaks a rule by itself.
+// Thread safety: one thread at a time.
+class RuleViolations {
+ public:
+  explicit RuleViolations(const ChoiceModel& model);
+
+  std::uint64_t broken() const { return broken_; }
+  // Ranks that the shard may be on; nullptr = every one.
+  const RankSet* allowed(std::uint32_t table, std::uint32_t shard) const {
+    const Watched& at = watched_[table];
+    return at.by_shard ? model_->rules().allowed(model_->table(table), shard) : at.allowed;
+  }
+  // Returns true if the table's shards may be placed regardless of where other shards are.
+  bool alone(std::uint32_t table) const {
+    return !watched_[table].distinct && watched_[table].members.empty();
+  }
+  // Rules that the shard would break on the rank. O(groups of the table).
+  std::uint32_t cost(std::uint32_t table, std::uint32_t shard, Rank rank) const;
+  // Adds (sign 1) or removes (sign -1) a shard. Returns the change in the number of violations.
+  // `mark` numbers the change; marks ascend.
+  int change(int sign, std::uint32_t table, std::uint32_t shard, Rank rank, std::size_t mark);
+  // Takes back every change whose mark is `first` or higher.
+  void take_back(std::size_t first);
+  void keep() { journal_.clear(); }
+  void clear();
+
+ private:
+  struct Member {
+    std::uint32_t group = 0;  // index into groups_
+    std::size_t counts = 0;   // first of the table's shards by place
+  };
+  struct Watched {
+    const RankSet* allowed = nullptr;
+    bool by_shard = false;  // allowed differs by shard
+    bool distinct = false;
+    std::size_t counts = 0;  // first of the table's shards by rank, where distinct
+    std::vector<Member> members;
+  };
+  struct Group {
+    bool together = false;
+    std::uint32_t ranks_per_place = 1;
+    std::uint32_t used = 0;  // places with shards
+    std::size_t counts = 0;  // first of the shards (together) or tables (apart) by place
+  };
+  struct Change {
+    std::size_t mark;
+    std::uint32_t table;
+    std::uint32_t shard;
+    Rank rank;
+    int sign;
+  };
+
+  std::size_t add_counts(std::size_t count);
+  int add(std::uint32_t table, std::uint32_t shard, Rank rank);
+  int remove(std::uint32_t table, std::uint32_t shard, Rank rank);
+
+  const ChoiceModel* model_;
+  std::vector<Watched> watched_;  // by table; empty where there is no rule
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<Change> journal_;
+  std::uint64_t broken_ = 0;
+};
+
+// A rank and its part of the energy.
+struct RankLoad : RankState {
+  double energy = 0;
+  double slope = 0;  // of the energy over the load
+  bool bad = false;  // too full, or its load is not below the bar
+};
+
+// What a search minimises. `target` and `scale` are loads. A rank's energy is what its load exceeds
+// the target by, relative to the scale, linear or squared, plus memory_weight times what its bytes
+// exceed its capacity by, relative to the mean capacity. Every broken rule adds rule_weight.
+struct Goal {
+  double target = 0;
+  double scale = 1;
+  double memory_weight = 1;
+  bool squared = true;
+  double rule_weight = 1;
+};
+
+// Every change is tentative until keep() and can be taken back exactly: a journal restores the sums
+// instead of subtracting.
+// Thread safety: one thread at a time. Allocates while constructed and when the journal outgrows
+// all earlier ones.
+class RankLoads {
+ public:
+  explicit RankLoads(const ChoiceModel& model);
+
+  const ChoiceModel& model() const { return *model_; }
+  std::span<const RankLoad> ranks() const { return ranks_; }
+  const RuleViolations& rules() const { return rules_; }
+  // The work of reading all ranks once, in updates of a single rank: reading them in order takes
+  // that much less per rank.
+  std::uint64_t pass_work() const { return ranks_.size() / kRanksPerUpdate; }
+
+  // Both recompute the energies. Ranks whose load reaches the bar are bad.
+  void set_goal(const Goal& goal);
+  void set_bar(double bar);
+  const Goal& goal() const { return goal_; }
+  double bar() const { return bar_; }
+  // Every rank is below the bar and within its memory, and no rule is broken.
+  bool all_good() const { return bad_ == 0 && rules_.broken() == 0; }
+  // What the load adds to the rating of this rank.
+  double scaled(Rank rank, double load) const {
+    return scales_.empty() ? load : load * scales_[rank];
+  }
+  double max_load() const;
+  std::int64_t peak_hbm() const;
+  // The least that the energy rises by, per unit of load added on every rank.
+  double slope() const { return slope_; }
+
+  // How much the energy of the rank would rise if it took this shard.
+  double gain(Rank rank, const ShardUse& use) const {
+    const RankLoad& at = ranks_[rank];
+    const double rise = energy_of(at, at.load + scaled(rank, use.load), use.storage) - at.energy;
+    return rise + rule_gain(rank, use);
+  }
+  // The same if it lost the shard. Precondition: the shard has no rules.
+  double loss(Rank rank, const ShardUse& use) const {
+    const RankLoad& at = ranks_[rank];
+    const double load = at.load - scaled(rank, use.load);
+    return energy_of(at, load, Storage() - use.storage) - at.energy;
+  }
+  // What remove_everywhere() would return, and slope() after it.
+  struct Removal {
+    double rise = 0;
+    double slope = 0;
+  };
+  Removal removal_of(const Choice& choice) const;
+  // The part of that rise that comes from rules that would be broken.
+  double rule_gain(Rank rank, const ShardUse& use) const {
+    if (use.table == ShardUse::kUnruled) [[likely]]
+      return 0;
+    return goal_.rule_weight * rules_.cost(use.table, use.shard, rank);
+  }
+
+  // Tentative changes; each returns by how much the energy rises, less than 0 if it falls.
+  double add(Rank rank, const ShardUse& use) { return change(rank, 1, use); }
+  double remove(Rank rank, const ShardUse& use) { return change(rank, -1, use); }
+  double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
+  double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
+  // Adds choices that are on all ranks, in this order; not tentatively. Returns false if `stopped`,
+  // which is given the work so far, says so; the state is undefined then. Precondition: nothing is
+  // tentative.
+  template <class Stopped>
+  bool hold_everywhere(std::span<const std::uint32_t> choices, Stopped& stopped) {
+    begin_filling();
+    std::uint64_t work = 0;
+    for (const std::uint32_t choice : choices) {
+      if (stopped(work += ranks_.size())) return false;
+      fill_everywhere(model().choices()[choice]);
+    }
+    end_filling();
+    return true;
+  }
+  std::size_t num_tentative() const { return journal_.size(); }
+  // The most HBM on a rank that tentative changes touch.
+  std::int64_t tentative_peak_hbm() const;
+  // Takes tentative changes back until `count` are left.
+  void take_back(std::size_t count = 0);
+  void keep() {
+    journal_.clear();
+    rules_.keep();
+  }
+
+ protected:
+  // To sum all ranks again: clear_ranks(), then fill() shard by shard, in the order in which loads
+  // are to be added, then end_filling(), which computes the energies. Nothing of it is tentative.
+  void clear_ranks();
+  void begin_filling();
+  void fill(Rank rank, const ShardUse& use);
+  void fill_everywhere(const Choice& choice);
+  void end_filling();
+
+ private:
+  static constexpr std::size_t kRanksPerUpdate = 16;
+
+  // What changes of a rank's state.
+  struct Saved {
+    Rank rank;
+    bool bad;
+    double load;
+    Storage left;
+    double energy;
+    double slope;
+  };
+
+  // Of the rank with this load and `more` bytes.
+  double energy_of(const RankLoad& at, double load, const Storage& more) const {
+    const double over = (load - goal_.target) * inverse_scale_;
+    double energy = over > 0 ? (goal_.squared ? over * over : over) : 0;
+    if (!more.fits_in(at.left)) [[unlikely]]
+      energy += memory_energy(at, more);
+    return energy;
+  }
+  double slope_of(double load) const {
+    if (!goal_.squared) return load > goal_.target ? inverse_scale_ : 0;
+    return 2 * std::max(load - goal_.target, 0.0) * inverse_scale_ * inverse_scale_;
+  }
+  [[gnu::noinline]] double memory_energy(const RankLoad& at, const Storage& more) const;
+  bool is_bad(const RankLoad& at) const { return at.load >= bar_ || !at.fits(); }
+  void refresh();
+  double change_sums(Rank rank, double own_load, const Storage& storage);
+  double change(Rank rank, int sign, const ShardUse& use);
+  double change_everywhere(int sign, const Choice& choice);
+
+  const ChoiceModel* model_;
+  std::span<const double> scales_;  // by rank; empty where all are 1
+  RuleViolations rules_;
+  std::vector<RankLoad> ranks_;
+  std::vector<Saved> journal_;
+  std::vector<double> filled_loads_;     // by rank, between begin_filling() and end_filling()
+  std::vector<Storage> filled_borders_;  // by rank, what it holds everywhere more than the last one
+  Goal goal_;
+  double inverse_scale_ = 1;
+  PerTier<double> weights_{1, 1, 1};  // per byte
+  PerTier<double> means_;             // of the capacities, at least 1
+  double bar_;
+  double slope_ = 0;
+  std::uint32_t bad_ = 0;
+};
+
+}  // namespace shardwright::embedding

@@ -1,0 +1,126 @@
+// Time to move a tensor, in microseconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "core/program/dist_attr.h"
+#include "core/program/reshard_plan.h"
+#include "core/status.h"
+#include "search/redistribution/cheapest_path.h"
+#include "search/redistribution/step_costs.h"
+
+namespace shardwright::program {
+
+// The machines that ranks run on, and their speed. Rank r is on machine r / ranks_per_machine.
+// Source of the latencies: Paddle's static cost model (ring and tree collectives, NVLink).
+// Thread safety: a value.
+struct Cluster {
+  std::int64_t ranks_per_machine = 8;
+  double intra_us_per_byte = 1.0 / 235e3;
+  double inter_us_per_byte = 1.0 / 24.4e3;
+  double base_ring_us = 8.4;
+  double intra_ring_us = 3.4;
+  double inter_ring_us = 9.6;
+  double tree_us = 28;
+  double switch_us = 10;
+  double switch_hops = 1;
+  double local_bytes_per_us = 144000;
+
+  std::int64_t machine_of(Rank rank) const { return rank / ranks_per_machine; }
+};
+
+// The properties of a group of ranks that costs depend on.
+struct GroupShape {
+  std::int64_t ranks = 1;
+  std::int64_t machines = 1;
+};
+GroupShape group_shape(const Cluster& cluster, const std::vector<Rank>& group);
+
+// `bytes` is what one member holds, after an all-gather and before the other collectives.
+double all_gather_us(const Cluster& cluster, GroupShape group, double bytes);
+double all_reduce_us(const Cluster& cluster, GroupShape group, double bytes);
+// A reduce-scatter or all-to-all: each of n members keeps one n-th of what it holds and moves the
+// rest.
+double exchange_us(const Cluster& cluster, GroupShape group, double bytes);
+double send_us(const Cluster& cluster, bool same_machine, double bytes);
+// Copying `bytes` within a rank.
+double local_us(const Cluster& cluster, double bytes);
+
+// Bytes per element in a message. Booleans are sent as 64-bit integers.
+std::int64_t message_bytes(DataType type);
+
+// The time of the slowest rank. A rank runs its steps one after the other. O(steps * group size).
+double plan_us(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
+               const ReshardPlan& plan);
+
+// Times of moves along mesh axes, for one tensor on pieces of equal size.
+// Thread safety: const members may be called from any thread.
+class MeshCosts final : public redistribution::StepCosts {
+ public:
+  // The cluster must outlive this.
+  MeshCosts(const Cluster& cluster, const ProcessMesh& mesh, const Shape& shape, DataType type);
+
+  // Microseconds for the slowest rank; 0 along an axis of size 1.
+  double cost(const redistribution::PricedMove& step) const override;
+  bool is_monotone() const override { return true; }
+
+  const redistribution::TensorOnMesh& tensor() const { return tensor_; }
+
+ private:
+  const Cluster* cluster_;
+  redistribution::TensorOnMesh tensor_;
+  double element_bytes_;
+  std::vector<GroupShape> groups_;  // by axis, the slowest group
+};
+
+// The cheapest moves between two placements on one mesh. Not found if collectives, which need pieces
+// of equal size, do not lead there.
+redistribution::Path cheapest_moves(const MeshCosts& costs, const redistribution::Placement& source,
+                                    const redistribution::Placement& target);
+// The cheapest moves to any placement without reductions due.
+redistribution::Path cheapest_reduction(const MeshCosts& costs,
+                                        const redistribution::Placement& source);
+
+// Returns true if every reduction that is due on the source is also due on the target, along an
+// axis of the same size. The terms then move unchanged.
+bool can_move(const DistAttr& source, const DistAttr& target);
+
+// The boxes that the ranks of `target` take, from themselves or from others. O(axes of both * ranks
+// per axis).
+std::int64_t num_moves(const Shape& shape, const DistAttr& source, const DistAttr& target);
+
+// Appends steps to `plan`. Returns false if a stop was requested; the steps are then incomplete.
+// Every rank of `target` takes the boxes that it wants from its own tensor or else from an owner,
+// the one that finishes first with all its messages so far and this one. If the target is a sum
+// along an axis that the source does not have, the rank at coordinate 0 gets the values and the
+// others get zeros. All ranks take part in messages in the same order, so that sends which wait for
+// their receiver cannot block each other. Precondition: can_move(source, target). O(messages *
+// owners).
+bool append_moves(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
+                  const DistAttr& target, ReshardPlan& plan, const std::stop_token& stop = {});
+
+// Thread safety: a value.
+struct BestPlan {
+  ReshardPlan plan;
+  double us = 0;                   // time of the slowest rank
+  // Set if the plan consists of collectives on one mesh.
+  std::optional<redistribution::Path> path;
+};
+
+// Every message is a step of two ranks, about 1.4 kB in all.
+inline constexpr std::int64_t kMaxMoves = std::int64_t{1} << 20;
+
+// Compares collectives along mesh axes (found by find_path()), messages
+// from ranks that hold a part to ranks that want it, both in sequence (reductions first, then
+// messages, then collectives on the target mesh), and Paddle's plan where it is correct. Supports
+// every pair of placements that check() accepts, including uneven pieces and overlapping meshes.
+// Deterministic.
+// Errors: kUnsupported if only messages would do and there would be more than kMaxMoves; kStopped.
+Result<BestPlan> plan_best(const Cluster& cluster, const Shape& shape, DataType type,
+                           const DistAttr& source, const DistAttr& target,
+                           const std::stop_token& stop = {});
+
+}  // namespace shardwright::program
