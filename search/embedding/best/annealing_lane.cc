@@ -155,13 +155,12 @@ void AnnealingLane::even_out(std::uint64_t work, const Budget& budget) {
 
 // Leaves the allocation that the round begins with in the state. Sets the target if the allocation
 // was made for one. Returns false if the budget was interrupted before there was one.
-bool AnnealingLane::begin_allocation(double bound, bool anew, double& target,
-                                     const Budget& budget) {
-  if (!anew && restarts_.begins_below(bound, lane_, rounds_))
+bool AnnealingLane::begin_allocation(double bound, double& target, const Budget& budget) {
+  if (restarts_.begins_below(bound, lane_, rounds_))
     target = restarts_.construct_below(bound, budget);
   if (target > 0) {
     keep_if_good();
-  } else if (!incumbent_.exists() || rounds_ == 0 || anew) {
+  } else if (!incumbent_.exists() || rounds_ == 0) {
     if (!restarts_.construct_first(bound, rounds_, budget)) return false;
     keep_if_good();
   } else if (annealer_.random().below(parameters_.restarts.keep_current_one_in) != 0) {
@@ -178,7 +177,7 @@ bool AnnealingLane::begin_allocation(double bound, bool anew, double& target,
 void AnnealingLane::consider_choices() {
   if (!incumbent_.exists()) return annealer_.set_choices(std::numeric_limits<double>::max());
   const auto& parts = parameters_.restarts.considered_parts;
-  const bool is_scarce = context_->prices_by_fill().size() > 1;
+  const bool is_scarce = !(context_->prices() == MemoryPrices());
   const double part = is_scarce ? parts[annealer_.random().below(parts.size())] : 1;
   annealer_.set_choices(incumbent_.rating(), part);
 }
@@ -187,19 +186,14 @@ void AnnealingLane::consider_choices() {
 bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
   const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
-  const bool anew = restarts_.begins_anew(bound, rounds_);
   double target = 0;
-  if (!begin_allocation(bound, anew, target, budget)) return false;
-  if (anew) {
-    annealer_.set_choices(restarts_.aim_anew(bound));
-  } else {
-    choose_target(lower_bound);
-    const double weight = parameters_.restarts.target_weight;
-    if (target > 0) state_.set_goal({target, target, weight, state_.goal().squared, weight});
-    if (parameters_.methods.pair_balancing && incumbent_.exists() && rounds_ % 2 != 0)
-      even_out(rounds_ * parameters_.balance.work_per_round, budget);
-    consider_choices();
-  }
+  if (!begin_allocation(bound, target, budget)) return false;
+  choose_target(lower_bound);
+  const double weight = parameters_.restarts.target_weight;
+  if (target > 0) state_.set_goal({target, target, weight, state_.goal().squared, weight});
+  if (parameters_.methods.pair_balancing && incumbent_.exists() && rounds_ % 2 != 0)
+    even_out(rounds_ * parameters_.balance.work_per_round, budget);
+  consider_choices();
   const bool uneven = model.rules().any() || !model.time_scale().empty();
   cooling_.begin({rounds_, model.num_tables(), state_.goal().squared, uneven, typical_gain()},
                  annealer_.random());

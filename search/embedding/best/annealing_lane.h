@@ -86,7 +86,7 @@ class AnnealingLane {
 
  private:
   bool begin_round(double lower_bound, const Budget& budget);
-  bool begin_allocation(double bound, bool anew, double& target, const Budget& budget);
+  bool begin_allocation(double bound, double& target, const Budget& budget);
   void consider_choices();
   void choose_target(double lower_bound);
   double typical_gain() const;

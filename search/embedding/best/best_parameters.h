@@ -134,23 +134,11 @@ struct RestartParameters {
   double price_step = 0.25;             // halved -0.104 %, doubled 0
   std::uint32_t first_price_steps = 2;  // halved -0.060 %, doubled +0.126 %
   static constexpr std::uint32_t price_steps = 5;
-  // Weights of memory and of rules in judging an allocation: enough to prefer any that fits. Once
-  // there is a plan, memory weighs less: annealing can mend what is a little too full.
+  // Weights of memory and of rules in judging an allocation: enough to prefer any that fits.
   double memory_weight = 1000;
   static constexpr double rule_weight = 1000;
-  static constexpr double mendable_memory_weight = 10;
   // One round in this many continues from the current allocation instead of the best one.
   std::uint32_t keep_current_one_in = 8;  // halved -0.011 %, doubled -0.004 %
-
-  // Where memory is scarce and the rating is between these factors of the bound, every
-  // `anew_every`-th round starts with new choices that leave memory free: no chain of moves leads
-  // from choices that waste memory to choices that do not. Nearer to the bound, nothing is to be
-  // gained; farther from it, moves still make progress.
-  static constexpr double anew_least = 1.02;
-  static constexpr double anew_most = 1.1;
-  static constexpr std::uint64_t anew_every = 4;
-  // Such a round aims at the bound plus one of these parts of the distance to it.
-  static constexpr std::array<double, 4> anew_shares{0.05, 0.1, 0.2, 0.4};
 
   // Far from the bound, rounds start below a target: choose_below() decides which tables are on
   // all ranks, which no chain of moves can change in full memory. A rating above `far` bounds is

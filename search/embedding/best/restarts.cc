@@ -447,47 +447,21 @@ bool Restarts::construct_first(double bound, std::uint64_t round, const Budget& 
   RandomGenerator& random = annealer_->random();
   const std::uint32_t steps = round == 0 ? restarts.first_price_steps : restarts.price_steps;
   const double price_factor = 1 + restarts.price_step * random.below(steps);
-  // In the first round, and until there is a plan, choices are priced for all of the memory.
-  const bool anew = incumbent_->exists() && round > 0;
-  const std::span<const MemoryPrices> all = state_->context().prices_by_fill();
-  const std::span<const MemoryPrices> by_fill = all.first(anew ? all.size() : 1);
-  const std::size_t first = by_fill.size() == 1 ? 0 : random.below(by_fill.size());
-  const double memory_weight = anew ? restarts.mendable_memory_weight : restarts.memory_weight;
-  state_->set_goal({0, bound, memory_weight, true, restarts.rule_weight});
+  const ChoiceCost cost{state_->context().prices(), price_factor, 1};
+  state_->set_goal({0, bound, restarts.memory_weight, true, restarts.rule_weight});
   Start start;
   start.bound = bound;
   start.limit = restarts.shard_limits.front();
   StopCheck stopped(budget);
   for (const double limit : restarts.shard_limits)
-    attempt(start, limit, {by_fill[first], price_factor, 1}, stopped);
-  remove_last_single(start, {by_fill[first], price_factor, 1}, stopped);
-  for (std::size_t i = 1; i < by_fill.size(); ++i)
-    attempt(start, start.limit, {by_fill[(first + i) % by_fill.size()], 1, 1}, stopped);
+    attempt(start, limit, cost, stopped);
+  remove_last_single(start, cost, stopped);
   if (start.best.choice.empty()) {
     state_->clear();
     return false;
   }
   state_->assign(start.best);
   return true;
-}
-
-bool Restarts::begins_anew(double bound, std::uint64_t round) const {
-  const RestartParameters& restarts = parameters_->restarts;
-  if (!parameters_->methods.restarts_anew || !incumbent_->exists() || has_suggestion())
-    return false;
-  if (state_->context().prices_by_fill().size() == 1) return false;
-  if (round % restarts.anew_every != restarts.anew_every / 2) return false;
-  return incumbent_->rating() > restarts.anew_least * bound &&
-         incumbent_->rating() < restarts.anew_most * bound;
-}
-
-double Restarts::aim_anew(double bound) {
-  const auto& shares = parameters_->restarts.anew_shares;
-  const double above =
-      shares[annealer_->random().below(shares.size())] * (incumbent_->rating() - bound);
-  const double target = bound + above;
-  state_->set_goal({target, target, 1, true, 1});
-  return std::min(target + 2 * above, incumbent_->rating());
 }
 
 double Restarts::above_bound(double bound) const {

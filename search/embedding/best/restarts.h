@@ -103,8 +103,8 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
                                                         const ConstructParameters& parameters = {},
                                                         const Budget* budget = nullptr);
 
-// Four ways to a new allocation: the first one of the lane, new choices if memory is scarce,
-// choices for a target far below the best rating, and nearer to the bound choices drawn at random.
+// Three ways to a new allocation: the first one of the lane, choices for a target far below the
+// best rating, and nearer to the bound choices drawn at random.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {
  public:
@@ -116,13 +116,6 @@ class Restarts {
   // leaves the best in the state: the one with the least energy on its worst rank. Returns false if
   // the budget was interrupted before there was one; the state is then empty.
   bool construct_first(double bound, std::uint64_t round, const Budget& budget);
-
-  // Returns true if the round starts with new choices that leave memory free, unless others are
-  // suggested.
-  bool begins_anew(double bound, std::uint64_t round) const;
-  // Sets the goal of such a round, near the bound. Returns the rating that choices are considered
-  // for.
-  double aim_anew(double bound);
 
   // The next round starts from there.
   void suggest(SuggestedStart suggested) { suggested_ = std::move(suggested); }

@@ -27,7 +27,6 @@ struct BoundMethods {
 struct PlanMethods {
   bool compat_start = true;
   bool annealing = true;
-  bool restarts_anew = true;
   bool restarts_below = true;
   bool restarts_drawn = true;
   bool pair_balancing = true;
@@ -63,7 +62,6 @@ inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
 inline constexpr auto kPlanMethods = std::to_array<NamedMethod<PlanMethods>>({
     {"compat_start", &PlanMethods::compat_start},
     {"annealing", &PlanMethods::annealing},
-    {"restarts_anew", &PlanMethods::restarts_anew},
     {"restarts_below", &PlanMethods::restarts_below},
     {"restarts_drawn", &PlanMethods::restarts_drawn},
     {"pair_balancing", &PlanMethods::pair_balancing},

@@ -122,7 +122,7 @@ std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices,
   return drawn;
 }
 
-PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) const {
+PricedChoices::At PricedChoices::at(const MemoryPrices& prices) const {
   double sum = 0;
   PerTier<double> taken;
   for (std::size_t table = 0; table < model_.num_tables(); ++table) {
@@ -138,18 +138,17 @@ PricedChoices::At PricedChoices::at(const MemoryPrices& prices, double fill) con
   At result;
   for (const MemoryTier tier : kMemoryTiers) {
     sum -= prices[tier] * context_.total_bytes()[tier];
-    result.spare[tier] = fill * context_.total_bytes()[tier] - taken[tier];
+    result.spare[tier] = context_.total_bytes()[tier] - taken[tier];
   }
   result.bound = sum / context_.speed();
   return result;
 }
 
 // Sets one price so that the cheapest choices just fit; the other prices are given.
-void PricedChoices::fit(int steps, double guess, double fill, MemoryTier tier,
-                        MemoryPrices& prices) const {
+void PricedChoices::fit(int steps, double guess, MemoryTier tier, MemoryPrices& prices) const {
   const auto spare_at = [&](double value) {
     prices[tier] = value;
-    return at(prices, fill).spare[tier];
+    return at(prices).spare[tier];
   };
   if (spare_at(0) >= 0) return;
   double high = guess;
@@ -163,19 +162,19 @@ void PricedChoices::fit(int steps, double guess, double fill, MemoryTier tier,
   prices[tier] = high;
 }
 
-double PricedChoices::fit_prices(int steps, MemoryPrices& prices, double fill) const {
-  const double unpriced = at({}, fill).bound;
+double PricedChoices::fit_prices(int steps, MemoryPrices& prices) const {
+  const double unpriced = at({}).bound;
   if (unpriced == kInfinity) return unpriced;
   const double load = std::max(unpriced * context_.speed(), kTinyLoad);
   for (int turn = 0; turn < pricing_.turns && !is_stopped(); ++turn) {
     const MemoryPrices before = prices;
     for (const MemoryTier tier : model_.tiers())
-      fit(steps, load / std::max(context_.total_bytes()[tier], 1.0), fill, tier, prices);
+      fit(steps, load / std::max(context_.total_bytes()[tier], 1.0), tier, prices);
     const auto scarce = std::count_if(kMemoryTiers.begin(), kMemoryTiers.end(),
                                       [&](MemoryTier tier) { return prices[tier] != 0; });
     if (before == prices || scarce < 2) break;
   }
-  return std::max(unpriced, at(prices, fill).bound);
+  return std::max(unpriced, at(prices).bound);
 }
 
 }  // namespace shardwright::embedding

@@ -33,9 +33,6 @@ struct PricingParameters {
   static constexpr double bound_growth = 1.5;
   double bound_width = 1.001;  // halved 0, doubled +0.148 %
   int bound_steps = 10;        // halved +0.148 %, doubled 0
-  // Parts of the memory that restarts price for: shards never fill every byte, and how much they
-  // waste is known only once they are placed.
-  static constexpr std::array<double, 7> fills{0.995, 0.985, 0.97, 0.94, 0.9, 0.8, 0.65};
 };
 
 class SearchContext;
@@ -60,12 +57,11 @@ class PricedChoices {
   // Admits the choices whose largest shard rates at most this on some rank.
   void admit_below(double shard_rating);
 
-  // Sets the prices at which the cheapest choices take at most the part `fill` of all memory.
-  // Prices are set one at a time, which is optimal if only one memory is scarce and close to
-  // optimal if several are. Returns the dual value; for a fill of 1 it is a lower bound on the
-  // rating of every allocation of admitted choices. Returns infinity if a table has no admitted
-  // choice. Time: O(choices) per bisection step.
-  double fit_prices(int steps, MemoryPrices& prices, double fill = 1) const;
+  // Sets the prices at which the cheapest choices fit in all memory. Prices are set one at a time,
+  // which is optimal if only one memory is scarce and close to optimal if several are. Returns the
+  // dual value, a lower bound on the rating of every allocation of admitted choices. Returns
+  // infinity if a table has no admitted choice. Time: O(choices) per bisection step.
+  double fit_prices(int steps, MemoryPrices& prices) const;
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
   // A random choice of every table. One that is dearer than the cheapest by a temperature is e
@@ -91,8 +87,8 @@ class PricedChoices {
   std::vector<double> excess_of_choices(const MemoryPrices& prices,
                                         const ReachFactors& factors) const;
   double expected_excess(const std::vector<double>& excess, double temperature) const;
-  At at(const MemoryPrices& prices, double fill) const;
-  void fit(int steps, double guess, double fill, MemoryTier tier, MemoryPrices& prices) const;
+  At at(const MemoryPrices& prices) const;
+  void fit(int steps, double guess, MemoryTier tier, MemoryPrices& prices) const;
 
   bool is_stopped() const { return budget_ != nullptr && budget_->interrupted(); }
 

@@ -195,7 +195,6 @@ void SearchContext::find_prices(const Budget& budget) {
   double low = largest_needed_shard();  // no allocation rates below
   const double unlimited = choices.fit_prices(pricing_.fine_steps, prices_);
   low = std::max(low, unlimited);
-  prices_by_fill_.assign(1, prices_);
   if (!(low < std::numeric_limits<double>::infinity())) {
     bound_ = low;  // some table fits nowhere
     return;
@@ -220,14 +219,6 @@ void SearchContext::find_prices(const Budget& budget) {
   bound_ = low;
   choices.admit_below(high);
   choices.fit_prices(pricing_.fine_steps, prices_);
-  prices_by_fill_.assign(1, prices_);
-  if (prices_ == MemoryPrices()) return;
-  for (const double fill : pricing_.fills) {
-    if (budget.interrupted()) return;
-    MemoryPrices own = prices_;
-    choices.fit_prices(pricing_.fine_steps, own, fill);
-    prices_by_fill_.push_back(own);
-  }
 }
 
 }  // namespace shardwright::embedding

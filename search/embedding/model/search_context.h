@@ -69,9 +69,6 @@ class SearchContext {
   const ChoiceModel& model() const { return *model_; }
   const PricingParameters& pricing() const { return pricing_; }
   const MemoryPrices& prices() const { return prices_; }
-  // The prices for all of the memory, then those at which the cheapest choices take no more than
-  // each of PricingParameters::fills of it. Only the first entry if memory is not scarce.
-  std::span<const MemoryPrices> prices_by_fill() const { return prices_by_fill_; }
   // A lower bound on every rating, up to rounding. It assumes that loads are shared evenly, that
   // memory is one pool, and that no shard rates above the bound. The prices are those at this
   // rating.
@@ -119,7 +116,6 @@ class SearchContext {
   double speed_ = 0;
   double least_scale_ = 1;
   MemoryPrices prices_;
-  std::vector<MemoryPrices> prices_by_fill_;
   double bound_ = 0;
   PerTier<double> total_bytes_;
   Storage least_room_;              // of any rank, per tier
