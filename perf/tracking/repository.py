@@ -1,8 +1,7 @@
-"""The repository: its builds, its changelog, its revision."""
+"""The repository: its builds and its revision."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from .errors import TrackError
 ROOT = Path(__file__).resolve().parents[2]
 BASELINE = ROOT / "perf" / "baselines" / "instr.json"
 HISTORY = ROOT / "perf" / "baselines" / "history.jsonl"
-CHANGELOG = ROOT / "CHANGELOG.md"
 
 # Programs by suite, below a build folder.
 PROGRAMS = {
@@ -48,10 +46,3 @@ def revision() -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return commit + ("+" if changed else "")
-
-
-def unreleased(changelog: Path = CHANGELOG) -> str:
-    """The text under `## [Unreleased]`."""
-    text = changelog.read_text(encoding="utf-8") if changelog.is_file() else ""
-    match = re.search(r"^## \[Unreleased\][^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return match.group(1) if match else ""

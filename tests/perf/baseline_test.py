@@ -1,4 +1,4 @@
-"""The check of counted figures: what fails, what passes, and what raising a baseline requires."""
+"""The check of counted figures: what fails, and what passes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 import support
-from tracking import baseline, fingerprint, repository
+from tracking import baseline, fingerprint
 from tracking.counted import Counts
 from tracking.errors import TrackError
 
@@ -97,15 +97,6 @@ class UpdateTest(unittest.TestCase):
         self.assertEqual(run.raises(OLD, other_build), [])
         worse_rating = baseline.Baseline({"compiler": "clang 14"}, OLD.regions, {"easy": 2.0, "hard": None})
         self.assertEqual([each.name for each in run.raises(OLD, worse_rating)], ["rating easy"])
-
-    def test_the_reason_must_stand_under_unreleased(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            changelog = Path(folder) / "CHANGELOG.md"
-            changelog.write_text("# Changelog\n\n## [Unreleased]\n\n- Options carry\n  their statistics.\n\n"
-                                 "## [0.1.0]\n\n- An old reason.\n", encoding="utf-8")
-            self.assertTrue(run.said("options carry their statistics", changelog))
-            self.assertFalse(run.said("An old reason", changelog))
-            self.assertIn("Options carry", repository.unreleased(changelog))
 
     def test_fingerprints_name_what_differs(self) -> None:
         self.assertEqual(fingerprint.differences({"a": "1", "b": "2"}, {"a": "1", "b": "3"}), ["b: 2 -> 3"])
