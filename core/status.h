@@ -18,9 +18,10 @@ enum class ErrorCode {
   kMachineLimit,        // memory, threads or disk space ran out
 };
 
-// `message` is one sentence for the user and does not name the place. `where` is the place: a JSON pointer such as
-// `/tables/3/num_embeddings`, a file, a member of a request such as `time_limit` (a message has members
-// in braces), or empty. Thread safety: a value.
+// `message` is one sentence for the user and does not name the place. `where` is the place: a JSON
+// pointer such as
+// `/tables/3/num_embeddings`, a file, a member of a request such as `time_limit` (a message has
+// members in braces), or empty. Thread safety: a value.
 struct Error {
   ErrorCode code = ErrorCode::kInvalidInput;
   std::string message;
@@ -98,16 +99,17 @@ class [[nodiscard]] Status {
 #define SHARDWRIGHT_CONCAT(a, b) SHARDWRIGHT_CONCAT_INNER(a, b)
 
 // Evaluates a Status or Result expression and returns its error from the enclosing function.
-#define SHARDWRIGHT_RETURN_IF_ERROR(expression)                             \
-  do {                                                                      \
-    auto&& shardwright_status = (expression);                               \
-    if (!shardwright_status.ok()) return shardwright_status.error();        \
+#define SHARDWRIGHT_RETURN_IF_ERROR(expression)                      \
+  do {                                                               \
+    auto&& shardwright_status = (expression);                        \
+    if (!shardwright_status.ok()) return shardwright_status.error(); \
   } while (false)
 
 // Declares `declaration` from the value of a Result expression, or returns its error.
-#define SHARDWRIGHT_ASSIGN_OR_RETURN(declaration, expression) \
-  SHARDWRIGHT_ASSIGN_OR_RETURN_IMPL(SHARDWRIGHT_CONCAT(shardwright_result_, __LINE__), declaration, expression)
+#define SHARDWRIGHT_ASSIGN_OR_RETURN(declaration, expression)                          \
+  SHARDWRIGHT_ASSIGN_OR_RETURN_IMPL(SHARDWRIGHT_CONCAT(shardwright_result_, __LINE__), \
+                                    declaration, expression)
 #define SHARDWRIGHT_ASSIGN_OR_RETURN_IMPL(result, declaration, expression) \
-  auto result = (expression);                                             \
-  if (!result.ok()) return result.error();                                \
+  auto result = (expression);                                              \
+  if (!result.ok()) return result.error();                                 \
   declaration = std::move(result).value()

@@ -35,7 +35,8 @@ class SHARDWRIGHT_THREAD_ANNOTATION(capability("mutex")) SharedMutex {
 
 class SHARDWRIGHT_THREAD_ANNOTATION(scoped_lockable) ReaderLock {
  public:
-  explicit ReaderLock(SharedMutex& mutex) SHARDWRIGHT_THREAD_ANNOTATION(acquire_shared_capability(mutex))
+  explicit ReaderLock(SharedMutex& mutex)
+      SHARDWRIGHT_THREAD_ANNOTATION(acquire_shared_capability(mutex))
       : mutex_(mutex) {
     mutex_.lock_shared();
   }

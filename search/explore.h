@@ -113,7 +113,8 @@ class BatchPipeline {
 // exception of any stage ends the exploration and reaches the caller after all evaluations that had
 // begun have ended.
 template <ExplorationDomain Domain, class Observe = NoObserver>
-StopReason explore(Domain& domain, Executor& executor, Budget& budget, const Observe& observe = {}) {
+StopReason explore(Domain& domain, Executor& executor, Budget& budget,
+                   const Observe& observe = {}) {
   BatchPipeline<Domain> pipeline(domain, executor, budget);
   for (;;) {
     const std::optional<StopReason> stopped = pipeline.run_ahead();

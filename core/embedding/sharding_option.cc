@@ -26,9 +26,9 @@ std::uint64_t ShardLayoutTraits::hash(const ShardLayout& layout) {
 }
 
 std::uint64_t ShardingOptionTraits::hash(const ShardingOption& option) {
-  std::uint64_t h = hash_mix(option.table.value(),
-                             static_cast<std::uint64_t>(option.sharding_type) << 8 |
-                                 static_cast<std::uint64_t>(option.compute_kernel));
+  std::uint64_t h =
+      hash_mix(option.table.value(), static_cast<std::uint64_t>(option.sharding_type) << 8 |
+                                         static_cast<std::uint64_t>(option.compute_kernel));
   h = hash_mix(h, option.load_factor ? word(*option.load_factor) : ~std::uint64_t{0});
   h = hash_mix(h, std::bit_cast<std::uintptr_t>(option.layout));
   for (const ShardCost& cost : option.costs) {
@@ -65,7 +65,8 @@ Milliseconds ShardingOption::max_shard_perf() const {
 
 const ShardCost& ShardingOption::shard_cost(std::uint32_t shard) const {
   std::size_t run = 0;
-  while (shard >= layout->extents[run].count) shard -= layout->extents[run++].count;
+  while (shard >= layout->extents[run].count)
+    shard -= layout->extents[run++].count;
   return costs[run];
 }
 

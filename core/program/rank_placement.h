@@ -1,5 +1,5 @@
-// Where a tensor lives in general: ranks on a mesh, a placement with shard order, and how dimensions
-// are cut.
+// Where a tensor lives in general: ranks on a mesh, a placement with shard order, and how
+// dimensions are cut.
 #pragma once
 
 #include <cstddef>

@@ -30,10 +30,10 @@ enum class StepKind : std::uint8_t {
 // Thread safety: a value.
 struct Step {
   StepKind kind = StepKind::kEnd;
-  bool need_split = false;                // all-gather: the result is pieces, one per member
+  bool need_split = false;  // all-gather: the result is pieces, one per member
   redistribution::ReduceOp reduction = redistribution::ReduceOp::kSum;  // of a reducing collective
-  std::int8_t axis = -1;                  // collectives planned on a mesh: its axis
-  std::int8_t dim = -1;                   // the dimension that is gathered or scattered
+  std::int8_t axis = -1;  // collectives planned on a mesh: its axis
+  std::int8_t dim = -1;   // the dimension that is gathered or scattered
   std::int8_t other_dim = -1;
   Rank src = -1;  // send, recv
   Rank dst = -1;

@@ -242,8 +242,8 @@ std::int64_t TensorValues::noise(std::size_t flat, std::int64_t member) const {
 }
 
 // The terms of an element add up to its value times the divisor of averages. For a maximum or a
-// minimum, one term is the value and the others are smaller or larger; for a product, the others are
-// 1.
+// minimum, one term is the value and the others are smaller or larger; for a product, the others
+// are 1.
 std::int64_t TensorValues::term(std::size_t flat, std::int64_t member) const {
   if (op_ != ReduceOp::kSum) {
     if (noise(flat, -1) % count_ == member) return value(flat);

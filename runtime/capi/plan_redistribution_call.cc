@@ -53,8 +53,8 @@ RingModel rings_of(const shardwright_redistribution_options& given, std::size_t 
   RingModel rings;
   required(given.bandwidth_gb_per_s, "options.bandwidth_gb_per_s");
   for (std::size_t axis = 0; axis < num_axes; ++axis) {
-    rings.links.push_back({given.latency_us == nullptr ? 0 : given.latency_us[axis],
-                           given.bandwidth_gb_per_s[axis]});
+    rings.links.push_back(
+        {given.latency_us == nullptr ? 0 : given.latency_us[axis], given.bandwidth_gb_per_s[axis]});
   }
   if (given.copy_gb_per_s != 0) rings.copy_gb_per_s = given.copy_gb_per_s;
   rings.groups = given.groups != 0;
@@ -155,8 +155,8 @@ shardwright_status shardwright_placement_from_text(const char* text, size_t size
                                                    shardwright_placement* placement) {
   return guarded([&] {
     shardwright_placement& out = required(placement, "placement");
-    out = take(redistribution::read_words(words_of(given_text(text, size, "text")), num_dims))
-              .code();
+    out =
+        take(redistribution::read_words(words_of(given_text(text, size, "text")), num_dims)).code();
   });
 }
 

@@ -40,7 +40,6 @@ void add_example(CLI::App& command, const std::string& example);
 // Accepts one of these words.
 CLI::Validator one_of(std::vector<std::string> words);
 
-
 // Checks the command that was parsed. Errors: kInvalidInput with an option that was given an empty
 // value, which would otherwise mean that it was not given.
 Status check_given_values(const CLI::App& app);

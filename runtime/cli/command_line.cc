@@ -28,8 +28,7 @@ namespace {
 std::string common_footer() {
   std::string text = "Exit status:";
   for (const commands::OutcomeRow& row : commands::kOutcomes) {
-    text +=
-        (row.outcome == kDone ? " " : ", ") + std::to_string(row.outcome) + " " + row.meaning;
+    text += (row.outcome == kDone ? " " : ", ") + std::to_string(row.outcome) + " " + row.meaning;
   }
   text += ".\nInput files may be compressed with gzip. Sizes are bytes, times milliseconds.\n";
   return wrap(text, 80, 0);

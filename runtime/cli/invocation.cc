@@ -20,8 +20,7 @@ void add_output_flags(CLI::App& command, Invocation& invocation) {
   OutputArguments& output = invocation.output;
   if (invocation.command.has_page && commands::has_pages()) {
     command
-        .add_option("--report", output.report_path,
-                    "Write a report as one HTML page to this file")
+        .add_option("--report", output.report_path, "Write a report as one HTML page to this file")
         ->type_name(kFile);
   }
   if (invocation.command.has_csv) {
@@ -66,8 +65,8 @@ Status check_new(const OutputArguments& output) {
 }
 
 void add_command(CLI::App& app, const Command& command, Chosen& chosen) {
-  const auto invocation = std::make_shared<Invocation>(
-      Invocation{command, command.make(), OutputArguments(), nullptr});
+  const auto invocation =
+      std::make_shared<Invocation>(Invocation{command, command.make(), OutputArguments(), nullptr});
   invocation->output.progress_line = command.shows_progress;
   const std::size_t space = command.name.find(' ');
   CLI::App& parent = space == std::string_view::npos
@@ -94,20 +93,18 @@ int respond(const Invocation& invocation, Crew* crew,
     if (const Status checked = check_new(invocation.output); !checked.ok())
       return fail(checked.error());
   }
-  return respond_with(invocation.output, crew,
-                      [&](commands::Watch given) -> Result<commands::Answer> {
-                        if (watch) watch(given);
-                        const commands::Fields& fields = invocation.request->fields;
-                        given.note = [&fields](const std::string& text) {
-                          note(in_flags(text, fields));
-                        };
-                        Result<commands::Answer> found = invocation.request->ask(given);
-                        if (!found.ok()) return in_flags(found.error(), fields);
-                        commands::Answer answer = std::move(found).value();
-                        for (std::string& warning : answer.warnings)
-                          warning = in_flags(warning, fields);
-                        return answer;
-                      });
+  return respond_with(
+      invocation.output, crew, [&](commands::Watch given) -> Result<commands::Answer> {
+        if (watch) watch(given);
+        const commands::Fields& fields = invocation.request->fields;
+        given.note = [&fields](const std::string& text) { note(in_flags(text, fields)); };
+        Result<commands::Answer> found = invocation.request->ask(given);
+        if (!found.ok()) return in_flags(found.error(), fields);
+        commands::Answer answer = std::move(found).value();
+        for (std::string& warning : answer.warnings)
+          warning = in_flags(warning, fields);
+        return answer;
+      });
 }
 
 void add_commands(CLI::App& app, Chosen& chosen) {

@@ -29,7 +29,8 @@ struct Chosen {
 };
 
 // Asks and gives out the answer, with flags in the place of members in errors.
-int respond(const Invocation& invocation, Crew* crew, const std::function<void(commands::Watch&)>& watch = {});
+int respond(const Invocation& invocation, Crew* crew,
+            const std::function<void(commands::Watch&)>& watch = {});
 
 // Adds all commands of the list. `chosen` must outlive `app`.
 void add_commands(CLI::App& app, Chosen& chosen);

@@ -83,13 +83,13 @@ BatchAnswer planned(const std::string& path, const commands::Answer& answer) {
   std::string plan;
   answer.write_json([&](std::string_view text) { plan += text; });
   plan.erase(std::remove(plan.begin(), plan.end(), '\n'), plan.end());
-  return answer_of(path, answer.outcome, "answer",
-                   [&](JsonWriter& json) { json.raw(plan); });
+  return answer_of(path, answer.outcome, "answer", [&](JsonWriter& json) { json.raw(plan); });
 }
 
 // Plans one problem, whose text was read before.
-BatchAnswer plan_one(PlanRequest request, const commands::Fields& fields, const std::stop_token& stop,
-                     const std::string& path, const Result<std::string>& text) {
+BatchAnswer plan_one(PlanRequest request, const commands::Fields& fields,
+                     const std::stop_token& stop, const std::string& path,
+                     const Result<std::string>& text) {
   if (!text.ok()) return refusal(path, text.error());
   if (stop.stop_requested())
     return refusal(path, {ErrorCode::kStopped, "stopped by a request before it began", path});
@@ -117,7 +117,8 @@ int plan_batch(const Invocation& invocation, const std::vector<std::string>& pat
   const std::stop_token stop = crew.heed(interrupt.token());
   int first_status = kDone;
   const auto work = [&](std::size_t i) {
-    const BatchAnswer answer = plan_one(request, invocation.request->fields, stop, paths[i], texts[i]);
+    const BatchAnswer answer =
+        plan_one(request, invocation.request->fields, stop, paths[i], texts[i]);
     return static_cast<char>(answer.status) + answer.line;
   };
   const auto take = [&](std::size_t, const std::string& answer) {
@@ -172,8 +173,8 @@ void extend_plan(Invocation& invocation) {
   const auto flags = std::make_shared<PlanFlags>();
   commands::Fields& fields = invocation.request->fields;
   fields.all().front().required = false;  // PROBLEM, where there is a batch
-  commands::Field& batch = fields.add(
-      "batch", kFile, "Problem files; writes one line of JSON for each, in their order");
+  commands::Field& batch =
+      fields.add("batch", kFile, "Problem files; writes one line of JSON for each, in their order");
   batch.is_rest = true;
   batch.take_words = [flags](const std::vector<std::string>& paths) -> Status {
     flags->batch = paths;

@@ -10,7 +10,8 @@
 
 namespace shardwright::cli {
 
-// Adds a flag or an argument for every field, which must outlive `command`. Parsing keeps the words.
+// Adds a flag or an argument for every field, which must outlive `command`. Parsing keeps the
+// words.
 void add_flags(CLI::App& command, commands::Fields& fields);
 
 // Sets the members of the request from the words. Errors: kInvalidInput at the flag.

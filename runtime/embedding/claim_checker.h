@@ -39,8 +39,8 @@ class ClaimChecker {
   // Lists a claim that could not be checked.
   void not_verified(std::string where, std::string message);
   // Lists what the check of a certificate found, if that is anything: as not verified if the check
-  // did not end, else as a violation that begins with `refusal`. `searches`: those that the check of
-  // the certificate repeats. `budget`: of the check.
+  // did not end, else as a violation that begins with `refusal`. `searches`: those that the check
+  // of the certificate repeats. `budget`: of the check.
   void take_proof(const std::string& where, const std::string& refusal,
                   const std::optional<std::string>& wrong, std::size_t searches,
                   const Budget& budget);

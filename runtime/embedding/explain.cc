@@ -129,7 +129,7 @@ class Explainer {
       names.push_back(table.name);
     }
     return invalid_input("table", "the problem has no table \"" + *options_.table + "\"" +
-                                        suggestion(*options_.table, names));
+                                      suggestion(*options_.table, names));
   }
 
   // Best mode does not plan what is proved impossible. Compat mode does: if ranks differ, its plan

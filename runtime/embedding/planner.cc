@@ -28,7 +28,7 @@ Status check_request(const Problem& problem, const PlanOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   if (options.lanes < embedding::kLeastLanes || options.lanes > embedding::kMostLanes) {
     return invalid_input("lanes", "must be between " + std::to_string(embedding::kLeastLanes) +
-                                        " and " + std::to_string(embedding::kMostLanes));
+                                      " and " + std::to_string(embedding::kMostLanes));
   }
   if (options.mode == PlanMode::kCompat) {
     if (options.lanes != embedding::kDefaultLanes)

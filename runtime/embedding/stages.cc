@@ -199,10 +199,9 @@ void take_statistics(const EmbeddingSearch& search, const OptionPool& pool, bool
 }
 
 Error unsupported(const std::string& where, const std::string& what) {
-  return Error{ErrorCode::kUnsupported,
-               "compat mode decides as TorchRec does and cannot honour " + what +
-                   "; best mode does",
-               where};
+  return Error{
+      ErrorCode::kUnsupported,
+      "compat mode decides as TorchRec does and cannot honour " + what + "; best mode does", where};
 }
 
 }  // namespace

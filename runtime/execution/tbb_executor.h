@@ -22,8 +22,7 @@ class TbbExecutor final : public Executor {
   unsigned workers() const override;
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
-                                     RangeBody body) override;
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes, RangeBody body) override;
 
  private:
   class Arena;

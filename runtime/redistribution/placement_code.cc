@@ -16,9 +16,8 @@ Result<Axes> axes_by_index(const Placement& given, std::size_t num_axes, std::si
     if (given.is_shard(axis) && given.dim(axis) == dim)
       axes.push_back(static_cast<std::uint8_t>(axis));
   }
-  std::stable_sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) {
-    return given.index(a) < given.index(b);
-  });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](std::uint8_t a, std::uint8_t b) { return given.index(a) < given.index(b); });
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (given.index(axes[i]) != i) {
       return invalid_input("/" + std::to_string(axes[i]),

@@ -10,8 +10,8 @@
 namespace shardwright {
 
 // The placement with this code() on a mesh of `num_axes` axes. Errors (kInvalidInput): those of
-// Placement::make; at "/<axis>", a byte that stands for nothing, that belongs to no axis of the mesh,
-// or whose index is not the next one of its dimension.
+// Placement::make; at "/<axis>", a byte that stands for nothing, that belongs to no axis of the
+// mesh, or whose index is not the next one of its dimension.
 Result<redistribution::Placement> read_placement_code(std::uint64_t code, std::size_t num_axes,
                                                       std::size_t num_dims);
 

@@ -19,11 +19,13 @@ constexpr std::array kCommands{
     Command{"plan", "Chooses sharding, kernel and ranks of every table",
             "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json",
             &make<PlanRequest>, true, false, true, true},
-    Command{"replan", "Plans again from a plan in use, and says which tables move and how many bytes",
+    Command{"replan",
+            "Plans again from a plan in use, and says which tables move and how many bytes",
             "shardwright replan my_tables.json plan.json --ranks 8 --migration-weight 0.5 "
             "-o new_plan.json",
             &make<ReplanRequest>, true, false, true},
-    Command{"sweep", "Plans for many machines in one run: what fits, how fast, which is the smallest",
+    Command{"sweep",
+            "Plans for many machines in one run: what fits, how fast, which is the smallest",
             "shardwright sweep my_tables.json --ranks 8..32:x2 --ranks-per-host 8 "
             "--hbm 40GiB,80GiB --batch-size 512,1024 --price 1.80,2.90",
             &make<SweepRequest>, true, true, false, true},
@@ -81,8 +83,7 @@ constexpr std::array kCommands{
             "Finds the cheapest way of one tensor from one placement to another",
             "shardwright program redistribute samples/data/redistribution.json",
             &make<RedistributeRequest>, true},
-    Command{"program transfer",
-            "Plans how all tensors of a model move from one layout to another",
+    Command{"program transfer", "Plans how all tensors of a model move from one layout to another",
             "shardwright program transfer samples/data/transfer.json --memory 16MiB -o "
             "transfer_plan.json",
             &make<TransferRequest>, true},
@@ -97,11 +98,12 @@ constexpr std::array kCommands{
 };
 
 constexpr std::array kGroups{
-    CommandGroup{"operators", "Plans the sharding of every tensor of an operator graph",
-                 "shardwright operators plan samples/data/traced_mlp.json --mesh 4x2 --memory 16GiB\n"
-                 "  shardwright operators build samples/data/mlp_graph.json --mesh 2x2 -o "
-                 "instance.json\n"
-                 "  shardwright operators solve instance.json --budget 400MB"},
+    CommandGroup{
+        "operators", "Plans the sharding of every tensor of an operator graph",
+        "shardwright operators plan samples/data/traced_mlp.json --mesh 4x2 --memory 16GiB\n"
+        "  shardwright operators build samples/data/mlp_graph.json --mesh 2x2 -o "
+        "instance.json\n"
+        "  shardwright operators solve instance.json --budget 400MB"},
     CommandGroup{"program", "Inserts the communication that a program's placements require",
                  "shardwright program apply samples/data/program.json --full"},
 };

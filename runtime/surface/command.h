@@ -1,4 +1,5 @@
-// Every command: its name, its request and its answer. The command line and the C interface are made from this list.
+// Every command: its name, its request and its answer. The command line and the C interface are
+// made from this list.
 #pragma once
 
 #include <memory>
@@ -53,10 +54,10 @@ struct Command {
   std::string_view help;
   std::string_view example;
   std::unique_ptr<AnyRequest> (*make)();
-  bool has_page = false;         // --report
-  bool has_csv = false;          // --csv
-  bool shows_progress = false;   // on a terminal
-  bool uses_processes = false;   // of several that a launcher started; otherwise the first one alone
+  bool has_page = false;        // --report
+  bool has_csv = false;         // --csv
+  bool shows_progress = false;  // on a terminal
+  bool uses_processes = false;  // of several that a launcher started; otherwise the first one alone
 };
 
 // In the order of help.

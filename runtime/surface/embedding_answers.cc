@@ -147,7 +147,9 @@ Result<std::optional<EmbeddingPlanResult>> reused(const PlanRequest& request,
       watch.exchange == nullptr ? Budget(std::nullopt, seconds, options.stop) : Budget();
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       Reuse reuse, reuse_plan(loaded.problem, document, options.mode, loaded.search_space, budget));
-  if (!reuse.result) why_not = (request.reuse.is_text() ? "the plan" : request.reuse.name()) + " is not reused: " + reuse.why_not;
+  if (!reuse.result)
+    why_not = (request.reuse.is_text() ? "the plan" : request.reuse.name()) +
+              " is not reused: " + reuse.why_not;
   return std::move(reuse.result);
 }
 

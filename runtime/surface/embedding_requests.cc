@@ -20,8 +20,9 @@ void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch)
   constexpr std::int64_t kUsualHost = 8;
   const std::int64_t ranks = topology.spec().world_size;
   if (ranks <= kUsualHost) return;
-  watch.note("ranks_per_host: is not given, and the file does not say how many ranks a host has: all " +
-             std::to_string(ranks) + " count as one host");
+  watch.note(
+      "ranks_per_host: is not given, and the file does not say how many ranks a host has: all " +
+      std::to_string(ranks) + " count as one host");
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ std::optional<std::int64_t> whole(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool all = error == std::errc() && end == text.data() + text.size();
-  return all && number >= 1 && number <= static_cast<std::int64_t>(kMostCount) ? std::optional(number) : std::nullopt;
+  return all && number >= 1 && number <= static_cast<std::int64_t>(kMostCount)
+             ? std::optional(number)
+             : std::nullopt;
 }
 
 // From `first` to `last`, each `step` more or `step` times as much.

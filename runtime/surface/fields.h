@@ -1,5 +1,5 @@
-// The members of a request, described once. The flags of the command with their help, the members of a JSON request (C,
-// Python) and the tables of the reference page follow from the description.
+// The members of a request, described once. The flags of the command with their help, the members
+// of a JSON request (C, Python) and the tables of the reference page follow from the description.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ struct Field {
   std::string group;     // in help
   std::string preset;    // the default that help shows
   bool required = false;
-  bool is_list = false;      // values with commas between them; in JSON one value or a list
-  bool is_rest = false;      // the words that follow the flag
-  Input* document = nullptr;  // a file, or a value of JSON as it stands
+  bool is_list = false;            // values with commas between them; in JSON one value or a list
+  bool is_rest = false;            // the words that follow the flag
+  Input* document = nullptr;       // a file, or a value of JSON as it stands
   std::vector<std::string> words;  // that the command line gave
   // Set the member. Errors: kInvalidInput with no place (words), or its place in the request.
   std::function<Status(const std::vector<std::string>& words)> take_words;
@@ -91,8 +91,7 @@ class Fields {
   }
   template <class Out>
   Field& natural(std::string_view name, Out& out, std::string_view help) {
-    return value(name, out, "N", help,
-                 whole_number(0, std::numeric_limits<std::uint64_t>::max()));
+    return value(name, out, "N", help, whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   }
   template <class Out>
   Field& seconds(std::string_view name, Out& out, std::string_view help) {

@@ -8,9 +8,8 @@ namespace {
 
 // "time_limit": a member of the request. Places in documents begin with a slash or have spaces.
 bool is_member(const std::string& where) {
-  return !where.empty() && std::all_of(where.begin(), where.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || c == '_';
-  });
+  return !where.empty() && std::all_of(where.begin(), where.end(),
+                                       [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
 }
 
 }  // namespace

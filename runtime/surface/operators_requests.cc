@@ -57,7 +57,8 @@ void describe(AutoshardRequest& request, Fields& fields) {
   fields.document("graph", request.graph, "GRAPH", "A file with a `graph`, or - for input")
       .needed();
   fields.count("devices", request.devices, "Number of devices (default: the file's)");
-  fields.choice("cost_model", request.cost_model, "cost model", operators::autoshard::kCostModelNames,
+  fields.choice("cost_model", request.cost_model, "cost model",
+                operators::autoshard::kCostModelNames,
                 "Generation of the cost model (default: the file's, else v2)");
   fields.flag("iterations", request.iterations, "Prints the cost table of every improvement");
   describe_threads(request.threads, fields);

@@ -190,7 +190,8 @@ Result<Answer> answer(const ReshardRequest& request, const Watch& watch) {
   answer.text = [cases, answers](const TextForm& form) {
     return reshard_report(*cases, *answers, form.width);
   };
-  answer.write_page = page_of("resharding", answer.write_json, [text = answer.text] { return text({}); });
+  answer.write_page =
+      page_of("resharding", answer.write_json, [text = answer.text] { return text({}); });
   return answer;
 }
 
@@ -291,7 +292,8 @@ Result<Answer> answer(const ApplyRequest& request, const Watch& watch) {
   }
   answer.write_json = [results](const TextSink& sink) { write_programs(*results, sink); };
   answer.text = [results](const TextForm& form) { return apply_report(*results, form.width); };
-  answer.write_page = page_of("programs", answer.write_json, [text = answer.text] { return text({}); });
+  answer.write_page =
+      page_of("programs", answer.write_json, [text = answer.text] { return text({}); });
   return answer;
 }
 
@@ -395,7 +397,8 @@ Result<Answer> answer(const TransferRequest& request, const Watch& watch) {
   answer.text = [problem, plan, full = request.full](const TextForm& form) {
     return transfer_text(*problem, *plan, full, form.width);
   };
-  answer.write_page = page_of("transfer", answer.write_json, [text = answer.text] { return text({}); });
+  answer.write_page =
+      page_of("transfer", answer.write_json, [text = answer.text] { return text({}); });
   answer.warnings = warnings_of(request, *plan);
   return answer;
 }

@@ -1,5 +1,5 @@
-#include "runtime/surface/embedding_requests.h"
 #include "runtime/surface/program_requests.h"
+#include "runtime/surface/embedding_requests.h"
 
 namespace shardwright::commands {
 namespace {

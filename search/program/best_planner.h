@@ -76,8 +76,8 @@ class MeshCosts final : public redistribution::StepCosts {
   std::vector<GroupShape> groups_;  // by axis, the slowest group
 };
 
-// The cheapest moves between two placements on one mesh. Not found if collectives, which need pieces
-// of equal size, do not lead there.
+// The cheapest moves between two placements on one mesh. Not found if collectives, which need
+// pieces of equal size, do not lead there.
 redistribution::Path cheapest_moves(const MeshCosts& costs, const redistribution::Placement& source,
                                     const redistribution::Placement& target);
 // The cheapest moves to any placement without reductions due.
@@ -105,7 +105,7 @@ bool append_moves(const Cluster& cluster, const Shape& shape, DataType type, con
 // Thread safety: a value.
 struct BestPlan {
   ReshardPlan plan;
-  double us = 0;                   // time of the slowest rank
+  double us = 0;  // time of the slowest rank
   // Set if the plan consists of collectives on one mesh.
   std::optional<redistribution::Path> path;
 };

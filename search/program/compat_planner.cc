@@ -27,8 +27,7 @@ std::vector<std::int64_t> boundaries(const ProcessMesh& mesh) {
 }
 
 // For each axis of `mesh` the finer axes between its boundaries.
-std::vector<Axes> runs(const ProcessMesh& mesh,
-                                      const std::vector<std::int64_t>& fine) {
+std::vector<Axes> runs(const ProcessMesh& mesh, const std::vector<std::int64_t>& fine) {
   const std::vector<std::int64_t> coarse = boundaries(mesh);
   std::vector<Axes> axes(mesh.axes());
   for (std::size_t i = 0; i < mesh.axes(); ++i) {
@@ -81,8 +80,8 @@ Placement placement_of(const DistAttr& attr, const std::vector<Axes>& axes) {
 std::vector<Rank> group_along(const ProcessMesh& mesh, std::size_t axis, std::size_t position) {
   std::vector<Rank> group;
   const Axes one(1, static_cast<std::uint8_t>(axis));
-  for (const std::int64_t other : redistribution::devices_through(
-           mesh.shape(), one, static_cast<std::int64_t>(position))) {
+  for (const std::int64_t other :
+       redistribution::devices_through(mesh.shape(), one, static_cast<std::int64_t>(position))) {
     group.push_back(mesh.ids()[static_cast<std::size_t>(other)]);
   }
   return group;
@@ -323,7 +322,8 @@ std::vector<Move> compat_mesh_moves(const DistAttr& source, const DistAttr& targ
     if (to[dim] < 0) continue;
     const std::size_t axis = axis_of(to[dim]);
     if (due[axis]) {
-      moves.push_back({Kind::kReduceScatter, one(axis), 0, dim_of(dim), op_of(source.due_on(axis))});
+      moves.push_back(
+          {Kind::kReduceScatter, one(axis), 0, dim_of(dim), op_of(source.due_on(axis))});
     } else {
       moves.push_back({Kind::kSplit, one(axis), 0, dim_of(dim), ReduceOp::kSum});
     }

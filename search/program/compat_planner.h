@@ -62,7 +62,6 @@ Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& sourc
                                        const DistAttr& target);
 
 // The moves along mesh axes. Precondition: both attributes are on equal meshes.
-std::vector<redistribution::Move> compat_mesh_moves(const DistAttr& source,
-                                                    const DistAttr& target);
+std::vector<redistribution::Move> compat_mesh_moves(const DistAttr& source, const DistAttr& target);
 
 }  // namespace shardwright::program

@@ -222,11 +222,12 @@ LocalTensor CollectiveEmitter::reduce_scatter(const Step& step, const LocalTenso
   Shape shape = tensor.shape;
   shape[0] /= count;
   const bool is_max = step.reduction == redistribution::ReduceOp::kMax;
-  tensor = ops_.unary("c_reducescatter", tensor, ops_.new_layer_name("c_reducescatter"), shape,
-                      ops_.type_of(tensor),
-                      {{"ring_id", groups_.ring_id(step.group, false)},
-                       {"nranks", count},
-                       {"reduce_type", std::string(to_name(is_max ? Reduction::kMax : Reduction::kSum))}});
+  tensor = ops_.unary(
+      "c_reducescatter", tensor, ops_.new_layer_name("c_reducescatter"), shape,
+      ops_.type_of(tensor),
+      {{"ring_id", groups_.ring_id(step.group, false)},
+       {"nranks", count},
+       {"reduce_type", std::string(to_name(is_max ? Reduction::kMax : Reduction::kSum))}});
   if (dim != 0) tensor = ops_.swap_with_first(tensor, dim);
   return finish_reduction(step, tensor);
 }

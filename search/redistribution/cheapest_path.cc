@@ -43,8 +43,8 @@ std::optional<std::uint32_t> OpenStates::next() {
     const Entry entry = heap_.back();
     heap_.pop_back();
     const PathState& state = states_[entry.index];
-    const bool is_current = state.cost == entry.cost && state.peak == entry.peak &&
-                            state.num_steps == entry.num_steps;
+    const bool is_current =
+        state.cost == entry.cost && state.peak == entry.peak && state.num_steps == entry.num_steps;
     if (is_current) return entry.index;
   }
   return std::nullopt;
@@ -70,7 +70,7 @@ void OpenStates::grow() {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     const PathState& state = states_[i];
     slots_[slot_of(state.at, state.collectives)] = {state.at.code(), state.collectives,
-                                                   static_cast<std::uint32_t>(i) + 1};
+                                                    static_cast<std::uint32_t>(i) + 1};
   }
 }
 

@@ -36,10 +36,9 @@ double CollectiveStepCosts::cost(const PricedMove& step) const {
   const bool grows = step.move.kind == Kind::kAllGather;
   const double bytes = static_cast<double>(grows ? step.held_after : step.held_before) *
                        static_cast<double>(options_.itemsize);
-  const double copied =
-      step.move.kind == Kind::kSplit
-          ? static_cast<double>(step.held_after) * static_cast<double>(options_.itemsize)
-          : bytes;
+  const double copied = step.move.kind == Kind::kSplit ? static_cast<double>(step.held_after) *
+                                                             static_cast<double>(options_.itemsize)
+                                                       : bytes;
   const double copies_us = num_copies(step.move) * (copied / options_.copy_bytes_per_us);
   switch (step.move.kind) {
     case Kind::kAllGather:
@@ -61,8 +60,9 @@ double CollectiveStepCosts::cost(const PricedMove& step) const {
 
 double CollectiveStepCosts::collective_us(Collective collective, const Axes& axes,
                                           double bytes) const {
-  return options_.launch_us + (axes.size() == 1 ? costs_.microseconds(collective, axes.front(), bytes)
-                          : costs_.microseconds_over(collective, axes, bytes));
+  return options_.launch_us + (axes.size() == 1
+                                   ? costs_.microseconds(collective, axes.front(), bytes)
+                                   : costs_.microseconds_over(collective, axes, bytes));
 }
 
 namespace {

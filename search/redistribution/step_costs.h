@@ -79,9 +79,9 @@ class CollectiveStepCosts final : public StepCosts {
   Options options_;
 };
 
-// The price of each step is dtensor_step(), for the bytes of the tensor divided by its shards. Slices
-// and new partial values are free.
-// Thread safety: const members may be called from any thread.
+// The price of each step is dtensor_step(), for the bytes of the tensor divided by its shards.
+// Slices and new partial values are free. Thread safety: const members may be called from any
+// thread.
 class DTensorStepCosts final : public StepCosts {
  public:
   // `bytes`: of the whole tensor. The costs must outlive this; DTensorCosts make it DTensor's own

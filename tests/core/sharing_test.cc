@@ -92,7 +92,8 @@ TEST_CASE("persistent vector: set_all allocates each node above a change once, a
     const AllocationScope whole;
     const auto vector = PersistentVector<int>::generate(size, [](std::size_t) { return 0; });
     CHECK(whole.allocations() == vector.num_nodes());
-    for (const std::size_t step : {std::size_t{1}, std::size_t{5}, std::size_t{9}, std::size_t{999}}) {
+    for (const std::size_t step :
+         {std::size_t{1}, std::size_t{5}, std::size_t{9}, std::size_t{999}}) {
       std::vector<PersistentVector<int>::Change> changes;
       for (std::size_t i = step / 2; i < size; i += step)
         changes.push_back({i, 1});

@@ -22,18 +22,18 @@ constexpr int kThreads[] = {1, 2, 3, 8};
 constexpr int kRuns = kSanitized ? 2 : 20;
 
 const char* const kCases[] = {
-    "07_grid_shard_4hosts_32r",                    // default proposers, greedy partitioner
-    "23_dcnv2_16r_tw_rw_fused_memory_balanced",    // memory-balanced partitioner
-    "24_grid_search_5t_4r",                        // grid
-    "25_dp_proposer_12t_8r_bins100",               // dynamic programming
-    "26_offload_scaleup_10t_4r",                   // scale-up, which uses ratings
-    "27_greedy_threshold_earlystop_8r",            // greedy that stops early
-    "28_uniform_only_8r",                          // uniform
+    "07_grid_shard_4hosts_32r",                  // default proposers, greedy partitioner
+    "23_dcnv2_16r_tw_rw_fused_memory_balanced",  // memory-balanced partitioner
+    "24_grid_search_5t_4r",                      // grid
+    "25_dp_proposer_12t_8r_bins100",             // dynamic programming
+    "26_offload_scaleup_10t_4r",                 // scale-up, which uses ratings
+    "27_greedy_threshold_earlystop_8r",          // greedy that stops early
+    "28_uniform_only_8r",                        // uniform
     "29_partitioner_membal_tol0_40t_8r",
-    "29_partitioner_sortstorage_40t_8r",           // groups sorted by storage
-    "30_custom_topology_uneven_hbm_4r",            // ranks that differ
-    "36_mid_100t_16r_2h_default",                  // batches that many workers share
-    "11_nofit_insufficient_2r",                    // no plan, and why
+    "29_partitioner_sortstorage_40t_8r",  // groups sorted by storage
+    "30_custom_topology_uneven_hbm_4r",   // ranks that differ
+    "36_mid_100t_16r_2h_default",         // batches that many workers share
+    "11_nofit_insufficient_2r",           // no plan, and why
 };
 
 struct Outcome {
@@ -86,7 +86,8 @@ std::string lasting(std::string json) {
 // Returns the first difference of two texts with its surroundings.
 std::string difference(const std::string& a, const std::string& b) {
   std::size_t i = 0;
-  while (i < a.size() && i < b.size() && a[i] == b[i]) ++i;
+  while (i < a.size() && i < b.size() && a[i] == b[i])
+    ++i;
   const std::size_t from = i < 60 ? 0 : i - 60;
   return "at byte " + std::to_string(i) + ": ..." + a.substr(from, 120) + "... against ..." +
          b.substr(from, 120) + "...";
@@ -119,8 +120,8 @@ void check_all(const std::string& arguments, int runs = kRuns) {
 
 TEST_CASE("determinism: the command writes the same JSON for any number of threads") {
   for (const char* const name : kCases) {
-    check_all("--mode compat --trace --emit-search-space tests/golden/embedding/cases/" + std::string(name) +
-              ".json.gz");
+    check_all("--mode compat --trace --emit-search-space tests/golden/embedding/cases/" +
+              std::string(name) + ".json.gz");
   }
 }
 
@@ -128,7 +129,9 @@ TEST_CASE("determinism: the command writes the same JSON for any number of threa
 // the same.
 TEST_CASE("determinism: the same holds if the search gives up losing proposals early") {
   check_all("--mode compat tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
-  check_all("--mode compat --work-limit 1000000 tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
+  check_all(
+      "--mode compat --work-limit 1000000 "
+      "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
 }
 
 TEST_CASE(
@@ -136,8 +139,9 @@ TEST_CASE(
   constexpr int kFewRuns = 2;
   for (const char* const name : {"09_mixed_default_20t_16r_2h", "16_sequence_and_pooled_8r",
                                  "30_custom_topology_uneven_hbm_4r"}) {
-    check_all("--work-limit 20000000 tests/golden/embedding/cases/" + std::string(name) + ".json.gz",
-              kFewRuns);
+    check_all(
+        "--work-limit 20000000 tests/golden/embedding/cases/" + std::string(name) + ".json.gz",
+        kFewRuns);
   }
 }
 

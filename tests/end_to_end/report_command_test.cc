@@ -141,11 +141,10 @@ TEST_CASE("report command: explain, diff and sweeps have pages with the numbers 
   CHECK(data_in(page)["answer"]["points"] == sweep["points"]);
   const json meshes = ask("operators sweep samples/data/traced_mlp.json --devices 4");
   CHECK(data_in(page)["answer"]["meshes"] == meshes["meshes"]);
-  for (const char* const line :
-       {"program apply samples/data/program.json --full",
-        "program reshard samples/data/reshard.json",
-        "program redistribute samples/data/redistribution.json --front",
-        "program transfer samples/data/transfer.json"}) {
+  for (const char* const line : {"program apply samples/data/program.json --full",
+                                 "program reshard samples/data/reshard.json",
+                                 "program redistribute samples/data/redistribution.json --front",
+                                 "program transfer samples/data/transfer.json"}) {
     const json answer = ask(line);
     CHECK_MESSAGE(data_in(page)["answer"] == answer, line);
   }

@@ -82,8 +82,8 @@ TEST_CASE("workloads: every suggested topology gets a valid plan or a precise re
     const json workload = json::parse(text);
     for (const json& topology : workload["meta"]["topologies"]) {
       INFO(file.filename().string(), " ", topology.dump());
-      const auto problem = std::make_shared<const embedding::Problem>(require(
-          embedding::Problem::make(require(read_problem(text, overrides_of(topology))))));
+      const auto problem = std::make_shared<const embedding::Problem>(
+          require(embedding::Problem::make(require(read_problem(text, overrides_of(topology))))));
       PlanOptions options;
       options.mode = PlanMode::kCompat;
       options.work_limit = kWorkLimit;

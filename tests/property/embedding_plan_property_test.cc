@@ -69,7 +69,8 @@ void check_plan(const Problem& problem, const EmbeddingPlanResult& result) {
   CHECK(evaluation.rating == *result.best_rating);
   CHECK(evaluation.rating == result.evaluation.rating);
   CHECK(evaluation.violations.size() == result.evaluation.violations.size());
-  for (const Violation& violation : evaluation.violations) INFO(violation.message);
+  for (const Violation& violation : evaluation.violations)
+    INFO(violation.message);
   if (may_overfill(problem, available)) {
     CHECK(all_of_kind(evaluation, Violation::Kind::kOutOfMemory));
   } else {
@@ -158,12 +159,15 @@ TEST_CASE("planner: every plan passes the verifier, and its rating is the verifi
     }
     CHECK(seen.plans > 1000);
     CHECK(seen.failures > 400);
-    for (const std::size_t count : seen.devices) CHECK(count > 50);
-    for (const std::size_t count : seen.kinds) CHECK(count > 50);
-    for (const std::size_t count : seen.types) CHECK(count > 10);
+    for (const std::size_t count : seen.devices)
+      CHECK(count > 50);
+    for (const std::size_t count : seen.kinds)
+      CHECK(count > 50);
+    for (const std::size_t count : seen.types)
+      CHECK(count > 10);
     using enum ComputeKernel;
-    for (const ComputeKernel kernel : {kDense, kFused, kFusedUvm, kFusedUvmCaching, kKeyValue, kQuant,
-                                       kQuantUvm, kQuantUvmCaching}) {
+    for (const ComputeKernel kernel : {kDense, kFused, kFusedUvm, kFusedUvmCaching, kKeyValue,
+                                       kQuant, kQuantUvm, kQuantUvmCaching}) {
       INFO("kernel ", std::string(to_name(kernel)));
       CHECK(seen.kernels[static_cast<std::size_t>(kernel)] > 0);
     }

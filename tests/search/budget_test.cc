@@ -35,9 +35,7 @@ TEST_CASE("budget: work is left until the limit is reached") {
   CHECK_FALSE(budget.interrupted().has_value());
 }
 
-TEST_CASE("budget: a limit of zero allows nothing") {
-  CHECK_FALSE(Budget(0, {}).work_left());
-}
+TEST_CASE("budget: a limit of zero allows nothing") { CHECK_FALSE(Budget(0, {}).work_left()); }
 
 TEST_CASE("budget: a deadline that has passed interrupts, one far away does not") {
   CHECK(Budget({}, 0.0).interrupted() == StopReason::kTimeLimit);

@@ -116,7 +116,8 @@ class Squares {
 
 std::vector<std::size_t> squares_below(std::size_t count) {
   std::vector<std::size_t> squares;
-  for (std::size_t i = 0; i < count; ++i) squares.push_back(i * i);
+  for (std::size_t i = 0; i < count; ++i)
+    squares.push_back(i * i);
   return squares;
 }
 
@@ -143,7 +144,8 @@ TEST_CASE("explore: the serial stages run in the same order whatever the executo
   const std::vector<int> expected = {1, 2, 3, -1, 4, -2, 5, -3, 6, -4, 7, -5, -6, -7};
   InlineExecutor in_line;
   ShufflingExecutor shuffling(4, 1);
-  for (Executor* executor : {static_cast<Executor*>(&in_line), static_cast<Executor*>(&shuffling)}) {
+  for (Executor* executor :
+       {static_cast<Executor*>(&in_line), static_cast<Executor*>(&shuffling)}) {
     Squares domain(7, 100, 3);
     Budget budget;
     explore(domain, *executor, budget);
@@ -243,12 +245,14 @@ TEST_CASE("executor: ranges are disjoint, cover the loop and are no shorter than
     for (const std::size_t grain : {0U, 1U, 4U, 50U}) {
       ShufflingExecutor shuffling(3, count);
       InlineExecutor in_line;
-      for (Executor* executor : {static_cast<Executor*>(&shuffling), static_cast<Executor*>(&in_line)}) {
+      for (Executor* executor :
+           {static_cast<Executor*>(&shuffling), static_cast<Executor*>(&in_line)}) {
         std::vector<std::atomic<int>> visits(count);
         std::atomic<bool> too_short = false;
         executor->parallel_for(count, grain, [&](unsigned, std::size_t begin, std::size_t end) {
           if (end - begin < std::min(grain, count)) too_short = true;
-          for (std::size_t i = begin; i < end; ++i) ++visits[i];
+          for (std::size_t i = begin; i < end; ++i)
+            ++visits[i];
         });
         CHECK_FALSE(too_short);
         CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& n) { return n == 1; }));

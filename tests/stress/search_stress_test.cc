@@ -61,8 +61,7 @@ class InterruptingExecutor final : public Executor {
   std::stop_token token() const { return source_.get_token(); }
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
-                                     RangeBody body) override {
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes, RangeBody body) override {
     auto loop = std::make_unique<Interrupted>(Interrupted::Body{this, body});
     loop->inner = inner_.begin_for(count, sizes, loop->body);
     return loop;
@@ -159,7 +158,8 @@ TEST_CASE("search: a deadline at any point leaves a consistent search") {
     explore(search, executor, budget);
     REQUIRE(search.best_plan().has_value() == (search.num_plans() > 0));
     if (search.best_plan()) {
-      CHECK(evaluate(space->problem(), topology, *search.best_plan()).rating == search.best_rating());
+      CHECK(evaluate(space->problem(), topology, *search.best_plan()).rating ==
+            search.best_rating());
     }
   }
 }

@@ -31,8 +31,7 @@ class ShufflingExecutor final : public Executor {
   std::size_t ranges() const { return ranges_; }
 
  protected:
-  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
-                                     RangeBody body) override {
+  std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes, RangeBody body) override {
     std::vector<Range> ranges = shuffled_ranges(count, sizes);
     ranges_ += ranges.size();
     return std::make_unique<ThreadLoop>(std::move(ranges), body, worker_mutexes_);
@@ -85,7 +84,8 @@ class ShufflingExecutor final : public Executor {
       ranges.emplace_back(begin, end);
       begin = end;
     }
-    for (std::size_t i = ranges.size(); i > 1; --i) std::swap(ranges[i - 1], ranges[random_.below(i)]);
+    for (std::size_t i = ranges.size(); i > 1; --i)
+      std::swap(ranges[i - 1], ranges[random_.below(i)]);
     return ranges;
   }
 

@@ -152,6 +152,4 @@ struct PlanDocument {
 
 }  // namespace shardwright
 
-namespace shardwright::embedding {
-
-}  // namespace shardwright::embedding
+namespace shardwright::embedding {}  // namespace shardwright::embedding

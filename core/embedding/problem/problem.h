@@ -63,7 +63,7 @@ struct ReservationSpec {
     kSkuAware
   };
   Type type = Type::kHeuristical;
-  double percentage = 0.15;  // a fraction, 0..1
+  double percentage = 0.15;                    // a fraction, 0..1
   std::optional<double> parameter_multiplier;  // default: 1 for inference, otherwise 6
   std::optional<std::int64_t> dense_tensor_estimate_bytes;
   std::int64_t hbm_reserved_bytes = 0;  // of kFixedAbsolute
@@ -82,9 +82,9 @@ struct ProposerSpec {
   enum class Type : std::uint8_t { kGrid, kGreedy, kUniform, kDynamicProgramming, kScaleup };
   Type type = Type::kGreedy;
   bool use_depth = true;
-  std::optional<std::int64_t> threshold;    // greedy only
-  std::int64_t hbm_bins_per_device = 100;   // dynamic programming only
-  std::int64_t max_proposals = 10000;       // grid only
+  std::optional<std::int64_t> threshold;   // greedy only
+  std::int64_t hbm_bins_per_device = 100;  // dynamic programming only
+  std::int64_t max_proposals = 10000;      // grid only
 };
 
 struct PartitionerSpec {

@@ -36,7 +36,7 @@ struct MachineLayout {
 
 // A topology, not yet checked. Source of the defaults: torchrec/distributed/planner/constants.py.
 struct TopologySpec {
-  std::int64_t world_size = 0;        // ranks
+  std::int64_t world_size = 0;  // ranks
   // Ranks per host; 0 = world_size. Ranks that do not fill a host are on none.
   std::int64_t local_world_size = 0;
   ComputeDevice compute_device = ComputeDevice::kCuda;

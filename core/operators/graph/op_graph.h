@@ -219,6 +219,4 @@ Status check_operands(std::span<const OpNode> nodes, std::uint32_t index);
 
 }  // namespace shardwright::operators::checks
 
-namespace shardwright::operators {
-
-}  // namespace shardwright::operators
+namespace shardwright::operators {}  // namespace shardwright::operators

@@ -29,8 +29,8 @@ class CollectiveCosts {
   // value. Does not allocate.
   virtual double microseconds(Collective collective, std::size_t axis, double bytes) const = 0;
 
-  // The same along several axes that act as one axis of all their devices. Infinite unless the model
-  // knows such groups. Preconditions: at least two axes, each once.
+  // The same along several axes that act as one axis of all their devices. Infinite unless the
+  // model knows such groups. Preconditions: at least two axes, each once.
   virtual double microseconds_over(Collective collective, const Axes& axes, double bytes) const;
 
   // The time in which every device sends `bytes` to another one that differs from it along `axes`,

@@ -496,6 +496,4 @@ double NcclCosts::microseconds_over(Collective collective, const Axes& axes, dou
 
 }  // namespace shardwright::redistribution
 
-namespace shardwright::redistribution::nccl {
-
-}  // namespace shardwright::redistribution::nccl
+namespace shardwright::redistribution::nccl {}  // namespace shardwright::redistribution::nccl

@@ -89,6 +89,4 @@ class NcclCosts final : public CollectiveCosts {
 
 }  // namespace shardwright::redistribution
 
-namespace shardwright::redistribution::nccl {
-
-}  // namespace shardwright::redistribution::nccl
+namespace shardwright::redistribution::nccl {}  // namespace shardwright::redistribution::nccl

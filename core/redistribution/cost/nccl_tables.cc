@@ -138,6 +138,4 @@ double interpolated(std::span<const Point> points, std::int64_t x) {
 
 }  // namespace shardwright::redistribution::nccl
 
-namespace shardwright::redistribution {
-
-}  // namespace shardwright::redistribution
+namespace shardwright::redistribution {}  // namespace shardwright::redistribution

@@ -286,6 +286,4 @@ inline constexpr double kAllToAllRingShare = 0.7;
 
 }  // namespace shardwright::redistribution::nccl
 
-namespace shardwright::redistribution {
-
-}  // namespace shardwright::redistribution
+namespace shardwright::redistribution {}  // namespace shardwright::redistribution

@@ -282,8 +282,7 @@ Interval interval_of(std::int64_t size, const MeshShape& mesh, const Axes& axes,
                      std::int64_t device, Rounding rounding) {
   Interval held{0, size};
   for (const std::uint8_t axis : axes) {
-    const Interval piece =
-        cut(held.size(), mesh[axis], coordinate(mesh, device, axis), rounding);
+    const Interval piece = cut(held.size(), mesh[axis], coordinate(mesh, device, axis), rounding);
     held = {held.begin + piece.begin, held.begin + piece.end};
   }
   return held;

@@ -72,8 +72,8 @@ std::int64_t coordinate(const MeshShape& mesh, std::int64_t device, std::size_t 
 // How much a device's number grows by one step along `axis`.
 std::int64_t stride(const MeshShape& mesh, std::size_t axis);
 
-// The devices that differ from `device` only along `axes`, itself included, by ascending coordinates
-// with the first axis the slowest.
+// The devices that differ from `device` only along `axes`, itself included, by ascending
+// coordinates with the first axis the slowest.
 std::vector<std::int64_t> devices_through(const MeshShape& mesh, const Axes& axes,
                                           std::int64_t device);
 
@@ -113,7 +113,8 @@ Box relative(const Box& inner, const Box& outer);
 // How a dimension is cut into pieces that need not be of equal size. Of several axes, each cuts the
 // piece that the one before made.
 enum class Rounding : std::uint8_t {
-  // Pieces of ceil(size / pieces) elements; the last ones are shorter or empty. Source: torch.chunk,
+  // Pieces of ceil(size / pieces) elements; the last ones are shorter or empty. Source:
+  // torch.chunk,
   // as DTensor uses it.
   kCeil,
   // The first size % pieces pieces are longer by one element. Source: Paddle's Resharder, as

@@ -18,8 +18,8 @@ std::vector<std::string> to_words(const Placement& placement, std::size_t num_ax
 std::string to_text(const Placement& placement, std::size_t num_axes);  // joined by spaces
 
 // The inverse. "P" is "P(sum)". All or none of the shards of a dimension have an index.
-// Errors (kInvalidInput): those of Placement::make; at "/<axis>", words that are unknown and indices
-// that are not 0, 1, 2, ... within a dimension.
+// Errors (kInvalidInput): those of Placement::make; at "/<axis>", words that are unknown and
+// indices that are not 0, 1, 2, ... within a dimension.
 Result<Placement> read_words(std::span<const std::string> words, std::size_t num_dims);
 
 // By mesh axis: the split factor of DTensor's _StridedShard, 1 for a plain Shard; 0 if the axis is

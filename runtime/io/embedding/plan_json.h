@@ -38,7 +38,7 @@ struct PlanJsonOptions {
   bool search_space = false;  // write `search_space`, the options of all tables
   bool stats = false;         // write `stats`
   bool trace = false;         // write `proposals` even if the search recorded none
-  double read_s = 0;  // seconds spent on reading the problem
+  double read_s = 0;          // seconds spent on reading the problem
 };
 
 // Writes a plan file (see runtime/io/README.md). `other_layouts` holds a plan file for every

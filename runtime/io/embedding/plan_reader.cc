@@ -13,7 +13,8 @@
 namespace shardwright {
 namespace {
 
-// Keys that only the verifier reads (runtime/io/embedding/verify_file.h), and notes of other planners.
+// Keys that only the verifier reads (runtime/io/embedding/verify_file.h), and notes of other
+// planners.
 constexpr std::array<std::string_view, 22> kIgnoredKeys{"name",
                                                         "case",
                                                         "torchrec",

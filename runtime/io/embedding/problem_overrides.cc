@@ -29,8 +29,7 @@ std::array<Override, 12> overrides_of(const ProblemOverrides& given) {
       {"device", "/topology/compute_device", given.device.has_value()},
       {"torchrec", "/torchrec", given.torchrec.has_value()},
       {"sharding_group_size", "/topology/sharding_groups/size", given.group_sizes.has_value()},
-      {"sync_interval", "/topology/sharding_groups/sync_interval",
-       given.sync_interval.has_value()},
+      {"sync_interval", "/topology/sharding_groups/sync_interval", given.sync_interval.has_value()},
       {"sharding_group_size", "/topology/sharding_groups", given.group_sizes.has_value()},
       {"pod_size", "/topology/pod_size", given.pod_sizes.has_value()},
   }};
@@ -42,24 +41,25 @@ bool is_within(std::string_view place, std::string_view parent) {
          (place.size() == parent.size() || place[parent.size()] == '/');
 }
 
-// Hosts and pods that a request names have to fit the machine. In a file they need not, as in TorchRec.
+// Hosts and pods that a request names have to fit the machine. In a file they need not, as in
+// TorchRec.
 Status check_fit(const ProblemOverrides& given, const TopologySpec& topology) {
   const std::int64_t ranks = topology.world_size;
   const std::int64_t local = topology.local_world_size == 0 ? ranks : topology.local_world_size;
   if (given.ranks_per_host && local > ranks) {
     return invalid_input("ranks_per_host", "a host of " + std::to_string(local) +
-                                                 " ranks is larger than the machine of " +
-                                                 std::to_string(ranks) + "; give at most " +
-                                                 std::to_string(ranks) + ", or more {ranks}");
+                                               " ranks is larger than the machine of " +
+                                               std::to_string(ranks) + "; give at most " +
+                                               std::to_string(ranks) + ", or more {ranks}");
   }
   if (!given.pod_sizes || given.pod_sizes->size() != 1) return {};
   const std::int64_t hosts = std::max<std::int64_t>(ranks / local, 1);
   if (given.pod_sizes->front() <= hosts) return {};
   const std::string most = std::to_string(hosts);
   return invalid_input("pod_size", "a pod of " + std::to_string(given.pod_sizes->front()) +
-                                         " hosts is larger than the machine, which has " + most +
-                                         "; give at most " + most +
-                                         ", or say by {ranks_per_host} what a host is");
+                                       " hosts is larger than the machine, which has " + most +
+                                       "; give at most " + most +
+                                       ", or say by {ranks_per_host} what a host is");
 }
 
 }  // namespace

@@ -408,8 +408,7 @@ class FileVerifier {
   Status check_migration(RebuiltParts& parts) {
     if (!document_.has_migration) return {};
     if (!inputs_.old_plan) {
-      claims_.not_verified("/migration",
-                           "needs the plan that `replan` began with: `old_plan`");
+      claims_.not_verified("/migration", "needs the plan that `replan` began with: `old_plan`");
       return {};
     }
     double weight = 0;

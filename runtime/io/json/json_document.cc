@@ -384,6 +384,4 @@ Status parse_json(std::string_view text, JsonStore& store) {
 
 }  // namespace shardwright::internal
 
-namespace shardwright {
-
-}  // namespace shardwright
+namespace shardwright {}  // namespace shardwright

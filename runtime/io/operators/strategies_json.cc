@@ -156,8 +156,10 @@ Status check_role(JsonValue operand) {
   const bool numbered =
       role.starts_with(kNumbered) && role.size() > kNumbered.size() &&
       role.find_first_not_of("0123456789", kNumbered.size()) == std::string_view::npos;
-  if (numbered || std::find(kRecordRoles.begin(), kRecordRoles.end(), role) != kRecordRoles.end()) return {};
-  return operand.error("unknown role \"" + std::string(role) + "\"" + suggestion(role, kRecordRoles));
+  if (numbered || std::find(kRecordRoles.begin(), kRecordRoles.end(), role) != kRecordRoles.end())
+    return {};
+  return operand.error("unknown role \"" + std::string(role) + "\"" +
+                       suggestion(role, kRecordRoles));
 }
 
 // Position of a role among the arguments of its operator.

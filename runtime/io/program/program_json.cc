@@ -661,6 +661,4 @@ void write_programs(const std::vector<std::pair<ProgramDocument, ReshardResult>>
 
 }  // namespace shardwright
 
-namespace shardwright::internal {
-
-}  // namespace shardwright::internal
+namespace shardwright::internal {}  // namespace shardwright::internal

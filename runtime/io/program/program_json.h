@@ -109,6 +109,4 @@ void write_programs(const std::vector<std::pair<ProgramDocument, program::Reshar
 
 }  // namespace shardwright
 
-namespace shardwright::internal {
-
-}  // namespace shardwright::internal
+namespace shardwright::internal {}  // namespace shardwright::internal

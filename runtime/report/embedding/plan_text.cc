@@ -37,8 +37,7 @@ constexpr std::size_t kTableRanksWidth = 24;
 
 // "2 hosts", or "1 host of 8, 4 ranks on none".
 std::string hosts_text(const embedding::Topology& topology) {
-  std::string hosts =
-      format_plural(topology.num_hosts(), topology.pod_size() > 1 ? "pod" : "host");
+  std::string hosts = format_plural(topology.num_hosts(), topology.pod_size() > 1 ? "pod" : "host");
   if (!topology.has_uneven_hosts()) return hosts;
   return hosts + " of " + std::to_string(topology.local_world_size()) + ", " +
          format_plural(topology.world_size() - topology.num_hosted_ranks(), "rank") + " on none";

@@ -315,8 +315,8 @@ Held on_all_ranks(const ChoiceModel& model, const std::vector<std::uint32_t>& ch
   return sum;
 }
 
-constexpr double kTinyRating = 1e-300;  // keeps quotients finite
-constexpr double kChoiceRounding = 1e-9;      // relative, so that the best allocation's choices stay
+constexpr double kTinyRating = 1e-300;    // keeps quotients finite
+constexpr double kChoiceRounding = 1e-9;  // relative, so that the best allocation's choices stay
 
 }  // namespace
 

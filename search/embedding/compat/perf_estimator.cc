@@ -60,8 +60,8 @@ void set_cache_fetches(EstimateInputs& in, const CacheStatistics& stats) {
       (estimator.use_batch_inputs_for_expected_cache_fetches ? lookups : unique);
 }
 
-// Edges of `steps` equal bins of [0, end] in single precision, computed as torch.linspace does: from
-// the left in the first half, from the right in the second.
+// Edges of `steps` equal bins of [0, end] in single precision, computed as torch.linspace does:
+// from the left in the first half, from the right in the second.
 std::vector<float> bin_edges(float end, std::size_t steps) {
   std::vector<float> edges(steps);
   const float step = end / static_cast<float>(steps - 1);
@@ -324,21 +324,19 @@ Perf ShardPerf::table_row_wise() const {
   const double between_hosts = topology_.spec().inter_host_bw;
 
   double fwd_comms = fwd_output / group_bandwidth();
-  if (hosts > 1)
-    fwd_comms += outputs * hosts * dim_ * in_.fwd_a2a_data_type_size / between_hosts;
+  if (hosts > 1) fwd_comms += outputs * hosts * dim_ * in_.fwd_a2a_data_type_size / between_hosts;
   const double fwd_compute = forward_compute({input_read, lookup, fwd_output}, false);
   double bwd_comms = bwd_output / group_bandwidth();
-  if (hosts > 1)
-    bwd_comms += outputs * hosts * dim_ * in_.bwd_a2a_data_type_size / between_hosts;
+  if (hosts > 1) bwd_comms += outputs * hosts * dim_ * in_.bwd_a2a_data_type_size / between_hosts;
   const double bwd_batched_copy = bwd_output * kBatchedCopyPerfFactor / bandwidth_;
   return make(fwd_compute, fwd_comms,
               backward_compute(fwd_compute, {input_read, lookup, bwd_output}),
               bwd_comms + bwd_batched_copy, prefetch(group_, inputs * world_ * index_bytes()));
 }
 
-// What a ring all-reduce of the table moves, in bytes. Table sizes are below 2^54 bytes, so that three
-// times the size is exact in a long double and the quotient by a whole number of nodes is rounded
-// once, as Python divides integers. It rounds every step with a part of a node.
+// What a ring all-reduce of the table moves, in bytes. Table sizes are below 2^54 bytes, so that
+// three times the size is exact in a long double and the quotient by a whole number of nodes is
+// rounded once, as Python divides integers. It rounds every step with a part of a node.
 double ring_traffic(long double table_size, double nodes) {
   if (nodes != std::floor(nodes)) return static_cast<double>(table_size) * (2 * nodes - 1) / nodes;
   return static_cast<double>(table_size * static_cast<long double>(2 * nodes - 1) /

@@ -227,8 +227,8 @@ class ProposalEvaluator {
 
   ProposalLane left_;
   ProposalLane right_;
-  std::uint64_t serial_ = 0;  // of the batch that the lanes are at; 0 = none
-  BestCandidate best_;        // of the range
+  std::uint64_t serial_ = 0;         // of the batch that the lanes are at; 0 = none
+  BestCandidate best_;               // of the range
   double seen_rating_ = kUnbounded;  // the last rating offered
   std::uint64_t seen_serial_ = 0;    // to which batch
 };

@@ -36,8 +36,8 @@ struct OptionRow {
   ShardingType sharding_type = ShardingType::kTableWise;
   bool equal_perf = true;       // every shard takes the same time
   bool distinct_ranks = false;  // compat mode puts every shard on a rank of its own
-  Storage storage;         // over all shards
-  double perf_ms = 0;      // over all shards, summed in shard order
+  Storage storage;              // over all shards
+  double perf_ms = 0;           // over all shards, summed in shard order
   double max_shard_perf_ms = 0;
   Storage max_storage;  // of one shard, tier by tier
 };

@@ -22,10 +22,14 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 std::int64_t quantised_row_bytes(DataType type, std::int64_t dim) {
   switch (type) {
     case DataType::kInt8:
-    case DataType::kUint8: return dim + kScaleBiasBytes;
-    case DataType::kInt4: return dim / 2 + kScaleBiasBytes;
-    case DataType::kInt2: return dim / 4 + kScaleBiasBytes;
-    default: return dim * bits(type) / 8;
+    case DataType::kUint8:
+      return dim + kScaleBiasBytes;
+    case DataType::kInt4:
+      return dim / 2 + kScaleBiasBytes;
+    case DataType::kInt2:
+      return dim / 4 + kScaleBiasBytes;
+    default:
+      return dim * bits(type) / 8;
   }
 }
 
@@ -33,8 +37,9 @@ TensorShape quantised_shape(const Table& table) {
   const std::int64_t row_bytes =
       round_up(quantised_row_bytes(table.data_type, table.embedding_dim), kQuantRowAlignment);
   // A tensor of sub-byte elements has a column for each of them, though several share a byte.
-  const std::int64_t per_byte =
-      table.data_type == DataType::kInt4 ? 2 : table.data_type == DataType::kInt2 ? 4 : 1;
+  const std::int64_t per_byte = table.data_type == DataType::kInt4   ? 2
+                                : table.data_type == DataType::kInt2 ? 4
+                                                                     : 1;
   return {table.num_embeddings, row_bytes * per_byte, 1, table.num_embeddings * row_bytes};
 }
 
@@ -95,13 +100,16 @@ void add_bucket_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t d
 void add_uneven_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t columns,
                        const std::vector<std::int64_t>& memory, std::int64_t buckets) {
   std::int64_t total = 0;
-  for (const std::int64_t size : memory) total += size;
+  for (const std::int64_t size : memory)
+    total += size;
   const std::int64_t bucket_rows = rows / buckets;
   std::int64_t begin = 0;
   for (std::size_t rank = 0; rank < memory.size(); ++rank) {
     std::int64_t own = rows - begin;
     if (rank + 1 < memory.size()) {
-      const double share = static_cast<double>(buckets) * true_divide(static_cast<WideUnsigned>(memory[rank]), static_cast<std::uint64_t>(total));
+      const double share =
+          static_cast<double>(buckets) *
+          true_divide(static_cast<WideUnsigned>(memory[rank]), static_cast<std::uint64_t>(total));
       own = static_cast<std::int64_t>(share) * bucket_rows;
     }
     builder.add(own, columns, begin, 0);
@@ -127,7 +135,8 @@ ShardLayout row_wise(const Table& table, const TensorShape& shape, const Topolog
 // columns.
 std::int64_t column_block(const Table& table, std::int64_t columns) {
   std::int64_t bound = kMinColumnWiseDim;
-  if (table.constraints && table.constraints->min_partition && *table.constraints->min_partition > 0) {
+  if (table.constraints && table.constraints->min_partition &&
+      *table.constraints->min_partition > 0) {
     bound = *table.constraints->min_partition;
   }
   for (std::int64_t width = round_up(bound, 4); width < columns; width += 4) {
@@ -170,8 +179,8 @@ ShardLayout shard_layout(const Table& table, const TensorShape& shape, ShardingT
     case ShardingType::kColumnWise:
     case ShardingType::kTableColumnWise: {
       const std::int64_t width = column_block(table, shape.columns);
-      layout.append({shape.rows, width, 0, 0, 0, width,
-                     static_cast<std::uint32_t>(shape.columns / width)});
+      layout.append(
+          {shape.rows, width, 0, 0, 0, width, static_cast<std::uint32_t>(shape.columns / width)});
       return layout;
     }
     case ShardingType::kGridShard: {

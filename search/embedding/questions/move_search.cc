@@ -244,7 +244,7 @@ void PriceBound::raise(double target, int steps, const Budget& budget) {
 namespace {
 
 constexpr double kPriceRounding = 1e-12;  // relative, of sums over all tables
-constexpr double kLeastGain = 1e-9;  // relative; less is no better
+constexpr double kLeastGain = 1e-9;       // relative; less is no better
 constexpr double kNoPlan = std::numeric_limits<double>::infinity();
 // A target above all costs, whose products do not overflow.
 constexpr double kAnyCost = 1e30;

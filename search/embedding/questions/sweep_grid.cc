@@ -53,8 +53,8 @@ Status check_grid(const SweepGrid& grid) {
   }
   if (grid.rank_prices.size() > 1 && grid.rank_prices.size() != grid.hbm_bytes.size())
     return invalid_input("price", "has " + std::to_string(grid.rank_prices.size()) +
-                                        " prices for " + std::to_string(grid.hbm_bytes.size()) +
-                                        " sizes of {hbm}; give one price, or one for every size");
+                                      " prices for " + std::to_string(grid.hbm_bytes.size()) +
+                                      " sizes of {hbm}; give one price, or one for every size");
   return {};
 }
 

@@ -112,7 +112,7 @@ void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSp
     const DimSpec spec = from[dim];
     if (spec.replicated()) continue;
     visit(generators::make_move(ReshardPattern::kAllGather, dim, dim, spec.last_axis(),
-                              from.with(dim, spec.without(spec.last_axis()))));
+                                from.with(dim, spec.without(spec.last_axis()))));
   }
   for (std::size_t first = 0; first < rank; ++first) {
     for (std::size_t second = first + 1; second < rank; ++second)
@@ -125,7 +125,7 @@ void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSp
     for (int axis = spec.last_axis() + 1; axis < num_axes; ++axis) {
       if (used.has(axis) || !generators::divides(mesh, shape, dim, spec.with(axis))) continue;
       visit(generators::make_move(ReshardPattern::kShard, dim, dim, axis,
-                                from.with(dim, spec.with(axis))));
+                                  from.with(dim, spec.with(axis))));
     }
   }
 }

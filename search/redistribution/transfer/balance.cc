@@ -14,8 +14,7 @@ constexpr std::uint32_t kUnreached = ~std::uint32_t{0};
 // what it carries.
 class Dinic {
  public:
-  Dinic(const BipartiteGraph& graph, const std::vector<std::int64_t>& capacity,
-        std::uint64_t& work)
+  Dinic(const BipartiteGraph& graph, const std::vector<std::int64_t>& capacity, std::uint64_t& work)
       : graph_(graph),
         work_(work),
         amount_(graph.arc_port.size(), 0),
@@ -78,8 +77,7 @@ class Dinic {
     return found;
   }
 
-  void reach_demands(std::uint32_t port, std::uint32_t level,
-                     std::vector<std::uint32_t>& reached) {
+  void reach_demands(std::uint32_t port, std::uint32_t level, std::vector<std::uint32_t>& reached) {
     for (const std::size_t arc : arcs_of_port_[port]) {
       ++work_;
       if (amount_[arc] == 0 || demand_level_[arc_demand_[arc]] != kUnreached) continue;

@@ -20,8 +20,8 @@ std::size_t part_at(const std::vector<Interval>& parts, std::int64_t at) {
 
 }  // namespace
 
-ShardGrid::ShardGrid(const TransferProblem& problem, const Shape& shape,
-                     const TensorLayout& layout, const std::vector<std::uint32_t>& places)
+ShardGrid::ShardGrid(const TransferProblem& problem, const Shape& shape, const TensorLayout& layout,
+                     const std::vector<std::uint32_t>& places)
     : parts_(shape.size()) {
   std::vector<Box> boxes;
   for (std::size_t device = 0; device < places.size(); ++device)

@@ -16,8 +16,8 @@ namespace shardwright::redistribution {
 // Thread safety: a value.
 class ShardGrid {
  public:
-  // `places` has, by device of the layout's mesh, the place of its rank in TransferProblem::ranks().
-  // O(devices * dimensions * log pieces).
+  // `places` has, by device of the layout's mesh, the place of its rank in
+  // TransferProblem::ranks(). O(devices * dimensions * log pieces).
   ShardGrid(const TransferProblem& problem, const Shape& shape, const TensorLayout& layout,
             const std::vector<std::uint32_t>& places);
 
@@ -29,7 +29,7 @@ class ShardGrid {
   void cells_overlapping(const Box& box, std::vector<std::uint32_t>& cells) const;
 
  private:
-  std::vector<std::vector<Interval>> parts_;  // by dimension, ascending and without gaps
+  std::vector<std::vector<Interval>> parts_;         // by dimension, ascending and without gaps
   std::vector<std::vector<std::uint32_t>> holders_;  // by cell; the last dimension is innermost
 };
 

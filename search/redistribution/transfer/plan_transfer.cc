@@ -142,7 +142,7 @@ Status check_limits(const TransferLimits& limits) {
   if (limits.message_bytes < 1) return invalid_input("message_bytes", "must be at least 1");
   if (limits.memory_bytes >= limits.message_bytes) return {};
   return invalid_input("memory", "a message of " + std::to_string(limits.message_bytes) +
-                                       " bytes must fit; raise it, or lower {message_bytes}");
+                                     " bytes must fit; raise it, or lower {message_bytes}");
 }
 
 std::int64_t quotient_up(std::int64_t bytes, std::int64_t unit) {
@@ -153,10 +153,10 @@ Status check_rounds(std::int64_t bytes, std::int64_t memory_bytes) {
   const std::int64_t rounds = quotient_up(bytes, memory_bytes);
   if (rounds <= kMostTransferRounds) return {};
   return invalid_input("memory", "is too small: a rank has " + std::to_string(bytes) +
-                                       " bytes to send or receive, which would take " +
-                                       std::to_string(rounds) + " rounds, and a plan has at most " +
-                                       std::to_string(kMostTransferRounds) + "; give at least " +
-                                       size_of_at_least(quotient_up(bytes, kMostTransferRounds)));
+                                     " bytes to send or receive, which would take " +
+                                     std::to_string(rounds) + " rounds, and a plan has at most " +
+                                     std::to_string(kMostTransferRounds) + "; give at least " +
+                                     size_of_at_least(quotient_up(bytes, kMostTransferRounds)));
 }
 
 Error stopped() { return Error{ErrorCode::kStopped, "the planning was cancelled", ""}; }

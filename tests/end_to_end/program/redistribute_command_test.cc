@@ -30,9 +30,9 @@ TEST_CASE("redistribute command: the report has every step, and says how good th
   const Command run;
   const CommandOutcome outcome = run("program redistribute " + kSample, "COLUMNS=100 ");
   REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
-  CHECK(
-      contains(outcome.out,
-               "  all_gather(1) of dim 0             S(1) R S(0)                 16.0 MiB  42.94\n"));
+  CHECK(contains(
+      outcome.out,
+      "  all_gather(1) of dim 0             S(1) R S(0)                 16.0 MiB  42.94\n"));
   CHECK(
       contains(outcome.out,
                "424.4 us in 3 steps, 3 collectives; a device holds at most 24.0 MiB during a step\n"

@@ -94,8 +94,9 @@ bool has_control(const std::string& text) {
 }
 
 void expect_documented(const Run& run, const std::vector<std::string>& arguments) {
-  const bool known = std::any_of(commands::kOutcomes.begin(), commands::kOutcomes.end(),
-                                 [&](const commands::OutcomeRow& s) { return s.outcome == run.status; });
+  const bool known =
+      std::any_of(commands::kOutcomes.begin(), commands::kOutcomes.end(),
+                  [&](const commands::OutcomeRow& s) { return s.outcome == run.status; });
   expect(known && run.status != cli::kCrashed,
          "the exit code is documented, not " + std::to_string(run.status) + ": " + run.errors);
   expect(run.status != cli::kBadInput || !run.errors.empty(), "an error is explained");

@@ -47,8 +47,8 @@ constexpr std::array<Recorded, 14> kRecorded{{
 TEST_CASE("autoparallel instances: every optimum is proved within little work") {
   for (const Recorded& recorded : kRecorded) {
     CAPTURE(recorded.name);
-    const auto text = read_file("tests/golden/operators/autoparallel/" + std::string(recorded.name) +
-                                ".json.gz");
+    const auto text =
+        read_file("tests/golden/operators/autoparallel/" + std::string(recorded.name) + ".json.gz");
     REQUIRE(text.ok());
     const auto problem = read_cost_instance(*text, {});
     REQUIRE(problem.ok());

@@ -46,8 +46,8 @@ std::optional<Filled> fill(const SmallProblem& small, const RankPriceSet& prices
   std::uint64_t work = steps;
   const std::function<bool()> never;
   StepLimit limit(work, never);
-  const auto placements = TablePlacements::make(tables, ranks, small.available.local_world_size(),
-                                                prices, limit);
+  const auto placements =
+      TablePlacements::make(tables, ranks, small.available.local_world_size(), prices, limit);
   if (!placements) return std::nullopt;
   RankFilling filling(*placements, ranks, prices, target, limit);
   const Answer answer = filling.run();

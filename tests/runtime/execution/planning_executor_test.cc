@@ -67,15 +67,19 @@ TEST_CASE(
     const auto visit = [&](std::size_t loop) {
       return [&, loop](unsigned worker, std::size_t begin, std::size_t end) {
         if (busy[worker].exchange(true)) shared = true;
-        for (std::size_t i = begin; i < end; ++i) ++visits[loop * 1000 + i];
+        for (std::size_t i = begin; i < end; ++i)
+          ++visits[loop * 1000 + i];
         busy[worker] = false;
       };
     };
     std::vector<decltype(visit(0))> bodies;
-    for (std::size_t loop = 0; loop < kLoops; ++loop) bodies.push_back(visit(loop));
+    for (std::size_t loop = 0; loop < kLoops; ++loop)
+      bodies.push_back(visit(loop));
     std::vector<Executor::Loop> loops;
-    for (auto& body : bodies) loops.push_back(executor.begin_for(1000, 3, body));
-    for (auto& loop : loops) loop.wait();
+    for (auto& body : bodies)
+      loops.push_back(executor.begin_for(1000, 3, body));
+    for (auto& loop : loops)
+      loop.wait();
     CHECK_FALSE(shared);
     CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& n) { return n == 1; }));
   }

@@ -44,8 +44,7 @@ bool becomes_partial(const Placement& source, const Placement& target, std::size
 
 TEST_CASE("all path costs: each is that of the path which a search for the pair finds") {
   for (const MeshShape& mesh : {MeshShape{2, 2, 2}, MeshShape{4, 2, 1}}) {
-    const TopologyCosts links =
-        TopologyCosts::make(mesh, {{3, 50}, {2, 100}, {1, 300}}).value();
+    const TopologyCosts links = TopologyCosts::make(mesh, {{3, 50}, {2, 100}, {1, 300}}).value();
     CollectiveStepCosts::Options options;
     options.groups = false;
     options.copy_bytes_per_us = 1e5;

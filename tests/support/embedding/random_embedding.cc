@@ -22,7 +22,8 @@ T pick(Random& random, std::initializer_list<T> values) {
 // Takes each value with this probability, in random order; at least one.
 template <class T>
 std::vector<T> some(Random& random, std::vector<T> values, std::size_t percent) {
-  for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
+  for (std::size_t i = values.size(); i > 1; --i)
+    std::swap(values[i - 1], values[random.below(i)]);
   std::vector<T> chosen;
   for (const T value : values) {
     if (chance(random, percent)) chosen.push_back(value);
@@ -87,8 +88,8 @@ class ProblemMaker {
     if (chance(random_, 20)) sharder.pooled_reduce_scatter.backward = DataType::kInt8;
     StorageEstimatorSpec& storage = spec_.storage_estimator;
     storage.pipeline_type =
-        pick(random_, {PipelineType::kNone, PipelineType::kTrainBase, PipelineType::kTrainSparseDist,
-                       PipelineType::kTrainPrefetchSparseDist});
+        pick(random_, {PipelineType::kNone, PipelineType::kTrainBase,
+                       PipelineType::kTrainSparseDist, PipelineType::kTrainPrefetchSparseDist});
     storage.run_embedding_at_peak_memory = chance(random_, 30);
     storage.is_inference = spec_.perf_estimator.is_inference = quant() || chance(random_, 10);
   }
@@ -110,12 +111,13 @@ class ProblemMaker {
       table.module = "m" + std::to_string(module);
       table.kind = kinds[module];
       table.weighted = weighted[module];
-      table.num_embeddings = 1 + static_cast<std::int64_t>(
-                                     random_.below(std::size_t{1} << random_.below(21)));
+      table.num_embeddings =
+          1 + static_cast<std::int64_t>(random_.below(std::size_t{1} << random_.below(21)));
       table.embedding_dim = pick<std::int64_t>(random_, {4, 6, 12, 16, 32, 48, 64, 96, 128, 256});
       table.features = {"f" + std::to_string(i)};
-      table.data_type = quant() ? pick(random_, {DataType::kInt8, DataType::kInt4, DataType::kFp16})
-                                : pick(random_, {DataType::kFp32, DataType::kFp32, DataType::kFp16});
+      table.data_type = quant()
+                            ? pick(random_, {DataType::kInt8, DataType::kInt4, DataType::kFp16})
+                            : pick(random_, {DataType::kFp32, DataType::kFp32, DataType::kFp16});
       table.optimizer = pick(random_, {Optimizer::kUnset, Optimizer::kSgd, Optimizer::kAdam,
                                        Optimizer::kRowWiseAdagrad, Optimizer::kOther});
       if (chance(random_, 60)) table.constraints = constraints(table);
@@ -148,8 +150,8 @@ class ProblemMaker {
                               45);
     }
     if (!quant() && chance(random_, 35)) {
-      c.compute_kernels =
-          some(random_, std::vector{kDense, kFused, kFused, kFusedUvm, kFusedUvmCaching, kKeyValue}, 50);
+      c.compute_kernels = some(
+          random_, std::vector{kDense, kFused, kFused, kFusedUvm, kFusedUvmCaching, kKeyValue}, 50);
     }
     if (chance(random_, 50)) c.min_partition = pick<std::int64_t>(random_, {4, 8, 16, 30, 32, 64});
     c.pooling_factors.clear();
@@ -231,7 +233,8 @@ class ProblemMaker {
                                      Type::kDynamicProgramming, Type::kScaleup});
       const bool dp = proposer.type == Type::kDynamicProgramming;
       const bool scaleup = proposer.type == Type::kScaleup;
-      if ((dp && spec_.topology.compute_device == ComputeDevice::kCpu) || (scaleup && !style_.scaleup)) {
+      if ((dp && spec_.topology.compute_device == ComputeDevice::kCpu) ||
+          (scaleup && !style_.scaleup)) {
         proposer.type = Type::kGreedy;
       }
       proposer.use_depth = chance(random_, 50);
@@ -310,7 +313,9 @@ class SpaceMaker {
 
   ShardCost cost() {
     // Inexact sums, and few enough values that different options tie.
-    const auto ms = [&] { return Milliseconds(pick(random_, {0.0, 0.0, 0.1, 0.2, 0.3, 1.0 / 3, 0.7, 2.0})); };
+    const auto ms = [&] {
+      return Milliseconds(pick(random_, {0.0, 0.0, 0.1, 0.2, 0.3, 1.0 / 3, 0.7, 2.0}));
+    };
     const auto bytes = [&](std::size_t bound) {
       return Bytes(unit_ * static_cast<std::int64_t>(random_.below(bound)));
     };
@@ -330,7 +335,8 @@ class SpaceMaker {
     ShardLayout layout;
     ShardCost common = cost();
     for (std::uint32_t left = num_shards(option.sharding_type); left > 0;) {
-      const std::uint32_t count = equal ? left : 1 + static_cast<std::uint32_t>(random_.below(left));
+      const std::uint32_t count =
+          equal ? left : 1 + static_cast<std::uint32_t>(random_.below(left));
       const auto rows = static_cast<std::int64_t>(layout.extents.size()) + 1;
       layout.append(ShardExtent{rows, 4, 0, 0, rows, 0, count});
       if (!equal && chance(random_, 80)) common = cost();

@@ -12,8 +12,8 @@ namespace shardwright::test_support {
 
 struct RandomProblemStyle {
   std::size_t max_tables = 6;
-  bool scaleup = false;       // scale-up proposers too
-  bool external = false;      // memory, proposers and reservation for random_space
+  bool scaleup = false;   // scale-up proposers too
+  bool external = false;  // memory, proposers and reservation for random_space
 };
 
 // A checked problem: any device, kind, data type, constraint, partitioner, perf model and, unless

@@ -78,7 +78,8 @@ inline std::vector<std::vector<embedding::Rank>> ranks_of(const embedding::Plan&
   std::vector<std::vector<embedding::Rank>> all;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     auto& ranks = all.emplace_back();
-    for (std::uint32_t s = 0; s < plan[i].option->num_shards(); ++s) ranks.push_back(plan[i].rank(s));
+    for (std::uint32_t s = 0; s < plan[i].option->num_shards(); ++s)
+      ranks.push_back(plan[i].rank(s));
   }
   return all;
 }

@@ -303,7 +303,6 @@ SmallProblem with_any_memory(Random& random, ProblemSpec spec) {
   return {builder.take(), std::move(available)};
 }
 
-
 void set_memory(Random& random, ProblemSpec& spec) {
   const Topology topology = Topology::make(spec.topology).value();
   const Topology with_memory = random_memory(random, topology);

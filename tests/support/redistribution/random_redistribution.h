@@ -1,4 +1,5 @@
-// Random tensors on random meshes, with random placements: shard order, partial values, uneven pieces.
+// Random tensors on random meshes, with random placements: shard order, partial values, uneven
+// pieces.
 #pragma once
 
 #include <algorithm>
@@ -76,8 +77,8 @@ inline RandomPair random_pair(Random& random, const RandomLimits& limits = {}) {
   RandomPair pair;
   pair.tensor = random_tensor(random, limits);
   pair.source = random_placement(random, pair.tensor, limits.partial, op);
-  pair.target = random_placement(random, pair.tensor,
-                                 limits.partial && op != ReduceOp::kProduct, op);
+  pair.target =
+      random_placement(random, pair.tensor, limits.partial && op != ReduceOp::kProduct, op);
   return pair;
 }
 

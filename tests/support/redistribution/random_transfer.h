@@ -14,8 +14,8 @@ namespace shardwright::test_support {
 
 struct TransferSizes {
   std::size_t ranks = 8;
-  std::size_t extent = 7;      // most elements in a dimension
-  std::int64_t multiple = 1;   // of all extents
+  std::size_t extent = 7;     // most elements in a dimension
+  std::int64_t multiple = 1;  // of all extents
   bool hosts = false;
 };
 
@@ -47,9 +47,9 @@ inline redistribution::TensorLayout random_layout(Random& random, std::uint32_t 
     if (num_dims > 0 && random.below(3) > 0)
       placement = placement.with_shard(axis, random.below(num_dims));
   }
-  return {mesh, placement,
-          random.below(4) == 0 ? redistribution::Rounding::kBalanced
-                               : redistribution::Rounding::kCeil};
+  return {
+      mesh, placement,
+      random.below(4) == 0 ? redistribution::Rounding::kBalanced : redistribution::Rounding::kCeil};
 }
 
 inline redistribution::TransferProblem random_transfer(Random& random, const TransferSizes& sizes) {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-
 namespace shardwright::redistribution_test {
 
 namespace {

@@ -78,23 +78,29 @@ TEST_CASE("transfer problem: errors name the place in a file") {
   CHECK(error_of(small()).empty());
   CHECK(with([](TransferSpec& s) { s.meshes[1].name = "a"; }) ==
         "/meshes: two meshes are called \"a\"");
-  CHECK(with([](TransferSpec& s) { s.meshes[0].shape.assign(9, 1); }).starts_with(
-      "/meshes/a/shape: a mesh has at most 8 axes"));
-  CHECK(with([](TransferSpec& s) { s.tensors[0].item_bytes = 0; }).starts_with(
-      "/tensors/0/data_type"));
-  CHECK(with([](TransferSpec& s) { s.tensors[0].shape = {1 << 30, 1 << 30}; }).starts_with(
-      "/tensors/0/shape: a tensor has at most 2^48 elements"));
+  CHECK(with([](TransferSpec& s) {
+          s.meshes[0].shape.assign(9, 1);
+        }).starts_with("/meshes/a/shape: a mesh has at most 8 axes"));
+  CHECK(with([](TransferSpec& s) {
+          s.tensors[0].item_bytes = 0;
+        }).starts_with("/tensors/0/data_type"));
+  CHECK(with([](TransferSpec& s) {
+          s.tensors[0].shape = {1 << 30, 1 << 30};
+        }).starts_with("/tensors/0/shape: a tensor has at most 2^48 elements"));
   CHECK(with([](TransferSpec& s) {
           s.tensors[0].shape = {std::int64_t{1} << 47, 1};
           s.tensors[0].item_bytes = 32;
           s.tensors[2].shape = {std::int64_t{1} << 47, 1};
         }).starts_with("/tensors: all tensors together exceed 2^52 bytes"));
-  CHECK(with([](TransferSpec& s) { s.tensors[1].source.mesh = 2; }).starts_with(
-      "/tensors/1/source/mesh"));
-  CHECK(with([](TransferSpec& s) { s.tensors[1].source = layout_of(0, {"S(1)"}, 2); })
-            .starts_with("/tensors/1/source/placements/0: the tensor has no such dimension"));
-  CHECK(with([](TransferSpec& s) { s.tensors[1].target = layout_of(0, {"R", "S(0)"}, 1); })
-            .starts_with("/tensors/1/target/placements/1: no such mesh axis"));
+  CHECK(with([](TransferSpec& s) {
+          s.tensors[1].source.mesh = 2;
+        }).starts_with("/tensors/1/source/mesh"));
+  CHECK(with([](TransferSpec& s) {
+          s.tensors[1].source = layout_of(0, {"S(1)"}, 2);
+        }).starts_with("/tensors/1/source/placements/0: the tensor has no such dimension"));
+  CHECK(with([](TransferSpec& s) {
+          s.tensors[1].target = layout_of(0, {"R", "S(0)"}, 1);
+        }).starts_with("/tensors/1/target/placements/1: no such mesh axis"));
 }
 
 }  // namespace shardwright::transfer_problem_test

@@ -115,8 +115,9 @@ TEST_CASE("certificate json: the names of earlier versions are read") {
 
 TEST_CASE("certificate json: of a form that is no longer checked, the nodes are not read") {
   for (const char* const form : {"ranks_are_alike", "ranks_apart"}) {
-    const auto certificate = read(R"({"bound": 1.5, ")" + std::string(form) +
-                                  R"(": true, "class_of_rank": [[0, 2]], "nodes": [{"pin": [8]}]})");
+    const auto certificate =
+        read(R"({"bound": 1.5, ")" + std::string(form) +
+             R"(": true, "class_of_rank": [[0, 2]], "nodes": [{"pin": [8]}]})");
     REQUIRE_MESSAGE(certificate.ok(), certificate.error().to_string());
     CHECK(certificate->is_older_form);
     CHECK(certificate->bound == 1.5);

@@ -228,8 +228,11 @@ TEST_CASE("plan json: a table may have 2^58 elements, all shards of a layout les
       ranks += (shard == 0 ? "" : ",") + std::to_string(shard);
       runs += (shard == 0 ? "[1125899906842624," : ",[1125899906842624,") + columns + ",0,0,0,0,1]";
     }
-    return read_plan(R"({"plan": [{"table": "a", "sharding_type": "data_parallel", "compute_kernel": "dense",
-      "ranks": [)" + ranks + R"(], "layout": [)" + runs + "]}]}").ok();
+    return read_plan(
+               R"({"plan": [{"table": "a", "sharding_type": "data_parallel", "compute_kernel": "dense",
+      "ranks": [)" +
+               ranks + R"(], "layout": [)" + runs + "]}]}")
+        .ok();
   };
   CHECK(reads("256", 1));
   CHECK_FALSE(reads("257", 1));

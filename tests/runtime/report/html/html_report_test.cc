@@ -138,7 +138,8 @@ json data_in(const std::string& page) {
 
 TEST_CASE("html report: one page, with all of its parts and its data") {
   for (const std::string& page :
-       {plan_page("ads", 1000), saved_page("ads"), aten_plan_page("layers.0"), change_page("ads"), sweep_page("ads")}) {
+       {plan_page("ads", 1000), saved_page("ads"), aten_plan_page("layers.0"), change_page("ads"),
+        sweep_page("ads")}) {
     CHECK(page.starts_with("<!doctype html>"));
     CHECK(page.ends_with("</html>\n"));
     CHECK(count(page, "<script") == 2);
@@ -160,7 +161,8 @@ TEST_CASE("html report: one page, with all of its parts and its data") {
 
 TEST_CASE("html report: loads nothing from anywhere") {
   for (const std::string& page :
-       {plan_page("ads", 1000), saved_page("ads"), aten_plan_page("layers.0"), change_page("ads"), sweep_page("ads")}) {
+       {plan_page("ads", 1000), saved_page("ads"), aten_plan_page("layers.0"), change_page("ads"),
+        sweep_page("ads")}) {
     for (const char* const way :
          {"src=", "@import", "url(", "fetch(", "XMLHttpRequest", "WebSocket", "sendBeacon",
           "import(", "innerHTML", "document.write", "eval("}) {

@@ -36,7 +36,8 @@ std::shared_ptr<const SearchSpace> long_search(PartitionerSpec::Type partitioner
     for (std::size_t i = 0; i < kOptions; ++i) {
       const auto ms = static_cast<double>(i + 1);
       const auto hbm = static_cast<std::int64_t>(1000 - i + table);
-      const ShardingType types[] = {kTableWise, kColumnWise, kRowWise, kTableRowWise, kTableColumnWise};
+      const ShardingType types[] = {kTableWise, kColumnWise, kRowWise, kTableRowWise,
+                                    kTableColumnWise};
       const std::uint32_t shards[] = {1, 3, 8, 4, 2};
       builder.add(table, types[i % 5], shards[i % 5], ms, hbm);
     }

@@ -63,7 +63,8 @@ TEST_CASE("device tree: the winner is the first leaf of least load after every c
 
 TEST_CASE("device tree: on equal loads the smallest leaf wins") {
   DeviceTree tree(5);
-  for (std::uint32_t leaf = 0; leaf < 5; ++leaf) tree.set(leaf, 0);
+  for (std::uint32_t leaf = 0; leaf < 5; ++leaf)
+    tree.set(leaf, 0);
   tree.rebuild();
   for (std::uint32_t leaf = 0; leaf < 5; ++leaf) {
     CHECK(tree.winner() == leaf);
@@ -74,7 +75,8 @@ TEST_CASE("device tree: on equal loads the smallest leaf wins") {
 
 TEST_CASE("device tree: without leaves it is empty, until one returns") {
   DeviceTree tree(3);
-  for (std::uint32_t leaf = 0; leaf < 3; ++leaf) tree.set(leaf, 1);
+  for (std::uint32_t leaf = 0; leaf < 3; ++leaf)
+    tree.set(leaf, 1);
   tree.rebuild();
   for (std::uint32_t leaf = 0; leaf < 3; ++leaf) {
     CHECK_FALSE(tree.empty());

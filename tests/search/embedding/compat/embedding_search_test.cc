@@ -31,12 +31,13 @@ constexpr double kNoRating = std::numeric_limits<double>::infinity();
 
 bool same(const ProposalRecord& a, const ProposalRecord& b) {
   if (a.proposer != b.proposer || a.full != b.full || a.cached != b.cached ||
-      a.ranks_sha1 != b.ranks_sha1 || a.feasible != b.feasible ||
-      a.rating != b.rating || a.changes.size() != b.changes.size()) {
+      a.ranks_sha1 != b.ranks_sha1 || a.feasible != b.feasible || a.rating != b.rating ||
+      a.changes.size() != b.changes.size()) {
     return false;
   }
   for (std::size_t i = 0; i < a.changes.size(); ++i) {
-    if (a.changes[i].position != b.changes[i].position || a.changes[i].option != b.changes[i].option) {
+    if (a.changes[i].position != b.changes[i].position ||
+        a.changes[i].option != b.changes[i].option) {
       return false;
     }
   }
@@ -53,7 +54,8 @@ bool is_prefix(const std::vector<ProposalRecord>& part, const std::vector<Propos
 
 std::size_t evaluated(const std::vector<ProposalRecord>& trace) {
   std::size_t count = 0;
-  for (const ProposalRecord& proposal : trace) count += proposal.cached ? 0U : 1U;
+  for (const ProposalRecord& proposal : trace)
+    count += proposal.cached ? 0U : 1U;
   return count;
 }
 

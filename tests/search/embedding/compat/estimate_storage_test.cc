@@ -20,8 +20,8 @@ using enum ShardingType;
 using enum ComputeKernel;
 
 constexpr std::int64_t kWeights = 100 * 128 * 4;
-constexpr std::int64_t kInput = 16 * 4 * 8;         // 16 lookups on each of 4 ranks
-constexpr std::int64_t kOutput = 8 * 4 * 128 * 4;   // 8 embeddings for each of 4 ranks
+constexpr std::int64_t kInput = 16 * 4 * 8;        // 16 lookups on each of 4 ranks
+constexpr std::int64_t kOutput = 8 * 4 * 128 * 4;  // 8 embeddings for each of 4 ranks
 
 }  // namespace
 
@@ -52,7 +52,7 @@ TEST_CASE("storage: an empty shard has neither inputs nor outputs") {
 TEST_CASE("storage: a fraction of a byte counts as one") {
   EstimateFixture fixture;
   fixture.spec.torchrec = TorchRecRelease::kA48cef79;  // outputs whatever the pooling
-  fixture.constraints().pooling_factors = {0.3};  // 2.4 lookups a rank, 9.6 on all
+  fixture.constraints().pooling_factors = {0.3};       // 2.4 lookups a rank, 9.6 on all
   CHECK(fixture.hbm(kTableWise) == kWeights + 77 + kOutput);
 }
 
@@ -186,7 +186,8 @@ TEST_CASE("storage: fractions of huge tables are exact") {
   fixture.spec.topology.local_world_size = 3;
   const std::int64_t rows = (fixture.table().num_embeddings + 2) / 3;
   // The product of sizes passes 2^64; only the quotient is rounded, to a double.
-  CHECK(fixture.hbm(kRowWise) == static_cast<std::int64_t>(static_cast<double>(rows * 512)) + 3 * 512);
+  CHECK(fixture.hbm(kRowWise) ==
+        static_cast<std::int64_t>(static_cast<double>(rows * 512)) + 3 * 512);
 }
 
 TEST_CASE("storage: the optimizer's state is exact where a double is not") {

@@ -45,7 +45,8 @@ Groups sorted(const std::shared_ptr<const SearchSpace>& space, SortBy sort_by,
   const OptionPool pool(space);
   GroupOrder order(pool, sort_by, balance_modules);
   Options all;
-  for (std::size_t i = 0; i < pool.size(); ++i) all.emplace_back(i);
+  for (std::size_t i = 0; i < pool.size(); ++i)
+    all.emplace_back(i);
   order.reset(all);
   return members(order);
 }
@@ -66,7 +67,8 @@ TEST_CASE("group order: by storage, HBM first, then DDR, then proposal order") {
 
 TEST_CASE("group order: smaller modules come first where modules are balanced") {
   ProblemSpec spec = problem_spec(4, 2, 2);
-  for (const std::size_t i : {0U, 2U, 3U}) spec.tables[i].module = "large";
+  for (const std::size_t i : {0U, 2U, 3U})
+    spec.tables[i].module = "large";
   spec.tables[1].module = "small";
   const auto space = SpaceBuilder(spec)
                          .add(0, kTableWise, 1, 1, 30)
@@ -106,7 +108,8 @@ TEST_CASE("group order: changing one table equals sorting again, for every key")
         if (!table.dependency.empty()) ++with_dependencies;
       }
       Options proposal;
-      for (const auto& table : pool.tables()) proposal.push_back(table.options.front());
+      for (const auto& table : pool.tables())
+        proposal.push_back(table.options.front());
       for (const SortBy sort_by : {SortBy::kStorage, SortBy::kPerf}) {
         for (const bool balance : {false, true}) {
           GroupOrder changed(pool, sort_by, balance);

@@ -27,7 +27,8 @@ OptionId any_option(Random& random, const OptionPool::TableOptions& table) {
 // One option of every table, tables in any order.
 Options any_proposal(Random& random, const OptionPool& pool) {
   Options options;
-  for (const auto& table : pool.tables()) options.push_back(any_option(random, table));
+  for (const auto& table : pool.tables())
+    options.push_back(any_option(random, table));
   for (std::size_t i = options.size(); i > 1; --i) {
     std::swap(options[i - 1], options[random.below(i)]);
   }
@@ -69,7 +70,8 @@ void check_step(const ProposalBatch& batch, std::size_t index, const Options& ex
 
 }  // namespace
 
-TEST_CASE("proposal batch: expanding equals replaying, and totals equal sums, over several batches") {
+TEST_CASE(
+    "proposal batch: expanding equals replaying, and totals equal sums, over several batches") {
   for (const std::uint64_t seed : seeds({51, 52})) {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
@@ -94,7 +96,8 @@ TEST_CASE("proposal batch: expanding equals replaying, and totals equal sums, ov
             batch.push_full(current);
           } else {
             const auto changes = any_changes(random, pool, current);
-            for (const ProposalChange& change : changes) current[change.position] = change.option;
+            for (const ProposalChange& change : changes)
+              current[change.position] = change.option;
             batch.push_changes(changes);
           }
           expected.push_back(current);
@@ -114,7 +117,8 @@ TEST_CASE("proposal batch: the key of a set does not depend on the order of its 
       random, random_problem(random, {.max_tables = 6, .scaleup = false, .external = true})));
   ProposalBatch batch(pool);
   Options options;
-  for (const auto& table : pool.tables()) options.push_back(table.options.front());
+  for (const auto& table : pool.tables())
+    options.push_back(table.options.front());
   batch.push_full(options);
   Options reversed(options.rbegin(), options.rend());
   batch.push_full(reversed);
@@ -149,7 +153,8 @@ TEST_CASE("proposal cache: a withdrawn proposal is new again, and the others are
   const auto key = [](std::uint64_t i) { return OptionSetKey{i % 7 + (i << 40), i * i}; };
   for (const std::uint32_t kept : {0U, 1U, 300U, 511U, 512U, 1999U, 2000U}) {
     ProposalCache cache;
-    for (std::uint32_t i = 0; i < 2000; ++i) cache.insert(key(i));
+    for (std::uint32_t i = 0; i < 2000; ++i)
+      cache.insert(key(i));
     cache.truncate(kept);
     CHECK(cache.size() == kept);
     for (std::uint32_t i = 0; i < 2000; ++i) {

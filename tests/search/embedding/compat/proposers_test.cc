@@ -51,7 +51,8 @@ Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const Propo
       std::vector<OptionId> options;
       batch.expand(i, options);
       auto& proposal = all.emplace_back();
-      for (const OptionId id : options) proposal.push_back(id.index());
+      for (const OptionId id : options)
+        proposal.push_back(id.index());
       if (!proposer->feedback({outcome, batch.step(i).storage.hbm.value()})) break;
     }
   }
@@ -83,7 +84,8 @@ TEST_CASE("proposers: random spaces give the naive model's proposals, in batches
       INFO("problem ", i);
       const auto problem = random_problem(random, style);
       const auto space = random_space(random, problem);
-      for (const Type type : {Type::kGreedy, Type::kUniform, Type::kGrid, Type::kDynamicProgramming}) {
+      for (const Type type :
+           {Type::kGreedy, Type::kUniform, Type::kGrid, Type::kDynamicProgramming}) {
         ProposerSpec spec = spec_of(type);
         spec.use_depth = random.below(2) == 0;
         spec.max_proposals = 500;
@@ -95,7 +97,8 @@ TEST_CASE("proposers: random spaces give the naive model's proposals, in batches
         }
       }
     }
-    for (const auto& [type, proposed] : count) CHECK(proposed > 25);
+    for (const auto& [type, proposed] : count)
+      CHECK(proposed > 25);
   }
 }
 
@@ -111,11 +114,8 @@ TEST_CASE(
                          .add(2, kTableWise, 1, 2, 0, 0)
                          .add(3, kTableWise, 1, 1, 50, 0)  // has no other option
                          .take();
-  CHECK(proposals(space, spec_of(Type::kGreedy)) == Proposals{{0, 2, 5, 7},
-                                                              {0, 3, 5, 7},
-                                                              {0, 4, 5, 7},
-                                                              {1, 4, 5, 7},
-                                                              {1, 4, 6, 7}});
+  CHECK(proposals(space, spec_of(Type::kGreedy)) ==
+        Proposals{{0, 2, 5, 7}, {0, 3, 5, 7}, {0, 4, 5, 7}, {1, 4, 5, 7}, {1, 4, 6, 7}});
 }
 
 TEST_CASE("greedy: a table whose option needs no memory is never the largest") {
@@ -141,7 +141,8 @@ TEST_CASE("greedy: depth ranks options by their largest shard, otherwise by the 
 
 TEST_CASE("greedy: stops after more than `threshold` ratings in a row that are not better") {
   SpaceBuilder builder(problem_spec(1, 2, 2));
-  for (int i = 0; i < 30; ++i) builder.add(0, kTableWise, 1, i + 1.0, 100 - i);
+  for (int i = 0; i < 30; ++i)
+    builder.add(0, kTableWise, 1, i + 1.0, 100 - i);
   const auto space = builder.take();
   ProposerSpec spec = spec_of(Type::kGreedy);
   const auto count = [&](ProposalOutcome outcome, std::size_t limit = 1000) {
@@ -153,11 +154,12 @@ TEST_CASE("greedy: stops after more than `threshold` ratings in a row that are n
   CHECK(count({true, 7}, 2) == 6);
   CHECK(count({true, 0}) == 30);   // a rating of zero counts for nothing
   CHECK(count({false, 0}) == 30);  // nor does a failure
-  spec.threshold = 0;  // as if not given
+  spec.threshold = 0;              // as if not given
   CHECK(count({true, 7}) == 30);
 }
 
-TEST_CASE("grid: the last table varies fastest, best options first; too many combinations are skipped") {
+TEST_CASE(
+    "grid: the last table varies fastest, best options first; too many combinations are skipped") {
   const auto space = SpaceBuilder(problem_spec(2, 2, 2))
                          .add(0, kTableWise, 1, 2, 1)
                          .add(0, kTableWise, 1, 1, 1)
@@ -315,8 +317,8 @@ TEST_CASE(
 
 TEST_CASE("proposers: an empty space has no proposals") {
   const auto space = SpaceBuilder(problem_spec(0, 2, 2)).take();
-  for (const Type type : {Type::kGreedy, Type::kUniform, Type::kGrid, Type::kDynamicProgramming,
-                          Type::kScaleup}) {
+  for (const Type type :
+       {Type::kGreedy, Type::kUniform, Type::kGrid, Type::kDynamicProgramming, Type::kScaleup}) {
     CHECK(proposals(space, spec_of(type)).empty());
   }
 }

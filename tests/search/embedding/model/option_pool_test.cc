@@ -25,13 +25,15 @@ using enum ShardingType;
 
 std::vector<std::uint32_t> ids(const std::vector<OptionId>& options) {
   std::vector<std::uint32_t> values;
-  for (const OptionId id : options) values.push_back(id.value());
+  for (const OptionId id : options)
+    values.push_back(id.value());
   return values;
 }
 
 }  // namespace
 
-TEST_CASE("option pool: weights of virtual tables count among the totals, although they take no memory") {
+TEST_CASE(
+    "option pool: weights of virtual tables count among the totals, although they take no memory") {
   for (const std::size_t count : {std::size_t{15}, std::size_t{16}}) {
     ProblemSpec spec = problem_spec(count, 2, 2, std::int64_t{1} << 50, 64);
     for (Table& table : spec.tables) {
@@ -50,7 +52,8 @@ TEST_CASE("option pool: rows hold the sums over the shards of the options") {
     INFO("SHARDWRIGHT_TEST_SEED=", seed);
     Random random(seed);
     for (int i = 0; i < 100; ++i) {
-      const auto problem = random_problem(random, {.max_tables = 6, .scaleup = false, .external = true});
+      const auto problem =
+          random_problem(random, {.max_tables = 6, .scaleup = false, .external = true});
       const OptionPool pool(random_space(random, problem));
       for (std::size_t o = 0; o < pool.size(); ++o) {
         const ShardingOption& option = pool.option(OptionId(o));

@@ -19,10 +19,10 @@ using namespace shardwright::embedding;
 using shardwright::test_support::Random;
 using shardwright::test_support::seeds;
 
-constexpr ShardingType kAllTypes[] = {
-    ShardingType::kDataParallel,  ShardingType::kTableWise,        ShardingType::kColumnWise,
-    ShardingType::kRowWise,       ShardingType::kTableRowWise,     ShardingType::kTableColumnWise,
-    ShardingType::kGridShard};
+constexpr ShardingType kAllTypes[] = {ShardingType::kDataParallel, ShardingType::kTableWise,
+                                      ShardingType::kColumnWise,   ShardingType::kRowWise,
+                                      ShardingType::kTableRowWise, ShardingType::kTableColumnWise,
+                                      ShardingType::kGridShard};
 
 Table table_of(std::int64_t rows, std::int64_t columns, std::int64_t min_partition = 0) {
   Table table;
@@ -63,13 +63,15 @@ std::vector<Shard> shards_of(const ShardLayout& layout) {
 
 std::vector<std::int64_t> rows_of(const ShardLayout& layout) {
   std::vector<std::int64_t> rows;
-  for (const Shard& shard : shards_of(layout)) rows.push_back(shard.rows);
+  for (const Shard& shard : shards_of(layout))
+    rows.push_back(shard.rows);
   return rows;
 }
 
 std::vector<std::int64_t> columns_of(const ShardLayout& layout) {
   std::vector<std::int64_t> columns;
-  for (const Shard& shard : shards_of(layout)) columns.push_back(shard.columns);
+  for (const Shard& shard : shards_of(layout))
+    columns.push_back(shard.columns);
   return columns;
 }
 
@@ -117,7 +119,8 @@ TEST_CASE("shard layout: every sharding type tiles random tables exactly") {
         const ShardLayout layout = cut(table, type, topology);
         INFO(rows, " x ", columns, " over ", world, "/", local, " ", std::string(to_name(type)));
         std::size_t counted = 0;
-        for (const ShardExtent& extent : layout.extents) counted += extent.count;
+        for (const ShardExtent& extent : layout.extents)
+          counted += extent.count;
         CHECK(counted == layout.num_shards);
         const bool replicas = type == ShardingType::kDataParallel;
         CHECK(covers(layout, table, replicas ? static_cast<int>(world) : 1));
@@ -158,7 +161,8 @@ TEST_CASE("shard layout: empty shards start at the end of the table") {
   CHECK(shards.back().columns == 8);
 }
 
-TEST_CASE("shard layout: columns are cut at the least width that divides them and is a multiple of 4") {
+TEST_CASE(
+    "shard layout: columns are cut at the least width that divides them and is a multiple of 4") {
   const Topology two = topology_of(2, 2);
   const auto widths = [&](std::int64_t columns, std::int64_t min_partition) {
     return columns_of(cut(table_of(7, columns, min_partition), ShardingType::kColumnWise, two));
@@ -172,7 +176,7 @@ TEST_CASE("shard layout: columns are cut at the least width that divides them an
   CHECK(widths(64, 30) == Columns{32, 32});          // 30 is rounded up to a multiple of 4
   CHECK(widths(96, 20) == Columns{24, 24, 24, 24});  // 20 does not divide 96
   CHECK(widths(96, 33) == Columns{48, 48});
-  CHECK(widths(6, 4) == Columns{6});                 // no multiple of 4 divides 6
+  CHECK(widths(6, 4) == Columns{6});  // no multiple of 4 divides 6
   CHECK(widths(30, 4) == Columns{30});
   CHECK(widths(16, 64) == Columns{16});
   CHECK(widths(16, 1) == Columns{4, 4, 4, 4});
@@ -196,8 +200,10 @@ TEST_CASE("shard layout: ranks of uneven memory take rows in proportion, the las
   const Table table = table_of(100, 4);
   CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(4, 4, {10, 20, 30, 40}))) ==
         Rows{10, 20, 30, 40});
-  CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {1, 1, 1}))) == Rows{33, 33, 34});
-  CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {0, 1, 0}))) == Rows{0, 100, 0});
+  CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {1, 1, 1}))) ==
+        Rows{33, 33, 34});
+  CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {0, 1, 0}))) ==
+        Rows{0, 100, 0});
   CHECK(rows_of(cut(table_of(2, 4), ShardingType::kRowWise, topology_of(4, 4, {1, 1, 1, 1}))) ==
         Rows{0, 0, 0, 2});
   // Row blocks within a host do not depend on memory.
@@ -205,7 +211,8 @@ TEST_CASE("shard layout: ranks of uneven memory take rows in proportion, the las
         Rows{25, 25, 25, 25});
 }
 
-TEST_CASE("shard layout: virtual tables are cut at bucket boundaries, the first ranks taking one more") {
+TEST_CASE(
+    "shard layout: virtual tables are cut at bucket boundaries, the first ranks taking one more") {
   using Rows = std::vector<std::int64_t>;
   Table table = table_of(100, 4);
   table.total_num_buckets = 10;
@@ -217,7 +224,8 @@ TEST_CASE("shard layout: virtual tables are cut at bucket boundaries, the first 
   CHECK(rows_of(cut(table, ShardingType::kRowWise, four)) == Rows{50, 50, 0, 0});
   table.total_num_buckets = 10;
   // 10 buckets of 10 rows in proportion 1 : 2 : 4, whole buckets only.
-  CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {1, 2, 4}))) == Rows{10, 20, 70});
+  CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {1, 2, 4}))) ==
+        Rows{10, 20, 70});
 }
 
 TEST_CASE("shard layout: a cut over 2,048 ranks takes a handful of extents") {
@@ -252,12 +260,12 @@ TEST_CASE("shard layout: quantised rows hold scale and bias and are padded to 16
     table.data_type = type;
     return tensor_shape(table, SharderSpec::Type::kQuant).size_bytes / 10;
   };
-  CHECK(row_bytes(DataType::kInt8) == 16);   // 12 + 4
-  CHECK(row_bytes(DataType::kInt4) == 16);   // 6 + 4, padded
-  CHECK(row_bytes(DataType::kFp16) == 32);   // 24, no scale, padded
+  CHECK(row_bytes(DataType::kInt8) == 16);  // 12 + 4
+  CHECK(row_bytes(DataType::kInt4) == 16);  // 6 + 4, padded
+  CHECK(row_bytes(DataType::kFp16) == 32);  // 24, no scale, padded
   table.embedding_dim = 16;
-  CHECK(row_bytes(DataType::kInt8) == 32);   // 16 + 4, padded
-  CHECK(row_bytes(DataType::kInt4) == 16);   // 8 + 4, padded
+  CHECK(row_bytes(DataType::kInt8) == 32);  // 16 + 4, padded
+  CHECK(row_bytes(DataType::kInt4) == 16);  // 8 + 4, padded
 }
 
 }  // namespace shardwright::shard_layout_test

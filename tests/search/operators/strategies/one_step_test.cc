@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-
 namespace shardwright::one_step_test {
 
 namespace {

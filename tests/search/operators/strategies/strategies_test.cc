@@ -314,7 +314,7 @@ TEST_CASE("strategies: only the first of joined dimensions may stay sharded") {
   REQUIRE(groups);
   const auto placement = [&](const char* text) {
     return operators::generators::reshape_placement(*groups, require(DimSpecs::parse(text)),
-                                                  to.size());
+                                                    to.size());
   };
   CHECK(placement("S0,R,S1")->to_string() == "S0,S1");
   CHECK(!placement("R,S0,R"));

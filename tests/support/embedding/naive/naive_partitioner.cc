@@ -22,7 +22,8 @@ using Ranks = std::vector<std::vector<Rank>>;
 
 std::vector<ShardCost> shards_of(const ShardingOption& option) {
   std::vector<ShardCost> shards;
-  for (std::uint32_t i = 0; i < option.num_shards(); ++i) shards.push_back(option.shard_cost(i));
+  for (std::uint32_t i = 0; i < option.num_shards(); ++i)
+    shards.push_back(option.shard_cost(i));
   return shards;
 }
 
@@ -32,7 +33,8 @@ void put(Device& device, const ShardCost& shard, std::vector<Rank>& ranks) {
   ranks.push_back(device.rank);
 }
 
-bool place_in_order(const ShardingOption& option, const Devices& devices, std::vector<Rank>& ranks) {
+bool place_in_order(const ShardingOption& option, const Devices& devices,
+                    std::vector<Rank>& ranks) {
   const std::vector<ShardCost> shards = shards_of(option);
   if (shards.size() != devices.size()) return false;
   for (std::size_t i = 0; i < shards.size(); ++i) {
@@ -45,7 +47,8 @@ bool place_in_order(const ShardingOption& option, const Devices& devices, std::v
 bool place_on_least_loaded(const ShardingOption& option, const Devices& devices,
                            std::size_t local_world_size, bool distinct, std::vector<Rank>& ranks) {
   const auto key = [&](const Device& device) {
-    return std::make_tuple(device.perf.total().value(), device.rank % local_world_size, device.rank);
+    return std::make_tuple(device.perf.total().value(), device.rank % local_world_size,
+                           device.rank);
   };
   for (const ShardCost& shard : shards_of(option)) {
     Device* least = nullptr;
@@ -97,7 +100,8 @@ class Partitioner {
  private:
   Devices all_devices() {
     Devices all;
-    for (Device& device : devices_) all.push_back(&device);
+    for (Device& device : devices_)
+      all.push_back(&device);
     return all;
   }
 
@@ -179,20 +183,23 @@ class Partitioner {
     std::stable_sort(hosts.begin(), hosts.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::vector<Rank>> sorted;
-    for (auto& host : hosts) sorted.push_back(std::move(host.second));
+    for (auto& host : hosts)
+      sorted.push_back(std::move(host.second));
     return sorted;
   }
 
   Devices pick(const std::vector<Rank>& ranks) {
     Devices devices;
-    for (const Rank rank : ranks) devices.push_back(&devices_[rank]);
+    for (const Rank rank : ranks)
+      devices.push_back(&devices_[rank]);
     return devices;
   }
 
   bool place_on_one_host(const Group& group, Ranks& ranks) {
     for (const std::vector<Rank>& host : sorted_hosts()) {
       Storage room;
-      for (const Rank rank : host) room += devices_[rank].storage;
+      for (const Rank rank : host)
+        room += devices_[rank].storage;
       if (!group.storage.fits_in(room)) continue;
       const std::vector<Device> saved = devices_;
       bool placed = true;
@@ -256,7 +263,8 @@ std::vector<std::int64_t> hbm_by_rank(const Topology& available, const Proposal&
   std::vector<std::int64_t> hbm(available.world_size(), 0);
   for (std::size_t i = 0; i < proposal.size(); ++i) {
     const auto shards = shards_of(*proposal[i]);
-    for (std::size_t s = 0; s < shards.size(); ++s) hbm[ranks[i][s]] += shards[s].storage.hbm.value();
+    for (std::size_t s = 0; s < shards.size(); ++s)
+      hbm[ranks[i][s]] += shards[s].storage.hbm.value();
   }
   return hbm;
 }
@@ -276,18 +284,20 @@ std::optional<Ranks> balance_memory(const Problem& problem, const Topology& avai
   const double original = largest(perf_by_rank(available, proposal, *best));
   const std::vector<std::int64_t> hbm = hbm_by_rank(available, proposal, *best);
   std::int64_t total = 0;
-  for (const std::int64_t bytes : hbm) total += bytes;
+  for (const std::int64_t bytes : hbm)
+    total += bytes;
   std::int64_t low = static_cast<std::int64_t>(static_cast<double>(total) /
                                                static_cast<double>(available.world_size()));
   for (const ShardingOption* option : proposal) {
-    for (const ShardCost& shard : shards_of(*option)) low = std::max(low, shard.storage.hbm.value());
+    for (const ShardCost& shard : shards_of(*option))
+      low = std::max(low, shard.storage.hbm.value());
   }
   std::int64_t high = largest(hbm);
   for (std::int64_t i = 0; i < spec.max_search_count && low + kTenMebibytes < high; ++i) {
     const std::int64_t middle = (high + low) / 2;
     const std::optional<Ranks> ranks = partitioner.run(middle);
-    if (ranks && largest(perf_by_rank(available, proposal, *ranks)) <=
-                     original * (1 + spec.tolerance)) {
+    if (ranks &&
+        largest(perf_by_rank(available, proposal, *ranks)) <= original * (1 + spec.tolerance)) {
       best = ranks;
       high = middle;
     } else {
@@ -301,13 +311,15 @@ std::optional<Ranks> balance_memory(const Problem& problem, const Topology& avai
 
 Storage total_storage(const ShardingOption& option) {
   Storage total;
-  for (const ShardCost& shard : shards_of(option)) total += shard.storage;
+  for (const ShardCost& shard : shards_of(option))
+    total += shard.storage;
   return total;
 }
 
 double total_perf(const ShardingOption& option) {
   double total = 0;
-  for (const ShardCost& shard : shards_of(option)) total += shard.perf.total().value();
+  for (const ShardCost& shard : shards_of(option))
+    total += shard.perf.total().value();
   return total;
 }
 

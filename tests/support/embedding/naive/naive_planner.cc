@@ -40,7 +40,8 @@ std::vector<Indices> by_table(const SearchSpace& space, const Indices& order) {
 
 Indices all_of(const SearchSpace& space) {
   Indices all(space.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = i;
   return all;
 }
 
@@ -65,14 +66,16 @@ class Proposer {
 class Greedy final : public Proposer {
  public:
   Greedy(const SearchSpace& space, const ProposerSpec& spec)
-      : space_(space), spec_(spec),
+      : space_(space),
+        spec_(spec),
         tables_(best_first(space, by_table(space, all_of(space)), spec.use_depth)),
         index_(tables_.size(), 0) {}
 
   std::optional<Indices> propose() override {
     if (index_.empty()) return std::nullopt;
     Indices proposal;
-    for (std::size_t t = 0; t < tables_.size(); ++t) proposal.push_back(tables_[t][index_[t]]);
+    for (std::size_t t = 0; t < tables_.size(); ++t)
+      proposal.push_back(tables_[t][index_[t]]);
     return proposal;
   }
 
@@ -160,7 +163,8 @@ class Uniform final : public Listed {
       const auto tables = best_first(space, by_table(space, of_type), spec.use_depth);
       if (tables.size() != num_tables) continue;
       Indices proposal;
-      for (const Indices& options : tables) proposal.push_back(options.front());
+      for (const Indices& options : tables)
+        proposal.push_back(options.front());
       proposals_.push_back(proposal);
     }
   }
@@ -171,7 +175,8 @@ class Grid final : public Listed {
   Grid(const SearchSpace& space, const ProposerSpec& spec)
       : tables_(best_first(space, by_table(space, all_of(space)), true)) {
     double product = 1;
-    for (const Indices& options : tables_) product *= static_cast<double>(options.size());
+    for (const Indices& options : tables_)
+      product *= static_cast<double>(options.size());
     Indices chosen;
     if (product <= static_cast<double>(spec.max_proposals)) extend(chosen);
   }
@@ -194,21 +199,23 @@ class Grid final : public Listed {
 
 class DynamicProgramming final : public Listed {
  public:
-  DynamicProgramming(const SearchSpace& space, const Topology& available, const ProposerSpec& spec) {
+  DynamicProgramming(const SearchSpace& space, const Topology& available,
+                     const ProposerSpec& spec) {
     Indices order = all_of(space);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return total_storage(space.options()[a]).hbm < total_storage(space.options()[b]).hbm;
     });
     const std::vector<Indices> tables = by_table(space, order);
     Indices smallest;
-    for (const Indices& options : tables) smallest.push_back(options.front());
+    for (const Indices& options : tables)
+      smallest.push_back(options.front());
     proposals_.push_back(smallest);
 
     const auto bins =
         static_cast<std::size_t>(std::max<std::int64_t>(spec.hbm_bins_per_device, 1)) *
         available.world_size();
-    const double bin_size = static_cast<double>(available.total_storage().hbm.value()) /
-                            static_cast<double>(bins);
+    const double bin_size =
+        static_cast<double>(available.total_storage().hbm.value()) / static_cast<double>(bins);
     if (bin_size == 0) return;
     // By bin: the least time so far, its memory, and the chosen options.
     std::vector<State> states(1, State{0, 0, {}});
@@ -268,7 +275,8 @@ Indices cache_key(const SearchSpace& space, const Indices& proposal) {
   Indices key;
   for (const std::size_t option : proposal) {
     std::size_t first = 0;
-    while (!(space.options()[first] == space.options()[option])) ++first;
+    while (!(space.options()[first] == space.options()[option]))
+      ++first;
     key.push_back(first);
   }
   std::sort(key.begin(), key.end());
@@ -292,7 +300,8 @@ Outcome plan(const SearchSpace& space, const Topology& available) {
         record.placed = {known->second.feasible, known->second.rating, {}};
       } else {
         Proposal options;
-        for (const std::size_t i : *proposal) options.push_back(&space.options()[i]);
+        for (const std::size_t i : *proposal)
+          options.push_back(&space.options()[i]);
         record.placed = known->second = place(space.problem(), available, options);
         ++outcome.num_proposals;
         if (record.placed.feasible) {
@@ -303,8 +312,10 @@ Outcome plan(const SearchSpace& space, const Topology& available) {
           }
         } else {
           Storage total;
-          for (const ShardingOption* option : options) total += total_storage(*option);
-          if (!outcome.lowest_failed || total < *outcome.lowest_failed) outcome.lowest_failed = total;
+          for (const ShardingOption* option : options)
+            total += total_storage(*option);
+          if (!outcome.lowest_failed || total < *outcome.lowest_failed)
+            outcome.lowest_failed = total;
         }
       }
       proposer->feedback(record.placed);
