@@ -97,14 +97,14 @@ void expect_documented(const Run& run, const std::vector<std::string>& arguments
   const bool known =
       std::any_of(commands::kOutcomes.begin(), commands::kOutcomes.end(),
                   [&](const commands::OutcomeRow& s) { return s.outcome == run.status; });
-  expect(known && run.status != cli::kCrashed,
+  expect(known && run.status != commands::kCrashed,
          "the exit code is documented, not " + std::to_string(run.status) + ": " + run.errors);
-  expect(run.status != cli::kBadInput || !run.errors.empty(), "an error is explained");
+  expect(run.status != commands::kBadInput || !run.errors.empty(), "an error is explained");
   expect(!has_control(run.errors), "no control character reaches the terminal: " + run.errors);
   const bool pages = arguments.front() == "completion" || arguments.front() == "man";
   expect(pages || !has_control(run.output), "no control character reaches the terminal");
   const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-  const bool elsewhere = run.output.empty() || run.status == cli::kBadInput;
+  const bool elsewhere = run.output.empty() || run.status == commands::kBadInput;
   if (json && !elsewhere && run.output.front() == '{') {
     expect(nlohmann::json::accept(run.output), "--json writes JSON");
   }
