@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Iterator, Sequence
 
 from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
@@ -91,6 +91,9 @@ class SearchSettings:
     leader: Leader | None = None  # of other ranks that help, in best mode
 
 
+_ARGUMENTS = frozenset(field.name for field in fields(SearchSettings))
+
+
 class Search:
     """A search space on what the reservation left of a topology. A context manager, because it owns
     native memory.
@@ -134,10 +137,15 @@ class Search:
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Where the library refuses what TorchRec's objects say, TorchRec plans or refuses it, too."""
+        """Where the library refuses what TorchRec's objects say, TorchRec plans or refuses it, too.
+
+        An error in an argument of the search stays what it is.
+        """
         try:
             yield
         except InvalidInputError as error:
+            if error.place.removeprefix("/") in _ARGUMENTS:
+                raise
             raise Unsupported(f"what the library says of it: {error}") from error
 
     def chosen(self, result: PlanResult) -> list[Chosen]:
