@@ -1,4 +1,5 @@
-// perf_ablation: what best mode finds with some of its methods switched off.
+// perf_ablation: what best mode, or the operators' solver, finds with some of its methods switched
+// off.
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -10,6 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "perf/ablation/solver_methods.h"
+#include "perf/support/solver_cases.h"
 #include "perf/support/workloads.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
@@ -24,10 +27,14 @@ using nlohmann::ordered_json;
 
 struct Request {
   bool only_list = false;
+  bool operators = false;
   std::vector<std::string> without;
   std::optional<std::uint64_t> work;
   int threads = 1;
 };
+
+// 10 to 20 seconds of one thread.
+constexpr std::uint64_t kSolverWork = 3'000'000'000;
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
@@ -83,10 +90,31 @@ ordered_json measure(const ordered_json& given, const PlanOptions& options) {
   return found;
 }
 
+ordered_json solve(const ordered_json& given, std::uint64_t work,
+                   const operators::SolverParameters& parameters) {
+  const double before = cpu_seconds();
+  const SolverOutcome found =
+      solve_case(given.at("instance").get<std::string>(), 0, work, parameters);
+  return {{"case", given.at("case")},
+          {"rating", found.found ? ordered_json(found.cost) : nullptr},
+          {"bound", found.lower_bound},
+          {"steps", found.work},
+          {"cpu", cpu_seconds() - before}};
+}
+
+// Returns false if there is no method of this name.
+bool leave_out(operators::SolverParameters& parameters, const std::string& name) {
+  for (const SolverMethod& method : kSolverMethods) {
+    if (method.name == name) return method.leave_out(parameters), true;
+  }
+  return false;
+}
+
 template <class Methods>
-void list(const Methods& methods) {
+int list(const Methods& methods) {
   for (const auto& method : methods)
     std::printf("%.*s\n", static_cast<int>(method.name.size()), method.name.data());
+  return 0;
 }
 
 }  // namespace
@@ -95,27 +123,34 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Plans the cases that standard input names, a line of JSON each, with methods switched off");
   Request request;
+  app.add_flag("--operators", request.operators, "The operators' solver instead of best mode");
   app.add_flag("--list", request.only_list, "Print the methods");
   app.add_option("--without", request.without, "Methods to switch off")->delimiter(',');
   app.add_option("--work", request.work, "Work limit of each search, instead of the default");
   app.add_option("--threads", request.threads, "Threads; answers do not depend on them");
   CLI11_PARSE(app, argc, argv);
   if (request.only_list) {
+    if (request.operators) return list(kSolverMethods);
     list(embedding::kBoundMethods);
-    list(embedding::kPlanMethods);
-    return 0;
+    return list(embedding::kPlanMethods);
   }
   PlanOptions options;
   options.threads = request.threads;
   options.work_limit = request.work.value_or(kDefaultBestWork);
+  operators::SolverParameters solver;
   for (const std::string& name : request.without) {
-    if (embedding::switch_off(options.methods, name)) continue;
+    if (request.operators ? leave_out(solver, name) : embedding::switch_off(options.methods, name))
+      continue;
     std::fprintf(stderr, "perf_ablation: there is no method \"%s\"; --list names them\n",
                  name.c_str());
     return 2;
   }
   for (std::string line; std::getline(std::cin, line);) {
-    std::printf("%s\n", measure(ordered_json::parse(line), options).dump().c_str());
+    const auto given = ordered_json::parse(line);
+    const ordered_json answer = request.operators
+                                    ? solve(given, request.work.value_or(kSolverWork), solver)
+                                    : measure(given, options);
+    std::printf("%s\n", answer.dump().c_str());
     std::fflush(stdout);
   }
   return 0;

@@ -16,6 +16,7 @@ import argparse
 import gzip
 import json
 import math
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -95,6 +96,17 @@ def replans(arguments):
                    "weight": case["weight"] or 0.1}
 
 
+def operators(_):
+    """Recorded and generated instances, and the contest's where $SHARDWRIGHT_IOPDDL_DIR has them."""
+    for name in ("resnet", "narrow", "wide", "dense"):
+        yield {"case": name, "instance": name}
+    for path in sorted((GOLDEN / "operators" / "autoparallel").glob("*.json.gz")):
+        yield {"case": path.name.removesuffix(".json.gz"), "instance": str(path)}
+    folder = os.environ.get("SHARDWRIGHT_IOPDDL_DIR")
+    for letter in "ABGKLMNPSUV" if folder else "":
+        yield {"case": f"contest-{letter}", "instance": f"{folder}/asplos-2025-iopddl-{letter}.json.gz"}
+
+
 def written(arguments, name, problem):
     path = arguments.cases / f"{name}.json"
     path.write_text(json.dumps(problem))
@@ -111,12 +123,12 @@ def load_compare():
 
 
 SUITES = {"workloads": workloads, "recorded": recorded, "recorded_random": recorded_random, "seeds": seeds,
-          "replans": replans}
+          "replans": replans, "operators": operators}
 
 
 def run(arguments, suite, row, cases):
     """Plans the cases in one process and yields an answer each."""
-    command = [arguments.program]
+    command = [arguments.program, *(["--operators"] if suite == "operators" else [])]
     if row != NOTHING:
         command += ["--without", row]
     if suite == "seeds":
@@ -134,7 +146,7 @@ def measure(arguments, known):
     tasks = []
     for suite in arguments.suite or SUITES:
         cases = list(SUITES[suite](arguments))
-        for row in rows_of(arguments):
+        for row in rows_of(arguments, suite):
             left = [case for case in cases if (suite, row, case["case"]) not in known]
             half = (len(left) + 1) // 2
             tasks += [(suite, row, part) for part in (left[::2], left[1::2]) if part and half]
@@ -149,12 +161,13 @@ def measure(arguments, known):
         list(pool.map(work, tasks))
 
 
-def methods(arguments):
-    return subprocess.run([arguments.program, "--list"], capture_output=True, text=True, check=True).stdout.split()
+def methods(arguments, suite):
+    command = [arguments.program, "--list", *(["--operators"] if suite == "operators" else [])]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
-def rows_of(arguments):
-    return list(dict.fromkeys([NOTHING, *(arguments.without or methods(arguments))]))
+def rows_of(arguments, suite):
+    return list(dict.fromkeys([NOTHING, *(arguments.without or methods(arguments, suite))]))
 
 
 def gap(answer):

@@ -10,9 +10,9 @@
 #include "perf/parameters/best_parameter_list.h"
 #include "perf/parameters/proof_cases.h"
 #include "perf/parameters/proof_parameter_list.h"
-#include "perf/parameters/solver_cases.h"
 #include "perf/parameters/solver_parameter_list.h"
 #include "perf/support/best_case.h"
+#include "perf/support/solver_cases.h"
 #include "search/embedding/best/best_search.h"
 
 namespace {

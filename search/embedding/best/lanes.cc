@@ -67,7 +67,6 @@ void SearchLanes::suggest(SuggestedStart suggestion) {
 
 std::uint64_t SearchLanes::run(std::size_t lane, std::uint64_t work, double lower_bound,
                                const Budget& budget) {
-  if (!parameters_.methods.annealing) return 0;
   AnnealingLane& own = begin(lane);
   const std::uint64_t before = own.work();
   own.run(work, lower_bound, budget);

@@ -26,7 +26,6 @@ struct BoundMethods {
 // Thread safety: a value.
 struct PlanMethods {
   bool compat_start = true;
-  bool annealing = true;
   bool restarts_below = true;
   bool restarts_drawn = true;
   bool pair_balancing = true;
@@ -61,7 +60,6 @@ inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
 
 inline constexpr auto kPlanMethods = std::to_array<NamedMethod<PlanMethods>>({
     {"compat_start", &PlanMethods::compat_start},
-    {"annealing", &PlanMethods::annealing},
     {"restarts_below", &PlanMethods::restarts_below},
     {"restarts_drawn", &PlanMethods::restarts_drawn},
     {"pair_balancing", &PlanMethods::pair_balancing},

@@ -1,6 +1,7 @@
 // Picks the nodes of a block: the neighbourhoods of the local search.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -103,6 +104,7 @@ class BlockArms {
 
   void add(BlockKind kind, std::uint32_t size, std::size_t max_table);
 
+  std::array<bool, 5> kinds_;
   double fade_;
   double least_share_;
   double forgotten_;

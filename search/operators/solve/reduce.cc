@@ -677,10 +677,10 @@ class Reducer {
       settle();
       if (stopped()) break;
       const std::size_t eliminated = graph_.eliminations.size();
-      reduce_memory(graph_);
+      if (parameters_.reduces_memory) reduce_memory(graph_);
       settle();
       changed = graph_.eliminations.size() > eliminated;
-      changed = remove_dominated() || changed;
+      if (parameters_.removes_dominated) changed = remove_dominated() || changed;
     }
     // Nodes that were fixed last may hold more than their limits.
     graph_.infeasible =
@@ -701,9 +701,9 @@ class Reducer {
   void look_at(std::uint32_t node) {
     if (remove_without_partner(node)) return;
     if (graph_.nodes[node].size() == 1) return graph_.fix(node);
-    if (split_separable_edges(node)) return;
-    if (merge_functional(node)) return;
-    eliminate(node);
+    if (parameters_.splits_separable_edges && split_separable_edges(node)) return;
+    if (parameters_.merges_functional && merge_functional(node)) return;
+    if (parameters_.eliminates_nodes) eliminate(node);
   }
 
   // Removes strategies that are forbidden or have no allowed partner across some edge.

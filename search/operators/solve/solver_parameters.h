@@ -178,6 +178,8 @@ struct BranchParameters {
 // Table sizes are in entries.
 // Thread safety: a value.
 struct ArmParameters {
+  // Shapes in use, by BlockKind, for measurements without one.
+  std::array<bool, 5> kinds{true, true, true, true, true};
   // Sizes of balls, windows and blocks around holders, in nodes: small ones are cheap, large ones
   // find changes that no small one can make.
   std::array<std::uint32_t, 4> sizes{8, 30, 100, 300};
@@ -252,6 +254,12 @@ struct LocalSearchParameters {
 
 // Thread safety: a value.
 struct ReduceParameters {
+  // Rules, for measurements without one.
+  bool splits_separable_edges = true;
+  bool merges_functional = true;
+  bool eliminates_nodes = true;
+  bool reduces_memory = true;
+  bool removes_dominated = true;
   // A node of which another one is a function is merged into it unless its matrices would grow and
   // have more entries than this together, 16 MiB.
   std::size_t most_merged_entries = std::size_t{1} << 21;

@@ -1,4 +1,4 @@
-#include "perf/parameters/solver_cases.h"
+#include "perf/support/solver_cases.h"
 
 #include <algorithm>
 #include <array>
