@@ -1,5 +1,5 @@
-// Copy-on-write building blocks: an immutable shared array and a persistent vector. Both show what
-// two values share.
+// Copy-on-write building blocks: an immutable shared array and a persistent vector. The identities
+// of their parts show what two values share.
 #pragma once
 
 #include <array>
@@ -167,7 +167,8 @@ class PersistentVector {
     return nodes;
   }
 
-  // The storage of the leaf that holds element i. Two versions share the leaf if it is equal.
+  // The storage of the leaf that holds element i. Two versions share the leaf if their identities
+  // are equal.
   Identity identity(std::size_t i) const {
     return static_cast<const void*>(&(*this)[i / kBranch * kBranch]);
   }

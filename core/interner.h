@@ -86,12 +86,12 @@ class Interner {
   Interner(const Interner&) = delete;
   Interner& operator=(const Interner&) = delete;
 
-  // Returns the one object equal to `value`, which lives as long as the layer that holds it. O(1)
+  // Returns the stored object equal to `value`. It lives as long as the layer that holds it. O(1)
   // expected; allocates only if the value is new. On bad_alloc nothing has changed.
   const T* intern(T value) { return find_or_add(value, &value); }
 
-  // The same for an object that the caller stores: it is registered where it lies instead of being
-  // copied. Precondition: it outlives this interner and does not change.
+  // Like intern(), for an object that the caller owns: registers the object itself instead of a
+  // copy. Precondition: the object outlives this interner and does not change.
   const T* adopt(const T& object) { return find_or_add(object, nullptr); }
 
   // Returns the object equal to `value` in this layer or its bases, or nullptr. Does not allocate.
@@ -113,7 +113,7 @@ class Interner {
   struct Shard {
     mutable SharedMutex mutex;
     internal::InternIndex index SHARDWRIGHT_GUARDED_BY(mutex);
-    // A deque never moves its elements. An empty one would allocate, so it is made when needed.
+    // A deque never moves its elements. Even an empty deque allocates, so store() creates it.
     std::optional<std::deque<T>> objects SHARDWRIGHT_GUARDED_BY(mutex);
 
     const T* find(const T& value, std::uint64_t hash) const SHARDWRIGHT_REQUIRES_SHARED(mutex) {
@@ -131,8 +131,8 @@ class Interner {
     return static_cast<std::size_t>(hash >> 58) % kShards;
   }
 
-  // A new value is moved out of `source`, which is the value itself, or stays where it is if
-  // `source` is null.
+  // Stores a new value by moving it out of `source`, which points to `value`. If `source` is null,
+  // registers `value` where it is.
   const T* find_or_add(const T& value, T* source) {
     const std::uint64_t hash = Traits::hash(value);
     if (const T* found = find_hashed(value, hash)) return found;

@@ -18,10 +18,10 @@ enum class ErrorCode {
   kMachineLimit,        // memory, threads or disk space ran out
 };
 
-// `message` is one sentence for the user and does not name the place. `where` is the place: a JSON
-// pointer such as
-// `/tables/3/num_embeddings`, a file, a member of a request such as `time_limit` (a message has
-// members in braces), or empty. Thread safety: a value.
+// `message` is one sentence for the user, without the place. `where` is the place: a JSON pointer
+// such as `/tables/3/num_embeddings`, a file, a member of a request such as `time_limit` (messages
+// write members in braces), or empty.
+// Thread safety: a value.
 struct Error {
   ErrorCode code = ErrorCode::kInvalidInput;
   std::string message;

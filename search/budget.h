@@ -35,7 +35,7 @@ class Budget {
   std::uint64_t work_done() const { return work_done_; }
   void spend(std::uint64_t work) { work_done_ += work; }
   const std::optional<std::uint64_t>& work_limit() const { return work_limit_; }
-  // Nothing without a limit.
+  // The work that is left; empty without a limit.
   std::optional<std::uint64_t> most_work_left() const {
     if (!work_limit_) return std::nullopt;
     return *work_limit_ - std::min(*work_limit_, work_done_);
@@ -45,7 +45,7 @@ class Budget {
     return !work_limit_ || work_done_ + planned < *work_limit_;
   }
 
-  // The same deadline and stop request, with at most so much more work.
+  // A budget with the same deadline and stop request and at most `work` more units of work.
   Budget with_work_left(std::uint64_t work) const {
     Budget budget = *this;
     const std::uint64_t end = work_done_ + work;
@@ -68,8 +68,8 @@ class Budget {
   std::stop_token stop_;
 };
 
-// Asks a budget whether it was interrupted, once per so many units of work, for loops whose
-// iterations are too short to ask each time. Remembers that it was.
+// Asks a budget whether it was interrupted, once per kInterval units of work: for loops whose
+// iterations are too short to ask each time. After an interruption every answer is true.
 // Thread safety: one thread at a time. Refers to the budget.
 class StopCheck {
  public:
@@ -78,14 +78,14 @@ class StopCheck {
 
   explicit StopCheck(const Budget& budget) : budget_(&budget) {}
 
-  // `work` is a running total and may begin anywhere. The first call asks.
+  // `work` is a running total and may begin anywhere. The first call asks the budget.
   bool operator()(std::uint64_t work) {
     if (work - asked_at_ < kInterval) return stopped_;
     asked_at_ = work;
     stopped_ = stopped_ || budget_->interrupted().has_value();
     return stopped_;
   }
-  // Asks now.
+  // Asks the budget in every call.
   bool operator()() {
     stopped_ = stopped_ || budget_->interrupted().has_value();
     return stopped_;

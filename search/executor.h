@@ -1,4 +1,4 @@
-// The seam between algorithms and threads: a search says what may run at once, not on what.
+// The interface between searches, which say what may run at once, and threads that run it.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct RangeSizes {
   RangeSizes(std::size_t least_size, std::size_t most_size = kAny)
       : least(std::max<std::size_t>(1, least_size)), most(std::max(least, most_size)) {}
 
-  // Of the next range. Precondition: left > 0.
+  // The size of the next range, where `left` iterations are left. Precondition: left > 0.
   std::size_t next(std::size_t left, unsigned workers) const {
     return std::min(left, std::clamp(left / workers, least, most));
   }

@@ -14,16 +14,16 @@ namespace shardwright {
 
 // What a planning domain provides for the exploration. Batches of candidates go through three
 // stages: propose and synchronize run on the thread that called explore(), one at a time and in the
-// order of the batches; evaluate runs on the workers. Several batches can be on their way. Batch n
-// occupies slot n % batches_in_flight() from propose to synchronize.
+// order of the batches; evaluate runs on the workers. Several batches can be in flight, each from
+// propose to synchronize. Batch n occupies slot n % batches_in_flight() meanwhile.
 template <class D>
 concept ExplorationDomain = requires(D& domain, const D& fixed, const Budget& budget, Budget& spent,
                                      std::size_t slot, unsigned worker, std::size_t index) {
-  // Batches that may be on their way at once, at least 1. With 1, every batch is proposed after the
+  // Batches that may be in flight at once, at least 1. With 1, every batch is proposed after the
   // one before it was taken in. Constant during an exploration.
   { fixed.batches_in_flight() } -> std::convertible_to<std::size_t>;
   // Fills the slot with the next batch and returns its number of candidates. Returns 0 if there is
-  // nothing to propose before another batch is taken in; if none is on its way, the exploration
+  // nothing to propose before another batch is taken in; if none is in flight, the exploration
   // ends. Must not change what evaluate reads of other slots.
   { domain.propose(slot, budget) } -> std::convertible_to<std::size_t>;
   // How many candidates of a batch are one task.
@@ -44,7 +44,7 @@ struct NoObserver {
   void operator()(const Domain&) const {}
 };
 
-// The batches of one exploration that are on their way, oldest first. Destroying it drops them.
+// The batches of one exploration that are in flight, oldest first. The destructor drops them.
 // Thread safety: belongs to the exploring thread.
 template <ExplorationDomain Domain>
 class BatchPipeline {

@@ -21,8 +21,8 @@ class LinearProgram {
     double value;
   };
 
-  // Programs with coefficients of one order of magnitude need no scaling, which takes a tenth of
-  // the time.
+  // Whether CLP scales the coefficients before it solves, which takes a tenth of the time. Programs
+  // whose coefficients are of one order of magnitude need no scaling.
   enum class Scaling : std::uint8_t { kAutomatic, kNone };
   explicit LinearProgram(Scaling scaling = Scaling::kAutomatic);
   ~LinearProgram();
@@ -34,13 +34,14 @@ class LinearProgram {
   std::size_t add_column(double cost, double lower, double upper, std::span<const Entry> entries);
 
   // Returns false if no optimum was found: the program is infeasible or unbounded, CLP failed
-  // numerically, or it took 10,000 iterations and 200 per row.
+  // numerically, or the limit of 10,000 iterations plus 200 per row was reached.
   bool solve();
 
-  // Bounds of a row or column that is there. solve_again() starts from the last solution.
+  // Replaces the bounds of a row or column of the last solve().
   void set_row_bounds(std::size_t row, double lower, double upper);
   void set_column_bounds(std::size_t column, double lower, double upper);
-  // The same as solve() after bounds changed, by the dual simplex method.
+  // Solves again after bounds changed, by the dual simplex method from the last basis. Ignores
+  // columns that were added since solve(). Returns false as solve() does.
   bool solve_again();
 
   // Values of the last solution. A column that was added after it has the value 0.

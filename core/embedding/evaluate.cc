@@ -182,7 +182,7 @@ std::vector<std::string> constraint_violations(const Problem& problem, const Pla
 
 namespace {
 
-// The part of a table that one shard holds, or several that are stacked row over row.
+// The part of a table that one shard holds, or several shards stacked row over row.
 struct Tile {
   std::int64_t column = 0;
   std::int64_t row = 0;
@@ -468,7 +468,7 @@ class Verifier {
     }
   }
 
-  // Ends the message about a rank that is too full.
+  // The end of the message about a rank that is over its memory.
   const char* limit_text() const {
     return problem_.spec().memory.any_margin() ? "it may use: its margin must stay free" : "it has";
   }

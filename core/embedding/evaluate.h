@@ -1,4 +1,4 @@
-// What the shards of a plan add up to on every rank.
+// The independent verifier of embedding plans.
 #pragma once
 
 #include <array>

@@ -34,8 +34,8 @@ std::vector<double> load_factors_to_choose(const Problem& problem, const Table& 
 // The same for all tables that have any, by table. O(tables).
 std::vector<TableLoadFactors> load_factors_to_choose(const Problem& problem);
 
-// The load factors that a proof about `space` ranges over, beside those that were declared: none,
-// unless the space was extended by them.
+// The load factors that a proof about `space` covers beside the declared ones: none, unless the
+// space was extended by them.
 std::vector<TableLoadFactors> load_factors_of(const SearchSpace& space);
 
 // Returns what is wrong, or nothing if `claimed` is load_factors_of(space) and every declared

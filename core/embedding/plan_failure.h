@@ -55,7 +55,7 @@ constexpr std::string_view name_of(FailureReason reason) {
   return kFailureReasonNames[static_cast<std::size_t>(reason)];
 }
 
-// Returns true if the reason says that no plan exists, rather than that none was found.
+// Returns true if the reason implies that no plan exists, not only that none was found.
 constexpr bool implies_absence(FailureReason reason) {
   return reason == FailureReason::kTableFitsNowhere || reason == FailureReason::kNotEnoughMemory ||
          reason == FailureReason::kNegativeReservation ||

@@ -1,4 +1,4 @@
-// Counts how much of a tensor moves when its shards change.
+// Counts what moves between ranks when the shards of tables change.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ struct TensorPart {
   friend bool operator==(const TensorPart&, const TensorPart&) = default;
 };
 
-// What two parts have in common; without rows or columns if that is nothing.
+// The intersection of two parts; without rows or columns if empty.
 TensorPart shared_part(const TensorPart& a, const TensorPart& b);
 
-// Shard by shard.
+// The part of every shard.
 std::vector<TensorPart> parts_of(const ShardLayout& layout);
 
 // The parts of a tensor that ranks hold.
@@ -70,14 +70,14 @@ struct HeldPlan {
   std::vector<std::optional<HeldTable>> tables;
 };
 
-// What having a shard on a rank costs beside the rating.
+// Charges for moving shards to ranks, which add to the rating.
 // Thread safety: immutable. Does not refer to the plan.
 class MoveCharges {
  public:
-  // Null: nothing costs anything.
+  // `held` may be null: there are no charges.
   explicit MoveCharges(const HeldPlan* held);
 
-  // Returns false if no shard of the table costs anything.
+  // Returns false if no shard of the table is charged.
   bool has(TableId table) const {
     return table.index() < tables_.size() && tables_[table.index()].has_value();
   }
@@ -110,13 +110,13 @@ class RankFlows {
   std::int64_t ranks() const { return ranks_; }
   std::int64_t ranks_per_block() const { return block_; }
   std::int64_t num_blocks() const { return num_blocks_; }
-  // Of the blocks, by number; 2^63 - 1 stands for all that are more.
+  // The bytes that block `from` sends to block `to`; capped at 2^63 - 1.
   std::int64_t bytes(std::int64_t from, std::int64_t to) const {
     return bytes_[static_cast<std::size_t>(from * num_blocks_ + to)];
   }
 
-  // Adds a table with elements of `bits`. Ranks beyond ranks() are left out. Parts that the old
-  // place does not have come from nobody. O(shards x old shards that overlap one).
+  // Adds a table with elements of `bits`. Ranks beyond ranks() are left out. Parts that no old
+  // shard holds have no sender. O(shards x old shards that overlap one).
   void add(const PlacedLayout& from, const PlacedLayout& to, std::int64_t bits);
 
  private:

@@ -9,7 +9,7 @@ namespace shardwright::embedding {
 namespace {
 
 std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-// Adding 0.0 makes -0.0 and 0.0, which are equal, one word.
+// Adding 0.0 turns -0.0 into 0.0, so that equal values have equal bits.
 std::uint64_t word(double value) { return std::bit_cast<std::uint64_t>(value + 0.0); }
 
 }  // namespace

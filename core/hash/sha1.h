@@ -1,4 +1,4 @@
-// The common part of SHA-1 and SHA-256: filling blocks, padding, the digest as bytes and as text.
+// SHA-1, and what it shares with SHA-256: blocks, padding, the digest as bytes and as text.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Perfect matchings in small bipartite graphs.
+// Bipartite matching and the linear assignment problem, for small graphs.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace shardwright {
 
-// Returns true if every left vertex can be matched to a right vertex of its own for which
-// edge(left, right) is true. Calls `edge` O(left * right) times for each left vertex.
+// Returns true if a matching covers all left vertices, where edge(left, right) tells whether two
+// vertices are adjacent. Calls `edge` O(left * right) times for each left vertex.
 // Source: Kuhn's augmenting paths.
 template <class Edge>
 bool can_match(std::uint32_t left, std::uint32_t right, const Edge& edge) {
@@ -34,8 +34,8 @@ bool can_match(std::uint32_t left, std::uint32_t right, const Edge& edge) {
   return true;
 }
 
-// Gives every row a column of its own so that the sum of cost(row, column) is least. Returns the
-// column of every row. Costs must be finite. Time: O(size^3), and as many calls of `cost`.
+// Solves the linear assignment problem: returns a distinct column for every row such that the sum
+// of cost(row, column) is least. Costs must be finite. O(size^3) time and calls of `cost`.
 // Source: the Hungarian method with potentials. Rows enter one by one; for each, Dijkstra's
 // algorithm over reduced costs finds the cheapest augmenting path.
 template <class Cost>

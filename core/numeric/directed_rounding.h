@@ -7,14 +7,14 @@
 
 namespace shardwright {
 
-// Functions `_up` return a double that is not below the exact result, functions `_down` one that is
-// not above it. An IEEE operation rounds to nearest, so one step to the next double suffices. A sum
-// of zero is exact. A product of zero is exact only if a factor is zero, because small products
-// underflow. If the result overflows, rounding up gives infinity, and rounding down the largest
-// double. NaN stays NaN.
+// Functions `*_up` return an upper bound on the exact result, `*_down` a lower bound. An IEEE
+// operation rounds to nearest, so one step to the next double suffices. A sum of zero is exact. A
+// product of zero is exact only if a factor is zero, because small products underflow. If the
+// result overflows, rounding up gives infinity, and rounding down the largest double. NaN stays
+// NaN.
 //
-// The bits of a double of one sign, read as an integer, grow with its size. Proofs take most of
-// their time here, and std::nextafter is a call.
+// Among doubles of one sign, the bit pattern read as an integer grows with the magnitude, so a step
+// changes it by 1. std::nextafter does the same at the cost of a library call.
 inline double step_up(double value) {
   if (!(value < std::numeric_limits<double>::infinity())) return value;
   if (value == 0) return std::numeric_limits<double>::denorm_min();

@@ -1,4 +1,4 @@
-// In how many ways equal things can be shared out.
+// Counts the ways to distribute equal shards over ranks.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 
 namespace shardwright {
 
-// In how many ways `count` equal shards can be shared among ranks that take at most most[i] each.
-// Of more than 16 shards these limits do not count. An estimate for the order of a search; it may
-// be infinite. O(ranks x count^2).
+// The number of ways to distribute `count` equal shards over ranks, of which rank i takes at most
+// most[i]. With more than 16 shards the limits are ignored. An estimate for the order of a search;
+// may be infinite. O(ranks x count^2).
 inline double ways_to_share(std::uint32_t count, std::span<const std::uint32_t> most) {
   constexpr std::uint32_t kMostCounted = 16;
   if (count == 1) return static_cast<double>(most.size());

@@ -147,7 +147,7 @@ Part part_at(const Shape& shape, const DistAttr& attr, std::size_t position);
 // Returns true if every split dimension divides into pieces of equal size.
 bool splits_evenly(const Shape& shape, const DistAttr& attr);
 
-// How two boxes become one.
+// Two boxes that join to one: the dimension in which they touch, their order there, and the union.
 struct Join {
   std::size_t dim = 0;
   bool first_is_lower = true;

@@ -63,7 +63,7 @@ std::vector<OpId> UseEdits::uses(const VarTable& vars, VarId id) const {
 }
 
 void UseEdits::write(VarTable& vars) {
-  // Lists do not depend on each other, so their order does not matter.
+  // Lists are independent, so the order of the loop does not matter.
   std::vector<OpId> uses;
   for (const auto& [id, changes] : changes_) {
     read(vars, id, &changes, uses);

@@ -14,8 +14,8 @@
 
 namespace shardwright::program {
 
-// Differences from the lists of a base version. However often a list changes, it is written once,
-// at the end.
+// Differences from the lists of a base version. write() writes each changed list once, however
+// often the list changed.
 // Thread safety: one thread at a time.
 class UseEdits {
  public:
@@ -71,8 +71,8 @@ struct Edit {
 std::string_view to_name(Edit::Kind kind);
 
 // Counted work, the same on every machine. A host language that keeps its own listing of a program
-// must synchronise it after a change, by reading every operator and variable of the block. The last
-// two members say how often that would be, and how many items it would read.
+// must synchronise the listing after a change by reading every operator and variable of the block.
+// `mirror_syncs` counts these synchronisations, `items_scanned` the items that they would read.
 struct EditCounters {
   std::uint64_t edits = 0;
   std::uint64_t inserted_ops = 0;
@@ -139,7 +139,7 @@ class EditLog {
   const std::vector<Edit>& edits() const { return edits_; }
   const EditCounters& counters() const { return counters_; }
 
-  // Returns the new version; the log accepts no more edits. What was not touched is shared.
+  // Returns the new version, which shares what was not touched. The log accepts no more edits.
   // O(changes + pages + blocks). Errors: kInvalidInput if an edit failed, or if the log was
   // committed or rolled back before.
   Result<Program> commit();

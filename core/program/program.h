@@ -1,4 +1,4 @@
-// A table of pages that versions share. A batch of changes copies each page that it touches once.
+// Programs as immutable versions, which share pages of operators and variables.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@
 namespace shardwright::program {
 
 // An immutable sequence of values with dense indices. Copying is O(1) and does not allocate.
-// PersistentVector (core/cow.h) copies a path per change and has a fixed size. This copies a page
-// per batch, which is cheaper for thousands of changes at once, and can grow.
+// PersistentVector (core/cow.h) has a fixed size and copies a tree path per change. A PagedTable
+// can grow and copies each touched page once per batch, which is cheaper for many changes.
 // Thread safety: a value; versions that share pages may be used from different threads.
 template <class T>
 class PagedTable {
@@ -53,10 +53,9 @@ class PagedTable {
   std::size_t size_ = 0;
 };
 
-// Changes on top of a table, which stays as it is. Reads see the changes.
-// Members that change something have the strong guarantee: on bad_alloc nothing has changed.
-// Cost: O(pages) for the first change; then O(1), plus a page that is copied when it is first
-// touched.
+// A base table with changes. Reads see the changes; the base table stays as it is. Members that
+// change something have the strong guarantee: on bad_alloc nothing has changed. Cost: O(pages) for
+// the first change; then O(1), plus a page that is copied when it is first touched.
 // Thread safety: one thread at a time.
 template <class T>
 class PagedTable<T>::Editor {
@@ -138,7 +137,7 @@ std::span<const std::string_view> op_role_names();
 // Thread safety: a value.
 struct Variable {
   std::string name;
-  Shape shape;  // of the whole tensor; a first extent of -1 is the batch size, the whole of it, too
+  Shape shape;  // of the whole tensor; a first extent of -1 stands for the global batch size
   DataType type = DataType::kFloat32;
   MeshId mesh;  // invalid if only one rank knows the variable, which then has no placement
   DimsMapping dims_mapping;
@@ -153,7 +152,7 @@ struct Variable {
   bool is_open() const { return !shape.empty() && shape[0] == -1; }
 };
 
-// A variable that an operator reads or writes, and the mapping in which it wants it.
+// A variable that an operator reads or writes, and the mapping that the operator requires.
 // Thread safety: a value.
 struct Argument {
   VarId var;
@@ -169,8 +168,8 @@ class AttributeValue : public std::variant<std::int64_t, std::vector<std::int64_
   AttributeValue(AttributeValue&&) = default;
   AttributeValue& operator=(AttributeValue&&) = default;
   ~AttributeValue() = default;
-  // In libstdc++ 12 a variant of vectors and strings whose copying throws destroys a member that it
-  // does not have. So the member is copied first, and moved in.
+  // If copying the alternative throws, a variant of libstdc++ 12 destroys an alternative that it
+  // does not hold. So the alternative is copied first and then moved in.
   AttributeValue(const AttributeValue& other) : AttributeValue(copy_of(other)) {}
   AttributeValue& operator=(const AttributeValue& other) { return *this = AttributeValue(other); }
 
@@ -197,7 +196,7 @@ struct Operation {
   Attributes attributes;
 };
 
-// Ranks that communicate. Operators name the group by its ring.
+// Ranks that communicate. Operators name the group by its ring id.
 // Thread safety: a value.
 struct ProcessGroup {
   SharedArray<Rank> ranks;
@@ -268,9 +267,9 @@ class Program {
   // The operators that read a variable, each once, those of older versions first.
   SharedArray<OpId> uses(VarId id) const { return vars_[id.index()].uses; }
 
-  // The program with the batch size written out, the same as if first extents of -1 had never been.
-  // Errors: kInvalidInput at "/vars/<index>" if a tensor gets too large, or if a variable is that
-  // of one rank (is_local) and its ranks cannot share the batch equally. O(variables + pages).
+  // The program with the batch size in place of every first extent of -1. Errors: kInvalidInput at
+  // "/vars/<index>" if a tensor gets too large, or if a variable is local to a rank (is_local) and
+  // the batch does not split evenly over its ranks. O(variables + pages).
   Result<Program> with_batch_size(std::int64_t batch_size) const;
 
   // The placement of a variable. Precondition: it has a mesh.

@@ -1,5 +1,5 @@
-// Where a tensor lives in general: ranks on a mesh, a placement with shard order, and how
-// dimensions are cut.
+// A general placement of a tensor: ranks on a mesh, a placement with shard order, and the rounding
+// of uneven cuts.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct RankPlacement {
   friend bool operator==(const RankPlacement&, const RankPlacement&) = default;
 };
 
-// Paddle's placement in this form. Precondition: check(attr, dimensions).
+// Converts Paddle's placement. Precondition: check(attr, dimensions).
 RankPlacement placed(const DistAttr& attr);
 
 // The operator of a reduction that is due. Precondition: it is not kNone.

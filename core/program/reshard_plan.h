@@ -38,9 +38,9 @@ struct Step {
   Rank src = -1;  // send, recv
   Rank dst = -1;
   std::vector<Rank> group;  // collectives, in the order of the pieces
-  // In the whole tensor for send, recv, keep and zero; in this rank's tensor for slice. For
-  // reduce-scatter and all-to-all along an uneven dimension, what this rank takes of every member's
-  // tensor; empty if pieces are equal.
+  // In coordinates of the whole tensor for send, recv, keep and zero, of this rank's tensor for
+  // slice. For reduce-scatter and all-to-all along an uneven dimension, what this rank takes of
+  // every member's tensor; empty if pieces are equal.
   Part part;
   Part local;               // send, keep: `part` in this rank's tensor; empty for all of it
   std::vector<Part> parts;  // concat

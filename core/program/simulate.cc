@@ -181,7 +181,7 @@ namespace {
 
 using redistribution::ReduceOp;
 
-// The index of a rank among those that hold terms of the same elements.
+// The index of a rank among the ranks that hold terms of the same elements.
 std::int64_t term_of(const RankPlacement& placed, std::size_t position) {
   std::int64_t term = 0;
   for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis) {
@@ -417,7 +417,7 @@ std::optional<bool> Execution::meet(SimulatedRank& own, const Step& step) {
     const Step* const theirs = members.back() == nullptr ? nullptr : members.back()->step();
     if (theirs == nullptr || theirs->kind != step.kind) return std::nullopt;
   }
-  // Each member that arrives asks again, so the long comparison is for the last one.
+  // Every arriving member calls meet(), so groups are compared only once all have arrived.
   for (const SimulatedRank* member : members) {
     if (member->step()->group != step.group) return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// Small dense arrays of integers, for the simulator.
+// Runs a reshard plan on small dense arrays of integers and checks the result.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@
 
 namespace shardwright::program {
 
-// Row-major.
+// A dense array in row-major order.
 // Thread safety: a value.
 struct Array {
   Shape shape;
   std::vector<std::int64_t> values;
 };
 
-// The box `part` of the array. Precondition: it lies within.
+// The box `part` of the array. Precondition: the box lies within the array.
 Array slice(const Array& array, const Part& part);
 // Writes `piece` into the box `place` of the array. O(elements of the piece).
 // Precondition: the box lies within and has the shape of the piece.
 void paste(const Array& piece, const Part& place, Array& array);
-// All arrays in a row along `dim`. O(elements of the result).
-// Precondition: there is an array; the shapes differ at most in `dim`.
+// Concatenates the arrays along `dim`. O(elements of the result). Precondition: at least one array;
+// the shapes differ at most in `dim`.
 Array concat(const std::vector<Array>& arrays, std::size_t dim);
 bool lies_within(const Part& part, const Shape& shape);
 // Calls visit(flat index in an array of `shape`) for the elements of `part`, in row-major order.
@@ -68,32 +68,31 @@ struct Simulation {
   bool ok() const { return problem.empty(); }
 };
 
-// Starts from a tensor of the shape as `source` places it, runs the plan with sends that wait for
-// their receiver, and compares every rank of `target` with its part. Knows nothing of how plans are
-// made. O(ranks * elements * steps) time.
-// Preconditions: the placements are of a tensor of the shape.
+// Places a tensor of known values as `source` says, runs the plan with blocking sends, and compares
+// what every rank of `target` holds with the expected part. Independent of the planners. O(ranks *
+// elements * steps) time. Preconditions: the placements are of a tensor of the shape.
 Simulation simulate(const Shape& shape, const RankPlacement& source, const RankPlacement& target,
                     const ReshardPlan& plan);
 // The same for Paddle's placements. Preconditions: check(source), check(target) hold for the shape.
 Simulation simulate(const Shape& shape, const DistAttr& source, const DistAttr& target,
                     const ReshardPlan& plan);
 
-// Two terms of an element as one. Those of an average are added.
+// Reduces two terms of an element to one. Terms of an average are added.
 std::int64_t combine(std::int64_t a, std::int64_t b, redistribution::ReduceOp op);
 
-// The tensors of all members, in the order of the group. What several members ask for is made once,
-// so a collective costs O(members * elements) in all and not that much for each member.
-// Invariant: there is a tensor, and all have one shape; those that are gathered or exchanged may
-// differ in the dimension that is joined.
+// The tensors of all members of a collective, in the order of the group. Concatenations and
+// reductions are made once for all members, so a collective costs O(members * elements) in total.
+// Invariant: at least one tensor. All shapes are equal, except that gathered or exchanged tensors
+// may differ in the joined dimension.
 // Thread safety: one thread at a time.
 class Collective {
  public:
   explicit Collective(std::vector<Array> tensors) : tensors_(std::move(tensors)) {}
 
   const std::vector<Array>& tensors() const { return tensors_; }
-  // Of the first one.
+  // The shape of the first tensor.
   const Shape& shape() const { return tensors_.front().shape; }
-  // All tensors in a row along the dimension.
+  // All tensors concatenated along the dimension.
   const Array& joined(std::size_t dim);
   const Array& reduced(redistribution::ReduceOp op);
 
@@ -103,9 +102,9 @@ class Collective {
   std::map<redistribution::ReduceOp, Array> reduced_;
 };
 
-// Every element has a value of its own. Ranks of a partial placement hold pseudo-random terms that
-// reduce to it. All values are multiples of the number that averages divide by, so averages are
-// exact.
+// The values of a test tensor, distinct for every element. Ranks of a partial placement hold
+// pseudo-random terms that reduce to the value. All values are multiples of the divisor of
+// averages, so averages are exact.
 // Thread safety: immutable; refers to its arguments.
 class TensorValues {
  public:
@@ -144,7 +143,7 @@ struct SimulatedRank {
   std::optional<Array> tensor;
   std::vector<Array> pieces;
 
-  // Null at the end.
+  // The next step; null at the end.
   const Step* step() const {
     return steps != nullptr && next < steps->size() ? &(*steps)[next] : nullptr;
   }

@@ -1,4 +1,4 @@
-// Shapes of tensors as text.
+// Text for messages: shapes, byte counts, and names that are safe to print.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace shardwright {
 // "[2, 3]".
 std::string extents_text(std::span<const std::int64_t> shape);
 
-// The least whole number of a unit that is at least `bytes`, in the largest unit of which there are
-// eight or more: "8193B" needs more than "8KiB" and is "9KiB". Precondition: bytes >= 0.
+// `bytes` rounded up to a whole number of the largest unit that gives eight or more: 8193 bytes are
+// "9KiB". Precondition: bytes >= 0.
 std::string size_of_at_least(std::int64_t bytes);
 
 // The first code point of a text in UTF-8.

@@ -34,7 +34,6 @@ inline constexpr auto kSolverMethods = std::to_array<SolverMethod>({
        solver.stages.most_rounds = 0;
        solver.stages.last_stretch = 1;
        solver.stages.last_progress = 1;
-       solver.branch.most_rounds = 0;
      }},
     {"price_bundle",
      [](auto& solver) {

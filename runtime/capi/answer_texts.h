@@ -1,4 +1,4 @@
-// An answer whose texts are written when they are asked for.
+// An answer whose texts are written on demand.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace shardwright::capi {
 
-// A caller asks for the size of a text first and then for the text, so it is kept.
+// Keeps the JSON and the page, because a caller asks for the size of a text and then for the text.
 // Thread safety: may be used from any thread.
 class AnswerTexts {
  public:

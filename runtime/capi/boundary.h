@@ -19,7 +19,8 @@
 
 namespace shardwright::capi {
 
-// Ends a call. The functions of the C interface turn it into a status; it never leaves them.
+// The exception that ends a call. Every function of the C interface catches it and returns its
+// status.
 struct CallFailure {
   shardwright_status status;
   std::string message;
@@ -100,7 +101,7 @@ auto object_of(const Handle* handle, const char* name) {
   return std::static_pointer_cast<const Object>(std::move(found.object));
 }
 
-// The same, or nothing for a null handle.
+// The object behind a handle; null for a null handle.
 template <class Handle>
 auto optional_object_of(const Handle* handle, const char* name) {
   return handle == nullptr ? decltype(object_of(handle, name))() : object_of(handle, name);
@@ -147,8 +148,8 @@ struct Inputs {
 
 // ---- Structures and buffers
 
-// The caller's structure as this library knows it. Members that an older caller does not know are
-// zero. A newer caller must leave members zero that this library does not know.
+// Copy a caller's structure (`given`) to this library's version of the structure (`known`), or
+// back. Missing members become 0. Members that this library does not know must be 0.
 void read_bytes(const void* given, std::size_t given_size, void* known, std::size_t known_size,
                 std::size_t least_size, const char* name);
 void write_bytes(const void* known, std::size_t known_size, void* given, std::size_t given_size,
@@ -174,7 +175,7 @@ void write_struct(const Struct& known, Struct* given, const char* name) {
 // Copies text into a caller's buffer, by the rules of shardwright.h.
 void put_text(std::string_view text, char* buffer, std::size_t capacity, std::size_t* size);
 
-// Throws if a caller's arrays of `room` elements cannot hold `needed`.
+// Throws CallFailure if a caller's arrays of `room` elements cannot hold `needed` elements.
 void check_room(std::uint64_t room, std::uint64_t needed, const char* name);
 
 // Sets an element of a caller's array; does nothing if the array is null.
@@ -183,7 +184,7 @@ void put(T* array, std::uint64_t index, Value value) {
   if (array != nullptr) array[index] = static_cast<T>(value);
 }
 
-// The value of a vocabulary with this number. `place()` names its place in the input.
+// The enumeration value with this number. Throws CallFailure at `place()` if there is none.
 template <class Enum, class Place>
 Enum kind_of(std::uint8_t number, const Place& place) {
   if (number >= embedding::EnumNames<Enum>::kNames.size()) {

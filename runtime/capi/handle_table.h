@@ -69,7 +69,7 @@ class HandleTable {
   std::vector<std::uint32_t> free_;
 };
 
-// The table of the process. It is never destroyed, so that handles work in every destructor.
+// The table of the process. Never destroyed, so that destructors of static objects may use handles.
 HandleTable& handles();
 
 }  // namespace shardwright::capi

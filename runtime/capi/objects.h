@@ -16,7 +16,7 @@
 
 namespace shardwright::capi {
 
-// A request reaches all planning calls that were given the handle.
+// A request to stop reaches all planning calls that were given the handle.
 // Thread safety: may be used from any thread.
 struct CancelToken {
   std::stop_source source;
@@ -34,7 +34,7 @@ struct PlannedResult {
   std::shared_ptr<const embedding::SearchSpace> space;
   std::vector<std::uint32_t> options;       // of the plan, by position: numbers in `space`
   std::uint64_t num_shards = 0;             // of the plan
-  std::shared_ptr<const PlanDocument> old;  // that a replan began with, else null
+  std::shared_ptr<const PlanDocument> old;  // plan before a replan; else null
 };
 
 // Numbers the options of the result's plan. O(options of the plan).

@@ -47,15 +47,15 @@ bool wants_colours() {
          terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-// The answer, during whose search the user sees progress and may press Ctrl-C, as `interrupt` hears
-// from then on.
+// Asks for the answer. During the search the user sees progress, and `interrupt` turns Ctrl-C into
+// a request to stop.
 Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
                                  std::optional<InterruptGuard>& interrupt,
                                  const std::function<Result<Answer>(const Watch&)>& ask) {
   ProgressLine line;
   Watch watch;
   watch.log = arguments.log();
-  // Until then, Ctrl-C ends a command that waits for its input.
+  // Before the search, Ctrl-C ends the command, which may wait for its input.
   watch.begin = [&] {
     const std::stop_token stop = interrupt.emplace().token();
     return crew != nullptr ? crew->heed(stop) : stop;
@@ -82,7 +82,7 @@ Status write_page(const std::string& path, const Answer& answer) {
   return output.commit();
 }
 
-// Standard output has the table instead of the text.
+// Writes the table of --csv, which replaces the text if it goes to standard output.
 Status write_csv(const OutputArguments& arguments, const Answer& answer) {
   if (arguments.csv_path.empty()) return {};
   if (arguments.csv_path == "-" && arguments.json && arguments.path.empty())

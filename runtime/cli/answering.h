@@ -1,4 +1,4 @@
-// Asks for an answer and gives it out.
+// Asks for an answer and writes it.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@
 
 namespace shardwright::cli {
 
-// Calls `ask`. From its search on, until the answer is written, Ctrl-C stands for a request to
-// stop. Prints warnings, writes the HTML page if the user asked for one, and writes JSON to the
-// file or standard output if the user asked for it, else the table of --csv or the text to standard
-// output. That the answer went to a file is said on standard error, in one line. Of several
-// processes that a launcher started, only the first one writes. Returns the exit status. The crew
-// may be null.
+// Calls `ask` and writes the answer. Returns the exit status. From the beginning of the search
+// until the answer is written, Ctrl-C requests a stop. Output: warnings; the HTML page if the user
+// asked for one; the JSON to its file or standard output if the user asked for it, otherwise the
+// table of --csv or the text to standard output; a line on standard error if the answer went to a
+// file. Of several processes that a launcher started, only the first one writes. `crew` may be
+// null.
 int respond_with(const OutputArguments& output, Crew* crew,
                  const std::function<Result<commands::Answer>(const commands::Watch&)>& ask);
 

@@ -33,15 +33,15 @@ struct OutputArguments {
 // completion and the manual page rely on both.
 inline constexpr const char* kFile = "FILE";
 
-// Puts an example below the help text of a command, above the footer of all commands. Subcommands
-// begin with their parent's footer, so the parent's example comes after they are added.
+// Adds an example below the help text of a command, above the footer that all commands share. A new
+// subcommand copies its parent's footer, so add the parent's example after its subcommands.
 void add_example(CLI::App& command, const std::string& example);
 
 // Accepts one of these words.
 CLI::Validator one_of(std::vector<std::string> words);
 
-// Checks the command that was parsed. Errors: kInvalidInput with an option that was given an empty
-// value, which would otherwise mean that it was not given.
+// Checks the parsed command. Errors: kInvalidInput at an option with an empty value, which the rest
+// of the program would take for an absent option.
 Status check_given_values(const CLI::App& app);
 
 // Of several processes that a launcher started, only the first one prints with the functions below.

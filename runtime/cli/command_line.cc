@@ -96,7 +96,7 @@ std::string subcommand_message(const Understood& understood) {
   return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
 }
 
-// The name of this error is that of the command.
+// Compares the exit code, because the name of this error is that of the command.
 bool is_about_extras(const CLI::ParseError& error) {
   return error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
 }
@@ -132,7 +132,7 @@ std::optional<std::string> value_count_message(const Understood& understood,
   return option + ": needs a value; see " + understood.line + " --help";
 }
 
-// Where to look if an argument is missing or nobody expects it.
+// A pointer to the help if an argument is missing or unexpected.
 std::string help_hint(const Understood& understood, const CLI::ParseError& error) {
   const bool about_arguments = error.get_name() == "RequiredError" || is_about_extras(error);
   return about_arguments ? "; see " + understood.line + " --help" : "";

@@ -21,9 +21,9 @@
 namespace shardwright::cli {
 namespace {
 
-// For the first process to write its answer and to end all.
+// Time for the first process to write its answer and to end all processes.
 constexpr std::chrono::seconds kLastAnswerTakes{60};
-constexpr std::chrono::seconds kErrorTakes{5};  // to be said by another process
+constexpr std::chrono::seconds kErrorTakes{5};  // time for process 0 to print
 
 std::string own_place() {
   std::array<char, HOST_NAME_MAX + 1> host{};
@@ -54,8 +54,8 @@ Result<std::string> file_of(const std::string& message) {
   return error;
 }
 
-// Takes answers in the order of their tasks, whatever the order in which they come.
-// Thread safety: one thread at a time. Refers to the function.
+// Passes answers to `take` in the order of their tasks, whatever the order in which they arrive.
+// Thread safety: one thread at a time. `take` must outlive this object.
 class OrderedAnswers {
  public:
   explicit OrderedAnswers(const std::function<void(std::size_t, const std::string&)>& take)
@@ -88,7 +88,7 @@ std::string to_letter(std::uint64_t task, const std::string& answer) {
 }  // namespace
 
 struct Crew::StopOnLoss {
-  // The loss is told at once: the process may wait for a reader of its answer, and then be killed.
+  // Prints a loss at once, because this process may be killed while it waits for a reader.
   StopOnLoss(const Crew& crew, const std::stop_token& stop)
       : on_stop(stop, [this] { either.request_stop(); }),
         on_loss(crew.link_->loss(), [this, &crew] {
@@ -115,7 +115,7 @@ Crew::~Crew() {
   if (link_ != nullptr && !link_->lost()) link_->all_gather(std::string(1, char{kCrashed}));
 }
 
-// All processes must be of one version: they must decide alike.
+// All processes must be of one version, because they must make the same decisions.
 Status Crew::greet() {
   MessageWriter greeting;
   greeting.put_text(library_version());
@@ -132,7 +132,7 @@ Status Crew::greet() {
                     version + ", and process " + std::to_string(link_->process()) + " of " +
                     std::string(library_version()),
                 ""};
-    // The launcher ends all as soon as one of them fails: the first one says why before.
+    // The launcher ends all processes when one fails, so the others let process 0 print first.
     const bool speaks = link_->process() == 0;
     link_.reset();
     if (!speaks) std::this_thread::sleep_for(kErrorTakes);
@@ -190,7 +190,7 @@ bool Crew::deal(std::size_t count, const std::function<std::string(std::size_t)>
   return answers.taken() == count;
 }
 
-// The first process that is left.
+// Returns true in the first process that is left after a loss.
 bool Crew::speaks_after_loss() const {
   const std::optional<std::uint32_t> lost = link_->lost();
   return lost && link_->process() == (*lost == 0 ? 1U : 0U);
@@ -201,7 +201,7 @@ void Crew::tell_loss() const {
   std::fprintf(stderr, "shardwright: %s\n", printable(loss().to_string()).c_str());
 }
 
-// The first process has written its answer when it comes here.
+// Ends all processes. All but the first one left wait before, so that it can write its answer.
 int Crew::end_after_loss() const {
   if (!speaks_after_loss()) std::this_thread::sleep_for(kLastAnswerTakes);
   tell_loss();

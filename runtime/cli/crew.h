@@ -18,8 +18,8 @@
 
 namespace shardwright::cli {
 
-// One process if no launcher started several. Otherwise the others run the same command on what the
-// first one reads, and their answers are dropped.
+// All processes run the same command on the files that the first one reads. Only the first one's
+// answer is used. Without a launcher the crew is one process.
 // Thread safety: one thread at a time.
 class Crew final : public TaskDealer {
  public:
@@ -34,21 +34,21 @@ class Crew final : public TaskDealer {
   bool is_alone() const { return link_ == nullptr; }
   // Null if this process is alone.
   Exchange* exchange() const { return link_.get(); }
-  // The link then expects processes to end. Returns a token that is also requested when a process
-  // is lost, which the first process that is left says at once. Call it once; the crew stays where
-  // it is from then on.
+  // Returns a token that requests a stop when `stop` does or when a process is lost. The first
+  // process that is left prints a loss at once. See ProcessLink::heed() for the effect of `stop` on
+  // the link. Preconditions: called once; the crew is not moved afterwards.
   std::stop_token heed(std::stop_token stop);
 
   // The contents of a file, which the first process reads. Errors: as read_file(), in all
   // processes; kMachineLimit if a process was lost.
   Result<std::string> read(const std::string& path) const;
 
-  // Alone, each answer is taken at once.
+  // A process that is alone passes each answer to `take` at once.
   bool deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
             const std::function<void(std::size_t, const std::string&)>& take) override;
 
-  // Waits for the others. Returns the exit status of this process, which in the first one is
-  // `status`. If a process was lost, ends all.
+  // Waits for the other processes. Returns the exit status of this process: `status` in the first
+  // process, kDone in the others. If a process was lost, ends all processes.
   int finish(int status);
 
  private:
@@ -60,7 +60,7 @@ class Crew final : public TaskDealer {
   bool speaks_after_loss() const;
   int end_after_loss() const;
 
-  // Passes on whichever comes first, the user's request or the loss of a process.
+  // Requests a stop at the user's request or the loss of a process, whichever comes first.
   struct StopOnLoss;
 
   std::unique_ptr<ProcessLink> link_;         // null if alone

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kKilledBySignal = 128;  // the shell's convention
 
-// Ends the wait. Where it is not blocked, it does nothing.
+// The signal that ends the wait. By default a process ignores it.
 constexpr int kWakeUp = SIGURG;
 
 sigset_t awaited_signals() {
@@ -42,7 +42,7 @@ void InterruptGuard::wait(const sigset_t& signals, const std::stop_token& done) 
     const int signal = sigwaitinfo(&signals, nullptr);
     if (signal < 0 || signal == kWakeUp) continue;
     if (source_.request_stop()) continue;
-    // Nobody else receives the signals, so the second one is carried out here.
+    // The signals are blocked in all threads, so the second one must end the process here.
     remove_unfinished_files();
     _exit(kKilledBySignal + signal);
   }

@@ -7,10 +7,10 @@
 
 namespace shardwright::cli {
 
-// While a guard lives, the first SIGINT or SIGTERM requests a stop, so that the best answer so far
-// is still written, also if it is being written already. The second one ends the process as usual,
-// as the first one does if no thread can be started to wait for it. Precondition: no other thread
-// has been started, since it would receive the signals.
+// While a guard lives, the first SIGINT or SIGTERM requests a stop: the search ends and the best
+// answer so far is written. The second signal ends the process. If no thread can be started to wait
+// for signals, the first signal ends the process. Precondition: no other thread has been started,
+// since it would receive the signals.
 class InterruptGuard {
  public:
   InterruptGuard();

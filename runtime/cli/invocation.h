@@ -1,4 +1,4 @@
-// One command of the list, as flags fill it in.
+// A command of the list with its request, which the flags fill in.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ struct Invocation {
   const commands::Command& command;
   std::unique_ptr<commands::AnyRequest> request;
   OutputArguments output;
-  // What the command does in the place of asking and writing its answer; empty for most. Returns
-  // the exit status.
+  // Replaces respond() in commands that do more than answer one request; empty in most commands.
+  // Returns the exit status.
   std::function<int(Crew& crew)> run;
 };
 
@@ -28,7 +28,7 @@ struct Chosen {
   bool uses_processes = false;
 };
 
-// Asks and gives out the answer, with flags in the place of members in errors.
+// Asks for the answer and writes it. Errors name flags instead of members of the request.
 int respond(const Invocation& invocation, Crew* crew,
             const std::function<void(commands::Watch&)>& watch = {});
 

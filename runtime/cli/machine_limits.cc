@@ -39,7 +39,7 @@ int say(std::string_view sentence) noexcept {
   return kMachineLimit;
 }
 
-// An exception where none may leave: a noexcept function, or a thread of oneTBB.
+// The terminate handler, for an exception that would leave a noexcept function or a oneTBB thread.
 [[noreturn]] void end_without_unwinding() noexcept {
   if (std::current_exception() == nullptr) std::abort();
   int status = kCrashed;
@@ -67,11 +67,11 @@ void clean_up_on(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
-// A file that is opened must not become standard output because the caller closed that.
+// Opens closed standard streams, so that no other file gets the descriptor of standard output.
 void keep_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The other direction, so that using the stream is still an error.
+    // In the wrong direction, so that using the stream is still an error.
     const int opened = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened >= 0 && opened != descriptor) close(opened);
   }

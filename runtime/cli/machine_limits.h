@@ -1,23 +1,23 @@
-// What the command does where the machine ends: memory, threads, disk.
+// What the command does at the limits of the machine: memory, threads, disk.
 #pragma once
 
 namespace shardwright::cli {
 
-// Ends the process with a sentence and kMachineLimit if there is no memory at all. May be called
-// before constructors have run.
+// Ends the process with a message and the exit status kMachineLimit if malloc() fails. May be
+// called before constructors have run.
 void check_memory();
 
-// Prepares the process to end with a sentence and kMachineLimit wherever memory runs out, a pipe is
-// closed or a file becomes too large, and without unfinished files if a signal ends it.
-// Precondition: called first, on the only thread.
+// Prepares the process for failures. When memory runs out, a pipe is closed or a file becomes too
+// large, it ends with a message and kMachineLimit. A signal that ends it leaves no unfinished
+// files. Precondition: called first, on the only thread.
 void prepare_for_limits();
 
-// Prints what was thrown. Returns the exit status. Precondition: called in a catch block.
+// Prints the current exception. Returns the exit status. Precondition: called in a catch block.
 // Allocates nothing.
 int fail_of_exception() noexcept;
 
-// Flushes standard output. Returns `status`, or kMachineLimit with a sentence on standard error if
-// anything written there was lost.
+// Flushes standard output. Returns `status`, or kMachineLimit with a message on standard error if
+// any output was lost.
 int close_output(int status);
 
 }  // namespace shardwright::cli

@@ -36,7 +36,7 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
   return files;
 }
 
-// A device or a pipe may be read and written at the same time.
+// False for devices and pipes, which may be read and written at the same time.
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (a == "-" || b == "-" || a.empty() || b.empty()) return false;
@@ -48,7 +48,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return first == std::filesystem::weakly_canonical(written_file(b), error) && !error;
 }
 
-// Returns true if the answer takes the place of a plan that was read before, or of the plan so far.
+// True for an answer or checkpoint that may replace the plan of --reuse or --resume, or each other.
 bool may_replace(const std::string& output, const std::string& other) {
   const bool is_answer = output == "--output" || output == "--checkpoint";
   return is_answer && (other == "--reuse" || other == "--resume" || other == "--output" ||
@@ -65,7 +65,7 @@ Status check_standard_input(const std::vector<NamedFile>& files) {
   return {};
 }
 
-// The JSON goes to one place.
+// Errors: both --json and --output are given.
 Status check_json(const CLI::App& command) {
   const CLI::Option* const json = command.get_option_no_throw("--json");
   const CLI::Option* const output = command.get_option_no_throw("--output");
@@ -75,8 +75,7 @@ Status check_json(const CLI::App& command) {
                                      " has the JSON already; leave one of them out");
 }
 
-// A search must not run for minutes before its answer turns out to have no place. Devices and pipes
-// are opened when they are written.
+// Checks before the search that the file can be written. Does not open devices and pipes.
 Status check_place(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = written_file(path);

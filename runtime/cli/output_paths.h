@@ -9,7 +9,7 @@ namespace shardwright::cli {
 
 // Checks the command that was parsed. Errors: kInvalidInput if two inputs are standard input, or if
 // the answer or the report would replace an input or each other. The answer and its checkpoint may
-// be one file, and may replace the plan of --reuse, which is then a cache, or that of --resume.
+// be the same file, and may replace the plan of --reuse (which is then a cache) or --resume.
 Status check_paths(const CLI::App& app);
 
 }  // namespace shardwright::cli

@@ -130,7 +130,7 @@ int plan_batch(const Invocation& invocation, const std::vector<std::string>& pat
   return written.ok() ? first_status : fail(written.error());
 }
 
-// Keeps the best plan so far in a file. What cannot be written is said once.
+// Keeps the best plan so far in a file. Warns of the first failed write and then stops writing.
 // Thread safety: one thread at a time. Refers to its arguments.
 class CheckpointFile {
  public:
@@ -182,7 +182,7 @@ void extend_plan(Invocation& invocation) {
   };
   fields.text("checkpoint", flags->checkpoint, kFile,
               "Keep the best plan so far in this file while best mode searches");
-  // The invocation holds the function, which must not hold it in turn.
+  // The invocation owns the function, so the function must not own the invocation.
   invocation.run = [&invocation, flags](Crew& crew) { return run(invocation, *flags, crew); };
 }
 

@@ -8,14 +8,14 @@
 
 namespace shardwright::cli {
 
-// What a search is at, in at most `width` columns of ASCII: what it does, how much of that is done,
-// the best rating with its unit, the time left. The least important parts are left out where the
-// line is too narrow. The share is below 100 % while the search runs.
+// The state of a search in at most `width` columns of ASCII: its stage, the part of the stage that
+// is done (below 100 % while the search runs), the best rating with its unit, the time left. The
+// least important items are left out where the line is too narrow.
 std::string progress_text(const PlanProgress& progress, std::size_t width);
 
-// Shows the progress on standard error in one line, at most ten
-// times a second. Shows nothing if standard error is not a terminal or planning is quick. Removes
-// its line at the end. Thread safety: one thread at a time.
+// Shows the progress on standard error in one line, at most ten times a second. Shows nothing if
+// standard error is not a terminal or planning is quick. Removes its line at the end.
+// Thread safety: one thread at a time.
 class ProgressLine {
  public:
   ProgressLine();

@@ -10,14 +10,14 @@
 
 namespace shardwright::cli {
 
-// Adds a flag or an argument for every field, which must outlive `command`. Parsing keeps the
-// words.
+// Adds a flag or a positional argument for every field. `fields` must outlive `command`. Parsing
+// only stores the words; set_members() reads them.
 void add_flags(CLI::App& command, commands::Fields& fields);
 
 // Sets the members of the request from the words. Errors: kInvalidInput at the flag.
 Status set_members(const commands::Fields& fields);
 
-// The error with flags in the place of members: `where`, and what the message has in braces.
+// The error with flags instead of member names, in `where` and in the braces of the message.
 Error in_flags(Error error, const commands::Fields& fields);
 // The same for a note that may begin with a member: "ranks: ...".
 std::string in_flags(const std::string& note, const commands::Fields& fields);

@@ -21,7 +21,7 @@ namespace shardwright {
 // Thread safety: one thread at a time.
 class ClaimChecker {
  public:
-  // Other planners may add times in another order, so doubles agree within this, relatively.
+  // The relative tolerance of doubles: other planners may add times in another order.
   static constexpr double kTolerance = 1e-9;
   static bool is_close(double a, double b);
 
@@ -38,13 +38,14 @@ class ClaimChecker {
   void report(std::string where, std::string message);
   // Lists a claim that could not be checked.
   void not_verified(std::string where, std::string message);
-  // Lists what the check of a certificate found, if that is anything: as not verified if the check
-  // did not end, else as a violation that begins with `refusal`. `searches`: those that the check
-  // of the certificate repeats. `budget`: of the check.
+  // Lists the outcome of the check of a certificate. `wrong`: what the check found, empty if
+  // nothing. A check that did not end or refused an older form is listed as not verified, any other
+  // refusal as a violation that begins with `refusal`. `searches`: those of all plans that the
+  // check repeats.
   void take_proof(const std::string& where, const std::string& refusal,
                   const std::optional<std::string>& wrong, std::size_t searches,
                   const Budget& budget);
-  // Says that so many searches of all plans were repeated.
+  // Lists that this many searches of all plans were repeated.
   void repeated(const std::string& where, std::size_t searches);
   void differs(const std::string& where, const std::string& claimed, const std::string& found);
 

@@ -25,8 +25,8 @@ std::string lack_text(const embedding::MemoryLack& lack);
 std::vector<std::string> reasons_for(const embedding::Problem& problem,
                                      const TableExplanation& table);
 
-// What does not fit, with names and bytes. For kinds that `reason` has no figures for
-// (kReservation, kRules, kSearch) that is what the planner said: `planner_message`.
+// What does not fit, with names and bytes. For the kinds without figures (kReservation, kRules,
+// kSearch) it is `planner_message`.
 std::string infeasible_text(const embedding::Problem& problem,
                             const embedding::InfeasibleReason& reason,
                             const std::string& planner_message);

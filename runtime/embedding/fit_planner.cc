@@ -33,7 +33,7 @@ bool is_proof(const PlanFailure& failure) {
          failure.reason == FailureReason::kNegativeReservation;
 }
 
-// Without a limit best mode ends only when it has tried everything.
+// Unless a limit stops it, best mode ends only when it has tried everything.
 bool tried_everything(const EmbeddingPlanResult& result) {
   return result.mode == PlanMode::kBest && result.stopped_by == StopReason::kFinished;
 }

@@ -59,7 +59,7 @@ struct PlanOptions {
   // exceed memory but break no other rule. Precondition: its options belong to the search space
   // that the caller gives.
   std::shared_ptr<const embedding::Plan> start;
-  // Best mode goes on from the bound that this proves, if the check of core accepts it.
+  // Best mode goes on from the bound that this certificate proves, if the check of core accepts it.
   // Precondition: as of `start`.
   std::shared_ptr<const embedding::BoundCertificate> proved;
   // Best mode may end once it has proved that no plan rates below this.
@@ -68,12 +68,12 @@ struct PlanOptions {
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Called on the thread that plans after every round of best mode that found a better plan or
   // raised the bound, with an answer that holds both: what to keep in case the call never returns
-  // (checkpoint/resume.h). The proof of its bound was not checked.
+  // (resume.h). The proof of its bound was not checked.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;
   // The other processes, which get the same problem, space, mode, seed, lanes and work limit, and
-  // search with seeds of their own (planning/portfolio.h). Null if there is one. Used on the thread
+  // search with seeds of their own (portfolio.h). Null if this process is alone. Used on the thread
   // that plans.
   Exchange* exchange = nullptr;
   // Called on the thread that plans after every batch of proposals; no lock is held. An exception

@@ -47,7 +47,7 @@ std::optional<std::int64_t> capacity_of(const Topology& topology, MemoryTier tie
   return first;
 }
 
-// Where the machines are not even of one kind, sizes would mislead.
+// For machines that differ in kind (sharding groups, HBM), where sizes would mislead.
 std::optional<std::string> other_kind(const PlanDocument& document, const Topology& topology) {
   const bool is_whole = document.reserved_topology && !document.sharding_group_size &&
                         document.reserved_topology->world_size == topology.spec().world_size;
@@ -74,8 +74,8 @@ std::string digest_of(const ProblemParts& parts, std::string_view name) {
   return "";
 }
 
-// The first of some values with which the problem has the file's digest of a part. `set` puts a
-// value into a problem.
+// The first of `values` with which the problem has the file's digest of a part. `set` puts a value
+// into a problem.
 template <class Value, class Set>
 std::optional<Value> value_of(const ProblemParts& claimed, std::string_view part,
                               const ProblemSpec& given, const std::vector<Value>& values,
@@ -90,7 +90,7 @@ std::optional<Value> value_of(const ProblemParts& claimed, std::string_view part
   return std::nullopt;
 }
 
-// Batches are powers of two nearly always.
+// The batch sizes to try: nearly all are powers of two.
 std::vector<std::int64_t> usual_batch_sizes() {
   constexpr int kLargest = 20;
   std::vector<std::int64_t> sizes;

@@ -12,10 +12,10 @@ namespace shardwright {
 
 // A sentence on what the file says the plan was made for, and the flags that give it: "the plan was
 // made for 16 ranks and batches of 4096 samples, the problem as it is given has 8 and 512; give the
-// flags that the plan was made with: --ranks 16 --batch-size 4096". Nothing if the file says
-// nothing else than the problem. The file has digests of batch size, hosts and release; their
-// values are those of some that are tried whose digests are the same. O(ranks), and O(values tried
-// x problem) if a digest differs.
+// flags that the plan was made with: --ranks 16 --batch-size 4096". Nothing if the file and the
+// problem agree. The file has only digests of batch size, hosts and release: usual values are
+// tried, and the one with the same digest is named. O(ranks), and O(values tried x problem) if a
+// digest differs.
 std::optional<std::string> other_machine(const PlanDocument& document,
                                          const embedding::Problem& problem);
 

@@ -24,7 +24,7 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 
 double rating_of(const EmbeddingPlanResult& result) { return result.best_rating.value_or(kNone); }
 
-// Below this no plan rates: infinite if none exists, zero if nothing is known.
+// A lower bound on the rating of every plan: infinite if none exists, zero if nothing is known.
 double bound_of(const EmbeddingPlanResult& result) {
   if (result.failure && result.failure->proof) return kNone;
   return result.lower_bound.value_or(0);

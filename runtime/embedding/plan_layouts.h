@@ -11,12 +11,12 @@
 namespace shardwright {
 
 // Plans for every layout in problem->topology().layouts() and answers with the plan of the best
-// rating; `other_layouts` has the answers for the others. Its bound holds for all layouts: it is
-// the least of theirs.
+// rating; `other_layouts` has the answers for the others. Its bound, the least bound of any layout,
+// holds for all layouts.
 //
-// All layouts share the work and the time that one search has: first each gets an equal part of a
-// quarter, then those that may still be better than the best plan share the rest. A layout whose
-// bound has reached that rating gets no more.
+// All layouts share the work and the time of one search: a quarter is divided equally among all,
+// and the rest among the layouts that may still have a better plan than the best one. A layout
+// whose bound has reached that rating gets no more.
 // Errors: as plan_embedding(); kInvalidInput in compat mode, which chooses no layout.
 Result<EmbeddingPlanResult> plan_layouts(const std::shared_ptr<const embedding::Problem>& problem,
                                          const PlanOptions& options);

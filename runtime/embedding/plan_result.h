@@ -40,8 +40,8 @@ struct PlanTiming {
 // Counted work: the same for any machine and number of threads.
 struct PlanWork {
   std::uint64_t work_steps = 0;  // placed shards, and in best mode steps of improving and proving
-  // Of the steps that best mode takes after TorchRec's proposals, those on the longest chain: with
-  // unlimited threads they take as long as these.
+  // The span of best mode's own search, which follows TorchRec's proposals: the steps on its
+  // longest chain of dependent steps, which is its duration with unlimited threads.
   std::uint64_t span_steps = 0;
   std::uint64_t proposals_evaluated = 0;
   embedding::PlanCopies plans;  // what publishing plans copied and shared
@@ -64,7 +64,7 @@ struct EmbeddingPlanResult {
   std::optional<double> lower_bound;
   std::optional<embedding::BoundCertificate> certificate;
   // Why a bound is not claimed: the check of its certificate failed, or took too long. Else empty.
-  // If a stop ended the check of PlanOptions::proved, that is still `certificate`.
+  // If a stop ended the check of PlanOptions::proved, `certificate` still holds it.
   std::string bound_refusal;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   std::optional<PlanFailure> failure;

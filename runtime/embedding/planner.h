@@ -17,21 +17,21 @@ class CostModel;
 
 // Chooses a sharding option and ranks for every table of `problem`. The stages, in order: take the
 // reservation off the memory, enumerate the options with their costs, search by mode, evaluate and
-// verify what was found, gather certificate and statistics (planning/planner.cc). If `search_space`
-// is given, nothing is enumerated and its options and costs are used as they are.
+// verify what was found, gather certificate and statistics. If `search_space` is given, nothing is
+// enumerated and its options and costs are used as they are.
 //
-// If the problem leaves the layout of its machine open, best mode chooses it
-// (planning/plan_layouts.h), and `search_space` must be null.
+// If the problem leaves the layout of its machine open, best mode chooses it (plan_layouts.h), and
+// `search_space` must be null.
 //
-// A plan in the result has been evaluated by the verifier (core/embedding/evaluate.h).
-// In best mode it breaks no rule, and the certificate of its bound has passed the checker. In
-// compat mode it is TorchRec's plan even if it breaks a rule; `evaluation.violations` lists the
-// rules. "No plan" is a result with `failure` set. "Stopped by a budget" is a result with
-// `stopped_by` set and the best plan so far, if there is one. The same problem, options, seed and
-// work limit give the same result for any number of threads, except for `threads` and `timing`. A
-// time limit or a stop request gives that up. Errors: kInvalidInput for requests that cannot be
-// planned at all; kUnsupported, with the place in the problem file, if compat mode is asked for
-// placement rules or measured times of ranks, or best mode for a rating model of the caller's.
+// A plan in the result has been evaluated by the verifier (core/embedding/evaluate.h). In best mode
+// it breaks no rule, and the certificate of its bound has passed the checker. In compat mode it is
+// TorchRec's plan even if it breaks a rule; `evaluation.violations` lists the rules. "No plan" is a
+// result with `failure` set. "Stopped by a budget" is a result with `stopped_by` set and the best
+// plan so far, if there is one. The same problem, options, seed and work limit give the same result
+// for any number of threads, except for `threads` and `timing`. With a time limit or a stop request
+// this does not hold. Errors: kInvalidInput for requests that cannot be planned at all;
+// kUnsupported, with the place in the problem file, if compat mode is asked for placement rules or
+// measured times of ranks, or best mode for a rating model of the caller's.
 // Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> plan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,

@@ -88,7 +88,7 @@ PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& 
         "bandwidths, the multipliers of the topology and the costs of the search space."};
   }
   if (!search.lowest_failed_storage()) {
-    // TorchRec, too, calls a search that tried nothing a lack of storage.
+    // As in TorchRec, a search that tried nothing counts as a lack of storage.
     return {FailureType::kInsufficientStorage, FailureReason::kNothingProposed,
             "No proposer proposed anything: grid proposes nothing above max_proposals, uniform "
             "nothing where no sharding type is offered by every table. Add a greedy proposer."};
@@ -125,7 +125,7 @@ PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> c
   if (proof) {
     if (failure.reason != FailureReason::kTableFitsNowhere)
       failure.message += " " + no_plan_fits(*proof);
-    // Other reasons say themselves what is needed.
+    // The messages of other reasons say what is needed.
     if (failure.reason == FailureReason::kDoesNotPack)
       failure.message += " " + remedy_for(planning);
   } else if (implies_absence(failure.reason)) {

@@ -20,8 +20,8 @@
 
 namespace shardwright {
 
-// The work limit that applies: the caller's, or the default if best mode has no limit. Best mode
-// ends without one only if it proves its plan optimal.
+// The work limit that applies: the caller's, or the default if best mode has no limit. Without any
+// limit best mode ends only if it proves its plan optimal.
 std::optional<std::uint64_t> work_limit_of(const PlanOptions& options);
 
 // The state of one planning call: the request, what it runs on, and the result that the stages
@@ -49,22 +49,22 @@ struct Planning {
   EmbeddingPlanResult result;
 };
 
-// The reservation takes more than a rank has.
+// The failure of a problem whose reservation takes more than a rank has.
 PlanFailure negative_reservation(const Error& error);
 
-// The placement rules leave a table without an option.
+// The failure of a problem whose placement rules leave a table without an option.
 PlanFailure no_option_left(const Error& error);
 
-// Compat mode evaluated its proposals and kept none.
+// The failure of compat mode if it evaluated its proposals and kept none.
 PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& pool,
                          const embedding::EmbeddingSearch& search);
 
-// The work limit ended compat mode; `so_far` is what nothing_kept() says of the proposals tried.
+// The failure of compat mode if the work limit ended it; `so_far` is what nothing_kept() says of
+// the proposals tried.
 PlanFailure stopped_by_work_limit(PlanFailure so_far);
 
-// Best mode found nothing either. `compat` is what was said so far, if anything. It stays the
-// answer unless compat mode was stopped, or it says that no plan exists and there is no `proof` of
-// that.
+// The failure of best mode. `compat` is the failure so far, if any. It stays the answer unless
+// compat mode was stopped, or it says that no plan exists and there is no `proof` of that.
 PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> compat,
                           std::optional<AbsenceProof> proof);
 

@@ -27,7 +27,7 @@ using embedding::Plan;
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// What all processes must have in common.
+// A digest of what all processes must have in common.
 std::string digest_of(const Problem& problem, const PlanOptions& options,
                       const SearchSpace* given) {
   MessageWriter to;
@@ -43,8 +43,8 @@ bool has_valid_plan(const EmbeddingPlanResult& result) {
   return result.plan && result.evaluation.valid();
 }
 
-// A rating and a plan by numbers of options of the space. An offer of nothing if there is no plan,
-// or if TorchRec's proposers made an option of their own: then every process has that plan.
+// Encodes rating and plan, options by index in the space. Offers nothing if there is no plan, or if
+// TorchRec's proposers made an option of it: then every process has that plan.
 std::string offer_of(const Result<EmbeddingPlanResult>& found) {
   MessageWriter nothing;
   nothing.put_flag(false);

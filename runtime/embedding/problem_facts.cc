@@ -314,7 +314,7 @@ void write_memory(const Problem& problem, FactWriter& out) {
 
 void for_each_fact(const Problem& problem, const std::function<void(const ProblemFact&)>& fact) {
   FactWriter out(fact);
-  // Not the oldest release, so that its problems keep the hashes that they always had.
+  // No fact for the oldest release: its problems hash like problems without a release.
   out.section("torchrec")
       .unless(to_name(embedding::TorchRecRelease::kA48cef79), "", to_name(problem.spec().torchrec));
   write_topology(problem, out);

@@ -54,8 +54,8 @@ PlanOptions for_planner(const ReplanOptions& options) {
   return planning;
 }
 
-// In compat mode the planner's work is counted in other units. Without a weight the search for
-// fewer bytes moved comes on top, since the planner has had all work.
+// The search that weighs moves gets what the planner left or, since compat mode counts other units,
+// half. Without a weight its work comes on top, since the planner has had all.
 Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& planned) {
   constexpr std::uint64_t kWorkAmongEqual = 20'000'000;  // about 0.2 s
   std::optional<std::uint64_t> work = whole_work_limit(options.plan);
@@ -71,14 +71,14 @@ Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& p
   return Budget(work, seconds, options.plan.stop);
 }
 
-// A bound without a certificate of its own is proved by that of the rating.
+// Limits a bound without a certificate of its own to the bound on ratings, which has one.
 void limit_bound(EmbeddingPlanResult& result) {
   Migration& migration = *result.migration;
   if (!migration.lower_bound || migration.certificate) return;
   migration.lower_bound = std::min(*migration.lower_bound, result.lower_bound.value_or(0));
 }
 
-// The planner may have finished, and the search that weighs moves not.
+// Notes what stopped the search that weighs moves, if the planner had finished.
 void note_stop(const Budget& budget, EmbeddingPlanResult& result) {
   const Migration& migration = *result.migration;
   if (!migration.objective || result.stopped_by != StopReason::kFinished) return;
@@ -86,7 +86,7 @@ void note_stop(const Budget& budget, EmbeddingPlanResult& result) {
   result.stopped_by = budget.interrupted().value_or(StopReason::kWorkLimit);
 }
 
-// No plan rates less; infinite if there is none.
+// A lower bound on the rating of every plan; infinite if no plan exists.
 double rating_bound(const EmbeddingPlanResult& planned) {
   constexpr double kNoPlan = std::numeric_limits<double>::infinity();
   if (!planned.failure) return planned.lower_bound.value_or(0);

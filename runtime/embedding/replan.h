@@ -27,11 +27,11 @@ struct ReplanOptions {
 
 // Plans `problem` from `old`, the plan of an earlier problem. Tables that are gone are dropped. New
 // tables, and tables whose option or ranks no longer exist, are placed anew. The result is called
-// the old plan kept; the search starts from it. With a weight, the planner has half of the
-// work and time; a search that minimises rating + weight x GiB moved has the rest and begins with
-// the old plan kept, every better plan that the planner found, and plans between these. So the
-// answer never costs more than any of them. `migration` has its cost, a bound that no plan of the
-// search space is below, and a certificate of it. Without a weight the best rating wins, and
+// the old plan kept; the search starts from it. With a weight, the planner has half of the work and
+// time; a search that minimises rating + weight x GiB moved has the rest and begins with the old
+// plan kept, every better plan that the planner found, and plans between these. So the answer never
+// costs more than any of them. `migration` has the cost of the answer, a bound below the cost of
+// every plan of the search space, and its certificate. Without a weight the best rating wins, and
 // nothing moves if staying costs at most kProvenGap more, relatively, or if the old plan is best
 // mode's plan for the very same problem. The answer shares with the old plan kept everything that
 // did not change; `work.plans` counts what was copied; `migration` of the result says what changes.
@@ -43,8 +43,9 @@ Result<EmbeddingPlanResult> replan_embedding(
     const ReplanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
-// What changes from `old` to `plan`, or to no plan, as replan_embedding() says it. `available` is
-// the topology after reservation and margin. Errors: kInvalidInput as replan_embedding() for `old`.
+// What changes from `old` to `plan`, or to no plan, as replan_embedding() reports it. `available`
+// is the topology after reservation and margin. Errors: kInvalidInput as replan_embedding() for
+// `old`.
 Result<Migration> migration_from(std::shared_ptr<const embedding::Problem> problem,
                                  std::shared_ptr<const embedding::SearchSpace> search_space,
                                  const embedding::Topology& available,

@@ -26,8 +26,7 @@ namespace {
 
 using embedding::FoundPlan;
 
-// The certificate may take this part of the work. Most are found within a thousandth of it; without
-// one, what is left of the work looks for a plan.
+// The search for a certificate may take 1 / this of the work limit.
 constexpr std::uint64_t kShareOfWork = 20;
 
 // The search over all plans before best mode takes this many steps at most: about a tenth of a
@@ -36,7 +35,7 @@ constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 22;
 // Steps of this search in the time of one step of best mode.
 constexpr std::uint64_t kStepsPerStep = 16;
 
-// Compat mode's plan may exceed memory; best mode does not accept it as a plan.
+// Replaces the plan by a failure, since compat mode's plan may exceed memory.
 void take_failure(std::optional<AbsenceProof> proof, Planning& planning) {
   EmbeddingPlanResult& result = planning.result;
   result.plan.reset();
@@ -45,7 +44,7 @@ void take_failure(std::optional<AbsenceProof> proof, Planning& planning) {
   result.failure = nothing_found(planning, std::move(result.failure), proof);
 }
 
-// Says which rule leaves a table without an option, if one does, unless something was said before.
+// Sets the failure if a rule leaves a table without an option and no failure was set before.
 void name_rule(const embedding::OptionPool& pool, Planning& planning) {
   if (planning.result.failure) return;
   const embedding::ChoiceModel model(pool, planning.available(), planning.budget);
@@ -151,7 +150,8 @@ std::optional<EmbeddingPlanResult> take_start(Planning& planning) {
   return start;
 }
 
-// A bound that was checked is the search's, too, unless its plan is of another space.
+// Takes the start's certificate if the search has none. A checked one needs the start's plan: a
+// search that began with its bound has none only if the search's plan is of another space.
 void keep_start(EmbeddingPlanResult start, EmbeddingPlanResult& result) {
   const bool has_plan = result.plan && result.evaluation.valid();
   const bool takes_plan = !has_plan || *start.best_rating < *result.best_rating;
@@ -263,14 +263,14 @@ void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
 
 namespace {
 
-// What a proposal of compat mode takes in steps of best mode: two for every shard whose rank is
-// chosen, and one per four ranks, which it empties and among which it looks for the slowest.
+// The work of a compat-mode proposal in steps of best mode: two for every shard whose rank is
+// chosen, and one per four ranks, for emptying the ranks and finding the slowest.
 embedding::ProposalWork work_of_proposals(const embedding::Topology& available) {
   return {0, 2, available.world_size() / 4};
 }
 
-// Compat mode's part of the whole work, and that of a proposer once there is a plan: what it finds
-// later, best mode's own search soon finds, too.
+// Compat mode gets 1 / kParts of the work. Once there is a plan, a proposer gets 1 /
+// kPartsOfProposer: what it would find later, best mode's own search soon finds, too.
 constexpr std::uint64_t kParts = 2;
 constexpr std::uint64_t kPartsOfProposer = 16;
 
@@ -319,7 +319,7 @@ void report_progress(const Planning& planning, const embedding::BestSearch& sear
   planning.options.on_progress(progress);
 }
 
-// Hands on what was found so far, as an answer that is stopped here.
+// Calls on_checkpoint with what was found so far, as the answer of a search that was stopped here.
 void keep_checkpoint(const Planning& planning, const BestCheckpoint& checkpoint) {
   EmbeddingPlanResult at = planning.result;
   at.failure.reset();

@@ -1,4 +1,4 @@
-// The stage that proves that there is no plan.
+// The stages of planning that search: compat mode, best mode, and proofs that no plan exists.
 #pragma once
 
 #include <cstdint>
@@ -14,42 +14,42 @@
 
 namespace shardwright {
 
-// Before best mode searches, if compat mode found nothing: looks for a certificate that no plan
-// exists with a part of the budget, and tries all plans of a very small problem. Returns true if
-// that proves it; the result then says so. Otherwise `start` is the plan that was found, if one
-// was. Precondition: there is no valid plan.
+// Tries to prove that no plan exists, before best mode searches: looks for a certificate with a
+// part of the budget, then tries all plans of a very small problem. Returns true if a proof was
+// found; the result then says so. Otherwise sets `start` if a plan was found. Precondition: there
+// is no valid plan.
 bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool,
                          std::optional<embedding::Plan>& start);
 
-// Best mode found nothing. `none_exists`: it has tried everything.
+// Sets the failure if best mode found no plan. `none_exists`: best mode has tried all plans.
 void take_absence(Planning& planning, const embedding::OptionPool& pool, bool none_exists);
 
 // Takes in PlanOptions::start and PlanOptions::proved of best mode before anything is searched.
 // Returns the plan as an answer, which is also the first checkpoint: evaluated, with the bound that
 // the check of core accepts. A certificate that a stop leaves no time to check stays in the answer
-// without a bound. `planning.options` keeps none that was not accepted. Returns nothing if there is
-// no plan, or if it breaks a rule. After a stop the check has a tenth of a second. Precondition:
-// memory is reserved, and the options are enumerated.
+// without a bound. A certificate that was not accepted is removed from `planning.options`. Returns
+// nothing if there is no plan, or if it breaks a rule. After a stop the check has a tenth of a
+// second. Precondition: memory is reserved, and the options are enumerated.
 std::optional<EmbeddingPlanResult> take_start(Planning& planning);
 
 // Makes the result no worse than `start`, whatever ended the search.
 void keep_start(EmbeddingPlanResult start, EmbeddingPlanResult& result);
 
-// Compat mode decides as TorchRec does, which knows neither placement rules nor the speed of single
-// ranks. Errors: kUnsupported with the place in the problem file.
+// Checks that the problem has neither placement rules nor speeds of single ranks, which TorchRec
+// does not know. Errors: kUnsupported with the place in the problem file.
 Status check_compat_mode(const embedding::Problem& problem);
 
-// Compat mode uses the load factor that the constraint names. Errors: kUnsupported with the place
-// of a list of load factors.
+// Checks that no constraint lists load factors: compat mode uses the one that a constraint names.
+// Errors: kUnsupported with the place of a list.
 Status check_listed_load_factors(const embedding::Problem& problem);
 
-// Whether TorchRec's proposers take these options. Errors: kInvalidInput with the place.
+// Checks that TorchRec's proposers take these options. Errors: kInvalidInput with the place.
 Status check_proposers(const embedding::SearchSpace& space);
 
-// Leaves the plan that TorchRec would choose, or why there is none, and the trace if it was asked
-// for. Scale-up adds options to `pool`. `budget` is the whole one, or best mode's share of it,
-// in which a proposal counts as other work. With `work_per_proposer`, the next proposer begins
-// after so much work if there is a plan by then.
+// Runs compat mode. Leaves the plan that TorchRec would choose, or why there is none, and the trace
+// if it was asked for. Scale-up adds options to `pool`. `budget` is the whole budget, or the part
+// that best mode gives to compat mode; `work` is what a proposal counts as. With
+// `work_per_proposer`, the next proposer begins after this much work if there is a plan by then.
 void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget,
                    const embedding::ProposalWork& work = {},
                    std::optional<std::uint64_t> work_per_proposer = {});

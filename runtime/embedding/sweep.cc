@@ -61,7 +61,7 @@ class ChainPlanner {
     const embedding::Topology& topology = problem->topology();
     point.ranks = topology.spec().world_size;
     point.ranks_per_host = topology.spec().local_world_size;
-    // Plans for another layout are no start.
+    // A plan for another layout cannot be a start.
     const bool is_open = !topology.layouts().empty();
     if (topology.has_hbm() && topology.uniform())
       point.hbm_bytes = topology.storage().front().hbm.value();
@@ -99,7 +99,7 @@ class ChainPlanner {
   MemoryChain chain_;
 };
 
-// A machine as a stop leaves it.
+// The point of a machine that a stop left unplanned.
 SweepPoint unplanned(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
                      std::size_t memory) {
   const std::int64_t per_host = grid.ranks_per_host.value_or(problem.topology.local_world_size);

@@ -49,9 +49,8 @@ struct Sweep {
 // Plans every combination, one after the other, each with `options`: a work limit is per point.
 // Points that differ in memory alone share options and costs. In best mode each of these points
 // starts from the plan of the one with less memory, so more memory never fits less nor rates worse,
-// and its bound holds for less memory, too. A combination that
-// there cannot be is a point that says why. Errors: as check_grid(); as plan_embedding(), if no
-// combination is valid.
+// and its bound holds for less memory, too. A combination that is no valid machine is a point whose
+// `invalid` says why. Errors: as check_grid(); as plan_embedding(), if no combination is valid.
 //
 // With a dealer, processes plan the points, those that differ in memory alone in one process. The
 // first process has the answer; in the others it has no points. Points have no plans then. If a

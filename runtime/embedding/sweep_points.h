@@ -22,9 +22,8 @@ std::optional<double> samples_per_second(const embedding::ProblemSpec& problem,
 std::optional<double> price_per_billion(const embedding::ProblemSpec& problem,
                                         const SweepPoint& point);
 
-// Of every point, whether it is on the Pareto front: no other point has as many samples per second
-// for as low a price (without prices: on as few ranks with as little memory) and is better in one
-// of these. O(points^2).
+// Of every point, whether it is on the Pareto front: no other point is at least as good in samples
+// per second and price (without prices: ranks and memory) and better in one of these. O(points^2).
 std::vector<bool> pareto_front(const embedding::ProblemSpec& problem, const Sweep& sweep);
 
 // The first clause of why a point does not fit; empty if it fits.
@@ -43,7 +42,7 @@ std::vector<SmallestMachine> smallest_machines(const Sweep& sweep);
 // in the order of the points.
 std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
 
-// The points of one size of machine, or why they could not be planned. Plans are left out.
+// Encodes the points of one size of machine, without plans, or why they could not be planned.
 std::string to_message(const Status& status, const Sweep& points);
 
 // Adds the points of a message. Errors: the one of the message.

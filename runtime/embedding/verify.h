@@ -52,9 +52,8 @@ struct Verification {
 // the plan, and compares every number that `document` holds. Bytes and ranks must agree exactly,
 // times within a relative 1e-9: other planners may have added them in another order. The rest of a
 // file is compared by verify_plan_file() (runtime/io/embedding/verify_file.h). A claim that no plan
-// exists is proved again (absence_claim.h). The check of a certificate ends with the steps that
-// follow from its size, and everything with the budget; what was not checked by then is not
-// verified.
+// exists is proved again (claim_checker.h). The size of a certificate limits the steps of its
+// check, and the budget limits everything; what was not checked by then is listed as not verified.
 // Errors: kInvalidInput if the problem itself cannot be enumerated.
 Result<Verification> verify_plan(std::shared_ptr<const embedding::Problem> problem,
                                  const PlanDocument& document,

@@ -79,7 +79,7 @@ class TbbExecutor::Arena {
       arena_ = idle_arenas().take(workers);
       workers_ = workers;
     } catch (const std::bad_alloc&) {
-      // The calling thread is left.
+      // The calling thread remains the only worker.
     }
   }
   ~Arena() {
@@ -121,7 +121,7 @@ class TbbExecutor::TaskLoop::Links {
   Links(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body)
       : arena_(&arena), count_(count), sizes_(sizes), body_(body) {}
 
-  // Without memory or threads for them, the calling thread does the work.
+  // Starts chains of tasks. Without memory or threads for them, the calling thread runs all ranges.
   void start(std::size_t chains) noexcept {
     try {
       arena_->get().execute([&] {
@@ -133,7 +133,7 @@ class TbbExecutor::TaskLoop::Links {
     }
   }
 
-  // Returns when no body runs and none will.
+  // Runs the ranges that are left and returns when no body runs and none will.
   void finish() noexcept {
     try {
       arena_->get().execute([this] {

@@ -23,8 +23,8 @@ constexpr unsigned kPermissions = 0777;
 constexpr unsigned kNewFile = 0666;  // less the umask
 constexpr const char* kCannotWrite = "cannot write";
 
-// The names of unfinished files, for a process that ends without unwinding. More files than slots
-// are only not removed then.
+// The names of unfinished files, for a process that ends without unwinding. Such a process does not
+// remove files beyond the number of slots.
 std::array<std::atomic<const char*>, 8> unfinished_names{};
 
 void remember_unfinished(const char* name) noexcept {
@@ -50,8 +50,8 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// The name that comes first of those that no file has, chosen by `take`, which returns false with
-// EEXIST if it is taken. Null with errno if there is none.
+// The first unused name of a temporary file. take(name) creates the file, or returns false with
+// errno, EEXIST for a used name. Null with errno if no name can be taken.
 template <class Take>
 std::unique_ptr<const std::string> take_name(const std::string& target, const Take& take) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -98,7 +98,7 @@ std::string followed(std::string path) {
   return path;
 }
 
-// A file without a name in the folder of `target`. Returns -1 on file systems that cannot.
+// Opens a file without a name in the folder of `target`. Returns -1 if the file system cannot.
 int open_unnamed(const std::string& target, unsigned mode) {
 #ifdef O_TMPFILE
   const int descriptor = ::open(folder_of(target).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
@@ -109,7 +109,7 @@ int open_unnamed(const std::string& target, unsigned mode) {
   return -1;
 }
 
-// A name in a folder is on the disk when the folder is. Some file systems cannot sync folders.
+// Syncs the folder, so that the new name is on disk. Some file systems cannot sync folders.
 void sync_folder(const std::string& path) {
   const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
@@ -167,7 +167,7 @@ Result<OutputFile> OutputFile::open(const std::string& path, Unfinished unfinish
   const int descriptor = unfinished == Unfinished::kUnnamed ? open_unnamed(target, mode) : -1;
   Result<OutputFile> file =
       descriptor >= 0 ? open_stream(descriptor, target, true, nullptr) : open_named(target, mode);
-  // The umask is for new files.
+  // A replaced file keeps its mode; the umask is for new files only.
   if (file.ok() && exists) fchmod(fileno(file->file_), mode);
   return file;
 }
@@ -196,7 +196,7 @@ void OutputFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno;
 }
 
-// Brings what was written to the disk. Returns false with errno.
+// Syncs the written data to disk. Returns false with errno.
 bool OutputFile::store() {
   if (std::fflush(file_) != 0) return false;
   // Some file systems cannot sync.

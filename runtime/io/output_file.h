@@ -13,15 +13,15 @@ namespace shardwright {
 
 // Where a file lies until it is finished.
 enum class Unfinished {
-  kUnnamed,  // in no folder, so that nothing is left even by SIGKILL; where the file system can
+  kUnnamed,  // in no folder, so that not even SIGKILL leaves it; if the file system can
   kNamed,    // beside its target, as FILE.PID.N.tmp
 };
 
 // A file that replaces `path` when commit() succeeds. Until then, and if the object is destroyed
-// without commit(), the old file at `path` is unchanged. The new file is on the disk before it has
-// its name. A symbolic link is followed, also to a file that does not exist yet. For "-" (standard
-// output), for names of open descriptors (/dev/stdout) and for paths that are not regular files,
-// such as /dev/null or a pipe, writes take effect immediately.
+// without commit(), the old file at `path` is unchanged. The new file is synced to disk before it
+// gets its name. A symbolic link is followed, also to a file that does not exist yet. For "-"
+// (standard output), for names of open descriptors (/dev/stdout) and for paths that are not regular
+// files, such as /dev/null or a pipe, writes take effect immediately.
 // Thread safety: one thread at a time.
 class OutputFile {
  public:

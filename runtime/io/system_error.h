@@ -10,7 +10,7 @@
 
 namespace shardwright {
 
-// Returns true if the machine has no more of something, so that another path would not help.
+// Returns true if a resource of the machine is exhausted, so that another path would not help.
 inline bool is_machine_limit(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO || error == ENOMEM ||
          error == EAGAIN || error == EMFILE || error == ENFILE;

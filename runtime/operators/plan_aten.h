@@ -21,7 +21,7 @@ struct PlanAtenOptions {
   operators::RedistributionChoice redistribution = operators::RedistributionChoice::kShortest;
   CollectiveModel collectives;
   std::optional<std::int64_t> memory_limit;  // bytes of a device
-  std::int64_t optimizer_states = 2;         // tensors like a parameter, beside it
+  std::int64_t optimizer_states = 2;         // per parameter, each of its size
   operators::CollectiveBackend backend = operators::CollectiveBackend::kNccl;
   operators::OverlapShares overlap;  // of collectives with compute; none by default
   operators::BlockSharing blocks = operators::BlockSharing::kFree;
@@ -42,7 +42,7 @@ struct AtenPlanResult : operators::AtenSolution {
 // safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 
-// Which collectives move the tensors of a plan. Preconditions: a plan that these options led to.
+// Which collectives move the tensors of a plan. Precondition: `plan` answers these options.
 // Errors: those of plan_aten().
 Result<std::vector<operators::AtenMove>> aten_moves(const operators::AtenGraph& graph,
                                                     const PlanAtenOptions& options,

@@ -22,12 +22,12 @@ using operators::CostInstance;
 using operators::OperatorProblem;
 using operators::SolveStatus;
 
-// What all processes must have in common.
+// A digest of what all processes must have in common.
 std::string digest_of(const OperatorProblem& problem, const OperatorsOptions& options) {
   const CostInstance& instance = problem.lowered.instance();
   MessageWriter all;
   Sha256 digest;
-  // By and by, as an instance may be large.
+  // Digests the message piece by piece, as an instance may be large.
   const auto flush = [&] { digest.update(std::exchange(all, {}).take()); };
   all.put(options.seed);
   all.put_if(options.work_limit);
@@ -62,7 +62,7 @@ std::string digest_of(const OperatorProblem& problem, const OperatorsOptions& op
   return digest.hex();
 }
 
-// What a process found, as far as others take it over.
+// What other processes take over of the result of a process.
 struct Offer {
   SolveStatus status = SolveStatus::kUnknown;
   std::vector<std::uint32_t> choice;

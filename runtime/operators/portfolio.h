@@ -7,10 +7,10 @@
 namespace shardwright {
 
 // Process p solves with seed + p; nothing is exchanged while it searches. At the end every process
-// has the best choice of all, the first one's among equals, and the highest bound, and knows
-// whether one of them proved that. Cost: two all-gathers, of a digest and of a choice. A process
-// whose exchange fails answers with its own choice, and so do all if one leaves. Precondition:
-// `options.exchange` is not null. Errors: as solve_operators().
+// has the best choice of all, the first one's among equals, the highest bound, and the status of a
+// process that proved its result. Cost: two all-gathers, of a digest and of a choice. A process
+// whose exchange fails answers with its own choice, and so do all if one leaves.
+// Precondition: `options.exchange` is not null. Errors: as solve_operators().
 Result<OperatorsResult> solve_portfolio(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options);
 

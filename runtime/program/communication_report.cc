@@ -115,7 +115,7 @@ class Replay {
                                       op.reader});
   }
 
-  // The sender may have nothing after the message, so that the receiver knows who reads it.
+  // The receiver knows the reader; the sender may have no operator after the message.
   void receive(std::size_t place, const Meeting& meeting) {
     const RankOperator& op = operators_[place][next_[place]];
     ReportedCommunication& message = report_.communications[meeting.communication];

@@ -54,9 +54,9 @@ struct CommunicationReport {
 };
 
 // Replays the inserted operators of every rank in program order. A collective begins when all of
-// its ranks have come to it, and a message is received when it was sent. Operators in the blocks of
-// control flow run once. Open batch dimensions, of which a resharded program has none,
-// count once. Cost: O(operators x ranks of a group).
+// its ranks have come to it, and a message is received after it was sent. Operators in the blocks
+// of control flow run once. Open batch dimensions, of which a resharded program has none, count
+// once. Cost: O(operators x ranks of a group).
 CommunicationReport make_communication_report(std::span<const RankedProgram> programs,
                                               const program::Cluster& cluster);
 

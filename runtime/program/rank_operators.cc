@@ -90,8 +90,8 @@ class OperatorReader {
     out.us = send_us(cluster_, near, static_cast<double>(bytes));
   }
 
-  // A ring in which every rank sends to every other one, as far as bytes go. A reduction sends its
-  // terms first and then its results.
+  // Counts bytes as if every rank sent its part to every other rank. A reduction sends its terms
+  // and then its results, so its parts count twice.
   void read_collective(std::int64_t in, std::int64_t result, RankOperator& out) const {
     out.kind = RankOperator::Kind::kCollective;
     const GroupShape shape = group_shape(cluster_, out.group);

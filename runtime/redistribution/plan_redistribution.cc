@@ -88,7 +88,7 @@ Error no_path(const RedistributionCase& request, const RedistributionOptions& op
                ""};
 }
 
-// Calls find(tensor, costs, limits) for paths, which may be none or not found.
+// Returns the paths of find(tensor, costs, limits), or an error if it finds none.
 template <class Find>
 Result<std::vector<PlannedRedistribution>> plan_paths(const RedistributionCase& request,
                                                       const RedistributionOptions& options,

@@ -37,7 +37,7 @@ struct RingModel {
   std::vector<redistribution::AxisLink> links;  // one per axis
   // A kernel that reads and writes a tensor; infinite: copies are free. GB = 10^9 bytes.
   double copy_gb_per_s = std::numeric_limits<double>::infinity();
-  // Also collectives over several axes at once, and messages by which devices change places.
+  // Also collectives over several axes, and permutes: each device sends all it holds to one other.
   bool groups = false;
 };
 
@@ -45,12 +45,12 @@ struct RedistributionOptions {
   std::variant<DTensorModel, RingModel> model;
   // What a device may hold in the course of a step, input and output together.
   std::optional<std::int64_t> memory_bytes;
-  std::optional<std::uint32_t> collectives;  // no more steps that communicate
+  std::optional<std::uint32_t> collectives;  // most steps that communicate
   std::stop_token stop;
 };
 
 struct PlannedRedistribution {
-  redistribution::Path path;    // found; costs are in microseconds
+  redistribution::Path path;    // found; costs in microseconds
   std::int64_t peak_bytes = 0;  // of the path's peak_elements
 };
 

@@ -1,4 +1,4 @@
-// Redistributions that are remembered.
+// A cache of redistributions.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a command answers, in every form in which it can be shown.
+// The answer of a command, in every form in which it can be shown.
 #pragma once
 
 #include <cstddef>
@@ -53,13 +53,13 @@ struct Watch {
   std::function<std::stop_token()> begin = [] { return std::stop_token(); };
   // How files are read.
   FileReader read = [](const std::string& path) { return read_file(path); };
-  // The other processes that run the same command; null if there are none. Only the first one's
-  // answer counts; the others' may have no functions.
+  // The other processes that run the same command; null if there are none. Only the first process's
+  // answer is used; the functions of the other answers may be empty.
   Exchange* exchange = nullptr;
   TaskDealer* dealer = nullptr;
   bool is_first_process = true;
   // Called on the thread of the command, without a lock held. Each may be empty.
-  std::function<void(const std::string&)> note;  // what else is worth knowing
+  std::function<void(const std::string&)> note;  // remarks for the user
   // A better plan of best mode, and the seconds that reading took; see PlanOptions::on_checkpoint.
   std::function<void(const EmbeddingPlanResult&, double)> on_checkpoint;
   std::function<void(const PlanProgress&)> on_plan;

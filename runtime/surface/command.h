@@ -21,8 +21,8 @@ class AnyRequest {
  public:
   virtual ~AnyRequest() = default;
   virtual Result<Answer> ask(const Watch& watch) const = 0;
-  // Takes the problem, and the search space if that is not null, in the place of documents. Returns
-  // false if the request is about no problem, or reads it in its own way.
+  // Sets a problem and a search space (may be null) that were read before, instead of the
+  // documents. Returns false if the request has no problem or reads its problem in another way.
   virtual bool take_problem(std::shared_ptr<const embedding::Problem> problem,
                             std::shared_ptr<const embedding::SearchSpace> space) = 0;
 
@@ -57,7 +57,7 @@ struct Command {
   bool has_page = false;        // --report
   bool has_csv = false;         // --csv
   bool shows_progress = false;  // on a terminal
-  bool uses_processes = false;  // of several that a launcher started; otherwise the first one alone
+  bool uses_processes = false;  // false: of several processes, only the first one runs
 };
 
 // In the order of help.

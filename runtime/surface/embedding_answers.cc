@@ -133,9 +133,9 @@ Result<std::optional<PlanDocument>> given_plan(const Input& file, const Watch& w
   return std::optional(std::move(document));
 }
 
-// The plan of the request's `reuse`, if that holds. Otherwise `why_not` says why not. The check has
-// half of the time, and the search what is left. Several processes must decide alike, so that only
-// one alone hears limits.
+// The plan of the request's `reuse`, if it still holds; otherwise `why_not` says why not. The check
+// has half of the time limit, the search the rest. Several processes must decide alike, so they
+// check without limits.
 Result<std::optional<EmbeddingPlanResult>> reused(const PlanRequest& request,
                                                   const PlanDocument& document,
                                                   const LoadedProblem& loaded,
@@ -153,7 +153,7 @@ Result<std::optional<EmbeddingPlanResult>> reused(const PlanRequest& request,
   return std::move(reuse.result);
 }
 
-// One process chooses the layout of a machine; the others have nothing to do meanwhile.
+// Returns true if several processes plan together. Layouts are chosen by one process alone.
 bool is_shared(const LoadedProblem& loaded, const Watch& watch) {
   return watch.exchange != nullptr && loaded.problem->topology().layouts().empty();
 }
@@ -288,7 +288,7 @@ std::string not_checked_line(const Verification& verification) {
   return text.empty() ? "" : text + "\n";
 }
 
-// On another machine nearly every claim is false, and only the machine is worth a line.
+// For a plan of another machine, on which nearly every claim is false: the first violation only.
 std::string other_machine_text(const Verification& verification) {
   std::string text = lines("violation", {verification.violations.front()});
   const std::size_t others = verification.violations.size() - 1;
@@ -454,7 +454,7 @@ Result<ProblemSpec> read_for(const ProblemRequest& request, const std::string& t
   return spec;
 }
 
-// All overrides, each list with its first value: which flags there are.
+// All overrides, and the first value of each list, to locate errors at the flags.
 ProblemOverrides overrides_of(const SweepRequest& request, const SweepGrid& grid) {
   ProblemOverrides overrides = request.problem.overrides;
   const auto first = [](const std::vector<std::int64_t>& list) {
@@ -467,7 +467,7 @@ ProblemOverrides overrides_of(const SweepRequest& request, const SweepGrid& grid
   return overrides;
 }
 
-// Says once which numbers of ranks leave some on no host.
+// Notes the numbers of ranks that are no multiple of a host.
 void note_uneven_hosts(const SweepGrid& grid, const Watch& watch) {
   if (!grid.ranks_per_host || !watch.note) return;
   std::string uneven;
@@ -535,7 +535,7 @@ struct Side {
   bool is_problem = false;
 };
 
-// CSV is a problem. What is none is read as a plan.
+// Reads an input of diff. Every document that is no problem counts as a plan.
 Result<Side> read_side(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read(watch.read));
   if (is_problem_csv(text)) return Side{&input, std::move(text), true};

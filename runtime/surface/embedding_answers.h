@@ -10,10 +10,10 @@
 
 namespace shardwright::commands {
 
-// The options with the watch's stop and progress.
+// The options with the stop token and the progress function of the watch.
 PlanOptions watched(PlanOptions options, const Watch& watch);
 
-// Tells the log how much the search did.
+// Logs the work of the search.
 void log_work(const EmbeddingPlanResult& result, const Log& log);
 
 // `problem_name`: what the hint calls the problem. `old`: the plan that a replan began with, for

@@ -15,7 +15,7 @@
 namespace shardwright::commands {
 namespace {
 
-// Hosts matter for what collectives cost, and few have more than eight accelerators.
+// Notes that more than eight ranks count as one host, because hosts decide what collectives cost.
 void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch) {
   constexpr std::int64_t kUsualHost = 8;
   const std::int64_t ranks = topology.spec().world_size;

@@ -25,14 +25,14 @@ struct ProblemRequest {
   Input problem;
   Input search_space;  // options and costs; may be absent
   ProblemOverrides overrides;
-  // In the place of both documents, where the caller has read them; may be null.
+  // Instead of both documents, if the caller has read them; may be null.
   std::shared_ptr<const embedding::Problem> read_problem;
   std::shared_ptr<const embedding::SearchSpace> read_space;
 };
 
 void describe(ProblemRequest& request, Fields& fields);
 
-// A problem, read.
+// A problem that was read, with its search space.
 struct LoadedProblem {
   std::shared_ptr<const embedding::Problem> problem;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was given
@@ -42,15 +42,15 @@ struct LoadedProblem {
 // Errors: those of reading, with the input.
 Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch);
 
-// The same for a problem for which there is a plan. If it leaves the layout of its machine open,
-// takes that of the plan.
+// Loads the problem of a plan. If the problem leaves the layout of its machine open, takes the
+// layout of the plan.
 Result<LoadedProblem> load_for(const ProblemRequest& request, const PlanDocument& document,
                                const Watch& watch);
 
 // Reads a plan file. Errors: those of reading, with the input.
 Result<PlanDocument> load_plan(const Input& input, const Watch& watch);
 
-// What the JSON and the text have in addition.
+// The optional parts of the JSON and the text.
 struct PlanContents {
   bool search_space = false;
   bool stats = false;
@@ -61,7 +61,7 @@ inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOpti
   return {contents.search_space, contents.stats, options.trace, loaded.read_s};
 }
 
-// shardwright plan. The planning options' stop and progress are the watch's here and below.
+// shardwright plan. Here and below the watch sets the stop token and the progress of `options`.
 struct PlanRequest {
   ProblemRequest problem;
   PlanOptions options;

@@ -34,7 +34,7 @@ std::string range_text(std::uint64_t least, std::uint64_t most, bool too_large) 
              : "of at least " + std::to_string(least);
 }
 
-// What is no whole number may still say which one is meant: "1e3".
+// A hint for a text that means a whole number in the range, such as "1e3"; otherwise empty.
 std::string meant_text(const std::string& text, std::uint64_t least, std::uint64_t most) {
   const std::optional<std::int64_t> meant = whole_number_meant(text);
   const bool fits = meant && *meant >= 0 && static_cast<std::uint64_t>(*meant) >= least &&
@@ -53,7 +53,7 @@ std::optional<std::int64_t> whole(std::string_view text) {
              : std::nullopt;
 }
 
-// From `first` to `last`, each `step` more or `step` times as much.
+// Numbers from `first` to `last`; each is the one before plus `step`, or times `step`.
 struct Range {
   std::int64_t first, last, step;
   bool times;
@@ -126,8 +126,8 @@ std::string flag_of(std::string name) {
   return "--" + name;
 }
 
-// A document: an object or a list as it stands, which `raw` then is; or a text that begins with
-// one; any other text is the path of a file.
+// Reads a document: the object or list `raw`, if that is not empty; otherwise `value`, which is the
+// text of a document or the path of a file.
 Status take_document(JsonValue value, std::string_view raw, Input& out) {
   if (!raw.empty()) {
     out = Input::text(std::string(raw), value.pointer());
@@ -146,7 +146,7 @@ Status take_document(JsonValue value, std::string_view raw, Input& out) {
   return {};
 }
 
-// The members of a request, documents apart: a document may have 100 MB, and is read later.
+// The members of a request without its documents, which may have 100 MB and are read later.
 struct RequestText {
   std::string members;  // with null for each document
   std::vector<std::pair<std::string, std::string_view>> documents;

@@ -20,7 +20,7 @@
 namespace shardwright::commands {
 
 inline constexpr std::int64_t kMostThreads = 4096;
-// Messages do not name limits this far away.
+// Messages leave out upper limits from this number on.
 inline constexpr std::uint64_t kMostCount = std::uint64_t{1} << 40;
 
 // One member of a request.
@@ -33,10 +33,11 @@ struct Field {
   std::string preset;    // the default that help shows
   bool required = false;
   bool is_list = false;            // values with commas between them; in JSON one value or a list
-  bool is_rest = false;            // the words that follow the flag
+  bool is_rest = false;            // takes all words that follow the flag
   Input* document = nullptr;       // a file, or a value of JSON as it stands
-  std::vector<std::string> words;  // that the command line gave
-  // Set the member. Errors: kInvalidInput with no place (words), or its place in the request.
+  std::vector<std::string> words;  // given on the command line
+  // Set the member. Errors: kInvalidInput, without a place (words) or with the place in the
+  // request.
   std::function<Status(const std::vector<std::string>& words)> take_words;
   std::function<Status(JsonValue value)> take_json;
 
@@ -128,22 +129,22 @@ class Fields {
   // (doubled).
   Field& counts(std::string_view name, std::vector<std::int64_t>& out, std::string_view help);
 
-  // A member of its own kind, for the caller to fill in.
+  // Adds a member; the caller sets its functions.
   Field& add(std::string_view name, std::string_view type, std::string_view help);
 
   std::deque<Field>& all() { return fields_; }
   const std::deque<Field>& all() const { return fields_; }
   const Field* find(std::string_view name) const;
-  // The message with names in the place of members in braces: "give {ranks}".
+  // The message with `name` of the field for every member in braces: "give {ranks}".
   std::string named(std::string message, std::string (Field::*name)() const) const;
 
  private:
   std::deque<Field> fields_;  // references stay valid
 };
 
-// Reads a request: one JSON object whose members are the fields. What is absent or null stays as it
-// is. Errors: kInvalidInput at "line L, column C" for a text that is no JSON object; at the member
-// otherwise.
+// Reads a request: one JSON object whose members are the fields. Absent and null members stay
+// unchanged. Errors: kInvalidInput at "line L, column C" for a text that is no JSON object; at the
+// member otherwise.
 Status read_request(std::string_view text, Fields& fields);
 
 namespace internal {

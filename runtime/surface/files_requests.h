@@ -35,8 +35,8 @@ void describe(ReportRequest& request, Fields& fields);
 // Errors: kInvalidInput at "kind" for an unknown kind, or one without a template.
 Result<Answer> answer(const SchemaRequest& request, const Watch& watch);
 Result<Answer> answer(const InitRequest& request, const Watch& watch);
-// A saved answer again, as text and as a page. Errors: those of reading it; kInvalidInput for what
-// is no answer.
+// The text and the page of a saved answer. Errors: those of reading it; kInvalidInput if the
+// document is no answer.
 Result<Answer> answer(const ReportRequest& request, const Watch& watch);
 
 }  // namespace shardwright::commands

@@ -28,8 +28,8 @@ class Input {
 
   // Errors: those of the reader.
   Result<std::string> read(const FileReader& reader) const;
-  // The same error, with this input before its place. An error at a member of the request stays
-  // there.
+  // Puts the name of this input before the place of the error, unless the place is a member of the
+  // request.
   Error locate(Error error) const;
 
  private:

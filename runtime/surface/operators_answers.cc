@@ -186,7 +186,7 @@ std::string aten_summary(const AtenGraph& graph, const operators::CostInstance& 
          format_count(instance.num_matrices()) + " different matrices\n";
 }
 
-// Without an output, what the last operators make may end in any sharding, at no cost.
+// Without an output, the results of the last operators may have any sharding at no cost.
 bool has_output(const OpGraph& graph) {
   for (std::size_t n = 0; n < graph.size(); ++n) {
     if (graph[n].kind == operators::OpKind::kOutput) return true;
@@ -194,7 +194,7 @@ bool has_output(const OpGraph& graph) {
   return false;
 }
 
-// What is wrong with the mesh or the threads is in their flags.
+// Moves an error about the mesh or the threads to its flag.
 Error located(Error error, const Input& graph) {
   if (error.where == "threads" || error.where.starts_with("/mesh")) {
     error.where = error.where == "threads" ? "threads" : "mesh";
@@ -448,7 +448,7 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
   return options;
 }
 
-// What is wrong with an option is in the flag that gave it, or in the file of options.
+// Moves an error about an option to the flag that gave the option, or to the file of options.
 Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
   const std::array<std::pair<std::string_view, std::string_view>, 11> options{{
       {"/devices", "devices"},

@@ -42,7 +42,7 @@ struct PathsRequest {
   operators::PathCost cost = operators::PathCost::kCompat;
 };
 
-// shardwright operators autoshard. What is absent is the file's.
+// shardwright operators autoshard. Absent members are those of the file.
 struct AutoshardRequest {
   Input graph;
   std::optional<std::int64_t> devices;
@@ -51,7 +51,7 @@ struct AutoshardRequest {
   int threads = 0;          // 0 = all
 };
 
-// What takes the place of a file of options.
+// Values that replace those of a file of options.
 struct AtenOverrides {
   std::optional<std::string> mesh;     // "4x2"
   std::optional<std::int64_t> memory;  // bytes of a device
@@ -60,7 +60,7 @@ struct AtenOverrides {
   std::optional<operators::RedistributionChoice> redistribution;
   std::optional<double> overlap;  // of parameters and gradients alike
   std::optional<operators::BlockSharing> blocks;
-  OperatorsOptions limits;  // members other than their defaults
+  OperatorsOptions limits;  // only members that differ from their defaults
 };
 
 // shardwright operators plan

@@ -238,7 +238,7 @@ bool has_batch_dimension(const program::Program& program) {
   return false;
 }
 
-// What nobody means to ask.
+// Refuses empty programs, and a batch size that would change nothing.
 Status check_asked(const std::vector<ProgramDocument>& programs, const ApplyRequest& request) {
   if (programs.empty())
     return request.program.locate(invalid_input("/programs", "the list of programs is empty"));
@@ -351,8 +351,8 @@ redistribution::TransferLimits limits_of(const TransferRequest& request) {
   return limits;
 }
 
-// Each round takes the latency of a message, and a short message takes as long as one of a packet;
-// no time of the answer has either in it.
+// Thresholds for warnings. The times of the answer leave out the latency of each round, and the
+// least time of a message, which is that of a packet.
 constexpr std::int64_t kManyRounds = 4096;
 constexpr std::int64_t kAdvisedRounds =
     3840;  // the last rounds before parts are passed on may be short

@@ -12,7 +12,7 @@
 
 namespace shardwright::commands {
 
-// How often ranks synchronise with the program that they are made of.
+// When inserted operators are synchronised.
 inline program::SyncMode sync_mode(bool legacy) {
   return legacy ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
 }

@@ -84,7 +84,7 @@ std::vector<std::string> reads_before_writes(const Program& program, const std::
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const VarId var = op.inputs[i].var;
       FirstRead& first = reads[var.index()];
-      // What an operator reads and writes at once, it updates.
+      // An operator that also writes the variable updates it; this is no read before a write.
       if (!first.op.valid() && !written[var.index()] && !writes(op, var)) first = {id, i};
     }
     for (const Argument& output : op.outputs) {

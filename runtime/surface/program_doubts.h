@@ -1,4 +1,4 @@
-// What in a program is likely a mistake, though it can be done.
+// Warnings about programs that are valid, but likely wrong.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace shardwright::commands {
 std::vector<std::string> reads_before_writes(const program::Program& program,
                                              const std::string& place);
 
-// A sentence for each plan of compat mode that is wrong by simulation, a few at most.
+// A sentence for each plan of compat mode that the simulation refutes, a few at most.
 std::vector<std::string> wrong_plans(const program::Program& program, const std::string& place,
                                      const std::vector<program::WrongPlan>& wrong);
 std::vector<std::string> wrong_plans(const std::vector<TensorReshard>& answers);

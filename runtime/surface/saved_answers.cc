@@ -28,7 +28,7 @@ using Member = std::pair<std::string, JsonValue>;
 
 bool is_plain(JsonValue value) { return !value.is_array() && !value.is_object(); }
 
-// A cell of a table, or a line of its own.
+// Returns true if the value fits a cell or a line: plain, or a short list of plain values.
 bool is_cell(JsonValue value) {
   if (is_plain(value)) return true;
   if (!value.is_array() || value.size() == 0 || value.size() > kShortList) return false;
@@ -38,7 +38,7 @@ bool is_cell(JsonValue value) {
   return true;
 }
 
-// The members of a value by name; objects inside lend theirs, with both names.
+// Collects the members of a value by name. Members of a small inner object have both names.
 void collect(JsonValue value, const std::string& before, std::vector<Member>& members) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string name =

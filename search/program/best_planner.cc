@@ -244,8 +244,7 @@ struct TermAxes {
   std::size_t target = 0;
 };
 
-// Pairs each partial axis of the target with one of the source, if possible the one with its
-// number.
+// Pairs partial axes of the target with partial axes of the source, if possible of the same number.
 std::vector<TermAxes> match_terms(const DistAttr& source, const DistAttr& target) {
   std::vector<TermAxes> terms;
   const auto fits = [&](std::size_t axis, std::size_t other) {
@@ -291,8 +290,7 @@ class Mover {
       inboxes[t].zero = num_elements(inboxes[t].wanted) == 0 || holds_zeros(t);
       if (!inboxes[t].zero) fill(t, inboxes[t]);
     }
-    // Done last, because a rank that has joined its pieces no longer has the tensor that others
-    // want.
+    // Last, because a rank that has joined its pieces no longer has the tensor that others want.
     for (std::size_t t = 0; t < inboxes.size(); ++t) {
       close(target_.mesh.ids()[t], inboxes[t]);
     }
@@ -609,7 +607,7 @@ class Planner {
     return timed({waypoint, moves_of(path), 0}, from);
   }
 
-  // Fills in the time of the moves, which start at `from`.
+  // Sets the time of the moves, which start at `from`.
   Waypoint timed(Waypoint waypoint, const DistAttr& from) const {
     ReshardPlan plan;
     append(waypoint.moves, from, plan);
@@ -677,7 +675,7 @@ class Planner {
       consider({target_.mesh, source_.dims_mapping, {}});
       if (source_.has_partial()) consider({target_.mesh, source_.dims_mapping, source_.partial});
     }
-    // Split along axes on which the target is replicated: less is sent, and gathers follow.
+    // Splits along axes on which the target is replicated: smaller messages, then gathers.
     DistAttr all = target_;
     for (std::size_t axis = 0; axis < target_.mesh.axes(); ++axis) {
       const auto& mapping = target_.dims_mapping;

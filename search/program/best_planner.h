@@ -1,4 +1,4 @@
-// Time to move a tensor, in microseconds.
+// The fastest plan for moving a tensor between two placements. Times are in microseconds.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ struct GroupShape {
 };
 GroupShape group_shape(const Cluster& cluster, const std::vector<Rank>& group);
 
-// `bytes` is what one member holds, after an all-gather and before the other collectives.
+// `bytes`: held by one member, after an all-gather but before other collectives.
 double all_gather_us(const Cluster& cluster, GroupShape group, double bytes);
 double all_reduce_us(const Cluster& cluster, GroupShape group, double bytes);
-// A reduce-scatter or all-to-all: each of n members keeps one n-th of what it holds and moves the
+// A reduce-scatter or all-to-all: each of n members keeps one n-th of its tensor and sends the
 // rest.
 double exchange_us(const Cluster& cluster, GroupShape group, double bytes);
 double send_us(const Cluster& cluster, bool same_machine, double bytes);
@@ -56,7 +56,7 @@ std::int64_t message_bytes(DataType type);
 double plan_us(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
                const ReshardPlan& plan);
 
-// Times of moves along mesh axes, for one tensor on pieces of equal size.
+// Times of moves of one tensor along mesh axes. Pieces have equal size.
 // Thread safety: const members may be called from any thread.
 class MeshCosts final : public redistribution::StepCosts {
  public:
@@ -76,29 +76,27 @@ class MeshCosts final : public redistribution::StepCosts {
   std::vector<GroupShape> groups_;  // by axis, the slowest group
 };
 
-// The cheapest moves between two placements on one mesh. Not found if collectives, which need
-// pieces of equal size, do not lead there.
+// The cheapest moves between two placements on one mesh. Path::found is false if no collectives on
+// pieces of equal size lead to the target.
 redistribution::Path cheapest_moves(const MeshCosts& costs, const redistribution::Placement& source,
                                     const redistribution::Placement& target);
-// The cheapest moves to any placement without reductions due.
+// The cheapest moves to any placement without partial axes.
 redistribution::Path cheapest_reduction(const MeshCosts& costs,
                                         const redistribution::Placement& source);
 
-// Returns true if every reduction that is due on the source is also due on the target, along an
-// axis of the same size. The terms then move unchanged.
+// Returns true if every partial axis of the source has a partial axis of the target with the same
+// reduction and size. Messages then move the terms unchanged.
 bool can_move(const DistAttr& source, const DistAttr& target);
 
-// The boxes that the ranks of `target` take, from themselves or from others. O(axes of both * ranks
-// per axis).
+// The number of boxes that all ranks of `target` take. O(axes of both * ranks per axis).
 std::int64_t num_moves(const Shape& shape, const DistAttr& source, const DistAttr& target);
 
-// Appends steps to `plan`. Returns false if a stop was requested; the steps are then incomplete.
-// Every rank of `target` takes the boxes that it wants from its own tensor or else from an owner,
-// the one that finishes first with all its messages so far and this one. If the target is a sum
-// along an axis that the source does not have, the rank at coordinate 0 gets the values and the
-// others get zeros. All ranks take part in messages in the same order, so that sends which wait for
-// their receiver cannot block each other. Precondition: can_move(source, target). O(messages *
-// owners).
+// Appends the steps of messages to `plan`. Returns false if a stop was requested; the steps are
+// then incomplete. Every rank of `target` takes each box from its own tensor if possible, otherwise
+// from the owner that would be the first to finish all its messages including this one. If the
+// target is a sum along an axis and the source is not, the rank at coordinate 0 gets the values and
+// the others get zeros. All ranks process messages in the same order, so that sends that wait for
+// their receiver cannot deadlock. Precondition: can_move(source, target). O(messages * owners).
 bool append_moves(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
                   const DistAttr& target, ReshardPlan& plan, const std::stop_token& stop = {});
 
@@ -110,15 +108,14 @@ struct BestPlan {
   std::optional<redistribution::Path> path;
 };
 
-// Every message is a step of two ranks, about 1.4 kB in all.
+// Limit of the messages of a plan. Every message is a step of two ranks, about 1.4 kB together.
 inline constexpr std::int64_t kMaxMoves = std::int64_t{1} << 20;
 
-// Compares collectives along mesh axes (found by find_path()), messages
-// from ranks that hold a part to ranks that want it, both in sequence (reductions first, then
-// messages, then collectives on the target mesh), and Paddle's plan where it is correct. Supports
-// every pair of placements that check() accepts, including uneven pieces and overlapping meshes.
-// Deterministic.
-// Errors: kUnsupported if only messages would do and there would be more than kMaxMoves; kStopped.
+// The cheapest of these plans: collectives along mesh axes (find_path()); messages from ranks that
+// hold a part to ranks that want it; both in sequence (reductions, then messages, then collectives
+// on the target mesh); and Paddle's plan where it is correct. Supports every pair of placements
+// that check() accepts, including uneven pieces and overlapping meshes. Deterministic. Errors:
+// kUnsupported if only messages are possible and their number exceeds kMaxMoves; kStopped.
 Result<BestPlan> plan_best(const Cluster& cluster, const Shape& shape, DataType type,
                            const DistAttr& source, const DistAttr& target,
                            const std::stop_token& stop = {});

@@ -26,7 +26,7 @@ std::vector<std::int64_t> boundaries(const ProcessMesh& mesh) {
   return products;
 }
 
-// For each axis of `mesh` the finer axes between its boundaries.
+// For each axis of `mesh`, the axes of the finer mesh between its boundaries.
 std::vector<Axes> runs(const ProcessMesh& mesh, const std::vector<std::int64_t>& fine) {
   const std::vector<std::int64_t> coarse = boundaries(mesh);
   std::vector<Axes> axes(mesh.axes());
@@ -165,7 +165,7 @@ Step concat_step(std::vector<Part> parts) {
   return step;
 }
 
-// The first box that the parts join into.
+// The first of the boxes into which the parts join.
 Part first_joined(const std::vector<Part>& parts) {
   std::vector<Part> boxes;
   for (const Part& part : parts)
@@ -365,7 +365,7 @@ Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& sourc
     step.src = senders[i % senders.size()];
     step.dst = target.mesh.ids()[receivers[i]];
     step.part = part_at(shape, target, receivers[i]);
-    // Paddle's Resharder inserts every send right after the operator, so the last one comes first.
+    // Paddle's Resharder inserts every send right after the operator, so the last send comes first.
     step.kind = StepKind::kSend;
     std::vector<Step>& sends = plan.at(step.src);
     sends.insert(sends.begin(), step);

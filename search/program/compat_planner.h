@@ -1,4 +1,4 @@
-// Two meshes over the same ranks as one finer mesh, and Paddle's placements on it.
+// The plans of Paddle's planner, and the common refinement of two meshes over the same ranks.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct Refinement {
 // axes.
 std::optional<Refinement> refine(const ProcessMesh& source, const ProcessMesh& target);
 
-// `axes`: by axis of the attribute's mesh, those of the finer one.
+// The placement of the attribute on the finer mesh. `axes`: by axis of the attribute's mesh.
 redistribution::Placement placement_of(const DistAttr& attr,
                                        const std::vector<redistribution::Axes>& axes);
 
@@ -33,8 +33,8 @@ redistribution::Placement placement_of(const DistAttr& attr,
 std::vector<Rank> group_along(const ProcessMesh& mesh, std::size_t axis, std::size_t position);
 
 // For plan_compat() between placements on the same ranks, without partial axes. Returns true if
-// every rank is a member of the group that it names, all members name the same group, gathers along
-// dimension 0 produce the wanted part, and ranks that gather nothing hold what they cut.
+// every rank is a member of its own gather's group, all members have the same group, gathers along
+// dimension 0 produce the wanted part, and ranks without a gather hold the part that they cut.
 bool gathers_correctly(const ReshardPlan& plan, const Shape& shape, const DistAttr& source,
                        const DistAttr& target);
 
@@ -42,16 +42,16 @@ bool gathers_correctly(const ReshardPlan& plan, const Shape& shape, const DistAt
 // each rank receives join into one box.
 bool joins_all_parts(const ReshardPlan& plan);
 
-// Without partial axes: the sequence of Paddle's static planner for every rank. The plan is empty
-// if the target has some ranks of the source and some others, as in Paddle. With partial axes:
+// Without partial axes: the steps of Paddle's static planner for every rank. As in Paddle, the plan
+// is empty if the target has some ranks of the source and some others. With partial axes:
 // plan_compat_mesh().
 // Source: Paddle's static Resharder (the search for a sequence of operators) and its C++ functions.
 // Errors: kUnsupported if a dimension does not split evenly, or if a partial tensor changes to a
 // mesh of another shape.
 Result<ReshardPlan> plan_compat(const Shape& shape, const DistAttr& source, const DistAttr& target);
 
-// The steps along mesh axes, then a message from each rank to the one at the same position of the
-// target mesh. Errors: the same.
+// The steps along mesh axes, then a message from each rank to the rank at the same position of the
+// target mesh. Errors: as plan_compat().
 Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
                                      const DistAttr& target);
 

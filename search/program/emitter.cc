@@ -398,7 +398,7 @@ void Emitter::keep(const Step& step) {
 // Joins adjacent parts with one operator. Paddle's Resharder always joins two at a time.
 void Emitter::concat(const Step& step) {
   if (pieces_.size() < step.parts.size()) {
-    current_ = pieces_.front();  // a cached gather has joined them already
+    current_ = pieces_.front();  // joined by a cached gather already
   } else if (const auto dim = compat_ ? std::nullopt : row_dim(step.parts)) {
     current_ = ops_.join(pieces_, *dim);
   } else {

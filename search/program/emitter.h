@@ -1,4 +1,4 @@
-// Names of generated variables.
+// Turns the steps of a rank into operators.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,13 @@ class NameMaker {
   std::unordered_map<std::string, std::uint64_t> next_;
 };
 
-// One numbering for all ranks. It is filled by a single pass over the plans in program order,
-// before any rank emits operators.
+// The process groups and their rings, numbered alike for all ranks. A single pass over the plans in
+// program order fills the table before any rank emits operators.
 // Thread safety: const members may be called from any thread.
 class GroupTable {
  public:
-  // In compat mode, messages between two ranks use a group of these ranks for collectives if there
-  // is one, and the reverse, as in Paddle's Resharder. Of several groups of the same ranks, the
-  // first one is used.
+  // In compat mode, messages and collectives of the same two ranks share a group, as in Paddle's
+  // Resharder. Of several groups of the same ranks, the first is used.
   GroupTable(Communication known, bool compat) : known_(std::move(known)), compat_(compat) {
     for (const ProcessGroup& group : known_.groups) {
       const auto ranks = group.ranks.view();
@@ -92,22 +91,22 @@ class GroupTable {
   std::map<Key, std::int64_t> rings_;
 };
 
-// Every piece of a split is a variable of the program, about 0.4 kB. Even shares make no more
-// pieces than a mesh has ranks. Uneven shares may overlap in one row, and then every row would be a
-// piece: a part that would be one of more pieces than this is sliced.
+// Limit of the pieces of a split, each a variable of about 0.4 kB; beyond the limit a part is
+// sliced. Even placements need no more pieces than a mesh has ranks, but uneven ones may share a
+// single row, and then every row would be a piece.
 inline constexpr std::int64_t kMaxPieces = std::int64_t{1} << 16;
 
 // Where operators are inserted, and the tensor that they start from.
 struct EmitSite {
-  OpId anchor;                   // operators go before it, or after it if `into` is valid
-  VarId source;                  // what this rank holds; invalid if it holds nothing
+  OpId anchor;                   // operators go before the anchor, or after it if `into` is valid
+  VarId source;                  // this rank's tensor; invalid if it holds none
   VarId into;                    // the variable for the result; invalid for a new one
   std::uint64_t source_key = 0;  // the key of caches: equal for equal contents
   std::string base_name;         // of the tensor, for generated names
   Shape local_shape;             // of the source on this rank
   DataType type = DataType::kFloat32;
   std::int32_t lod_level = 0;
-  VarId lod_feed;  // received tensors take their level of detail from it; invalid if they need none
+  VarId lod_feed;  // gives received tensors their level of detail; invalid: not needed
   OpRole role = OpRole::kForward;
   BlockId block{0};
 
@@ -194,7 +193,7 @@ class CollectiveEmitter {
 class MessageEmitter {
  public:
   // In compat mode, messages for inputs are cached per tensor and partner, as in Paddle's
-  // Resharder: what was sent or received before is not sent again.
+  // Resharder: a tensor is sent to a partner only once.
   MessageEmitter(OpBuilder& ops, const GroupTable& groups, bool compat)
       : ops_(ops), groups_(groups), compat_(compat) {}
 
@@ -213,7 +212,8 @@ class MessageEmitter {
   std::map<std::pair<std::uint64_t, Rank>, LocalTensor> received_;
 };
 
-// Keeps the current tensor, and the pieces for the next concat, from step to step.
+// Emits the operators of a rank's steps. Keeps the current tensor and the pieces for the next
+// concat.
 // Thread safety: one thread at a time. Refers to its arguments.
 class Emitter {
  public:

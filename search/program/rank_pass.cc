@@ -71,7 +71,7 @@ class RankPass {
         decision.source_wish == Decision::kOriginal ? request.var : copies_[decision.source_wish];
     std::optional<VarId> result;
     if (steps != nullptr) result = emitter_.emit(site_of(request, wish, key, source), *steps);
-    // A target rank without steps, or that only sends, already holds what it wants.
+    // A target rank without steps, or with sends only, already holds its part.
     if (!result && !options_.compat) result = source;
     if (!is_target || !result) return;
     copies_[request.wish] = *result;
@@ -123,7 +123,7 @@ class RankPass {
          at != wish.requests.end(); ++at) {
       const Request& request = requests_.requests[*at];
       served_[*at] = true;
-      // One wish may be written in several ways.
+      // Mappings of several inputs may settle to the same wish.
       bool reads = false;
       for (std::size_t i = 0; i < log_.op(request.consumer).inputs.size(); ++i) {
         const Argument input = log_.op(request.consumer).inputs[i];

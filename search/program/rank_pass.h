@@ -1,4 +1,4 @@
-// One rank's batch of edits.
+// Applies the schedule to the program of one rank.
 #pragma once
 
 #include "search/program/emitter.h"
@@ -7,8 +7,8 @@
 
 namespace shardwright::program {
 
-// Inserts operators before consumers and renames inputs, as the schedule says. With
-// ReshardOptions::whole it also moves outputs and removes what belongs to other ranks.
+// Inserts operators before consumers and renames inputs according to the schedule, as one batch of
+// edits. With ReshardOptions::whole it also reshards outputs and removes the parts of other ranks.
 // Errors: kStopped. May throw std::bad_alloc. `program` never changes.
 // Thread safety: may be called for several ranks at once.
 Result<RankProgram> reshard_rank(const Program& program, const Requests& requests,

@@ -1,4 +1,4 @@
-// The state of a walk through a program: the enclosing control flow, and what was written so far.
+// Finds the inputs and outputs of a program that must be resharded.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class ControlFlow {
   void enter(OpId op);
   void leave();
 
-  // Operators that serve a consumer go before this operator: the outermost control flow around the
-  // consumer whose block does not write the variable, or the consumer itself.
+  // The operator before which operators that serve a consumer are inserted: the outermost control
+  // flow around the consumer whose block does not write the variable, or the consumer.
   OpId anchor_of(OpId consumer, VarId var) const;
 
  private:
@@ -52,10 +52,10 @@ class MeshRelations {
 
   // Equal meshes have one canonical id.
   MeshId canonical(MeshId mesh) const { return canonical_[mesh.index()]; }
-  // Returns true for the mesh of all ranks if the program also has smaller ones. A tensor on it is
-  // taken as a tensor on a union of meshes.
+  // Returns true for the mesh of all ranks if the program also has smaller meshes. A tensor on this
+  // mesh counts as a tensor on the union of the smaller meshes.
   bool is_union(MeshId mesh) const { return is_union_[mesh.index()]; }
-  // The smaller meshes within this one that are no unions. Empty unless they cover it.
+  // The smaller meshes within this mesh that are no unions. Empty unless they cover it.
   const std::vector<MeshId>& parts(MeshId mesh) const { return parts_[mesh.index()]; }
 
  private:
@@ -66,10 +66,10 @@ class MeshRelations {
   std::vector<std::vector<MeshId>> parts_;
 };
 
-// One operator wants one input in another placement than it has.
+// An input whose placement differs from the one that its operator (the consumer) needs.
 // Thread safety: a value.
 struct Request {
-  OpId anchor;  // operators go before it: the consumer, or control flow around it
+  OpId anchor;  // where operators are inserted: the consumer, or control flow around it
   OpId consumer;
   VarId var;
   std::uint32_t wish = 0;  // index into `wishes`
@@ -77,8 +77,8 @@ struct Request {
   OpRole role = OpRole::kForward;
 };
 
-// A placement that requests share: what the first of them receives, later ones may use. `epoch` is
-// the number of writes to the variable before it.
+// A placement of a tensor that several requests share: later requests may use the copy of the
+// first. `epoch` is the number of writes to the variable before it.
 // Thread safety: a value.
 struct Wish {
   VarId var;
@@ -103,13 +103,13 @@ struct Requests {
   std::vector<Wish> wishes;
   std::vector<OutputRequest> outputs;               // in program order
   std::unordered_set<std::string> generated_names;  // names that look generated
-  // The first feed of every level of detail. It says where sequences end.
+  // The first feed of every level of detail, which gives the ends of sequences.
   std::map<std::int32_t, VarId> lod_feeds;
   std::vector<Shape> shapes;  // by variable; empty if Variable::shape is the whole shape
   std::uint64_t items_scanned = 0;
 };
 
-// The mapping that counts: in best mode, axes of one rank split nothing.
+// The effective mapping: in best mode, without axes of one rank, as they split nothing.
 inline DimsMapping settled(const Program& program, bool compat, MeshId mesh,
                            const DimsMapping& mapping) {
   return compat ? mapping : effective_mapping(program.mesh(mesh), mapping);
@@ -119,8 +119,8 @@ inline DimsMapping settled(const Program& program, bool compat, MeshId mesh,
 // written inside. Errors: kInvalidInput if a tensor on a union of meshes is split, a condition is
 // not replicated, an output's mapping differs from its tensor's, an input's mapping does not fit
 // its mesh, a batch dimension is open, or a tensor is too large.
-// In compat mode, tensors without dimensions are left where they are, as by Paddle's Resharder,
-// unless they are partial, which it does not know. O(operators + variables + arguments).
+// In compat mode, tensors without dimensions are not moved, as in Paddle's Resharder, unless they
+// are partial (Paddle's Resharder has no partial tensors). O(operators + variables + arguments).
 Result<Requests> find_requests(const Program& program, bool compat);
 
 // Fills `generated_names`, `lod_feeds` and `shapes`, and counts the variables.

@@ -1,4 +1,4 @@
-// Turns a program with placements into one program per rank, with the communication that they need.
+// Turns a program with placements into one program per rank, including the communication.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ struct ReshardOptions {
 };
 
 struct ReshardCounters : EditCounters {
-  // How often the rank looked up a plan for an input: once for each decision of the schedule that
-  // no earlier one had served, even if the rank has no step in the plan. Outputs are not counted.
-  // In compat mode this is how often Paddle's Resharder calls parse_op_desc on the rank.
+  // The number of plan lookups of the rank for inputs: one for each decision of the schedule whose
+  // request no earlier decision had served, even if the rank has no step in the plan. Outputs are
+  // not counted. In compat mode it equals the calls of Paddle's parse_op_desc on the rank.
   std::uint64_t planner_calls = 0;
 };
 
@@ -41,9 +41,9 @@ struct RankProgram {
   ReshardCounters counters;
 };
 
-// A plan of compat mode that a program uses and that leaves a rank without its part.
+// A plan of compat mode that the program uses and that gives some rank a wrong part.
 struct WrongPlan {
-  OpId op;  // that reads the variable, or writes it
+  OpId op;  // the reader of the variable, or its writer
   VarId var;
   bool is_output = false;
   std::string problem;  // a sentence of the simulation
@@ -61,8 +61,8 @@ struct ReshardResult {
 
 // One pass over the program finds the requests and numbers the process groups. Plans are
 // independent of each other, and so are ranks, so both run on the executor. The edits of a rank are
-// one batch on `program` with the batch size written out; `program` does not change. The result
-// does not depend on the executor.
+// one batch on a copy of `program` with the batch size filled in. The result does not depend on the
+// executor.
 // Errors: those of Program::with_batch_size() and find_requests(); kUnsupported if compat mode has
 // no plan, or as plan_best(); kStopped if the edit limit was reached or a stop was requested.
 // Cost: O(program) for all ranks together, and O(requests + inserted operators) for each rank. With

@@ -101,7 +101,7 @@ std::optional<Simulation> PlanStore::simulate(const Entry& entry) const {
   Shape shape = entry.key.shape;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     const std::int64_t parts = std::lcm(source.splits(dim), target.splits(dim));
-    // Two elements in the smallest part show their order.
+    // Two elements in the smallest part are enough to check their order.
     if (shape[dim] % parts == 0) shape[dim] = std::min(shape[dim], 2 * parts);
   }
   const auto ranks = static_cast<std::int64_t>(source.mesh.size() + target.mesh.size());
@@ -148,7 +148,7 @@ PlanKey key_of_output(const Program& program, const Requests& requests,
   return key;
 }
 
-// A receiver of sequences needs a feed that says where they end.
+// Checks that receivers of sequences have a feed that gives the ends of sequences.
 Status check_lod(const Program& program, const Requests& requests, VarId id,
                  const ReshardPlan& plan) {
   const std::int32_t level = program.var(id).lod_level;
@@ -187,7 +187,7 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
   decisions.reserve(requests.requests.size());
   for (std::uint32_t i = 0; i < requests.requests.size(); ++i) {
     const Request& request = requests.requests[i];
-    // In best mode the first request of a wish decides for the others.
+    // In best mode the first request of a wish stands for all of them.
     if (!compat && requests.wishes[request.wish].requests.front() != i) continue;
     decisions.push_back(
         {i, Decision::kOriginal, &store.entry(key_from_tensor(program, requests, request))});
@@ -241,7 +241,7 @@ Status Schedule::check_outputs(const Program& program, const Requests& requests)
   return {};
 }
 
-// Paddle's Resharder goes through the receivers of an output.
+// In compat mode in the order of receivers, as in Paddle's Resharder.
 void Schedule::add_output_groups(bool compat) {
   std::unordered_set<const PlanStore::Entry*> seen;
   for (const OutputDecision& output : outputs_) {

@@ -44,8 +44,7 @@ enum class PlanMode : std::uint8_t {
   kCompatMesh  // compat mode with steps along mesh axes even if nothing is partial
 };
 
-// Elements times ranks. At the limit, a simulation takes 0.1 to 0.4 s and up to 0.3 GB; half the
-// limit halves both.
+// Limit of elements times ranks of a simulation, which then takes 0.1 to 0.4 s and up to 0.3 GB.
 inline constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 24;
 
 // Owns the plans; an entry never moves.
@@ -69,17 +68,17 @@ class PlanStore {
   PlanStore(const Program& program, const Cluster& cluster, PlanMode mode, std::stop_token stop)
       : program_(program), cluster_(cluster), mode_(mode), stop_(std::move(stop)) {}
 
-  // The entry for a key. It may not be planned yet. In best mode, axes of one rank split nothing
-  // and reduce nothing; Paddle's Resharder moves tensors along them, too.
+  // The entry for a key, which may not be planned yet. In best mode, axes of one rank are removed
+  // from the key; in compat mode they stay, as Paddle's Resharder moves tensors along them.
   Entry& entry(const PlanKey& asked);
   // Plans all entries that are not planned yet, in parallel. After a stop, the status of entries
   // is kStopped.
   void plan_all(Executor& executor);
   // Plans one entry unless it is planned.
   void plan(Entry& entry) const;
-  // Runs compat mode's plan on a small tensor that is cut in the same way: equal parts of any size
-  // have the same plan. Empty if that tensor, too, has over kLargestSimulation elements times
-  // ranks, or if there is no plan. Precondition: a mode of compat.
+  // Simulates the plan on a small tensor that is cut in the same way, since the plan does not
+  // depend on the size of equal parts. Empty if even this tensor exceeds kLargestSimulation, or if
+  // there is no plan. Precondition: a compat mode.
   std::optional<Simulation> simulate(const Entry& entry) const;
 
   DistAttr source_of(const PlanKey& key) const;
@@ -89,7 +88,7 @@ class PlanStore {
 
  private:
   PlanKey without_axes_of_one(PlanKey key) const;
-  // Precondition: a mode of compat.
+  // Precondition: a compat mode.
   Result<ReshardPlan> compat_plan(const PlanKey& key, const Shape& shape) const;
 
   const Program& program_;
@@ -105,7 +104,7 @@ struct Decision {
   static constexpr std::uint32_t kOriginal = ~std::uint32_t{0};
 
   std::uint32_t request = 0;
-  // The wish whose copy it starts from, or the tensor itself.
+  // The wish whose copy the plan starts from, or kOriginal: the tensor itself.
   std::uint32_t source_wish = kOriginal;
   const PlanStore::Entry* entry = nullptr;
 };
@@ -119,10 +118,10 @@ struct OutputDecision {
 // Thread safety: const members may be called from any thread.
 class Schedule {
  public:
-  // Compat mode makes a decision per request, each starting from the tensor itself; a rank that an
-  // earlier one served skips it. Best mode makes a decision per wish, which starts from the
-  // cheapest of the tensor and its copies so far.
-  // Errors: those of the plans; kInvalidInput if a tensor of sequences would be sent and no feed
+  // Compat mode makes a decision per request, which starts from the tensor itself; a rank skips the
+  // decision if an earlier decision served its request. Best mode makes a decision per wish, which
+  // starts from the cheapest of the tensor and its copies so far.
+  // Errors: those of the plans; kInvalidInput if a tensor of sequences is to be sent and no feed
   // has its level of detail.
   static Result<Schedule> make(const Program& program, const Requests& requests, PlanStore& store,
                                Executor& executor);
@@ -130,7 +129,7 @@ class Schedule {
   const std::vector<Decision>& decisions() const { return decisions_; }
   const std::vector<OutputDecision>& outputs() const { return outputs_; }
   const GroupTable& groups() const { return groups_; }
-  // The same as a value of the program, which all ranks share.
+  // The same groups as a value that the programs of all ranks share.
   const std::shared_ptr<const Communication>& communication() const { return communication_; }
 
  private:

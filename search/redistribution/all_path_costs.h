@@ -15,18 +15,17 @@
 
 namespace shardwright::redistribution {
 
-// Where many paths of one tensor are asked for, one search from a source finds those to all
-// targets, and moves are priced once. Axes take no part in groups, and nothing becomes partial that
-// was not. Placements that leave a device without elements are left out on the way. Thread safety:
-// one thread at a time.
+// Computes the costs of many paths of one tensor: one search from a source reaches all targets, and
+// every move is priced once. Without groups of axes and without new partial placements. Paths avoid
+// placements that leave a device without elements. Thread safety: one thread at a time.
 class AllPathCosts {
  public:
   static constexpr double kNoPath = std::numeric_limits<double>::infinity();
 
   AllPathCosts(TensorOnMesh tensor, std::shared_ptr<const StepCosts> costs);
 
-  // By source, then by target: what find_path() with these rules costs, up to rounding; kNoPath
-  // where no path is. O(placements * moves * log) for each source that is new.
+  // By source, then by target: the cost of find_path() under these rules, up to rounding; kNoPath
+  // if there is no path. O(placements * moves * log) for each new source.
   std::vector<double> table(std::span<const Placement> sources, std::span<const Placement> targets);
 
   std::size_t num_placements() const { return states_.size(); }
@@ -38,7 +37,7 @@ class AllPathCosts {
   };
   struct State {
     Placement placement;
-    std::vector<Arc> arcs;  // once it was expanded
+    std::vector<Arc> arcs;  // set once the state is expanded
     bool is_expanded = false;
   };
   struct CodeHash {

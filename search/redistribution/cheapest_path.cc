@@ -164,7 +164,7 @@ Path direct_path(const TensorOnMesh& tensor, const StepCosts& costs, const Place
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-// What was paid and what is left are summed in another order than a whole path.
+// Allows for rounding: cost so far plus estimate is summed in another order than a whole path.
 constexpr double kAbove = 1 + 1e-12;
 
 Path no_path() {
@@ -174,7 +174,7 @@ Path no_path() {
   return path;
 }
 
-// Axes of one device do nothing. ColossalAI prices them all the same.
+// Axes of one device have no effect, but ColossalAI prices moves along them.
 Placement start_of(const TensorOnMesh& tensor, const MoveRules& rules, const Placement& at) {
   return rules.colossal ? at : effective_placement(tensor.mesh, at);
 }
@@ -217,7 +217,7 @@ class PathSearch {
     return rules;
   }
 
-  // What a path costs that is surely allowed; infinite if none is known.
+  // An upper bound: the cost of a path that the rules surely allow; infinite if none is known.
   double known_cost(const Placement& source) const {
     if (target_ == nullptr || limits_.collectives) return kInfinite;
     const bool even = is_even(tensor_.shape, tensor_.mesh, source) &&
@@ -257,7 +257,7 @@ class PathSearch {
     visitor_.visit(from.at, look_at, prices_permutes_ && !was_permuted(from));
   }
 
-  // Asks the model once: placements may have thousands of permutes.
+  // Asks the model only once, since placements may have thousands of permutes.
   bool prices_permutes() const {
     Move move;
     move.kind = Move::Kind::kPermute;
@@ -265,7 +265,8 @@ class PathSearch {
     return rules_.groups && tensor_.mesh.size() > 1 && costs_.cost({move, 1, 1, 1}) < kInfinite;
   }
 
-  // Two permutes on end are one, along no other axes.
+  // Returns true if the last move was a permute. A second one is useless: two in a row equal a
+  // single permute along the same axes.
   bool was_permuted(const PathState& state) const {
     return state.num_steps > 0 &&
            is_permutation(tensor_.shape, tensor_.mesh, open_[state.parent].at, state.at);
@@ -281,7 +282,7 @@ class PathSearch {
     return path;
   }
 
-  // States do not remember their moves: they are many, and few are on the path.
+  // Finds the move of a step again: states do not store their moves, as few states are on the path.
   PathStep cheapest_step(const Placement& from, const Placement& to) {
     PathStep step{{}, to, kInfinite};
     visitor_.visit(from, [&](const Move& move, const Placement& next, std::int64_t held_after) {
@@ -298,7 +299,7 @@ class PathSearch {
   const Placement* target_;
   const PathLimits& limits_;
   const std::stop_token& stop_;
-  double most_ = kInfinite;  // no path is wanted that costs more
+  double most_ = kInfinite;  // paths that cost more are not wanted
   MoveVisitor visitor_;
   bool prices_permutes_;
   OpenStates open_;
@@ -341,7 +342,7 @@ std::vector<Path> pareto_paths(const TensorOnMesh& tensor, const StepCosts& cost
     if (!path.found) return paths;
     const bool is_last = path.steps.empty();
     limits.elements = path.peak_elements - 1;
-    // A search that was cut short may have found less than a later one with less room.
+    // A search that was cut short may find a dearer path than a later one with less memory.
     while (!paths.empty() && paths.back().cost >= path.cost)
       paths.pop_back();
     paths.push_back(std::move(path));

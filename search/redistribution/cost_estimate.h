@@ -1,4 +1,4 @@
-// What a lower bound knows of a placement.
+// A lower bound of path costs, from a smaller problem over patterns of placements.
 #pragma once
 
 #include <array>
@@ -19,15 +19,16 @@ namespace shardwright::redistribution {
 // Mesh axes as bits.
 using AxisSet = std::uint32_t;
 
-// Each axis is replicated (in no set), or as in the target, or otherwise as in the source, or
-// otherwise sharded or partial. With groups of axes a pattern also tells which axes shard the
-// dimension that the target wants and are not as there, if they have others outside there: a
-// permutation of devices may put those right. An axis shards as in another placement if it cuts the
-// same dimension there and the axes outside it are the same. Thread safety: a value.
+// An abstraction of a placement that assigns every mesh axis to at most one set: as in the target;
+// otherwise as in the source; otherwise sharded elsewhere or partial. Replicated axes are in no
+// set. An axis shards as in another placement if it cuts the same dimension there after the same
+// outer axes. With groups of axes there is a further set, `astray`: axes that have outer axes in
+// the target and shard the dimension that they shard there, but not as there; a permutation of
+// devices may correct them. Thread safety: a value.
 struct Pattern {
   AxisSet as_target = 0;
   AxisSet as_source = 0;
-  AxisSet astray = 0;     // sharded in the dimension of the target
+  AxisSet astray = 0;     // sharded in the target's dimension, but not as there
   AxisSet elsewhere = 0;  // sharded
   AxisSet partial = 0;
 
@@ -38,12 +39,12 @@ struct Pattern {
 // Thread safety: const members may be called from any thread.
 class PatternSpace {
  public:
-  // `groups`: devices may change places.
+  // `groups`: moves over several axes at once and permutations of devices are allowed.
   PatternSpace(std::size_t num_axes, const Placement& source, const Placement& target, bool groups);
 
   // O(axes).
   Pattern pattern_of(const Placement& at) const;
-  // Numbers from 0 to size() - 1.
+  // From 0 to size() - 1, unique per pattern.
   std::size_t index_of(const Pattern& pattern) const {
     return digits_[pattern.as_target] + 2 * digits_[pattern.as_source] +
            3 * digits_[pattern.elsewhere] + 4 * digits_[pattern.astray] +
@@ -57,8 +58,9 @@ class PatternSpace {
   }
   AxisSet partial(const Pattern& pattern) const { return pattern.any() & ~sharded(pattern); }
 
-  // Returns true unless no placement has the pattern: an axis is as in the target or the source
-  // only if those outside it are, and axes of the source lie in the way of those of the target.
+  // Returns false only if no placement has the pattern. An axis is as in the target (the source)
+  // only if its outer axes are, and a dimension has axes as in the source or further ones as in the
+  // target.
   bool is_possible(const Pattern& pattern) const {
     const AxisSet both = pattern.as_target & common_;
     return target_.sets[pattern.as_target & target_.shards].is_closed &&
@@ -66,14 +68,14 @@ class PatternSpace {
            (target_.sets[pattern.as_target & ~both].dims & source_.sets[pattern.as_source].dims) ==
                0;
   }
-  // The dimensions that these axes shard, as bits, as far as the pattern tells.
+  // The known dimensions that these axes shard, as bits.
   std::uint32_t dims(const Pattern& pattern, AxisSet axes) const {
     return target_.sets[(pattern.as_target | pattern.astray) & axes].dims |
            source_.sets[pattern.as_source & axes].dims;
   }
 
-  // Calls visit(Pattern) for the patterns in which these axes, replicated in `rest`, are all
-  // sharded or all partial. Not all of them are possible.
+  // Calls visit(Pattern) for the patterns that equal `rest` except that these axes, replicated in
+  // `rest`, are all sharded (all partial). Includes impossible patterns.
   template <class Visit>
   void for_each_sharded(const Pattern& rest, AxisSet axes, const Visit& visit) const {
     const auto visit_choice = [&](Pattern pattern, AxisSet left) {
@@ -96,21 +98,21 @@ class PatternSpace {
   }
 
  private:
-  // What a set of axes is in a placement.
+  // Facts about a set of axes in a placement.
   struct SetFacts {
-    bool is_closed;      // with every axis it has those outside it
+    bool is_closed;      // the set contains the outer axes of its axes
     std::uint32_t dims;  // the dimensions that its axes shard, as bits
   };
   // One of the two placements.
   struct End {
     End(const Placement& end, std::size_t num_axes);
-    // The axes, of those that are as in this placement, whose outer axes are, too.
+    // The axes of `equal` whose outer axes are all in `equal`.
     AxisSet aligned(AxisSet equal) const;
 
     Placement placement;
     AxisSet shards = 0;
     AxisSet partial = 0;
-    std::array<AxisSet, kMaxMeshAxes> outside{};  // by axis: those outside it in its dimension
+    std::array<AxisSet, kMaxMeshAxes> outside{};  // by axis: its outer axes in its dimension
     std::vector<SetFacts> sets;                   // by set
   };
 
@@ -121,8 +123,8 @@ class PatternSpace {
       if (part == 0) return;
     }
   }
-  // Calls visit(Pattern, axes): some of the axes are as in the target and some as in the source,
-  // and `axes` are those that are still open.
+  // Calls visit(Pattern, left) for every choice of axes as in target and source; `left`: the
+  // others.
   template <class Visit>
   static void for_each_choice(const Pattern& rest, AxisSet axes, AxisSet target, AxisSet source,
                               const Visit& visit) {
@@ -141,12 +143,12 @@ class PatternSpace {
   End source_;
   AxisSet common_ = 0;  // axes that shard the same way in both
   AxisSet may_be_astray_ = 0;
-  AxisSet moved_partial_ = 0;        // axes that may be partial and in neither are so
+  AxisSet moved_partial_ = 0;        // axes that may be partial, but not as in source or target
   std::vector<std::size_t> digits_;  // by set: a digit 1 for each axis
   std::size_t size_;
 };
 
-// Calls visit(set) for every non-empty part of `whole`, or for those of one axis only.
+// Calls visit(set) for every non-empty subset of `whole`, without `groups` only for single axes.
 template <class Visit>
 void for_each_part(AxisSet whole, bool groups, const Visit& visit) {
   if (groups) {
@@ -158,33 +160,34 @@ void for_each_part(AxisSet whole, bool groups, const Visit& visit) {
   }
 }
 
-// Knows neither the dimensions that the axes shard nor, if pieces are uneven, what the largest
-// device holds. If the model is monotone it prices the least that can be; otherwise all that can
-// be, of which there is one if pieces are even. Asks the model once per kind and sets.
+// Lower bounds of the costs of moves, given only the sets of sharded and moved axes, not their
+// dimensions. The elements of the largest device then depend on the dimensions if pieces are
+// uneven. A monotone model is asked for the least possible number of elements, any other model for
+// all possible numbers. Asks the model once per kind and sets.
 // Thread safety: one thread at a time.
 class SetCosts {
  public:
   // Refers to its arguments. O(4^axes) memory.
   SetCosts(const TensorOnMesh& tensor, const StepCosts& costs);
 
-  // `axes` are sharded before a gather or an exchange, and not sharded before other moves.
-  // `sharded`: all that are sharded before the move.
+  // The least cost of a move of `axes`. `sharded`: all axes that are sharded before the move;
+  // contains `axes` for a gather or an exchange, but not for other moves.
   double least(Move::Kind kind, AxisSet axes, AxisSet sharded);
-  // Of an exchange that moves these axes and may move other sharded ones with them.
+  // The least cost of an exchange of these axes and, with `groups`, maybe further sharded axes.
   double least_exchange(AxisSet axes, AxisSet sharded, bool groups);
-  // Of devices that change places along these axes and any others, two at least.
+  // The least cost of a permutation of devices along these axes and maybe others, at least two.
   double least_permute(AxisSet axes, AxisSet sharded);
-  // The devices along these axes together.
+  // The product of the sizes of these axes.
   std::int64_t parts(AxisSet axes) const;
 
  private:
   double price(Move::Kind kind, AxisSet axes, AxisSet sharded);
   std::int64_t least_held(AxisSet sharded) const;
-  // What the largest device may hold, ascending.
+  // The possible numbers of elements of the largest device, ascending.
   const std::vector<std::int64_t>& all_held(AxisSet sharded);
   void add_held(std::size_t dim, AxisSet left, std::int64_t held,
                 std::vector<std::int64_t>& all) const;
-  // Each axis is a digit: not sharded, sharded and not moved, moved.
+  // A number to base 3 with a digit per axis: not sharded, sharded but not moved, moved.
   std::size_t index_of(AxisSet axes, AxisSet sharded) const {
     return digits_[sharded | axes] + digits_[axes];
   }
@@ -200,10 +203,10 @@ class SetCosts {
   std::size_t table_size_;
 };
 
-// Solves a smaller problem exactly: of a placement it knows the pattern. Every move of the tensor
-// is a move between patterns that costs at most as much, so the cheapest way between patterns is a
-// lower bound, and a consistent one. It is found from the target backwards, as far as it is asked
-// for.
+// A consistent lower bound of the cost from a placement to the target. It is the cheapest path
+// between patterns, a smaller problem that is solved exactly: every move of the tensor is a move
+// between patterns that costs at most as much. Dijkstra's algorithm runs backwards as far as
+// needed.
 // Thread safety: one thread at a time.
 class CostEstimate {
  public:
@@ -211,8 +214,8 @@ class CostEstimate {
   CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, bool groups,
                const Placement& source, const Placement& target, double most);
 
-  // At most what a path from `at` costs; infinite if that is more than `most`. O(axes) where that
-  // is known. All calls together O(4^axes * axes), with groups O(8^axes).
+  // The lower bound of paths from `at`; infinite if it exceeds `most`. O(axes) if the bound is
+  // known already. All calls together O(4^axes * axes), with groups O(8^axes).
   double left(const Placement& at);
 
  private:
@@ -229,8 +232,8 @@ class CostEstimate {
     bool is_settled = false;
   };
 
-  // What the axes of a pattern do, over how many devices they spread the tensor, and what is known
-  // of the pieces of each dimension: their number is a multiple of this.
+  // The properties of a pattern that permutations of devices preserve or change: sharded and
+  // partial axes, the devices along them, and by dimension a divisor of its pieces.
   struct Cuts {
     AxisSet sharded = 0;
     AxisSet partial = 0;
@@ -242,10 +245,10 @@ class CostEstimate {
   };
   struct Alike {
     std::vector<Pattern> patterns;
-    bool is_met = false;  // one of them is settled
+    bool is_met = false;  // one of the patterns is settled
   };
 
-  // Returns true if no way from the pattern is known that costs as little.
+  // Returns true if `cost` improves on the known cost from the pattern and is at most most_.
   bool is_news(const Pattern& from, double cost) const {
     return cost < left_[space_.index_of(from)].cost && cost <= most_;
   }
@@ -256,7 +259,7 @@ class CostEstimate {
   void before_partial(const Pattern& to, double cost);
   void before_permutes(const Pattern& to, double cost);
   Cuts cuts_of(const Pattern& pattern) const;
-  // Returns false if no placements with these cuts are permutations of each other.
+  // Returns false only if no two placements with these cuts are permutations of each other.
   static bool may_be_equal(const Cuts& a, const Cuts& b);
   void list_alike();
 

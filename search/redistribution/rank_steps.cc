@@ -107,13 +107,12 @@ class Translator {
     out.push_back(std::move(zero));
   }
 
-  // Ranks that send in a ring, each to the next: the first one receives first, so that none waits
-  // for ever.
+  // Ranks send in rings, each to the next. The first receives first, so none waits for ever.
   void permute(std::size_t position, std::vector<Step>& out) const {
     const std::size_t before = sender_to(position);
     if (before == position) return;
     bool is_first = position < before;
-    std::size_t next = before;  // at last that to which this one sends
+    std::size_t next = before;  // in the end, the rank to which this rank sends
     for (std::size_t at = sender_to(before); at != position; at = sender_to(at)) {
       is_first = is_first && position < at;
       next = at;

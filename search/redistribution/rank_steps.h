@@ -1,4 +1,4 @@
-// The moves of a mesh as steps of every rank.
+// Translates moves along mesh axes into steps of every rank.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace shardwright::redistribution {
 
 // Appends the steps of every rank of the mesh to `plan`, and returns the placement after them.
-// Moves along axes of size 1 are left out. Of two ranks that exchange their tensors, the lower one
-// sends first, so that sends which wait for their receiver cannot block each other. Precondition:
+// Moves along axes of size 1 are left out. Of two ranks that exchange their tensors, the lower rank
+// sends first, so that sends that wait for their receiver cannot deadlock. Precondition:
 // check_move() holds for each move in turn. O(moves * ranks * ranks per group).
 program::RankPlacement append_rank_steps(const Shape& shape, program::RankPlacement source,
                                          const std::vector<Move>& moves,

@@ -1,4 +1,4 @@
-// Finds redistributions of tensors of one shape on one mesh, and remembers them.
+// Finds and stores redistributions of tensors of one shape on one mesh.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ class RedistributionPlanner {
   RedistributionPlanner(TensorOnMesh tensor, std::shared_ptr<const StepCosts> costs,
                         const MoveRules& rules = {}, const PathLimits& limits = {});
 
-  // Preconditions: placements of the shape. The path lives as long as the planner. Once it is
-  // known, O(1), without a lock or an allocation. Threads that ask for the same new path at once
-  // may all search; one result is kept.
+  // Preconditions: placements of the shape. The path lives as long as the planner. O(1) for a known
+  // path, without a lock or an allocation. Threads that ask for one new path at once may all
+  // search; one result is kept.
   const Path& path(const Placement& source, const Placement& target);
 
   const TensorOnMesh& tensor() const { return tensor_; }

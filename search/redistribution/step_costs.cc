@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Move::Kind;
 
-// How often a kernel reorders what a device holds: collectives work on the first dimension.
+// How often a kernel reorders a device's tensor, since collectives work on the first dimension.
 int num_copies(const Move& move) {
   switch (move.kind) {
     case Kind::kAllGather:

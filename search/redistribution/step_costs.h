@@ -1,4 +1,4 @@
-// A tensor on a mesh, which a search moves from one placement to another.
+// Cost models of the moves of a tensor on a mesh.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct TensorOnMesh {
   Shape shape;
 };
 
-// A move of one tensor, and what its cost depends on.
+// A move of a tensor, with the quantities that its cost depends on.
 struct PricedMove {
   const Move& move;
   std::int64_t held_before;   // elements of the largest device before the move
@@ -30,18 +30,16 @@ class StepCosts {
 
   // Not negative; infinite if the model forbids the move. Pure, and does not allocate. The unit is
   // that of the model, usually microseconds. Moves of dimension 0, and exchanges of dimensions 0
-  // and 1, cost no more than the same moves of others. Of what devices hold, the larger one of
-  // before and after the move may count in any way; the smaller one makes no move cheaper as it
-  // grows.
+  // and 1, cost no more than the same moves of other dimensions. The cost may depend in any way on
+  // the larger of held_before and held_after, but does not fall as the smaller one grows.
   virtual double cost(const PricedMove& step) const = 0;
 
-  // Returns true if no move costs less when devices hold more elements, the tensor being spread
-  // over fewer devices. The search then asks for fewer costs.
+  // Returns true if no move gets cheaper when the tensor is spread over fewer devices, which then
+  // hold more elements. The search then asks for fewer costs.
   virtual bool is_monotone() const { return false; }
 
-  // Returns true if collectives over several axes at once, or messages by which devices change
-  // places, have a finite cost. Messages along more axes cost no less. The search tries such moves
-  // only then.
+  // Returns true if collectives over several axes at once, or messages that permute devices, have a
+  // finite cost. The search tries such moves only then. Messages along more axes cost no less.
   virtual bool knows_groups() const { return false; }
 
  protected:
@@ -50,15 +48,15 @@ class StepCosts {
   StepCosts& operator=(const StepCosts&) = default;
 };
 
-// Collectives cost what the model says for the bytes of the largest device. Slices and new partial
-// values copy what a device holds; so do collectives for each dimension but the first that they
-// gather, exchange or scatter.
+// Collectives have the model's cost for the bytes of the largest device. Slices and new partial
+// values cost a copy of a device's tensor; so does each dimension other than the first that a
+// collective gathers, exchanges or scatters.
 // Thread safety: const members may be called from any thread.
 class CollectiveStepCosts final : public StepCosts {
  public:
   struct Options {
     std::int64_t itemsize = 4;       // bytes of an element
-    double launch_us = 0;            // of every collective, beside what the model says
+    double launch_us = 0;            // of every collective, in addition to the model's cost
     double copy_bytes_per_us = 1e6;  // a kernel that reads and writes; infinite: copies are free
     bool groups = true;              // ask the model for several axes at once, too
     bool is_monotone = true;         // the model's times do not fall as bytes grow
@@ -84,8 +82,7 @@ class CollectiveStepCosts final : public StepCosts {
 // thread.
 class DTensorStepCosts final : public StepCosts {
  public:
-  // `bytes`: of the whole tensor. The costs must outlive this; DTensorCosts make it DTensor's own
-  // model.
+  // `bytes`: of the whole tensor. The costs must outlive this; DTensorCosts give DTensor's model.
   DTensorStepCosts(const CollectiveCosts& costs, std::int64_t bytes)
       : costs_(costs), bytes_(bytes) {}
 

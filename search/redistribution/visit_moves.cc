@@ -64,7 +64,7 @@ bool MoveVisitor::may_slice(std::size_t axis, std::size_t dim) const {
          (wanted && dims_[dim].axes.empty());
 }
 
-// No device can make factors of a value that it holds.
+// A product cannot become partial: a device cannot split its value into factors.
 bool MoveVisitor::may_become_partial(ReduceOp op) const {
   return op != ReduceOp::kProduct && from_.commutes(op);
 }

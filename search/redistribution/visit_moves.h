@@ -1,4 +1,4 @@
-// Which moves a redistribution may consist of.
+// Enumerates the moves that a redistribution may consist of.
 #pragma once
 
 #include <array>
@@ -13,13 +13,12 @@ namespace shardwright::redistribution {
 
 // Thread safety: a value.
 struct MoveRules {
-  // Pieces of unequal size may be gathered, exchanged and scattered. If not, the only uneven pieces
-  // are those that a slice makes for the target of a dimension that was whole.
+  // Pieces of unequal size may be gathered, exchanged and scattered. If false, only a slice that
+  // makes the target's shard of a whole dimension may give uneven pieces.
   bool uneven = true;
-  // Dimensions may be sharded in ways that the target does not have: smaller pieces are cheaper to
-  // move.
+  // Dimensions may be sharded on the way otherwise than in the target: small pieces move cheaply.
   bool detours = true;
-  // Collectives over several axes at once, and messages by which devices change places.
+  // Collectives over several axes at once, and messages that permute devices.
   bool groups = true;
   // Only the conversions of ColossalAI's sharding specs: the axes of a dimension ascend, and
   // exchanges are between dimensions of at most one axis each, to the earlier one if both have one.
@@ -31,15 +30,15 @@ struct MoveRules {
 // Thread safety: one thread at a time.
 class MoveVisitor {
  public:
-  // `aim`: partial axes of the target become partial along the way. Without detours, or without
-  // uneven pieces, `aim` is the whole target; otherwise only its partial axes count.
+  // `aim`: the target. Only its partial axes may become partial on the way. Its shards matter only
+  // without detours or without uneven pieces.
   // O(dimensions * 2^axes).
   MoveVisitor(const TensorOnMesh& tensor, const MoveRules& rules, const Placement& aim);
 
   // Calls visit(const Move&, const Placement& after, held_after) for each move, in a fixed order:
   // gathers and exchanges by dimension, then reductions, slices and new partial values by axis,
-  // then devices that change places, unless these are not wanted. `held_after`: the elements of the
-  // largest device after it. Allocates nothing.
+  // then permutations of devices if `permutes`. `held_after`: the elements of the largest device.
+  // Allocates nothing.
   template <class Visit>
   void visit(const Placement& from, const Visit& visit, bool permutes = true) {
     load(from);
@@ -59,7 +58,7 @@ class MoveVisitor {
     find_roles();
     if (num_roles_ > 0) visit_permutes(0, roles_[0].devices, 0, wide_, Placement(), visit);
   }
-  // Of the placement that was visited last: the elements of the largest device, and the devices
+  // For the placement visited last: the elements of the largest device, and the number of devices
   // that a whole tensor is spread over.
   std::int64_t held() const { return held_; }
   std::int64_t parts() const { return parts_; }
@@ -87,7 +86,7 @@ class MoveVisitor {
   const Pieces& pieces(std::size_t dim, std::uint32_t set) const {
     return pieces_[dim << tensor_.mesh.size() | set];
   }
-  // The elements of the largest device if other axes sharded the dimension.
+  // The elements of the largest device if the axes of `set` sharded the dimension.
   std::int64_t held_with(std::size_t dim, std::uint32_t set) const {
     return dims_[dim].others * pieces(dim, set).largest;
   }
@@ -98,7 +97,7 @@ class MoveVisitor {
     return !rules_.colossal || dims_[dim].axes.empty() || dims_[dim].axes.back() < axes.front();
   }
   bool may_exchange(std::size_t from, std::size_t to) const;
-  // Returns true if the target shards the dimension by this axis next.
+  // Returns true if this axis is the next one by which the target shards the dimension.
   bool is_wanted(std::size_t axis, std::size_t dim) const;
   bool may_become_partial(ReduceOp op) const;
   bool may_slice(std::size_t axis, std::size_t dim) const;
@@ -190,8 +189,8 @@ class MoveVisitor {
   bool joint_axes(std::uint32_t set, Move& move) const;
   static bool next_order(Axes& axes);
 
-  // What axes do together: they cut a dimension in as many pieces, or as many terms are due to a
-  // reduction. Copies take the axes that are left.
+  // The joint role of axes: they cut a dimension into `devices` pieces, or hold `devices` terms of
+  // a reduction. Axes without a role hold copies.
   struct Role {
     bool is_shard = false;
     std::size_t dim = 0;
@@ -200,9 +199,9 @@ class MoveVisitor {
   };
   void find_roles();
 
-  // Every placement in which the roles have other axes. `left`: the devices that the role still
-  // needs axes for; `first`: the lowest axis that may be the next one of a reduction, whose axes
-  // have no order; `free`: the axes without a role.
+  // Visits every placement in which the roles have other axes. `left`: the devices for which the
+  // role still needs axes. `first`: the lowest axis that may be the next one of a reduction, as the
+  // axes of a reduction have no order. `free`: the axes without a role.
   template <class Visit>
   void visit_permutes(std::size_t role, std::int64_t left, std::size_t first, std::uint32_t free,
                       const Placement& so_far, const Visit& visit) {

@@ -60,7 +60,7 @@ TriedStates::RankKey TriedStates::key_of(Rank rank, const Outlook& outlook) cons
   return key;
 }
 
-// Hosts are few: they are sorted by insertion. Ranks on no host stay behind them.
+// Sorts the ranks within each host, then the few hosts by insertion. Ranks on no host stay last.
 void TriedStates::sort_keys(const Outlook& outlook) {
   const auto size =
       static_cast<std::ptrdiff_t>(outlook.hosts_matter ? ranks_.ranks_per_host() : ranks_.size());
@@ -151,7 +151,7 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const Pl
   sort_tables(space);
 }
 
-// By what they cost alone, at the first prices.
+// Sorts the choices of every table by their cost at the first prices, each shard at its cheapest.
 void AllPlans::sort_choices() {
   const auto cost = [&](const TableChoice& choice) {
     double sum = 0;
@@ -174,7 +174,7 @@ void AllPlans::sort_choices() {
   }
 }
 
-// Tables with rules come first, then the largest, so that dead ends come early.
+// Tables with rules come first, then the largest, so that infeasible branches end early.
 void AllPlans::sort_tables(const SearchSpace& space) {
   const PlacementRules& rules = space.problem().rules();
   std::vector<std::pair<bool, double>> keys;
@@ -185,13 +185,12 @@ void AllPlans::sort_tables(const SearchSpace& space) {
                    [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
 }
 
-// All tables are placed. What was tried holds for lower targets, too.
+// Precondition: all tables are placed. The states that were tried stay valid for lower targets.
 void AllPlans::accept() {
   std::vector<const ShardingOption*> options;
   std::vector<Rank> ranks;
   for (const Placed& own : placed_) {
     options.push_back(&space_.option(own.choice->option));
-    // What follows is what some shards take beyond the least one.
     ranks.insert(ranks.end(), own.ranks.begin(), own.ranks.begin() + options.back()->num_shards());
   }
   limit_.spend(ranks.size());
@@ -229,7 +228,7 @@ std::optional<std::size_t> AllPlans::cheapest_next(Level& level) {
     if (ways == 0) return std::nullopt;
     for (std::size_t set = 0; set < needed.size(); ++set)
       needed[set] += least[set];
-    // A table with more ways than a double can count may be next if all have.
+    // If all counts are infinite, the first table comes next.
     if (ways >= fewest && !of_next.empty()) continue;
     fewest = ways;
     next = table;
@@ -258,7 +257,7 @@ bool AllPlans::run(std::uint64_t pause_at) {
   return true;
 }
 
-// Begins with the next table. Returns false if there is nothing to try.
+// Selects the next table. Returns false if there is nothing to try.
 bool AllPlans::enter_level() {
   limit_.hear_stop();
   if (is_over()) return false;
@@ -286,7 +285,7 @@ bool AllPlans::enter_level() {
   return true;
 }
 
-// Goes back to the table before.
+// Returns to the previous table.
 void AllPlans::leave_level() {
   --num_placed_;
   remaining_.insert(level().table);
@@ -341,7 +340,7 @@ bool AllPlans::price_rest(const Step& step, Level& level) {
   return true;
 }
 
-// Returns true if what is left may pay for the shards that are yet to be placed.
+// Returns true if the capacity left may be worth the cost of the shards that are yet to be placed.
 bool AllPlans::can_pay(const Step& step, const Level& level) const {
   const bool inside = step.group < step.choice->shards.size();
   const double part =
@@ -355,7 +354,7 @@ bool AllPlans::can_pay(const Step& step, const Level& level) const {
   return !prices_.is_too_much(needed, level.left);
 }
 
-// Begins with the next shard or block of the table, or with the next table if there is none.
+// Opens a branch for the next shard or block of the table, or the next table if all are placed.
 void AllPlans::enter_shards(const Step& step) {
   if (step.group == step.choice->shards.size()) {
     remaining_.erase(step.table);
@@ -415,7 +414,7 @@ void AllPlans::place(Branch& branch, std::size_t place) {
     next.done = 0;
     next.group += step.width;
   }
-  // The shards of a block were looked at one by one, and what moving them costs adds up.
+  // has_room() looked at the shards of a block one by one, but their charges for moves add up.
   const bool is_below = ranks_.max_load() + ranks_.charged() < target_;
   if (is_below && can_pay(next, level())) enter_shards(next);
 }

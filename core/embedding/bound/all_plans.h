@@ -1,4 +1,4 @@
-// The tree of all plans.
+// A depth-first search over all plans.
 #pragma once
 
 #include <compare>
@@ -20,30 +20,31 @@
 
 namespace shardwright::embedding {
 
-// Whether the remaining tables can be placed depends on what the ranks hold, on which groups of
-// tables are where and on the charges so far, but not on how that came about, and not on which of
-// several interchangeable ranks or hosts is which. States are kept as a whole, since a hash of them
-// could be forged. Thread safety: one thread at a time. Refers to its arguments.
+// The search states that were tried without success. A state is all that decides whether the
+// remaining tables can be placed: these tables, the contents of the ranks, the places of groups of
+// tables, and the charges so far. States that differ by an exchange of interchangeable ranks or
+// hosts are equal. Whole states are kept, since a forged certificate could make hashes collide.
+// Thread safety: one thread at a time. Refers to its arguments.
 class TriedStates {
  public:
-  // Loads that differ by less than a tiny part of `target` are the same: plans through the two
-  // states rate the same but for one such part per table, which is far less than kRatingSlack.
+  // Loads are rounded to multiples of 1e-14 x `target`. Plans through two equal states differ in
+  // rating by one such unit per table at most, which is far below kRatingSlack.
   TriedStates(const RankContents& ranks, double target, StepLimit& limit);
 
   using State = std::string;
-  // Returns an empty state, which is never kept, if there are many ranks.
+  // Returns an empty state, which is never kept, if there are over 64 ranks or groups of tables.
   State state(const TableSet& remaining, const Outlook& outlook);
   bool contains(const State& state) const { return states_.count(state) > 0; }
-  // Does nothing once much memory is used.
+  // Does nothing once the states take 32 MiB.
   void insert(State state);
 
  private:
-  // What a rank is, to the remaining tables, and what it holds.
+  // The kind of a rank for the remaining tables, and its contents.
   struct RankKey {
-    Rank kind = 0;  // the first rank that is alike
+    Rank kind = 0;  // the first rank of this kind
     double load = 0;
     PerTier<double> bytes = {};
-    std::uint64_t groups = 0;  // that have a table here, as bits
+    std::uint64_t groups = 0;  // groups that have a table here, as bits
 
     friend auto operator<=>(const RankKey&, const RankKey&) = default;
   };
@@ -59,14 +60,15 @@ class TriedStates {
   std::unordered_set<State> states_;
 };
 
-// Sees ranks, or hosts, in ascending order, and keeps the first of those that are alike.
+// Finds symmetric candidates: sees ranks or hosts in ascending order, and keeps the first one of
+// each set of interchangeable ranks or hosts.
 // Thread safety: one thread at a time. Refers to its arguments.
 class Twins {
  public:
   Twins(const RankContents& ranks, const Outlook& outlook, StepLimit& limit)
       : ranks_(ranks), outlook_(outlook), limit_(limit) {}
 
-  // Returns true if no earlier rank is like this one.
+  // Returns true if no earlier rank is interchangeable with this one.
   bool is_new(Rank rank);
   bool is_new_host(std::uint32_t host);
 
@@ -81,32 +83,32 @@ class Twins {
   bool last_is_new_ = false;
 };
 
-// Depth-first, table by table, the one with the fewest places next. A branch ends if a table has no
-// place left, or if at one set of prices the remaining tables, each with its cheapest choice and
-// ranks, cost more than what the ranks that can take a shard have left is worth. That holds for any
-// prices that are not negative; good ones end branches early. If looking at all remaining tables
-// for every table that is placed would take too long, prices count at the root only, and tables
-// with rules are placed first, then the largest. A state that was tried is not tried again. Choices
-// that cost less at the first prices are tried first. The way from the root is kept as a stack, so
-// that the search can pause.
+// Enumerates all plans depth-first. The table with the fewest placements comes next. A branch is
+// pruned if a table has no placement left, or if, at one of the sets of prices, the remaining
+// tables at their cheapest cost more than the capacity left on ranks that can take a shard. Pruning
+// is valid at any prices that are not negative; good prices prune early. If pricing all remaining
+// tables at every node would take too long, prices prune at the root only; tables with rules are
+// then placed first, then the largest. States that were tried are skipped. Choices are tried in
+// ascending order of their cost at the first prices. The path from the root is a stack, so that the
+// search can pause.
 // Thread safety: one thread at a time. Refers to its arguments.
 class AllPlans {
  public:
   AllPlans(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
            std::vector<ChoicesOfTable> tables, std::vector<RankPriceSet> prices, StepLimit& limit);
 
-  // Ends with the first plan that counts, unless better ones are asked for, or if no step is left.
-  // Pauses, and returns false, once at most `pause_at` steps are left; the next call goes on. That
-  // changes neither the answer nor the number of steps.
+  // Runs until the first plan is found (with an improvement, until no better plan exists) or no
+  // step is left. Pauses and returns false once at most `pause_at` steps are left; the next call
+  // continues. Pauses change neither the answer nor the number of steps.
   bool run(std::uint64_t pause_at = 0);
-  // The last one.
+  // The plan found last.
   const std::optional<Plan>& found() const { return found_; }
-  // In the end; 0 without one.
+  // The final target; 0 without a target.
   double target() const { return any_valid_ ? 0 : target_; }
 
  private:
-  // Shards of one choice on their way to ranks from `first` to `end`, or blocks on their way to
-  // hosts.
+  // The next shard of a choice, to be placed on one of the ranks [first, end), or the next block,
+  // to be placed on a host.
   struct Step {
     std::size_t table = 0;
     const TableChoice* choice = nullptr;
@@ -115,9 +117,9 @@ class AllPlans {
     std::uint32_t done = 0;   // shards of the group, or blocks, that are placed
     Rank first = 0;
     Rank end = 0;
-    Rank least = 0;  // of equal shards, those before are on ranks up to this one
+    Rank least = 0;  // the rank of the equal shard placed last
   };
-  // The places of the next shard, or block, of a step, while they are tried.
+  // The candidate places of the shard or block of a step.
   struct Branch {
     Step step;
     std::size_t next_place = 0;

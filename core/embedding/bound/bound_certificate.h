@@ -1,4 +1,4 @@
-// What the capacities of a rank are worth.
+// The certificate of a lower bound: a branch-and-bound tree with multipliers.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ struct CapacityMultipliers {
   constexpr double operator[](MemoryTier tier) const { return at_tier(*this, tier); }
 };
 
-// Divides plans by what uniform options use of every rank of a class: at most this, or at least
-// this. See BoundCertificate::uniform_apart.
+// Branches on what uniform options use of every rank of a class: at most `at` in the first child,
+// at least `at` in the second. See BoundCertificate::uniform_apart.
 // Thread safety: a value.
 struct UniformSplit {
   std::uint32_t rank_class = 0;
@@ -36,7 +36,7 @@ struct UniformSplit {
   double at = 0;                   // load as the rating counts it, or whole bytes
 };
 
-// What uniform options may use of every rank of a class.
+// Bounds on what uniform options use of every rank of a class.
 // Thread safety: a value.
 struct UniformUse {
   double least_load = 0;
@@ -46,7 +46,7 @@ struct UniformUse {
                                 static_cast<double>(kMaxRankBytes),
                                 static_cast<double>(kMaxRankBytes)};
 
-  // Restricts it to one of the two parts.
+  // Tightens the bounds to one child of the split.
   void restrict_to(const UniformSplit& split, bool at_most) {
     double& least = split.tier ? least_bytes[*split.tier] : least_load;
     double& most = split.tier ? most_bytes[*split.tier] : most_load;
@@ -66,7 +66,7 @@ struct UniformUse {
   }
 };
 
-// What the check says of a proof that it has not checked to its end.
+// The check's message on a proof that it has not checked to the end.
 inline constexpr std::string_view kProofTooLong = "the proof takes too long to check";
 inline constexpr std::string_view kProofOfOlderForm =
     "the proof has a form of an earlier version, which is no longer checked; plan again for "
@@ -87,40 +87,39 @@ struct OptionDomain {
   std::uint32_t classes = 0;
 };
 
-// A branch-and-bound node: the options that every table may still use, and where.
+// A branch-and-bound node. It leaves every table some open options, each with a domain of classes.
 //
-// Before anything else, a node drops options that no plan below the bound has, for all nodes below
-// it:
-// - Common use: if all options of a table have a shard on every rank, every rank holds one,
-// whatever
-//   the plan. What does not fit beside the cheapest of these shards of the other tables goes.
-// - Reduced costs, at each of `fixing` in turn: all tables, each with its cheapest option, leave
-//   some of what all ranks have. An option that is dearer than the cheapest one of its table by
-//   more than that goes.
+// First, a node drops options that no plan below the bound uses, for itself and its descendants:
+// - Common use: if all options of a table have a shard on every rank, every rank holds at least the
+//   smallest of these shards. Options that do not fit beside such shards of other tables go.
+// - Reduced costs, at each of `fixing` in turn: if every table has its cheapest option, a part of
+//   the value of all ranks is left. An option goes if it costs more than the cheapest option of its
+//   table plus this part.
 //
-// An inner node branches on how many of `tables` use what `first_child` lists, in terms of the
+// An inner node branches on the number of `tables` that use an option in `first_child`, which lists
 // options of the first table. The tables are equal: their open options have the same shards, costs
-// and domains, so a plan may exchange them. In the first child at least `count` of them use it:
-// the first `count` tables keep nothing else. In the second child fewer do: all tables but the
-// first `count` - 1 keep everything else. With one table, the two children divide its options. The
-// domain of an option may be divided only if the option lies in one place: it has a single shard,
-// or one host holds all its shards.
+// and domains, so a plan may exchange the tables. In the first child at least `count` tables use a
+// listed option: the first `count` tables keep only listed options. In the second child fewer
+// tables do: all tables but the first `count` - 1 keep only the other options. With one table, the
+// two children partition its options. A domain may be divided only if the option lies in one place:
+// it has a single shard, or one host holds all its shards.
 //
-// A node with a `uniform_split` has two children, too: in the first one uniform options use at most
-// that much of every rank of the class, in the second one at least that much.
+// A node with a `uniform_split` also has two children: uniform options use at most `at` of every
+// rank of the class in the first child, and at least `at` in the second.
 //
 // A leaf proves that its node contains no plan below the bound, in one of three ways:
 // - Lagrangian bound (`shard_duals` is empty): at the multipliers of the rank classes, all tables,
-//   each with its cheapest option, need more than all ranks have.
-// - Pattern bound: every shard has a dual value. All tables, each with its option of least value,
-//   are worth more than the patterns on all ranks can be: a pattern on a rank of class c has at
-//   most the value max_pattern_values[c]. Here the multipliers only speed up the check of these
-//   maxima. Whole ranks may have a price, too: in a pattern a shard is worth its dual value less
-//   what it takes of a whole rank, and all ranks can be worth their patterns and themselves. Where
-//   uniform options are apart, a class and its part for them are one whole rank.
+//   each with its cheapest option, cost more than the capacity of all ranks.
+// - Pattern bound: every shard has a dual value. A pattern, the shards on one rank of class c, is
+//   worth at most max_pattern_values[c]. All tables, each with its option of least value, are worth
+//   more than the patterns of all ranks. The multipliers only speed up the check of the maxima.
+//   Whole ranks may have prices, too: a shard in a pattern is then worth its dual value less the
+//   price of what it takes of a whole rank, and the ranks are worth their patterns plus the prices
+//   of whole ranks. If uniform options are apart, a class and its uniform class form one whole
+//   rank.
 // - Search (`by_search`): all plans of the node were tried, and the check tries them again. The
-//   multipliers are prices that shorten that. Only without placement rules: equal tables are
-//   exchanged, which a rule may forbid.
+//   multipliers are prices that prune the search. Only without placement rules, which may forbid to
+//   exchange equal tables.
 struct BoundNode {
   bool is_leaf = true;
   std::vector<std::vector<CapacityMultipliers>> fixing;  // each by rank class
@@ -131,37 +130,36 @@ struct BoundNode {
   std::vector<CapacityMultipliers> multipliers;  // by rank class
   std::vector<ShardDual> shard_duals;            // absent shards have the value 0
   std::vector<double> max_pattern_values;        // by rank class
-  // Of whole ranks, by rank class without those of uniform options; absent if they have no price.
+  // Prices of whole ranks, by rank class without uniform classes; empty if they have none.
   std::vector<CapacityMultipliers> whole_multipliers;
   bool by_search = false;  // of a leaf
 };
 
 // States that every plan rates at least `bound`. `nodes` is a branch-and-bound tree in preorder
-// whose leaves cover all plans. All ranks of a class hold the same shards of an option that has a
-// shard on every rank. A class has the capacity of its largest rank. An infinite bound states that
-// no plan exists at all; the check then looks for a plan below a rating that none can exceed.
+// whose leaves cover all plans. A class has the capacity of its largest rank. An infinite bound
+// states that no plan exists; the check then proves that no plan rates below unreachable_rating().
 struct BoundCertificate {
   double bound = 0;
   std::vector<std::uint32_t> class_of_rank;
   std::vector<BoundNode> nodes;
   // All plans below the bound were tried, under all placement rules, and the check tries them
-  // again. Every node is then a leaf whose multipliers are prices that shorten the search; they
-  // need not be good. A bound of rating + weight x GiB moved (check_move_bound) has this form, too.
+  // again. Every node is then a leaf whose multipliers are prices that prune the search; any prices
+  // are valid. A bound of rating + weight x GiB moved (check_move_bound) has this form, too.
   bool by_search = false;
-  // Over which load factors of caches the proof ranges beside those that constraints name; empty if
+  // The load factors of caches that the proof covers beside those that constraints name; empty if
   // best mode chooses none.
   std::vector<TableLoadFactors> load_factors{};
-  // Options that have a shard on every rank, or fill whole hosts, are uniform: what they use of the
-  // ranks of a class differs by rounding only, and they count as their smallest shard there. Every
-  // class c of n then stands for two: c is what is left of its ranks for all other options, c + n
-  // what uniform options may use of them. At first both are whole ranks; splits at the nodes take
-  // from one what they leave to the other. Together they never use more than whole ranks. If a
-  // class has ranks of several hosts, options that fill hosts are not uniform.
+  // Uniform options have a shard on every rank or fill whole hosts. On the ranks of a class, their
+  // shards differ by rounding only, and each counts as the smallest of them. If set, each of the n
+  // classes becomes two: class c is the capacity for all other options, class c + n the capacity
+  // for uniform options. At the root both are whole ranks. A split limits the uniform class in the
+  // first child and the other class in the second. The shards in both classes together fit on whole
+  // ranks. If a class has ranks of several hosts, options that fill hosts are not uniform.
   bool uniform_apart = false;
-  // Of a file: divided by single ranks, or with ranks that all count as alike. Nothing is proved.
+  // Set for a certificate in a form of an earlier version, which proves nothing.
   bool is_older_form = false;
 
-  // Searches of all plans that a check repeats, with the engine that may have made them.
+  // The number of searches over all plans that a check repeats. The check uses the prover's engine.
   std::size_t num_searches() const {
     if (by_search) return 1;
     return static_cast<std::size_t>(std::count_if(

@@ -7,14 +7,15 @@
 
 namespace shardwright::embedding {
 
-// Where the shards of an option may be. With a single host, filling the host is being on all ranks;
-// with one rank per host, being on one host is being on one rank.
+// The form of an option's placement: shard i on rank i of all ranks, or whole hosts filled in rank
+// order. An option that fills the only host is on all ranks. With one rank per host, an option of
+// PartitionBy::kMultiHost is free.
 bool is_on_all_ranks(const ShardingOption& option, const Topology& topology);
 bool fills_hosts(const ShardingOption& option, const Topology& topology);
 // Returns true if every shard may be on any rank.
 bool is_free(const ShardingOption& option, const Topology& topology);
 
-// What the rating counts: milliseconds, or bytes of HBM for the storage model.
+// The load that the rating counts: milliseconds, or bytes of HBM for the storage model.
 double load_of(const ShardCost& cost, PerfModel model);
 
 // Returns false only if no placement of the option has the form that its sharding type asks for and
@@ -23,9 +24,9 @@ double load_of(const ShardCost& cost, PerfModel model);
 bool may_have_place(const PlacementRules& rules, const Topology& topology,
                     const ShardingOption& option);
 
-// Returns true if `a` can stand wherever `b` stands and uses no more load and memory: it has the
-// same form and no shard costs more, or it is a single shard that costs no more than some shard of
-// `b`. Placement rules are ignored.
+// Returns true if `a` can replace `b` in every plan without more load or memory: both have the same
+// form and no shard of `a` costs more, or `a` is a single free shard that costs no more than some
+// shard of `b`. Placement rules are ignored.
 bool replaces(const ShardingOption& a, const ShardingOption& b, const Topology& topology,
               PerfModel model);
 

@@ -1,4 +1,4 @@
-// What shards use of a rank, in doubles that are rounded down.
+// The rank classes of a certificate, and what shards use of a rank, rounded down.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,7 @@
 
 namespace shardwright::embedding {
 
-// Load and bytes of shards on one rank, rounded down. The check of a long proof takes most of its
-// time with these few operations.
+// Load and bytes of shards on one rank, rounded down.
 // Thread safety: a value.
 struct RankUse {
   double load = 0;
@@ -57,7 +56,7 @@ inline RankUse without(const RankUse& all, const RankUse& own) {
   return combined(all, own, [](double x, double y) { return add_down(x, -y); });
 }
 
-// What a shard takes at the multipliers of a class, rounded down.
+// The cost of a shard at the multipliers of a class, rounded down.
 inline double cost_at(const CapacityMultipliers& multipliers, const RankUse& use) {
   double sum = multiply_down(multipliers.load, use.load);
   for (const MemoryTier tier : kMemoryTiers)
@@ -65,14 +64,15 @@ inline double cost_at(const CapacityMultipliers& multipliers, const RankUse& use
   return sum;
 }
 
-// A class has the memory of its largest rank and the load limit of its fastest rank, which weakens
-// a bound and never makes it wrong. If uniform options are apart, there is a second class for each:
-// what these options use of it.
+// The rank classes of a certificate. A class has the memory of its largest rank and the load limit
+// of its fastest rank, which only weakens a bound. If uniform options are apart, every class has a
+// second class: the capacity for uniform options (BoundCertificate::uniform_apart).
 // Thread safety: const members may be called from any thread.
 class CertifiedClasses {
  public:
-  // `target`: the rating that no plan may reach. Empty if the certificate's `class_of_rank` does
-  // not name a class for every rank, or names more classes than an OptionDomain has bits for.
+  // `target`: the rating below which the check shows that there is no plan. Empty if the
+  // certificate's `class_of_rank` does not name a class for every rank, or names more classes than
+  // an OptionDomain has bits for.
   static std::optional<CertifiedClasses> make(const ProblemSpec& spec, const Topology& available,
                                               const BoundCertificate& certificate, double target);
 
@@ -89,14 +89,14 @@ class CertifiedClasses {
   bool uniform_apart() const { return !uniform_use_.empty(); }
   // Every class is on one host, so options that fill hosts use all ranks of a class alike.
   bool are_on_one_host() const { return are_on_one_host_; }
-  // Where shards of uniform options may be, and those of all others; all classes if they are not
-  // apart.
+  // The classes, as bits, for shards of uniform options and of all others; all classes if uniform
+  // options are not apart.
   std::uint32_t of_uniform() const;
   std::uint32_t of_others() const;
-  // The class of what uniform options use of this one; the class itself if they are not apart.
+  // The uniform class of this class; the class itself if uniform options are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const;
-  // The class whose ranks this one is a part of, without those of uniform options, and all of such
-  // a rank; the class itself if they are not apart.
+  // The class of whole ranks that this class is a part of; the class itself if uniform options are
+  // not apart. whole_room() and whole_limit(): the capacity of such a rank.
   std::size_t whole_class(std::size_t rank_class) const { return rank_class % num_whole(); }
   std::size_t num_whole() const { return uniform_apart() ? uniform_use_.size() : size(); }
   const Storage& whole_room(std::size_t rank_class) const {
@@ -105,16 +105,16 @@ class CertifiedClasses {
   double whole_limit(std::size_t rank_class) const {
     return uniform_apart() ? whole_limit_[rank_class] : load_limit_[rank_class];
   }
-  // By class, without those of uniform options. Empty if they are not apart.
+  // By class of whole ranks; empty if uniform options are not apart.
   const std::vector<UniformUse>& uniform_use() const { return uniform_use_; }
-  // Precondition: as many as there are.
+  // Precondition: use.size() == uniform_use().size().
   void set_uniform_use(const std::vector<UniformUse>& use);
   // The classes of the ranks of every host, as bits.
   std::span<const std::uint32_t> classes_of_host() const { return classes_of_host_; }
 
   // Returns true if an otherwise empty rank of the class may hold the shard.
   bool fits(const ShardCost& cost, std::size_t rank_class) const;
-  // The same for shards that use this, or more.
+  // The same for the rounded use of shards. May be true although the exact use does not fit.
   bool fits(const RankUse& use, std::size_t rank_class) const {
     const Storage& room = room_[rank_class];
     return use.load < load_limit_[rank_class] &&

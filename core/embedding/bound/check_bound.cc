@@ -16,25 +16,24 @@
 namespace shardwright::embedding {
 namespace {
 
-// A deeper tree is refused, and one that keeps more: every level keeps the options that its tables
-// had above it.
+// Limits on the depth of a tree and on the saved options: every level saves the options that its
+// tables had above it.
 constexpr std::size_t kMaxDepth = 10'000;
 constexpr std::size_t kMostKept = std::size_t{1} << 24;
 
-// What a check may take, in steps: of all it does, and of the searches for plans among that, whose
-// steps take up to ten times as long.
+// The step limits of a check: in total, and for searches for plans, whose steps take up to ten
+// times as long.
 struct CheckSteps {
   std::uint64_t all = 0;
   std::uint64_t of_searches = 0;
 };
 
-// Best mode's own certificates keep these limits. Those of 60 workloads and recorded problems take
-// up to 23 million steps for a search of the root, and 5 million for a tree of 273 nodes.
+// Best mode makes only certificates within these limits.
 CheckSteps steps_of_check(const BoundCertificate& certificate, std::uint64_t work_limit) {
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 26;
   constexpr std::uint64_t kOfNode = std::uint64_t{1} << 20;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 29;  // two seconds
-  // What a search of the root and one of a node may take that best mode tries.
+  // Step limits of best mode's searches at the root and at a node.
   constexpr std::uint64_t kLeastOfSearches = std::uint64_t{1} << 25;
   constexpr std::uint64_t kOfSearchOfNode = std::uint64_t{1} << 16;
   constexpr std::uint64_t kMostOfSearches = std::uint64_t{1} << 27;  // five seconds
@@ -55,7 +54,7 @@ bool are_valid(const std::vector<CapacityMultipliers>& multipliers, std::size_t 
          std::all_of(multipliers.begin(), multipliers.end(), is_valid);
 }
 
-// For a certificate whose proof is a search.
+// Checks a certificate whose proof is a search.
 std::optional<std::string> check_by_search(const SearchSpace& space, const Topology& available,
                                            const BoundCertificate& certificate,
                                            const PlanGoal& goal, std::uint64_t work_limit,
@@ -63,7 +62,7 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
   const std::vector<std::uint32_t>& classes = certificate.class_of_rank;
   if (classes.size() != available.world_size()) return "the rank classes do not match the topology";
   const std::uint32_t last = *std::max_element(classes.begin(), classes.end());
-  // Every set of prices costs a part of every step.
+  // The time of a step grows with the number of sets of prices.
   constexpr std::size_t kMostPrices = 8;
   if (last >= classes.size() || certificate.nodes.size() > kMostPrices)
     return "the prices do not match the topology";
@@ -142,7 +141,7 @@ class TreeChecker {
     return false;
   }
 
-  // Follows first children from the next node to a leaf, and checks that.
+  // Follows first children from the next node to a leaf and checks the leaf.
   bool descend_to_leaf(std::vector<Branch>& path) {
     for (;;) {
       if (next_ >= nodes_.size()) return fail("the tree lacks a node");
@@ -162,7 +161,7 @@ class TreeChecker {
     }
   }
 
-  // Takes the steps of so many walks over the open options from what is left.
+  // Subtracts the steps of `walks` passes over the open options from the steps left.
   bool spend(std::uint64_t walks) {
     const std::uint64_t steps = walks * options_.space().size();
     limit_.hear_stop();
@@ -196,7 +195,7 @@ class TreeChecker {
     return split.at >= 0 && is_valid ? true : fail("a node splits a rank class at no valid use");
   }
 
-  // Uniform options use at most this in the first child, and at least this in the second one.
+  // Restricts uniform options to at most `split.at` in the first child, at least in the second.
   void split_class(const UniformSplit& split, bool is_first) {
     std::vector<UniformUse> use = classes_.uniform_use();
     use[split.rank_class].restrict_to(split, is_first);
@@ -218,7 +217,7 @@ class TreeChecker {
     return true;
   }
 
-  // What the child keeps of an option of the first table.
+  // The classes that the child keeps of an option of the first table.
   std::uint32_t kept_classes(const BoundNode& node, const OpenOption& domain, bool is_first) {
     std::uint32_t kept = 0;
     for (const OptionDomain& child : node.first_child)
@@ -264,7 +263,7 @@ class TreeChecker {
   }
 
   std::optional<std::string> search_leaf(const BoundNode& leaf) {
-    // Reading an option for a search takes as long as so many of its steps.
+    // Reading an option for a search takes as long as this many steps of the search.
     constexpr std::uint64_t kStepsOfOption = 8;
     search_left_ -= std::min(search_left_, kStepsOfOption * options_.space().size());
     const std::uint64_t most = std::min(work_left_, search_left_);

@@ -16,11 +16,11 @@
 
 namespace shardwright::embedding {
 
-// `evaluate` adds the loads of a plan in floating point. Its rating may lie below the exact sum by
-// this much, relatively; the check proves a bound that is higher by as much.
+// The relative amount by which the rating of `evaluate`, which adds loads in floating point, may
+// lie below the exact sum. The check proves a bound that is higher by this amount.
 inline constexpr double kRatingSlack = 1e-9;
 
-// As a limit of a check: only what follows from the sizes of problem and certificate.
+// A work limit for a check that is limited only by the sizes of problem and certificate.
 inline constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::max();
 
 // Returns what is wrong with the proof, or nothing if it holds.
@@ -33,9 +33,9 @@ inline constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::m
 // under all rules, if the problem is small. A rank with a time scale above 1 may hold less load.
 //
 // Time: O(leaves x options) for Lagrangian leaves. Pattern leaves and leaves by search take
-// exponential time in the worst case, and a certificate may be forged. So the check gives up after
-// `work_limit` steps, or after those that a certificate of its size may take, and returns
-// kProofTooLong. So it does if `is_stopped`, which it asks about every millisecond, says so.
+// exponential time in the worst case, and a certificate may be forged. So the check gives up and
+// returns kProofTooLong after `work_limit` steps, after the steps that a certificate of its size
+// may take, or if `is_stopped` returns true, which it calls about every millisecond.
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,
                                        std::uint64_t work_limit = kAnySteps,
@@ -53,8 +53,8 @@ std::optional<std::string> check_absence(const SearchSpace& space, const Topolog
                                          const std::function<bool()>& is_stopped = {});
 
 // Checks that no plan of the space has a rating + weight x GiB moved from `held` below the bound.
-// The certificate must be one by search. All plans are tried again; good prices exclude them at
-// once.
+// The certificate must be one by search. All plans are tried again; good prices exclude all at the
+// root.
 std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,
                                             const HeldPlan& held,
                                             const BoundCertificate& certificate,

@@ -1,5 +1,3 @@
-// Leaves with multipliers: all tables need more than all ranks have.
-
 #include "core/embedding/bound/leaf_check.h"
 
 #include <algorithm>
@@ -58,7 +56,7 @@ class PatternLeaf {
     return found == duals_.end() ? 0.0 : found->second;
   }
 
-  // What all ranks can be worth, rounded up.
+  // The most that the patterns of all ranks can be worth, rounded up.
   double value_of_ranks() const {
     double sum = 0;
     for (std::size_t c = 0; c < classes_.size(); ++c)
@@ -73,7 +71,7 @@ class PatternLeaf {
             leaf_.whole_multipliers[rank_class]};
   }
 
-  // Every table with its option of least value, rounded down.
+  // The sum over tables of the least value of an open option, rounded down.
   double value_of_tables() const {
     double sum = 0;
     for (std::size_t table = 0; table < options_.num_tables(); ++table) {
@@ -86,7 +84,7 @@ class PatternLeaf {
     return sum;
   }
 
-  // All shards of the option, rounded down.
+  // The sum of the dual values of all shards of the option, rounded down.
   double value_of_option(OptionId id) const {
     const ShardingOption& option = options_.space().option(id);
     double sum = 0;
@@ -133,7 +131,7 @@ class PatternLeaf {
     return {0, load_of(cost, classes_.perf_model()), cost.storage};
   }
 
-  // A shard of a dual value in a pattern on a rank of the class, rounded up.
+  // What a shard with a dual value is worth in a pattern on a rank of the class, rounded up.
   ShardSet worth(double value, ShardSet use, std::uint32_t rank_class) const {
     use.value = value;
     if (!leaf_.whole_multipliers.empty())
@@ -164,8 +162,8 @@ class PatternLeaf {
                        {option.num_shards() / options_.topology().local_world_size()});
   }
 
-  // One shard per rank; ranks of a class may hold shards of different runs. Returns false if ranks
-  // are alike and no shard is the smallest in everything.
+  // Adds the componentwise smallest shard of an option with one shard per rank, since ranks of a
+  // class may hold different runs. Returns false if the class holds no shard of the option.
   bool add_smallest_of_class(RankPricing& pricing, OptionId id, std::uint32_t rank_class) const {
     const ShardingOption& option = options_.space().option(id);
     std::optional<ShardSet> least;

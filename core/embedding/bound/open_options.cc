@@ -96,8 +96,7 @@ bool OpenOptions::are_equal(std::size_t table, std::size_t other) const {
                     });
 }
 
-// Returns true if the options have the same shards, which may be on the same ranks and cost the
-// same there.
+// Returns true if the options have the same form, and shards of the same costs.
 bool OpenOptions::are_alike(OptionId id, OptionId other) const {
   const ShardingOption& a = space_.option(id);
   const ShardingOption& b = space_.option(other);
@@ -134,7 +133,7 @@ std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption
   return shards;
 }
 
-// All shards of a uniform option count as the smallest one, or the smallest one of their class.
+// Makes all shards of a uniform option count as the smallest one, of their class or of all.
 void OpenOptions::set_apart(OptionId id) {
   const ShardingOption& option = space_.option(id);
   std::vector<ClassShards>& by_class = shards_by_class_[id.index()];
@@ -175,7 +174,7 @@ bool OpenOptions::is_smaller(const ShardingOption& option, std::uint32_t run,
          a.storage.fits_in(b.storage);
 }
 
-// The run with shards that no other shard undercuts in load or a memory.
+// The run whose shards use the least load and the least of every memory, if there is one.
 std::optional<std::uint32_t> OpenOptions::smallest_run(const ShardingOption& option) const {
   const auto has_shards = [&](std::uint32_t run) { return option.layout->extents[run].count > 0; };
   for (std::uint32_t own = 0; own < option.costs.size(); ++own) {
@@ -235,7 +234,7 @@ bool OpenOptions::lies_on_one_side(const OpenOption& domain, std::uint32_t insid
 
 namespace {
 
-// All shards of an option, each on the cheapest class that its domain allows, rounded down.
+// The cost of all shards of an option, each in the cheapest class of the domain, rounded down.
 double all_shards_of(const OpenOptions& options, const OpenOption& domain,
                      const std::vector<CapacityMultipliers>& multipliers) {
   const CertifiedClasses& classes = options.classes();
@@ -264,7 +263,7 @@ double all_shards_of(const OpenOptions& options, const OpenOption& domain,
   return sum;
 }
 
-// The capacity of one rank at the multipliers of its class, rounded up.
+// The value of the capacity of one rank at the multipliers of its class, rounded up.
 double capacity_of(const CertifiedClasses& classes, std::size_t rank_class,
                    const CapacityMultipliers& multipliers) {
   const Storage& room = classes.room(rank_class);
@@ -344,8 +343,8 @@ class CommonUseDrop {
     return differs;
   }
 
-  // Beside all tables, this one included. Needs no directed rounding: an error here only keeps an
-  // option, and that is safe.
+  // Returns true if the use fits beside the common use of all tables, including the current one.
+  // Needs no directed rounding, since an error only keeps an option.
   bool has_room_for(const RankUse& use, std::size_t rank_class) const {
     const RankUse& all = common_.on(rank_class);
     if (all.load + use.load >= classes_.load_limit(rank_class)) return false;
@@ -355,7 +354,7 @@ class CommonUseDrop {
     });
   }
 
-  // The most that a shard of an open option takes, of load and every memory.
+  // The componentwise maximum over the shards of all open options.
   RankUse largest_of(std::size_t table) const {
     RankUse largest;
     for (const OpenOption& domain : options_.of_table(table)) {
@@ -366,7 +365,7 @@ class CommonUseDrop {
     return largest;
   }
 
-  // The classes, of these, that have room for the shard beside all other tables.
+  // The subset of `classes` that has room for the shard beside the common use of all other tables.
   std::uint32_t with_room(const RunUse& run, std::uint32_t classes) const {
     std::uint32_t left = classes & roomy_;
     for (std::uint32_t open = classes & ~roomy_; open != 0; open &= open - 1) {
@@ -377,8 +376,7 @@ class CommonUseDrop {
     return left;
   }
 
-  // The classes of the domain that the option may still be in. An option of several shards may be
-  // in all of its classes, or nowhere.
+  // The classes that stay in the domain. An option of several shards keeps all its classes or none.
   std::uint32_t classes_left(const OpenOption& domain) const {
     const std::span<const RunUse> runs = options_.runs(domain.option);
     const std::span<const ClassShards> by_class = options_.shards_by_class(domain.option);

@@ -24,10 +24,10 @@ struct ClassShards {
 // An open option and the rank classes where its shards may be.
 using OpenOption = OptionDomain;
 
-// At first the options of the root: those that could be part of a plan below the target and that no
-// other option of their table replaces. Replacing keeps a plan below the target, though the plan
-// may then break a rule. Options without any place under the rules are therefore dropped first, and
-// no other rule is used.
+// The open options of the current node. At the root these are the options that could be part of a
+// plan below the target and that no other option of their table replaces. Replacing an option keeps
+// a plan below the target, but the plan may then break a placement rule. Therefore options without
+// any place under the rules are dropped first, and all other rules are ignored.
 // Thread safety: one thread at a time. Refers to its arguments.
 class OpenOptions {
  public:
@@ -36,8 +36,7 @@ class OpenOptions {
               const std::function<bool()>& is_stopped);
 
   bool is_complete() const { return complete_; }
-  // Returns false if uniform options are apart and one that is open has no smallest shard in a
-  // class.
+  // Returns false if uniform options are apart and an open one has no smallest shard in a class.
   bool can_be_apart() const { return can_be_apart_; }
 
   const SearchSpace& space() const { return space_; }
@@ -46,13 +45,13 @@ class OpenOptions {
 
   std::size_t num_tables() const { return open_.size(); }
   const std::vector<OpenOption>& of_table(std::size_t table) const { return open_[table]; }
-  // Keeps of every open option these classes, part of its own; an option without any goes. Keeps
-  // what the table had for restore().
+  // Restricts the n-th open option of the table to classes[n], a subset of its domain. Options
+  // without classes are dropped. Saves the options that the table had for restore().
   void restrict_to(std::size_t table, std::span<const std::uint32_t> classes);
-  // The changes so far. restore() takes back those after a mark.
+  // mark() is the number of changes so far. restore() undoes the changes after a mark.
   std::size_t mark() const { return replaced_.size(); }
   void restore(std::size_t mark);
-  // Options that are kept for restore().
+  // The number of options that are saved for restore().
   std::size_t num_kept() const { return num_kept_; }
 
   // Returns true if a table has options in the space, but none that is still open.
@@ -65,16 +64,16 @@ class OpenOptions {
   // classes of its domain, whatever the plan.
   bool lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const;
   // For an option with a shard on every rank: its shards by class and run. If uniform options are
-  // apart, those of a class count as the smallest one there. Empty for all others.
+  // apart, all shards of a class count as the smallest one there. Empty for all other options.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
-  // What the shards of an option use that is open, or was at the root, by run.
+  // By run, what a shard uses. Precondition: the option is open, or was open at the root.
   std::span<const RunUse> runs(OptionId option) const {
     return {runs_.data() + first_run_[option.index()], space_.option(option).costs.size()};
   }
-  // The run that all shards of an option count as, if it fills hosts and uniform options are apart;
-  // empty for all others.
+  // If uniform options are apart, and an option fills hosts: the run as which all its shards count.
+  // Empty for all other options.
   std::optional<std::uint32_t> counted_run(OptionId option) const;
 
  private:
@@ -108,16 +107,17 @@ class OpenOptions {
   std::size_t num_kept_ = 0;                               // options in `replaced_`
 };
 
-// Every sum is rounded to the safe side.
+// The Lagrangian bound: compares the cost of all tables at given multipliers with the capacity of
+// all ranks. Every sum is rounded to the safe side.
 // Thread safety: immutable.
 class LagrangianSum {
  public:
   // `multipliers`: by rank class. O(open options x classes).
   LagrangianSum(const OpenOptions& options, const std::vector<CapacityMultipliers>& multipliers);
 
-  // Returns true if all tables, each with its cheapest open option, need more than all ranks have.
+  // Returns true if all tables, each with its cheapest open option, cost more than all ranks have.
   bool excludes_all() const { return needed_ > capacity_; }
-  // Returns true if they do when this table takes its n-th open option.
+  // Returns true if they do when `table` takes its open option number `option` instead.
   bool excludes(std::size_t table, std::size_t option) const;
 
  private:
@@ -128,30 +128,30 @@ class LagrangianSum {
   double capacity_ = 0;
 };
 
-// A table all of whose open options have a shard on every rank takes at least the cheapest of these
-// shards on every rank.
+// What every plan uses of every rank: if all open options of a table have a shard on every rank,
+// the table uses at least the smallest of these shards there.
 // Thread safety: immutable.
 class CommonUse {
  public:
   explicit CommonUse(const OpenOptions& options);
 
-  // Of all tables.
+  // The use of all tables.
   const RankUse& on(std::size_t rank_class) const { return all_[rank_class]; }
-  // Of all tables but one, rounded down.
+  // The use of all tables but `table`, rounded down.
   RankUse on_beside(std::size_t rank_class, std::size_t table) const;
 
  private:
   std::vector<RankUse> use_of_table(const OpenOptions& options, std::size_t table) const;
 
   std::vector<RankUse> all_;                    // by class
-  std::vector<std::vector<RankUse>> of_table_;  // by class; empty if it takes nothing everywhere
+  std::vector<std::vector<RankUse>> of_table_;  // by table, then class; empty without common use
 };
 
-// Drops what does not fit beside the shards that every rank holds, in up to 16 rounds. Returns how
-// many it took. O(open options x classes) for each.
+// Drops options that do not fit beside the common use of all other tables, in up to 16 rounds.
+// Returns the number of rounds, each of which takes O(open options x classes).
 std::uint64_t drop_by_common_use(OpenOptions& options);
 
-// Drops what is too dear at these multipliers, which are by rank class. O(open options x classes).
+// Drops what a LagrangianSum at `multipliers` (by rank class) excludes. O(open options x classes).
 void drop_by_reduced_costs(OpenOptions& options,
                            const std::vector<CapacityMultipliers>& multipliers);
 

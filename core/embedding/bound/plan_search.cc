@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::uint32_t kRankLimit = 4096;
 
-// The way from the root has a level per table and a branch per shard.
+// Limits the path from the root, which has a level per table and a branch per shard.
 bool is_small(const SearchSpace& space, const Topology& available) {
   constexpr std::uint64_t kMostShards = 4096;
   std::vector<std::uint64_t> most(space.problem().tables().size(), 0);
@@ -60,13 +60,13 @@ Plan plan_of(const SearchSpace& space, const TablePlacements& placements,
   return Plan::make(nullptr, options, ranks);
 }
 
-// A turn of one method, of at most so many steps.
+// A turn of one method: RankFilling if `fills`, otherwise AllPlans.
 struct Turn {
   bool fills;
   std::uint64_t most_steps;
 };
 
-// After these, all plans are tried with what is left.
+// After these turns, AllPlans gets all steps that are left.
 constexpr std::array kTurns{
     Turn{false, std::uint64_t{1} << 15},
     Turn{true, std::uint64_t{1} << 17},
@@ -74,7 +74,7 @@ constexpr std::array kTurns{
     Turn{true, std::uint64_t{1} << 20},
 };
 
-// Those that a caller gave, and some that always hold.
+// The caller's sets of prices, then sets for each memory tier, for load and for charges alone.
 std::vector<RankPriceSet> all_prices(const PlanGoal& goal, const Topology& available,
                                      std::vector<RankPriceSet> prices) {
   const std::size_t ranks = available.world_size();
@@ -135,8 +135,8 @@ void PlanSearch::take_turn(std::uint64_t pause_at) {
   later_ = 0;
 }
 
-// Returns true if at some prices the tables, each alone with its cheapest choice, cost more than
-// all ranks are worth. Sums of so many terms are exact enough for the slack of prices.
+// Returns true if at some set of prices the tables, each alone with its cheapest choice, cost more
+// than all ranks are worth. Up to 2^15 tables, rounding of the sums stays below kSumSlack.
 bool PlanSearch::is_too_dear() {
   constexpr std::size_t kMostTables = std::size_t{1} << 15;
   if (available_.world_size() > kRankLimit || space_.problem().tables().size() > kMostTables)
@@ -159,8 +159,7 @@ bool PlanSearch::is_too_dear() {
   return !has_places || shard_prices.is_too_much(needed, shard_prices.worth_of_useful());
 }
 
-// There is no other turn if there are too many placements, or if the prices leave much of a rank
-// empty.
+// Ends all turns of this method if there are too many placements or the budget is too large.
 void PlanSearch::fill_ranks() {
   StepLimit limit(work_, is_stopped_);
   if (!placements_) {
@@ -182,7 +181,7 @@ void PlanSearch::fill_ranks() {
   }
 }
 
-// Pauses once at most `pause_at` steps are left. The last turn needs no copies.
+// Pauses once at most `pause_at` steps are left. The last turn moves tables and prices.
 void PlanSearch::try_all(std::uint64_t pause_at) {
   if (!plans_) {
     PlanGoal goal = goal_;

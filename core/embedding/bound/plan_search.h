@@ -1,4 +1,4 @@
-// Looks for a plan by trying all plans, and so shows that there is none.
+// Exhaustive search for a plan, which can prove that no plan exists.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ struct FoundPlan {
     kGivenUp,   // the work limit was reached, or is_stopped() said so
   };
   Answer answer = Answer::kGivenUp;
-  // Only with kFound, but for a goal with an improvement; does not keep the options of the space
-  // alive.
+  // Set with kFound only; for a goal with an improvement, the last plan found, with any answer.
+  // Does not keep the options of the space alive.
   std::optional<Plan> plan;
-  // The target in the end; 0 without one. An improvement lowers it with every plan.
+  // The final target; 0 without a target. With an improvement, every plan found lowers it.
   double below = 0;
   std::uint64_t steps = 0;
 };
 
-// Steps of a search for any plan that is to take less than a second.
+// The work limit of a search for any plan: less than a second.
 inline constexpr std::uint64_t kAnyPlanSteps = std::uint64_t{1} << 26;
 
 // Tries every option of every table on all ranks, table by table (AllPlans). All placement rules
@@ -43,46 +43,47 @@ FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
                         std::uint64_t work_limit = kAnyPlanSteps,
                         const std::function<bool()>& is_stopped = {});
 
-// The same for a plan that rates below a target, moves included if there is an old plan. The plan
-// found obeys all rules and fits the memory, but evaluate() is not asked. `prices` shorten the
-// search; where the first of them bound the rating closely, without rules and moves, ranks are
-// filled one after the other, too (RankFilling). Loads of ranks are sums in floating point, so the
-// target must lie above a claimed bound by kRatingSlack. Precondition: `goal` has a target.
+// The same for a plan that rates below the target of `goal`, including charges for moves if there
+// is an old plan. The plan found obeys all rules and fits the memory, but is not checked by
+// evaluate(). `prices` prune the search. If the first set of prices bounds the rating closely and
+// there are neither rules nor moves, the search also fills rank after rank (RankFilling). Loads are
+// summed in floating point, so the target must lie above a claimed bound by kRatingSlack.
+// Precondition: `goal` has a target.
 //
-// With an improvement the search is branch and bound. kNoneExists then says that no plan rates less
-// than `below`, the answer's, and the plan found last is there with any answer.
+// With an improvement the search is branch and bound: kNoneExists then means that no plan rates
+// below FoundPlan::below.
 //
-// Both: a plan that evaluate() accepts exists only if one is found. Time: exponential in the worst
-// case; at most `work_limit` steps, each of which looks at a rank. They give up at once if there
-// are more than 4,096 ranks, or if a plan may have more than 4,096 shards; with a target, prices
-// alone may then still exclude all plans.
+// Both functions: kNoneExists implies that evaluate() accepts no such plan. Time: exponential in
+// the worst case; at most `work_limit` steps, each of which looks at a rank. They return kTooLarge
+// at once if there are more than 4,096 ranks, or if a plan may have more than 4,096 shards, unless
+// prices alone exclude all plans below a target.
 FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
                           std::vector<RankPriceSet> prices, std::uint64_t work_limit,
                           const std::function<bool()>& is_stopped = {});
 
-// What find_plan_below() and find_any_plan() do, in as many calls as the caller likes: the answer
-// and the number of steps are the same.
+// find_plan_below() or find_any_plan() as a search that can pause: the answer and the number of
+// steps do not depend on the number of calls.
 //
-// Fills ranks and tries all plans by turns. Each is exponentially faster than the other one
-// somewhere, and begins anew with more steps. So a check takes what the search took, whatever its
-// limit.
+// RankFilling and AllPlans take turns, since each is exponentially faster than the other on some
+// problems. Every turn starts afresh with more steps. Turns do not depend on the work limit, so a
+// check takes the same steps as the search.
 // Thread safety: one thread at a time. Refers to the space, the topology and what the goal borrows.
 class PlanSearch {
  public:
-  // The arguments are those of find_plan_below(); without a target, those of find_any_plan(). Of a
-  // problem that is too large, the prices are all that is looked at, at once.
+  // The arguments are those of find_plan_below(); without a target, those of find_any_plan(). If
+  // the problem is too large, the constructor only tests whether prices exclude all plans.
   PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
              std::vector<RankPriceSet> prices, std::uint64_t work_limit,
              std::function<bool()> is_stopped);
   PlanSearch(const PlanSearch&) = delete;
   PlanSearch& operator=(const PlanSearch&) = delete;
 
-  // Goes on for at least so many steps. The turns before the last one, of up to 2^20 steps each, do
-  // not pause. Returns true if the search has ended.
+  // Continues for at least `steps` steps. The turns before the last one, of up to 2^20 steps each,
+  // do not pause. Returns true if the search has ended.
   bool run(std::uint64_t steps);
-  // So far.
+  // Steps taken so far.
   std::uint64_t steps() const { return work_limit_ - work_ - later_; }
-  // Once. Precondition: run() has returned true.
+  // To be called once. Precondition: run() has returned true.
   FoundPlan take_answer();
 
  private:

@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// What a table may put on a rank.
+// The shards that a table may put on a rank: choice, number, costs and charge of each.
 using Signature = std::vector<double>;
 
 std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks,
@@ -17,8 +17,8 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
     const TableChoice& choice = table.choices[c];
     for (std::size_t i = 0; i < choice.shards.size(); ++i) {
       const EqualShards& shards = choice.shards[i];
-      // Shard i of an option in rank order is to one rank what shard j is to another, and the same
-      // holds for the shards of a block. Other shards may be on any rank.
+      // The shards of an option in rank order get one number, since each has a rank of its own; so
+      // do the shards of a block. Other shards may be on any rank and keep their numbers.
       std::size_t number = i;
       if (choice.form == Form::kInOrder) number = 0;
       if (choice.form == Form::kWholeHosts) number = i / ranks_per_host;
@@ -33,7 +33,7 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
   return all;
 }
 
-// Numbers equal values alike.
+// Numbers the distinct values; equal values get the same number.
 template <class Value>
 std::vector<std::uint32_t> numbered(const std::vector<Value>& values) {
   std::map<Value, std::uint32_t> known;

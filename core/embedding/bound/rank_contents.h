@@ -1,4 +1,4 @@
-// Which ranks are alike as long as they hold the same.
+// The contents of ranks during a search, and which ranks and hosts are interchangeable.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ struct RankTraits {
   friend bool operator==(const RankTraits&, const RankTraits&) = default;
 };
 
-// Ranks are of one kind if they have the same traits and if every choice of every table puts the
-// same on both, whichever is which.
+// Divides ranks into kinds. Ranks are of one kind if they have the same traits and every choice of
+// every table can put the same shards on both.
 // Thread safety: immutable.
 class RankKinds {
  public:
   RankKinds(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
             const std::vector<ChoicesOfTable>& tables);
 
-  // Returns true if the ranks have the same traits and `remaining` does not tell them apart. May
-  // miss that if there are over 256 kinds.
+  // Returns true if the ranks have the same traits and the choices of the `remaining` tables treat
+  // them alike. With over 256 kinds, true only for ranks of one kind.
   bool are_alike(Rank a, Rank b, const TableSet& remaining) const {
     const std::size_t one = kind_[a];
     const std::size_t other = kind_[b];
@@ -54,7 +54,7 @@ struct RankContent {
 
 // What two ranks must agree on to be interchangeable while a table is placed.
 struct Outlook {
-  TableSet remaining;         // the tables without a place, with the one that is being placed
+  TableSet remaining;         // the tables without a place, including the one being placed
   TableSet relevant;          // tables whose place matters to rules of the remaining ones
   bool hosts_matter = false;  // to a choice or to a rule of the remaining tables
 };
@@ -73,18 +73,18 @@ class RankContents {
   }
   double scale(Rank rank) const { return traits_[rank].scale; }
 
-  // The largest load, and the charges for all that was moved.
+  // The largest load of a rank, and the sum of all charges for moves.
   double max_load() const { return max_load_; }
   double charged() const { return charged_; }
 
-  // What was before a shard was added.
+  // The state before a shard was added, for restore().
   struct Before {
     RankContent content;
     bool had_table = false;
     double max_load = 0;
     double charged = 0;
   };
-  // Adds a shard on the rank at the place.
+  // Adds a shard on the rank shards.ranks[place].
   Before add(const EqualShards& shards, std::size_t place, std::size_t table);
   void restore(Rank rank, const Before& before, std::size_t table);
 
@@ -99,9 +99,9 @@ class RankContents {
   // tables together or apart.
   bool may_join(Rank rank, std::size_t table) const;
 
-  // `now` is the table being placed, one of `remaining`.
+  // Fills in `outlook`. `now` is the table being placed, one of `remaining`.
   void look(const TableSet& remaining, std::size_t now, Outlook& outlook) const;
-  // Returns true if the two ranks would be alike if they held the same.
+  // Returns true if the two ranks would be interchangeable with equal contents.
   bool are_of_one_kind(Rank a, Rank b, const TableSet& remaining) const {
     return kinds_.are_alike(a, b, remaining);
   }

@@ -17,7 +17,7 @@ constexpr std::uint32_t kNoPlacement = std::numeric_limits<std::uint32_t>::max()
 
 std::uint64_t bit(Rank rank) { return std::uint64_t{1} << rank; }
 
-// Calls visit(rank) for each of them.
+// Calls visit(rank) for each rank in the bit set `ranks`.
 template <class Visit>
 void each_rank(std::uint64_t ranks, const Visit& visit) {
   for (; ranks != 0; ranks &= ranks - 1)
@@ -38,7 +38,7 @@ class TablePlacements::Maker {
         made_(made),
         taken_(ranks.size()) {}
 
-  // Returns false if there are too many.
+  // Returns false if there are too many placements.
   bool add_table(const ChoicesOfTable& table) {
     const std::uint32_t begin = made_.first_.back();
     for (const TableChoice& choice : table.choices) {
@@ -70,7 +70,7 @@ class TablePlacements::Maker {
     return true;
   }
 
-  // Places what is left from the `done`-th shard, or block, of the group on.
+  // Places the rest of the choice, from shard or block number `done` of the group on.
   bool place(std::size_t group, std::uint32_t done, Rank least) {
     if (group >= choice_->shards.size()) return add();
     const EqualShards& shards = choice_->shards[group];
@@ -222,8 +222,8 @@ void RankFilling::give_back(const PlacedShards& placement) {
   }
 }
 
-// Leaves what is on open ranks and fits there. Returns false if a table has nothing left, or if all
-// of them cost too much.
+// Keeps the placements on open ranks that fit there. Returns false if a table has no placement
+// left, or if all tables together exceed the budget.
 bool RankFilling::keep_possible(const std::vector<Open>& before,
                                 const std::vector<std::uint32_t>& left_before, Frame& frame) {
   const auto least_before = [&](const Open& was) {
@@ -257,8 +257,8 @@ bool RankFilling::keep_possible(const std::vector<Open>& before,
   return true;
 }
 
-// Places the tables that have one placement left, until there is none. Returns false if some table
-// has no place then.
+// Places tables with a single placement left, until there are no more such tables. Returns false if
+// a table is left without a placement.
 bool RankFilling::place_forced(Frame& frame) {
   const auto is_forced = [](const Open& own) { return own.end - own.first == 1; };
   while (std::any_of(frame.open.begin(), frame.open.end(), is_forced)) {
@@ -295,7 +295,7 @@ RankFilling::Answer RankFilling::run() {
   return limit_.is_over() ? Answer::kGivenUp : Answer::kNoneExists;
 }
 
-// The ranks that are open.
+// Filters the placements, places forced tables, and fills one of the open ranks.
 void RankFilling::fill_next(std::size_t depth) {
   const Frame& before = frames_[depth];
   Frame& frame = frames_[depth + 1];
@@ -326,12 +326,12 @@ void RankFilling::accept() {
   is_found_ = rating_ < target_;
 }
 
-// What the ranks gain from a table at best, and whether it is free not to be there. Placements come
-// in ascending order, so the first one without a rank is the cheapest of them.
+// Adds what ranks gain from a table, and counts the table where it is free not to be. Placements
+// come in ascending order of cost, so the first one without a rank is the cheapest.
 void RankFilling::add_gains(const Frame& frame, const Open& open) {
   const double cheapest = least(frame, open);
-  std::uint64_t touched = 0;        // ranks that some placement so far has
-  std::uint64_t always = ~closed_;  // ranks that all of them have
+  std::uint64_t touched = 0;        // ranks of any placement so far
+  std::uint64_t always = ~closed_;  // ranks of all placements so far
   for (std::uint32_t i = open.first; i < open.end; ++i) {
     const PlacedShards& placement = placements_[frame.left[i]];
     const double more = placement.cost - cheapest;
@@ -357,8 +357,8 @@ void RankFilling::add_gains(const Frame& frame, const Open& open) {
   });
 }
 
-// The open rank with the fewest tables that are free to be there. Returns false if tables leave
-// more of a rank empty than the budget allows.
+// Chooses the open rank with the fewest tables that are free to be on it or not. Returns false if
+// tables leave more of a rank empty than the budget allows.
 bool RankFilling::choose_rank(Frame& frame) {
   gains_.assign(room_.size(), Gains());
   for (const Open& open : frame.open)
@@ -377,7 +377,7 @@ bool RankFilling::choose_rank(Frame& frame) {
   return true;
 }
 
-// The tables that can lie on the rank: those that must, then the largest.
+// Lists the tables that can lie on the rank: those that must, then the others, the largest first.
 void RankFilling::find_candidates(Frame& frame) const {
   frame.candidates.clear();
   for (const Open& open : frame.open) {
@@ -480,8 +480,8 @@ void RankFilling::fill(std::size_t depth, std::size_t candidate) {
   leave_out(depth, candidate);
 }
 
-// The table is not on the rank. If no candidate is on any rank that is like it, this one need not
-// be there either: otherwise the ranks may be exchanged.
+// Branch in which the table is not on the rank. If no candidate is on any rank of the orbit so far,
+// this table is kept off the whole orbit: otherwise ranks could be exchanged.
 void RankFilling::leave_out(std::size_t depth, std::size_t candidate) {
   Frame& frame = frames_[depth];
   const double budget = frame.budget;

@@ -1,4 +1,4 @@
-// Shows that no plan exists by filling one rank after the other.
+// A search for a plan below a target that fills one rank after the other.
 #pragma once
 
 #include <cstddef>
@@ -32,19 +32,19 @@ struct PlacedShards {
   double cost = 0;          // the prices of its parts
 };
 
-// Equal shards are in ascending order.
+// All placements of every table. Equal shards are on ascending ranks.
 // Thread safety: immutable. Refers to the tables.
 class TablePlacements {
  public:
-  // Without charges for moves. Returns nothing if there are more than 64 ranks, or too many
-  // placements to look at each.
+  // Ignores charges for moves. Returns nothing if there are more than 64 ranks, 512 placements of a
+  // table, or 8,192 placements in all.
   static std::optional<TablePlacements> make(const std::vector<ChoicesOfTable>& tables,
                                              const std::vector<RankTraits>& ranks,
                                              std::uint32_t ranks_per_host,
                                              const RankPriceSet& prices, StepLimit& limit);
 
   std::size_t num_tables() const { return first_.size() - 1; }
-  // Those of a table are in a row, the cheapest first.
+  // The placements of a table are consecutive, the cheapest first.
   std::uint32_t first(std::size_t table) const { return first_[table]; }
   const PlacedShards& operator[](std::uint32_t placement) const { return placements_[placement]; }
   std::span<const PlacedPart> parts(const PlacedShards& own) const {
@@ -64,24 +64,25 @@ class TablePlacements {
   std::vector<Rank> ranks_;  // of shards
 };
 
-// At given prices, what the ranks are worth less what all tables cost is a budget: a plan below the
-// target spends it on tables that are not where they cost least, and on what stays empty of ranks.
-// Where the prices prove a bound close to the target the budget is small, so every rank must be
-// nearly full. One rank after the other is filled in all ways that the budget allows: every table
-// that can lie on it does so or not. Then it is closed to all other tables. That leaves few ways
-// where a tree over the places of tables has many. Source: bin completion, Korf 2002, "A new
-// algorithm for optimal bin packing".
+// Branch and bound over ranks. At given prices, the value of all ranks less the least cost of all
+// tables is a budget. A plan below the target spends the budget on placements that are not the
+// cheapest, and on capacity of ranks that stays empty. If the prices prove a bound close to the
+// target, the budget is small, so every rank must be nearly full. The search fills one rank after
+// the other in all ways that the budget allows: a table that can lie on the rank either does or
+// does not. Then the rank is closed to all other tables. That leaves few branches where a tree over
+// the placements of tables has many. Source: bin completion, Korf 2002, "A new algorithm for
+// optimal bin packing".
 // Thread safety: one thread at a time. Refers to its arguments.
 class RankFilling {
  public:
   RankFilling(const TablePlacements& placements, const std::vector<RankTraits>& ranks,
               const RankPriceSet& prices, double target, StepLimit& limit);
 
-  // Returns false if the budget is so large that ranks may stay half empty.
+  // Returns false if the budget is more than two ranks of average value are worth.
   bool is_promising() const;
 
   enum class Answer : std::uint8_t { kFound, kNoneExists, kGivenUp };
-  // Ends with the first plan below the target, as far as the placements tell.
+  // Ends with the first plan whose loads, as the placements state them, are below the target.
   Answer run();
   // Of the plan that was found: placements by table, and the largest load of a rank.
   const std::vector<std::uint32_t>& placement_of() const { return placement_of_; }
@@ -94,7 +95,7 @@ class RankFilling {
     PerTier<double> bytes = {};
     double worth = 0;
   };
-  // A table without a place, and the placements that are left of it, the cheapest first.
+  // A table without a place, and its remaining placements, the cheapest first.
   struct Open {
     std::uint32_t table = 0;
     std::uint32_t first = 0;  // in Frame::left
@@ -103,27 +104,27 @@ class RankFilling {
   // A table that can lie on the rank that is filled.
   struct Candidate {
     Open open;
-    bool must = false;  // it lies there
-    double best = 0;    // the most that it takes of the rank, less what that spends of the budget
-    double most = 0;    // that it takes
+    bool must = false;  // all its placements have a part there
+    double best = 0;    // the most value that it uses of the rank, less the budget that it spends
+    double most = 0;    // the most value that it uses of the rank
   };
-  // What a rank gains from tables at best: what they take of it, less what that spends.
+  // An upper bound on the value of a rank that tables use, less the budget that they spend.
   struct Gains {
     double sum = 0;
-    double of_table = 0;               // that is looked at
+    double of_table = 0;               // of the current table
     std::uint32_t num_free = 0;        // tables that may lie on the rank, or not
     std::uint32_t num_placements = 0;  // with a part on it
   };
-  // What is left when some ranks are closed, and how the next one is filled.
+  // The state after some ranks are closed, and the filling of the next rank.
   struct Frame {
     std::vector<Open> open;
     std::vector<std::uint32_t> left;  // placements, those of a table in a row
     std::vector<Candidate> candidates;
-    std::vector<double> best_from;  // of the candidates from each one on
+    std::vector<double> best_from;  // by candidate: the sum of `best` from it on
     double budget = 0;
     Rank rank = 0;             // that is filled
-    std::uint64_t orbit = 0;   // the ranks that are like it, as bits
-    bool are_all_out = false;  // no candidate is on the rank so far, nor on one that is like it
+    std::uint64_t orbit = 0;   // the ranks that are interchangeable with `rank`, as bits
+    bool are_all_out = false;  // no candidate so far is on a rank of the orbit
   };
 
   bool is_over() const { return is_found_ || limit_.is_over(); }

@@ -53,7 +53,7 @@ namespace {
 // Combinations of the shards of one option on one rank; a certificate that needs more is refused.
 constexpr std::size_t kMaxCombinations = 4096;
 
-// The number of copies that never fit, by the smallest use of each resource.
+// A number of copies that never fit together, from the smallest use of each resource.
 std::uint32_t multiplicity_bound_of(const RankItemClass& own, const RankCapacity& capacity) {
   ShardSet least = own.items.front().shards;
   for (const RankItem& item : own.items)
@@ -75,7 +75,7 @@ constexpr std::size_t kMaxLabelsOfFirstHalf = 1000;
 // A label is compared with this many of those kept last, which use about as much load. Comparing
 // all pairs takes quadratic time and finds little more.
 constexpr std::size_t kMaxComparisons = 64;
-constexpr std::size_t kComparisonsPerStep = 8;  // take as long as another step
+constexpr std::size_t kComparisonsPerStep = 8;  // as long as one other step
 
 }  // namespace
 
@@ -83,7 +83,7 @@ bool add_items(const RankCapacity& capacity, const std::vector<ShardSet>& runs,
                const std::vector<std::uint32_t>& counts, RankItemClass& into) {
   std::vector<ShardSet> combinations{ShardSet{}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].value <= 0) continue;  // holding them gains nothing
+    if (runs[i].value <= 0) continue;  // worth nothing
     const std::size_t before = combinations.size();
     for (std::size_t c = 0; c < before; ++c) {
       ShardSet more = combinations[c];
@@ -155,7 +155,7 @@ RankPricing::Answer RankPricing::check(double claim, StepLimit& limit) {
   return exceeded ? Answer::kExceeded : Answer::kHolds;
 }
 
-// For labels that have been extended by the classes [first, end).
+// The completion of labels that cover the classes [first, end).
 RankPricing::Completion RankPricing::completion(std::size_t first, std::size_t end) const {
   Completion rest;
   rest.reduced_value = capacity_.cost();
@@ -220,8 +220,8 @@ void RankPricing::extend(const RankItemClass& own, const Completion& before,
   drop_dominated(after.free_below, 0, limit);
 }
 
-// Any use up to `free_below` counts as equal, since everything still to come fits anyway. So does
-// any number of copies up to `equal_copies`: more copies are then left than can fit.
+// Drops dominated labels. Uses up to `free_below` count as equal, since all that is to come fits.
+// So do numbers of copies up to `equal_copies`, since more copies are then left than can fit.
 void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies,
                                  StepLimit& limit) {
   const auto counted = [&](const Label& label) {

@@ -1,4 +1,4 @@
-// How much a search may still do.
+// The pricing problem of a rank, solved exactly to check a certificate; step limits of searches.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace shardwright::embedding {
 
-// A stop takes all steps that are left.
+// The steps that a search may still take. A stop request sets them to 0.
 // Thread safety: one thread at a time. Refers to its arguments.
 class StepLimit {
  public:
@@ -21,7 +21,7 @@ class StepLimit {
   bool is_over() const { return left_ == 0; }
   std::uint64_t left() const { return left_; }
   void spend(std::uint64_t steps) { left_ -= steps < left_ ? steps : left_; }
-  // Asks for a stop about every millisecond.
+  // Calls `is_stopped` every 2^16 steps, which is about every millisecond.
   void hear_stop() {
     if (left_ <= ask_at_ && is_stopped_) ask();
   }
@@ -31,11 +31,11 @@ class StepLimit {
 
   std::uint64_t& left_;
   const std::function<bool()>& is_stopped_;
-  std::uint64_t ask_at_;  // when so much is left
+  std::uint64_t ask_at_;  // the next call of `is_stopped` is due when this many steps are left
 };
 
-// Shards on one rank: their dual value and the resources that they use. Values are rounded up,
-// loads down.
+// A set of shards on one rank: its dual value, rounded up, and the resources that it uses, with the
+// load rounded down.
 struct ShardSet {
   double value = 0;
   double load = 0;
@@ -44,13 +44,13 @@ struct ShardSet {
 
 ShardSet sum(const ShardSet& a, const ShardSet& b);
 
-// The smaller use of each resource; the value of `a`.
+// The smaller use of each resource, with the value of `a`.
 ShardSet componentwise_min(const ShardSet& a, const ShardSet& b);
 
 // Returns true if `a` has no less value than `b` and uses no more of any resource.
 bool dominates(const ShardSet& a, const ShardSet& b);
 
-// What a rank can hold, and what its capacities are worth.
+// The capacities of a rank and their multipliers.
 // Thread safety: a value.
 struct RankCapacity {
   double load_limit = 0;
@@ -92,8 +92,8 @@ void merge_identical(const RankCapacity& capacity, std::vector<RankItemClass>& c
 
 // A multiple-choice knapsack: of every table, the rank holds shards of one option or nothing,
 // within its load limit and memory. It is solved by labels, which are extended by one table after
-// another. A label is dropped if not even the Lagrangian bound on all tables still to come lifts it
-// above the claim, or if another label dominates it. Identical tables form one item class with a
+// another. A label is dropped if its Lagrangian bound over all tables still to come does not exceed
+// the claim, or if another label dominates it. Identical tables form one item class with a
 // multiplicity. Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11
 // (multiple choice); Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints"
 // (2005), labels.
@@ -122,8 +122,8 @@ class RankPricing {
     double reduced_value = 0;
     std::uint32_t copies = 0;  // tables held of the current item class
   };
-  // The most that the classes still to come can add to a label. If the label uses no more than
-  // `free_below`, all they can add fits.
+  // An upper bound on what the classes still to come add to a label. If a label uses no more than
+  // `free_below`, everything that they can add fits.
   struct Completion {
     double reduced_value = 0;
     ShardSet free_below;

@@ -85,7 +85,7 @@ void ShardPrices::find_joins(std::size_t table) {
     joins_[rank] = ranks_.may_join(rank, table) ? 1 : 0;
 }
 
-// At most how many of the equal shards fit on the rank. Precondition: one does.
+// An upper bound on the number of equal shards that fit on the rank. Precondition: one fits.
 std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool distinct) const {
   double most = distinct ? 1 : shards.count;
   const auto limit = [&](double room, double each) {
@@ -199,7 +199,7 @@ double ShardPrices::price_alone(const ChoicesOfTable& own, PriceSums& least) {
   return ways;
 }
 
-// Where the choice can be that was just priced.
+// Marks the ranks where the choice that was just priced can be.
 void ShardPrices::note_useful(std::size_t table) {
   const auto add_to = [&](std::vector<std::uint8_t>& useful) {
     for (Rank rank = 0; rank < ranks_.size(); ++rank)

@@ -41,7 +41,7 @@ class ChoiceMaker {
         within_(goal.within),
         charges_(goal.held) {}
 
-  // Returns false if a plan with the option cannot be one that is asked for.
+  // Returns false if no plan with the option can meet the goal.
   bool counts(OptionId id) const {
     const ShardingOption& option = space_.option(id);
     if (within_ != nullptr && within_->classes[id.index()] == 0) return false;
@@ -52,7 +52,7 @@ class ChoiceMaker {
            shards_tile_table(option, problem_.table(option.table), wider);
   }
 
-  // Returns false if a shard has no rank.
+  // Returns false if a shard has no allowed rank.
   bool make(OptionId id, TableChoice& choice) const {
     const ShardingOption& option = space_.option(id);
     choice.option = id;
@@ -81,7 +81,7 @@ class ChoiceMaker {
     return true;
   }
 
-  // With the options that have a place.
+  // The choices of a table: the options whose shards all have a rank.
   ChoicesOfTable make_all(TableId table, const std::vector<OptionId>& options) const {
     ChoicesOfTable own;
     own.table = table;
@@ -103,8 +103,7 @@ class ChoiceMaker {
     });
   }
 
-  // Where every rank can hold all shards at once, whatever the tables choose, bytes make no
-  // difference.
+  // Ignores tiers in which every rank can hold all shards, whatever the tables choose.
   void forget_ample_memory(const std::vector<ChoicesOfTable>& tables) {
     const auto& room = available_.storage();
     for (const MemoryTier tier : kMemoryTiers) {
@@ -134,7 +133,7 @@ class ChoiceMaker {
     }
     return bytes;
   }
-  // Counts a block that is like the one before there.
+  // Merges every block that equals the block before into that block's count.
   void join_equal_blocks(std::vector<EqualShards>& shards) const {
     const auto size = static_cast<std::ptrdiff_t>(available_.local_world_size());
     auto end = shards.begin() + size;  // of the blocks that stay
@@ -185,8 +184,7 @@ class ChoiceMaker {
     return ranks;
   }
 
-  // Returns true if `a` can stand wherever `b` stands and costs no more, shard by shard, wherever
-  // it may be.
+  // Returns true if `a` can replace `b` in every plan and costs no more, shard by shard.
   bool replaces(OptionId a, OptionId b) const {
     const ShardingOption& own = space_.option(a);
     const ShardingOption& other = space_.option(b);
@@ -224,8 +222,8 @@ class ChoiceMaker {
   PerTier<bool> ample_;
 };
 
-// The options that a plan can use, by table. A table that the space has no options for is absent
-// if such tables do not count.
+// The options that a plan can use, by table. Unless `all_tables`, a table without options in the
+// space is absent.
 std::vector<std::optional<std::vector<OptionId>>> options_by_table(const SearchSpace& space,
                                                                    const ChoiceMaker& maker,
                                                                    bool all_tables) {
@@ -249,7 +247,7 @@ ChoicesOfTable choices_of(const ChoiceMaker& maker, std::size_t table,
   return maker.make_all(TableId(table), kept);
 }
 
-// Options without a place must not make others redundant, nor count as memory that is needed.
+// Drops options without a place: they must neither make others redundant nor count as memory.
 void keep_placeable(ChoiceMaker& maker,
                     std::vector<std::optional<std::vector<OptionId>>>& options) {
   std::vector<ChoicesOfTable> tables;
@@ -276,7 +274,7 @@ void for_each_table(const SearchSpace& space, const Topology& available, const P
 
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
                                         const PlanGoal& goal) {
-  constexpr std::uint32_t kFewRanks = 64;  // or looking for ample memory takes longer than it saves
+  constexpr std::uint32_t kFewRanks = 64;  // with more, looking for ample memory does not pay
   ChoiceMaker maker(space, available, goal);
   auto options = options_by_table(space, maker, !goal.below);
   if (available.world_size() <= kFewRanks) keep_placeable(maker, options);

@@ -1,4 +1,4 @@
-// A set of tables.
+// The choices of a search over all plans: the options of every table and the ranks of their shards.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace shardwright::embedding {
 
-// Positions in all_choices(), as bits. Sets of one search have the same size.
+// A set of tables: positions in all_choices(), as bits. Sets of one search have the same size.
 // Thread safety: a value.
 class TableSet {
  public:
@@ -30,7 +30,7 @@ class TableSet {
     }
     return false;
   }
-  // Returns true if both sets have the same of `these` tables.
+  // Returns true if both sets contain the same tables of `these`.
   bool agrees_on(const TableSet& these, const TableSet& other) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       if (((words_[i] ^ other.words_[i]) & these.words_[i]) != 0) return false;
@@ -57,21 +57,20 @@ struct PlaceDomain {
 };
 
 struct PlanGoal {
-  // A plan must rate less. Without this, any plan counts that evaluate() accepts.
+  // The target: a plan must rate below it. Without one, any plan counts that evaluate() accepts.
   std::optional<double> below;
-  // With an old plan, it is the rating + weight x GiB moved from it that must be less. Borrowed.
+  // If given, rating + weight x GiB moved from this old plan must be below the target. Borrowed.
   const HeldPlan* held = nullptr;
   // If given, only plans within it count. Borrowed.
   const PlaceDomain* within = nullptr;
-  // If not 0, the search goes on after each plan that it finds, for one that rates less by this
-  // part. Only with `below`.
+  // If not 0, the search goes on after each plan that it finds, with the target (1 - improvement) x
+  // the plan's rating. Only with `below`.
   double improvement = 0;
-  // Ranks are filled one after the other, too, where the prices promise that.
+  // Allows RankFilling, too, where the prices are promising.
   bool may_fill = true;
 };
 
-// Consecutive shards of an option with equal costs and equal ranks that may hold them, at the same
-// charges for moving there.
+// Consecutive shards of an option with equal costs, allowed ranks and charges for moves.
 struct EqualShards {
   std::uint32_t count = 0;
   double load = 0;
@@ -97,11 +96,11 @@ enum class Form : std::uint8_t {
 struct TableChoice {
   OptionId option;
   Form form = Form::kFree;
-  // Single ones for kInOrder. For kWholeHosts, local_world_size in a row are a block, and the count
-  // is that of equal blocks.
+  // For kInOrder, every entry is a single shard. For kWholeHosts, local_world_size consecutive
+  // entries are a block, and their counts are the number of equal blocks.
   std::vector<EqualShards> shards;
 
-  // Groups of equal shards that are placed at once.
+  // The number of consecutive entries of `shards` that are placed at once.
   std::uint32_t width(std::uint32_t ranks_per_host) const {
     return form == Form::kWholeHosts ? ranks_per_host : 1;
   }
@@ -110,7 +109,8 @@ struct TableChoice {
 struct ChoicesOfTable {
   TableId table;
   bool distinct_ranks = false;
-  // All shards are on so many ranks in a row, one or those of a host, if tables are kept together.
+  // All shards lie within this many consecutive ranks: one or those of a host if rules keep tables
+  // together, otherwise all ranks.
   std::uint32_t ranks_in_reach = 0;
   std::vector<TableChoice> choices;
 
@@ -124,14 +124,14 @@ struct ChoicesOfTable {
 // The tables of the problem, in their order. An option is left out if its form does not fit the
 // machine, if max_shards forbids it, if a shard of it fits on no rank that its table's rules allow,
 // or if another option of as many shards, free to be anywhere or of the same form, costs no more
-// shard by shard. The last is safe under all rules: they name shards by number.
+// shard by shard. The last reason is valid under all rules, which name shards by number.
 //
-// Without `below`, loads are 0, and options are left out whose shards evaluate() refuses. With it,
-// a table that has no options in the space is left out.
+// Without `below`, loads are 0, and options whose shards evaluate() refuses are left out. With
+// `below`, tables that have no options in the space are left out.
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
                                         const PlanGoal& goal);
 
-// The same for one table after another. Ends as soon as `take` returns false.
+// Passes the choices of one table after another to `take`. Ends as soon as `take` returns false.
 void for_each_table(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
                     const std::function<bool(ChoicesOfTable)>& take);
 

@@ -1,4 +1,4 @@
-// The progress of a search for better plans.
+// A plan as a file states it, and what replanning moves.
 #pragma once
 
 #include <cstddef>
@@ -86,7 +86,7 @@ struct PlanEntry {
   bool is_cut() const { return layout && layout->num_shards == ranks.size(); }
 };
 
-// What a file says a reservation left.
+// The memory that is left after the reservation, as a file states it.
 struct ReservedTopology {
   // [hbm, ddr], or [hbm, ddr, ssd]; one entry where uniform.
   std::vector<std::vector<std::int64_t>> per_rank;
@@ -96,13 +96,13 @@ struct ReservedTopology {
   std::vector<std::int64_t> kjt_storage;
 };
 
-// What a file says the memory of a rank is taken by, [hbm, ddr] or [hbm, ddr, ssd] each; empty
-// where not claimed.
+// The parts of a rank's memory as a file states them, [hbm, ddr] or [hbm, ddr, ssd] each; empty
+// where not stated.
 struct ClaimedMemory {
   std::vector<std::int64_t> capacity, reservation, reserved, margin, tables, free, peak;
 };
 
-// Why there is no plan, as far as a file says.
+// Why there is no plan, as a file states it.
 struct ClaimedFailure {
   std::optional<FailureType> type;
   std::optional<FailureReason> reason;
@@ -110,7 +110,7 @@ struct ClaimedFailure {
   std::string message;
 };
 
-// A plan as a file claims it, nothing of it checked. Absent members were not claimed.
+// An unchecked plan as a file states it. Members that the file does not state are absent.
 // Thread safety: a value.
 struct PlanDocument {
   std::optional<std::string> problem_hash;
@@ -140,7 +140,7 @@ struct PlanDocument {
   bool has_migration = false;
   std::optional<ClaimedFailure> failure;
 
-  // The layout of the machine; absent if the file names none for what the problem leaves open.
+  // The layout of the machine; absent if the problem leaves open what the file does not state.
   std::optional<embedding::MachineLayout> layout_on(const embedding::Topology& topology) const {
     const embedding::TopologySpec& spec = topology.spec();
     if (spec.groups && !sharding_group_size) return std::nullopt;

@@ -174,7 +174,7 @@ struct EnumNames<CacheAlgorithm> {
   static constexpr std::array<std::string_view, 2> kNames{"LRU", "LFU"};
 };
 
-// What readers of text know an enumeration by: what errors call it, and the names of its values.
+// For readers of text: what errors call an enumeration, and the names of its values.
 template <class Enum>
 constexpr std::string_view what_of(Enum) {
   return EnumNames<Enum>::kWhat;

@@ -1,4 +1,4 @@
-// Measured corrections: factors on estimated times and memory, per kernel and per rank.
+// Calibration: measured factors on estimated times and memory. Limits on the memory of plans.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ Perf calibrated(const Perf& perf, const KernelCalibration& kernel, std::int64_t 
 // 1e6, dims do not ascend, a kernel occurs twice, or there is not one factor per rank.
 Status check(const Calibration& calibration, std::uint32_t world_size);
 
-// For one tier of every rank: bytes, or a fraction of what the reservation leaves. One of the two
-// is 0.
+// Memory that must stay free in one tier of every rank: bytes, or a fraction of what the
+// reservation leaves. One of the two is 0.
 struct MemoryMargin {
   std::int64_t bytes = 0;
   double fraction = 0;

@@ -259,8 +259,8 @@ Status check_planner(const ProblemSpec& spec) {
   return {};
 }
 
-// Best mode chooses load factors only for a kernel with a cache, and only if its fetches are
-// counted for every choice.
+// Best mode chooses load factors only for a kernel with a cache, and only if TorchRec counts the
+// cache's fetches for every choice.
 Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
   if (!table.constraints || !table.constraints->cache_params) return {};
   const CacheParams& cache = *table.constraints->cache_params;
@@ -283,7 +283,7 @@ Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
   return {};
 }
 
-// Replicas drift apart only in training.
+// Sharding groups average replicas, which differ only in training.
 Status check_trains(const ProblemSpec& spec) {
   const bool inference = spec.sharder.type == SharderSpec::Type::kQuant ||
                          spec.storage_estimator.is_inference || spec.perf_estimator.is_inference;
@@ -291,7 +291,7 @@ Status check_trains(const ProblemSpec& spec) {
   return invalid_input("/topology/sharding_groups", "is for training, and this is inference");
 }
 
-// Only such tables can take SSD: key_value is used where a constraint names it.
+// Only tables whose constraints name the kernel key_value can use SSD.
 bool names_key_value(const std::vector<Table>& tables) {
   return std::any_of(tables.begin(), tables.end(), [](const Table& table) {
     if (!table.constraints) return false;
@@ -300,7 +300,7 @@ bool names_key_value(const std::vector<Table>& tables) {
   });
 }
 
-// What the release makes of memory that the topology leaves open.
+// Sets memory that the topology leaves open as the release does.
 void settle_memory(ProblemSpec& spec) {
   const ReleaseRules& rules = rules_of(spec.torchrec);
   TopologySpec& topology = spec.topology;

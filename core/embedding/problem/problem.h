@@ -161,8 +161,8 @@ class Problem {
   std::vector<std::uint32_t> module_of_;  // by table
 };
 
-// Options and plans belong to one layout of the machine. Errors: kInvalidInput if it is to be
-// chosen yet.
+// Checks that the problem has one layout of the machine, to which options and plans belong. Errors:
+// kInvalidInput if the layout is still to be chosen.
 Status check_layout(const Problem& problem);
 
 }  // namespace shardwright::embedding

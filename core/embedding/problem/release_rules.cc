@@ -55,7 +55,7 @@ bool base_guards_kernel(ComputeKernel kernel) {
 
 namespace {
 
-// Feature processors got rows, and tpu what cuda has. Source: sharding_types,
+// Adds row-wise types for feature processors. Source: sharding_types,
 // torchrec/distributed/fp_embeddingbag.py and embedding_types.py.
 ShardingTypes sharding_types_1_9_2(SharderKind sharder, ComputeDevice device) {
   ShardingTypes types = base_sharding_types(sharder, device);

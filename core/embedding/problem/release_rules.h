@@ -16,13 +16,13 @@ using ComputeKernels = boost::container::static_vector<ComputeKernel, 12>;
 // The order of the sharding types and kernels that a constraint names.
 enum class ConstrainedOrder : std::uint8_t { kOfConstraint, kOfSharder };
 
-// How many embeddings of a feature leave a pooled table per sample and pooling.
+// The number of embeddings of a feature that leave a pooled table per sample and pooling.
 enum class PooledOutputs : std::uint8_t {
   kOne,
   kAtMostOnePerLookup,  // min(1, pooling factor)
 };
 
-// What the time of inference counts.
+// The parts of a training step that the time of inference counts.
 enum class InferenceTime : std::uint8_t {
   kForwardOfSomeTypes,  // forward; for table_row_wise, grid_shard and data_parallel as in training
   kForwardAndPrefetch,
@@ -34,8 +34,7 @@ enum class PodLinks : std::uint8_t {
   kBetweenHosts,  // host-wise options fill pods, but links and ties know physical hosts
 };
 
-// A release as a value: lists, numbers and small choices. Rooms that compute ask for one rule each
-// and never for the release.
+// The rules of one release as data. Code reads single rules and never compares releases.
 // Thread safety: a value.
 struct ReleaseRules {
   // What a sharder offers, in the order in which it declares it.

@@ -66,7 +66,7 @@ struct Storage {
   friend constexpr auto operator<=>(const Storage&, const Storage&) = default;
 };
 
-// So many shards of this size.
+// The storage of `count` shards.
 constexpr Storage operator*(std::int64_t count, Storage each) {
   return {Bytes(count * each.hbm.value()), Bytes(count * each.ddr.value()),
           Bytes(count * each.ssd.value())};
@@ -86,13 +86,13 @@ constexpr MemoryTier scarcest_tier(Storage needed, Storage room) {
   return worst;
 }
 
-// Adds to `sum` what the bytes cost, tier by tier in their order.
+// Adds the cost of the bytes to `sum`, tier by tier in their order.
 template <class Prices>
 constexpr double add_priced(double sum, const Prices& prices, const PerTier<double>& bytes) {
   return sum + prices.hbm * bytes.hbm + prices.ddr * bytes.ddr + prices.ssd * bytes.ssd;
 }
 
-// Tier by tier.
+// Minimum and maximum, tier by tier.
 constexpr Storage least_of(Storage a, Storage b) {
   return {std::min(a.hbm, b.hbm), std::min(a.ddr, b.ddr), std::min(a.ssd, b.ssd)};
 }

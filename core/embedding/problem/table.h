@@ -1,4 +1,4 @@
-// The user's placement constraints, as given and not yet checked.
+// Embedding tables and the user's constraints, as given and not yet checked.
 #pragma once
 
 #include <cstdint>

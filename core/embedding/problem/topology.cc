@@ -175,8 +175,8 @@ MachineLayout layout_of(const TopologySpec& spec) {
   return {spec.groups ? spec.groups->sizes.front() : spec.world_size, pod_sizes(spec).front()};
 }
 
-// With less than half of a host, TorchRec estimates that averaging gradients of data_parallel takes
-// less than no time. Source: DataParallelEvaluator._default_bwd_comms,
+// With less than half of a host, TorchRec estimates a negative time for averaging gradients of
+// data_parallel. Source: DataParallelEvaluator._default_bwd_comms,
 // torchrec/distributed/planner/estimator/estimator.py of TorchRec 1.9.2.
 Status check_hosts(const TopologySpec& spec) {
   const std::string sizes = "ranks per host (" + std::to_string(spec.local_world_size) + ")";

@@ -44,7 +44,7 @@ struct TopologySpec {
   std::optional<std::int64_t> ddr_cap_bytes;       // per rank; nothing = 128 GiB
   std::vector<std::int64_t> custom_hbm_cap_bytes;  // one per rank; empty = uniform
   std::vector<std::int64_t> custom_ddr_cap_bytes;
-  // Per rank. Without one of the two, SSD is not counted: tables on SSD take no bytes of it.
+  // Per rank. Without either of the two, SSD is not counted: tables on SSD take no SSD bytes.
   std::optional<std::int64_t> ssd_cap_bytes;
   std::vector<std::int64_t> custom_ssd_cap_bytes;
   // Bandwidths in bytes per millisecond.
@@ -105,7 +105,7 @@ class Topology {
   }
   // Ranks of the machine that share the fast links.
   std::int64_t linked_ranks() const { return spec_.local_world_size * pod_size(); }
-  // The layouts to choose from, ascending; empty if nothing is to be chosen.
+  // The layouts to choose from, ascending; empty if the layout is fixed.
   std::vector<MachineLayout> layouts() const;
   // What one byte of a shard that is averaged over the replicas adds to a training step, in ms: a
   // ring all-reduce, spread over the interval. It passes at most `bandwidth` bytes per ms, on fast
@@ -148,7 +148,7 @@ class Topology {
   bool has_ssd_ = false;
 };
 
-// `spec` with this layout alone, as far as it leaves a choice.
+// `spec` with this layout in place of the choices that it leaves open.
 TopologySpec with_layout(TopologySpec spec, const MachineLayout& layout);
 
 }  // namespace shardwright::embedding

@@ -48,8 +48,8 @@ struct AtenTensor {
   friend bool operator==(const AtenTensor&, const AtenTensor&) = default;
 };
 
-// What the largest device holds: every axis divides and rounds up, in the order in which the axes
-// cut.
+// The shape of the largest local tensor: every axis divides a dimension and rounds up, in the order
+// in which the axes cut.
 redistribution::Shape local_shape(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
                                   const redistribution::Placement& placement);
 std::int64_t local_bytes(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
@@ -58,12 +58,13 @@ std::int64_t local_bytes(const AtenTensor& tensor, const redistribution::MeshSha
 // A placement along one axis; none where there is no tensor, or where it does not matter.
 using MaybeAxisPlacement = std::optional<redistribution::AxisPlacement>;
 
-// One way to run: what the devices along the axis hold of every output and input.
+// One way to run an operator along a mesh axis: what the devices along the axis hold of every
+// output and input.
 struct AxisEntry {
   std::vector<MaybeAxisPlacement> outputs;
   std::vector<MaybeAxisPlacement> inputs;
-  // If not 0: the devices of all axes that use this entry together must divide this number, because
-  // the operator splits or joins a dimension.
+  // If not 0: the product of the sizes of all axes that use this entry must divide this number,
+  // because the operator splits or joins a dimension.
   std::int64_t divides = 0;
 
   friend bool operator==(const AxisEntry&, const AxisEntry&) = default;
@@ -126,8 +127,8 @@ struct AtenNode {
 // A mutation is the new value of a buffer or input.
 enum class AtenOutputRole : std::uint8_t { kOutput, kGradient, kMutation };
 
-// A tensor that leaves the graph. The target of a gradient is that of its parameter or input, that
-// of a mutation the buffer's or input's.
+// A tensor that leaves the graph. The target of a gradient names its parameter or input, the target
+// of a mutation the buffer or input.
 struct AtenOutput {
   TensorRef value;
   AtenOutputRole role = AtenOutputRole::kOutput;
@@ -142,8 +143,8 @@ struct AtenGraphSpec {
   std::vector<AtenOutput> outputs;
 };
 
-// Two tensors of the graph that must lie alike: a parameter or input and its gradient, a buffer and
-// its new value, an output and its tangent.
+// Two tensors of the graph that must have the same placement: a parameter or input and its
+// gradient, a buffer and its new value, an output and its tangent.
 struct AtenPair {
   std::uint32_t placeholder = 0;  // node
   std::uint32_t output = 0;       // of the graph

@@ -17,7 +17,7 @@ std::vector<char> of_parameters(const AtenGraph& graph) {
   return found;
 }
 
-// By node and output: whether it is used, and only for gradients of parameters.
+// By node and output: whether the output is used for gradients of parameters and nothing else.
 class ForGradients {
  public:
   explicit ForGradients(const AtenGraph& graph) {
@@ -48,7 +48,7 @@ class ForGradients {
     if (use == Use::kNone) use = Use::kGradientsOnly;
   }
 
-  // Outputs that nothing uses do not count, but one must be used.
+  // Ignores unused outputs. At least one output must be used.
   bool all_for_gradients(std::size_t node) const {
     const std::vector<Use>& uses = uses_[node];
     return std::count(uses.begin(), uses.end(), Use::kGradientsOnly) > 0 &&

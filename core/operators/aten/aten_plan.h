@@ -1,4 +1,4 @@
-// How every tensor of a graph lies on a mesh.
+// A plan for an AtenGraph: the placement of every tensor, and which moves overlap with compute.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace shardwright::operators {
 
-// The share of a move's time, from 0 to 1, that may pass while operators compute.
+// The fraction of a move's time, from 0 to 1, that may overlap with compute.
 // Thread safety: a value.
 struct OverlapShares {
-  double parameters = 0;  // of moving what depends on parameters alone: it can begin early
-  double gradients = 0;   // of moving what only parameters' gradients come from: it can end late
+  double parameters = 0;  // of tensors that depend on parameters alone: moves can begin early
+  double gradients = 0;   // of tensors used only for gradients of parameters: moves can end late
 
   bool any() const { return parameters > 0 || gradients > 0; }
 };
@@ -37,12 +37,13 @@ struct Hiding {
   friend auto operator<=>(const Hiding&, const Hiding&) = default;
 };
 
-// A stream of collectives beside that of operators, in a model of costs whose terms know two
-// neighbours each. An operator hides as much of gathering its own parameters as its own compute
-// takes: in a row of operators each hides the gathering for the next one. Likewise an operator that
-// makes a gradient hides as much of reducing it as it takes itself. Where several of its tensors
-// may be hidden, its time is divided among them by their bytes. So no more is hidden than moving
-// takes, nor than computing takes. Views and placeholders take no time, and hide nothing.
+// A model of collectives that overlap with compute. A cost term may depend on two neighbouring
+// nodes only. Therefore an operator hides the gathering of its own parameters, up to its own
+// compute time; in a chain of operators this stands for hiding the gathering for the next one.
+// Likewise, an operator that makes a gradient hides the reduction of this gradient, up to its own
+// compute time. If an operator may hide moves of several tensors, its time is divided among them by
+// bytes. Hidden time exceeds neither the time of the moves nor that of compute. Views and
+// placeholders take no time and hide nothing.
 // Thread safety: const members may be called from any thread.
 class Overlap {
  public:
@@ -53,7 +54,7 @@ class Overlap {
   const Hiding& of(const TakenTensor& taken) const {
     return shares_.any() ? hiding_[place_of(taken)] : nothing_;
   }
-  // What is hidden of a move that takes so long. `compute_us(node)`: the time of an operator.
+  // The hidden part of a move that takes `move_us`. `compute_us(node)`: the time of an operator.
   template <class ComputeUs>
   double hidden_us(const TakenTensor& taken, double move_us, const ComputeUs& compute_us) const {
     const Hiding& hiding = of(taken);
@@ -69,11 +70,11 @@ class Overlap {
   OverlapShares shares_;
   Hiding nothing_;
   std::vector<Hiding> hiding_;        // by consumer, then by input
-  std::vector<std::uint32_t> nodes_;  // that hide, in the same order; 0 where nothing does
+  std::vector<std::uint32_t> nodes_;  // the hiding nodes, in the same order; 0 where nothing hides
   std::vector<std::uint32_t> first_;  // by consumer, into both
 };
 
-// A redistribution before an operator costs its time for every consumer anew.
+// The plan of one node. Each consumer of a tensor pays for a redistribution of its own.
 struct AtenNodePlan {
   std::vector<MaybePlacement> outputs;
   std::vector<MaybePlacement> inputs;  // what the operator takes
@@ -102,12 +103,12 @@ class TransitionCosts {
  public:
   virtual ~TransitionCosts() = default;
 
-  // Microseconds; infinite if the tensor cannot get there. 0 if both are equal. Pure: the same
-  // arguments give the same value.
+  // Microseconds to move a tensor; infinite if impossible, 0 if both placements are equal. Pure:
+  // the same arguments give the same value.
   virtual double microseconds(const AtenTensor& tensor, const redistribution::Placement& source,
                               const redistribution::Placement& target) = 0;
 
-  // The same for many, by source and then by target.
+  // The times of all pairs, by source and then by target.
   virtual std::vector<double> table(const AtenTensor& tensor,
                                     std::span<const redistribution::Placement> sources,
                                     std::span<const redistribution::Placement> targets);

@@ -13,7 +13,7 @@ std::int64_t bytes_of_local(const AtenTensor& tensor, const AtenPlan& plan,
   return local_bytes(tensor, plan.mesh, placement.value_or(Placement()));
 }
 
-// What one copy is for; a parameter's further copies are the optimizer's.
+// The purpose of one copy. Further copies of a parameter are optimizer states.
 std::int64_t AtenMemory::*purpose(const AtenGraph& graph, const HeldTensor& held) {
   const bool leaves = held.kind == HeldTensor::Kind::kGraphOutput ||
                       (held.is_taken() && held.index >= graph.size());

@@ -11,12 +11,12 @@
 
 namespace shardwright::operators {
 
-// Bytes of a device at one moment, by what they are for.
+// Bytes of a device at one moment, by purpose.
 // Thread safety: a value.
 struct AtenMemory {
   std::int64_t parameters = 0;  // and buffers
   std::int64_t optimizer_states = 0;
-  std::int64_t gradients = 0;    // once they lie as they leave the graph
+  std::int64_t gradients = 0;    // in the placement in which they leave the graph
   std::int64_t inputs = 0;       // and tangents
   std::int64_t activations = 0;  // all other results of operators
   std::int64_t moved = 0;        // copies for single operators, and buffers of redistributions
@@ -27,12 +27,12 @@ struct AtenMemory {
   friend bool operator==(const AtenMemory&, const AtenMemory&) = default;
 };
 
-// The placement that a consumer takes a tensor in.
+// The placement in which a consumer takes a tensor.
 MaybePlacement taken_placement(const AtenGraph& graph, const AtenPlan& plan,
                                const TakenTensor& taken);
 
-// Returns true if the tensor lies otherwise than `target` says. A tensor without a placement has
-// nothing to move.
+// Returns true if the placement of the tensor differs from `target`. A tensor without a placement
+// is never moved.
 bool is_moved(const AtenPlan& plan, const TensorRef& ref, const MaybePlacement& target);
 
 // The bytes of one copy.
@@ -42,11 +42,11 @@ std::int64_t held_bytes(const AtenGraph& graph, const AtenPlan& plan, const Held
 std::vector<AtenMemory> memory_by_moment(const AtenGraph& graph, const AtenPlan& plan,
                                          std::int64_t optimizer_states);
 
-// By time point: that of its moments at which most is held. O(moments).
+// By time point: the memory at that moment of the time point at which most is held. O(moments).
 std::vector<AtenMemory> memory_over_time(const AtenGraph& graph, const AtenPlan& plan,
                                          std::int64_t optimizer_states);
 
-// What a plan is judged by.
+// The models by which a plan is evaluated.
 struct AtenJudgement {
   const ComputeDevice& device;
   TransitionCosts& transitions;
@@ -55,7 +55,7 @@ struct AtenJudgement {
 
 struct AtenEvaluation {
   double compute_us = 0;
-  double arithmetic_us = 0;  // of it, in operators whose flops take longer than their traffic
+  double arithmetic_us = 0;  // part of it, in operators whose flops take longer than their traffic
   double redistribute_us = 0;
   double hidden_us = 0;  // of it, behind operators
   double total_us() const { return compute_us + redistribute_us - hidden_us; }
@@ -68,9 +68,9 @@ struct AtenEvaluation {
 };
 
 // Recomputes times and memory from the graph, and checks that every operator follows its rule, that
-// no device is left without elements, that gradients lie like parameters and tangents like outputs,
-// and that the times in the plan are right. Knows nothing of the search.
-// Precondition: as many nodes and outputs as the graph has, and on each node as many placements.
+// no device is left without elements, that gradients are placed like parameters and tangents like
+// outputs, and that the times in the plan are right. Independent of the search. Precondition: the
+// plan has as many nodes and outputs as the graph, and each node as many placements.
 AtenEvaluation evaluate(const AtenGraph& graph, const AtenPlan& plan,
                         const AtenJudgement& judgement);
 

@@ -27,7 +27,7 @@ TensorRef owner(const AtenGraph& graph, TensorRef value) {
   return value;
 }
 
-// When values are used for the last time.
+// The last uses of values.
 // Thread safety: one thread at a time.
 class Lives {
  public:
@@ -48,7 +48,7 @@ class Lives {
 
   std::uint32_t end(const TensorRef& value) const { return ends_[value.node][value.output]; }
   std::uint32_t end_of_all(std::uint32_t node) const { return latest(ends_[node]); }
-  // Returns true if the input is the last use of what it takes, which ends once it has moved.
+  // Returns true if the input is the last use of its tensor, which ends once the tensor has moved.
   bool is_last(const TakenTensor& taken) const { return last_.contains(taken); }
 
  private:
@@ -79,7 +79,8 @@ class Lives {
     return only_[n].size() == 1 && !leaving_.contains({n, 0}) ? only_[n][0] : std::nullopt;
   }
 
-  // The caller holds placeholders and outputs, and a part of a storage keeps the whole.
+  // Returns true if the value is freed after its use by `by`. The caller keeps placeholders and
+  // outputs, and a view of a part keeps the whole storage.
   bool is_freed_with(const TensorRef& value, const TakenTensor& by) const {
     return !graph_[value.node].is_placeholder() && !leaving_.contains({value.node, value.output}) &&
            redistribution::num_elements(graph_.tensor(value).shape) ==
@@ -89,7 +90,7 @@ class Lives {
   const AtenGraph& graph_;
   const TimeLine& time_;
   Ends ends_;
-  // By node and output: the input that alone is the last use, of it or of a view of it.
+  // By node and output: the only input that is the last use of the output or of a view of it.
   std::vector<std::vector<std::optional<TakenTensor>>> only_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> leaving_;  // node and output
   std::set<TakenTensor> last_;
@@ -99,7 +100,7 @@ bool lives_forever(const AtenNode& node) {
   return node.role == AtenRole::kParameter || node.role == AtenRole::kBuffer;
 }
 
-// When the gradients of the outputs come.
+// The moment at which the gradients of the outputs arrive.
 std::uint32_t begin_of_backward(const AtenGraph& graph, const TimeLine& time) {
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     if (graph[n].backward) return time.begin_of(n);
@@ -155,7 +156,7 @@ class Holder {
     add(tensor);
   }
 
-  // Where it was not moved, it is the value itself, whose own life counts until it ends.
+  // An output that was not moved is the value itself, and counts as the value until its last use.
   void add_graph_output(std::uint32_t o) {
     const TensorRef& value = graph_.outputs()[o].value;
     const TakenTensor taken{consumer_of(graph_, o), 0};
@@ -195,7 +196,7 @@ class Mover {
     for (std::size_t axis = mesh_.size(); axis-- > 0;) {
       if (is_cut_anew(source, axis)) step(axis, AxisPlacement::replicate());
     }
-    // What becomes smaller, what stays as large, and what is gathered.
+    // First steps that shrink the tensor, then steps that keep its size, then gathering steps.
     for (std::size_t axis = 0; axis < mesh_.size(); ++axis) {
       if (target_[axis].is_shard() && !at_[axis].is_shard()) step(axis, target_[axis]);
     }
@@ -208,7 +209,7 @@ class Mover {
   }
 
  private:
-  // An axis that keeps its dimension, but cuts it after another number of parts than before.
+  // Returns true if the axis shards the same dimension in both, but after other outer axes.
   bool is_cut_anew(const std::vector<AxisPlacement>& source, std::size_t axis) const {
     if (!source[axis].is_shard() || source[axis] != target_[axis]) return false;
     for (std::size_t outer = 0; outer < axis; ++outer) {
@@ -217,7 +218,7 @@ class Mover {
     return false;
   }
 
-  // Allocates nothing: searches ask for every pair of placements.
+  // Does not allocate, since searches call moving_bytes() for every pair of placements.
   std::int64_t bytes() const {
     std::int64_t product = bytes_of(tensor_.type);
     for (std::size_t dim = 0; dim < tensor_.shape.size(); ++dim) {

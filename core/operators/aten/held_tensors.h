@@ -1,4 +1,4 @@
-// Which tensors a device holds from when to when while a graph runs.
+// The tensors that a device holds while a graph runs, with their lifetimes.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace shardwright::operators {
 
-// An input of a node, or an output of the graph, whose consumer is the number of nodes plus its own
-// and whose input is 0.
+// A tensor that is taken: an input of a node, or an output of the graph. Output o of the graph has
+// the consumer "number of nodes + o" and the input 0.
 struct TakenTensor {
   std::uint32_t consumer = 0;
   std::uint32_t input = 0;
@@ -21,9 +21,9 @@ struct TakenTensor {
 
 TensorRef taken_value(const AtenGraph& graph, const TakenTensor& taken);
 
-// The moments at which a device may hold most. Of each node in order: one for each input, while it
-// is moved; one while the node runs; one for each output of the graph that it makes, while that is
-// moved. A last one follows all nodes.
+// The moments at which memory may peak. In node order, a node has one moment for each input, while
+// the input is moved; one while the node runs; and one for each graph output that the node makes,
+// while the output is moved. A last moment follows all nodes.
 // Thread safety: a value.
 class TimeLine {
  public:
@@ -48,8 +48,8 @@ class TimeLine {
 struct HeldTensor {
   enum class Kind : std::uint8_t {
     kOutput,       // output `tensor` of node `index`
-    kMoving,       // what moving input `tensor` of consumer `index` takes meanwhile, if it moves
-    kMoved,        // the copy that was moved for it, if it was
+    kMoving,       // buffers of the move of input `tensor` of consumer `index`, if it moves
+    kMoved,        // the moved copy of this input, if it was moved
     kLastTaken,    // input `tensor` of node `index`, moved or not, which nothing uses any more
     kGraphOutput,  // output `index` of the graph, in its own placement
   };
@@ -64,11 +64,11 @@ struct HeldTensor {
   TakenTensor taken() const { return {index, tensor}; }
 };
 
-// Parameters and buffers are held all the time, a parameter with `optimizer_states` more copies of
-// it. Inputs are held from the start, tangents from the first operator of the backward, outputs of
-// operators from when they run, all to the end of their last use. A view holds nothing and prolongs
-// the life of what it views. An input that is moved for an operator has a copy until the operator
-// has run, or as long as a view of it lives; what nothing else uses is freed as soon as it has
+// Parameters and buffers are held all the time; a parameter has `optimizer_states` more copies.
+// Inputs are held from the start, tangents from the first operator of the backward, outputs of
+// operators from when they run, all to the end of their last use. A view holds nothing and extends
+// the lifetime of the viewed tensor. A moved input has a copy until the operator has run, or as
+// long as a view of the copy lives; a source that nothing else uses is freed as soon as it has
 // moved (kLastTaken). Outputs of the graph are moved to their placement as soon as they are made,
 // and held to the end, unless they share the storage of placeholders. By node, then by output of
 // the graph.
@@ -82,12 +82,12 @@ inline std::uint32_t num_time_points(const AtenGraph& graph) {
 // Who runs the collectives. They hold different buffers.
 enum class CollectiveBackend : std::uint8_t { kNccl, kGloo };
 
-// The most bytes at once beside the tensor that is moved, its moved copy included; 0 if nothing
-// moves. Every axis is a step with a buffer of its own for what it makes; steps that make the
-// tensor smaller come first, those that gather it last. Gathering along another dimension than the
-// first copies what was gathered, and reducing and scattering along one copies what is reduced.
-// With gloo, an all-to-all gathers and cuts; with NCCL it receives as much as it sends, copies what
-// it sends if it cuts another dimension than the first, and what it received if it gathers one.
+// The peak bytes of a move beside its source, including its result; 0 if nothing moves. Every axis
+// is a step with its own output buffer. Steps that shrink the tensor come first, gathering steps
+// last. An all-gather along a dimension other than the first copies its result, and a
+// reduce-scatter along such a dimension copies its input. With gloo, an all-to-all is an all-gather
+// followed by a cut. With NCCL, it receives as much as it sends; it copies what it sends if it cuts
+// a dimension other than the first, and what it receives if it gathers such a dimension.
 // Source: torch 2.13, torch/distributed/_functional_collectives.py (all_gather_single,
 // reduce_scatter_single), torch/distributed/tensor/_collective_utils.py and
 // torch/csrc/distributed/c10d/Functional.cpp (shard_dim_alltoall).

@@ -1,4 +1,4 @@
-// What an operator takes on a device: the time of its memory traffic or of its arithmetic.
+// The time of an operator on a device: that of its memory traffic or of its arithmetic.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace shardwright::operators {
 
-// What an operator took whose tensors had these local shapes.
+// The measured time of an operator whose inputs have these local shapes.
 struct OperatorTime {
   std::string op;                             // such as "aten.mm.default"
   std::vector<redistribution::Shape> inputs;  // tensors only, in order of the arguments
@@ -59,11 +59,11 @@ struct ComputeDevice {
   std::shared_ptr<const OperatorTimes> measured;  // takes precedence; may be null
 };
 
-// The device whose name is part of this one in any case, such as "h100" or "NVIDIA H100 80GB HBM3".
+// The device whose name is a word of `name`, in any case: "h100" or "NVIDIA H100 80GB HBM3".
 // Source: DEVICE_LIMITS in AutoParallel's (meta-pytorch/autoparallel, a54c2529)
 // autoparallel/cost_models/compute_estimation.py.
 std::optional<ComputeDevice> find_compute_device(std::string_view name);
-// The names that it knows, joined by commas.
+// The names that find_compute_device() knows, joined by commas.
 std::string compute_device_names();
 
 // Microseconds. Thread safety: a value.
@@ -75,11 +75,10 @@ struct RooflineTimes {
   double us() const { return measured_us.value_or(std::max(traffic_us, arithmetic_us)); }
 };
 
-// The times of a node whose tensors lie so: what was measured, or else the larger one of the time
-// to read its inputs and write its outputs, at least 7, and of the time of its flops, both at 70 %
-// of what the device can.
-// Placeholders and views cost nothing. Flops of a type whose rate is not known count as none. A
-// tensor without a placement counts whole.
+// The times of a node with these placements. A measured time takes precedence. Otherwise, the time
+// is the larger of the traffic (reading inputs and writing outputs, at least 7 us) and of the
+// arithmetic (the flops), both at 70 % of the device's rates. Placeholders and views cost nothing.
+// Flops of a type whose rate is not known count as none. A tensor without a placement counts whole.
 // Preconditions: a node of the graph, placements of its tensors.
 // Source: estimate_strategy_runtime_cost, in the same file; the order of operations is the same.
 RooflineTimes roofline_times(const AtenGraph& graph, const AtenNode& node,

@@ -313,7 +313,7 @@ Status check_request(const Graph& graph, std::int64_t devices) {
   }
   double most = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    // The op itself, its output, and every time that it is read.
+    // Counts the op itself, its output, and every read of the output.
     most += 2 * static_cast<double>(graph.elements(i, CostModel::kV2));
     for (const std::uint32_t arg : graph.op(i).args) {
       most += static_cast<double>(graph.elements(arg, CostModel::kV2));

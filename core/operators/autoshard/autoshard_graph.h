@@ -107,9 +107,9 @@ class Graph {
   std::vector<Op> ops_;
 };
 
-// Costs count elements and need no more, so a Graph may have any shapes; those of a model follow
-// from what its ops read. Errors: kInvalidInput with `where` = the JSON pointer of a shape below
-// `/graph`. O(ops + args + extents).
+// Checks that the shape of every op follows from the shapes of its operands. Graph::make does not
+// check this, since costs only count elements. Errors: kInvalidInput with `where` = the JSON
+// pointer of a shape below `/graph`. O(ops + args + extents).
 Status check_shapes(const Graph& graph);
 
 // The specs that an op requires of its operands: its 0, 1 or 2 decision variables.
@@ -155,13 +155,13 @@ Status check_request(const Graph& graph, std::int64_t devices);
 std::int64_t reshard_cost(Spec from, Spec to, std::int64_t elements, std::int64_t devices,
                           CostModel model);
 
-// What the op itself communicates, scaled. `input` is the spec of its first operand before
-// resharding, `required` that after. Source: see CostModel, `calculate_comm_cost_z3`.
+// The scaled cost of what the op itself communicates. `input` is the spec of its first operand
+// before resharding, `required` that after. Source: see CostModel, `calculate_comm_cost_z3`.
 std::int64_t scaled_own_cost(const Graph& graph, std::size_t op, Spec input, Spec required,
                              std::int64_t devices, CostModel model);
 
-// The variables of an op whose first one is `first`; nothing if the op cannot compute from it. For
-// an op without variables, `first` is ignored.
+// The variables of an op if the first one is `first`; nothing if the op does not support this spec.
+// For an op without variables, `first` is ignored.
 std::optional<OpSpecs> specs_from_first(const Graph& graph, std::size_t op, Spec first,
                                         CostModel model);
 

@@ -176,7 +176,7 @@ class SpecTable {
   // Preconditions: rank at most DimSpecs::kMaxRank, no extent negative, at most 2^59 elements.
   const TensorShape* shape(std::span<const std::int64_t> dims);
 
-  // Specs are not valid if they use an axis that the mesh lacks or use one twice, if their rank is
+  // Returns false if a spec uses an axis that the mesh lacks or uses an axis twice, if its rank is
   // not that of the shape, or if the devices do not divide an extent.
   bool valid(const TensorShape& shape, const DimSpecs& dims) const;
   // Returns nullptr if the spec is not valid.

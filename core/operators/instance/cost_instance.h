@@ -1,5 +1,5 @@
-// The problem behind operator sharding: one strategy per node, costs on nodes and edges, memory
-// over time.
+// The optimisation problem of operator sharding: choose one strategy per node, with costs on nodes
+// and edges, and memory limits over time.
 #pragma once
 
 #include <cstddef>
@@ -165,9 +165,9 @@ struct CompressedIntervals {
   std::uint32_t num_time_points = 0;
 };
 
-// Keeps a time point only if no other one is covered by all of its intervals and more. A limit that
-// holds at the kept time points holds at all others. They are the points after an interval has
-// begun and before the next one ends (the maximal cliques of the interval graph). O(n log n).
+// Keeps the time points whose sets of live intervals are maximal (the maximal cliques of the
+// interval graph): those between a begin and an end that follow each other. A limit that holds at
+// the kept time points holds at all others. O(n log n).
 CompressedIntervals compress(std::span<const TimeInterval> intervals);
 
 // Operators that must take the same strategy become one node of the solved instance: their costs
@@ -210,14 +210,14 @@ struct SoftBudget {
   double cost_per_byte = 0;  // of the bytes by which the peak exceeds the budget
 };
 
-// An instance with the requirements that an instance cannot express.
+// A lowered instance, with requirements that an instance cannot express.
 struct OperatorProblem {
   explicit OperatorProblem(LoweredInstance instance)
       : lowered(std::move(instance)), num_memory_time_points(lowered.instance().limits().size()) {}
 
   LoweredInstance lowered;
   std::vector<std::vector<std::string>> strategy_names;  // by operator; may be empty
-  // Limits beyond these are not on memory.
+  // The number of limits that are on memory. They come first.
   std::size_t num_memory_time_points = 0;
   std::optional<SoftBudget> soft_budget;
   std::optional<double> max_cost;  // choices that cost more are not allowed

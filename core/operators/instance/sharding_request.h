@@ -43,7 +43,7 @@ struct ShardingRequest {
   std::optional<double> max_cost;
 
   std::size_t num_nodes() const { return computation.size(); }
-  // The strategy that an edge takes.
+  // The row-major index of the pair of strategies that an edge takes.
   std::size_t edge_strategy(std::size_t edge, std::span<const std::uint32_t> choice) const {
     const std::size_t columns = computation[edges[edge].second].size();
     return choice[edges[edge].first] * columns + choice[edges[edge].second];
@@ -54,8 +54,8 @@ struct ShardingRequest {
 // Errors: kInvalidInput with the place in terms of the request's JSON keys.
 Status check(const ShardingRequest& request);
 
-// If the largest finite cost exceeds `coefficient_limit`, divides all finite costs by their ratio
-// and rounds down. Source: XLA auto_sharding_solver, ScaleRequest.
+// If the largest finite cost exceeds `coefficient_limit`, divides all finite costs by the ratio of
+// the two and rounds down. Source: XLA auto_sharding_solver, ScaleRequest.
 ShardingRequest scale(ShardingRequest request, double coefficient_limit);
 
 // Merges followers. An edge that holds memory becomes a node, incompatible aliases become forbidden

@@ -40,7 +40,7 @@ constexpr DTensorLink kWithinHost = {0.6, 87.7};
 constexpr double kBetweenHostsLatencyUs = 2.7;
 constexpr double kBetweenHostsShare = 0.22;  // of the bandwidth within a host
 constexpr double kMicrosecondsPerSecond = 1e6;
-// Makes an all-gather followed by a local split the cheaper way.
+// Makes an all-gather followed by a local split cheaper than an all-to-all.
 constexpr double kAllToAllPenaltyUs = 1.0;
 
 }  // namespace

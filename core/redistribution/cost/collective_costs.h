@@ -23,18 +23,18 @@ class CollectiveCosts {
   virtual ~CollectiveCosts() = default;
 
   // The time in microseconds of a collective along `axis`, where all groups of devices along the
-  // axis work at once. `bytes` is what one device holds when it holds most: after an all-gather,
-  // before the other collectives. Infinite if the collective cannot be done.
-  // Preconditions: axis < mesh().size(), 0 <= bytes < 2^62. Pure: the same arguments give the same
-  // value. Does not allocate.
+  // axis work at once. `bytes`: the larger of a device's tensors before and after, which is the
+  // result of an all-gather and the input of other collectives. Infinite if the collective is
+  // impossible. Preconditions: axis < mesh().size(), 0 <= bytes < 2^62. Pure: the same arguments
+  // give the same value. Does not allocate.
   virtual double microseconds(Collective collective, std::size_t axis, double bytes) const = 0;
 
-  // The same along several axes that act as one axis of all their devices. Infinite unless the
-  // model knows such groups. Preconditions: at least two axes, each once.
+  // The same for several axes that act as one axis of all their devices. Infinite unless the model
+  // supports such groups. Preconditions: at least two axes, each once.
   virtual double microseconds_over(Collective collective, const Axes& axes, double bytes) const;
 
-  // The time in which every device sends `bytes` to another one that differs from it along `axes`,
-  // and receives as many. Infinite unless the model knows messages.
+  // The time of a permutation in which every device sends `bytes` to a device that differs along
+  // `axes` and receives as many. Infinite unless the model supports point-to-point messages.
   virtual double permute_microseconds(const Axes& axes, double bytes) const;
 
   const MeshShape& mesh() const { return mesh_; }
@@ -67,9 +67,9 @@ std::vector<DTensorLink> dtensor_links(const MeshShape& mesh, std::int64_t devic
 double dtensor_ring_us(const DTensorLink& link, std::int64_t devices, std::int64_t hops,
                        double bytes);
 
-// DTensor's model: everything is a ring, with n - 1 hops (all-reduce: 2 (n - 1)). An all-to-all
-// costs an all-gather of `bytes`, which is what one device holds, and 1 more.
-// `bytes` may have a fraction: the source counts in units of 2^30 bytes and never rounds.
+// DTensor's model: every collective runs on a ring, in n - 1 hops (all-reduce: 2 (n - 1)). An
+// all-to-all costs 1 us more than an all-gather with a result of `bytes`. `bytes` may have a
+// fraction: the source counts in units of 2^30 bytes and never rounds.
 // Source: torch 2.13, torch/distributed/tensor/_collective_utils.py.
 // Thread safety: const members may be called from any thread.
 class DTensorCosts final : public CollectiveCosts {
@@ -86,8 +86,8 @@ class DTensorCosts final : public CollectiveCosts {
   std::vector<DTensorLink> links_;  // by axis
 };
 
-// What AutoParallel uses where it knows no NCCL configuration: DTensor's rings, and five times such
-// a ring for an all-to-all. A fraction of `bytes` is dropped, since the source counts whole bytes.
+// AutoParallel's model without an NCCL configuration: DTensor's rings, where an all-to-all costs
+// five times as much as an all-gather. `bytes` is truncated to whole bytes, as in the source.
 // Source: AutoParallel (meta-pytorch/autoparallel, a54c2529),
 // autoparallel/cost_models/collective_runtime_estimation.py, collective_comm_cost.
 // Thread safety: const members may be called from any thread.

@@ -19,9 +19,9 @@ struct MeasuredTable {
   std::vector<MeasuredRow> rows;
 };
 
-// Lines between the measured points. Below the first point its time, since small messages take the
-// latency; above the last the line through the last two goes on. An axis of one device needs no
-// table and then costs nothing.
+// Interpolates linearly between the measured points. Below the first point, the time is that of the
+// first point, since latency dominates small messages. Above the last point, the line through the
+// last two points continues. An axis of one device needs no table and then costs nothing.
 // Thread safety: const members may be called from any thread.
 class MeasuredCosts final : public CollectiveCosts {
  public:
@@ -37,7 +37,7 @@ class MeasuredCosts final : public CollectiveCosts {
  private:
   MeasuredCosts(MeshShape mesh, std::vector<MeasuredTable> tables);
 
-  std::vector<std::vector<MeasuredRow>> rows_;  // by axis and collective; empty: nothing to pay
+  std::vector<std::vector<MeasuredRow>> rows_;  // by axis and collective; empty if free of cost
 };
 
 }  // namespace shardwright::redistribution

@@ -18,10 +18,11 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Protocol kProtocols[] = {Protocol::kLl, Protocol::kLl128, Protocol::kSimple};
-// A ring between nodes has this much more latency from this size per channel and rank on.
+// From this size per channel and rank on, the latency of an all-reduce ring between nodes is
+// multiplied by kPlateauFactor.
 constexpr double kPlateauBytes = 64;
 constexpr double kPlateauFactor = 1.4;
-// Pipelines through more nodes than this fill more slowly: the ramp is raised to a power that grows
+// With more nodes than this, pipelines fill more slowly: the ramp is raised to a power that grows
 // by kRampPower whenever the number of nodes doubles.
 constexpr std::int64_t kRampNodes = 4;
 constexpr double kRampPower = 0.2;
@@ -40,7 +41,7 @@ SizeTable ramp_of_ring(std::int64_t nodes) {
   return table;
 }
 
-// The share of its bandwidth that the method has at this size.
+// The fraction of its bandwidth that the method reaches at this size.
 double size_correction(const Group& group, Method method, std::int64_t bytes) {
   const SizeTable& tree = kTreeCorrection[index_of(method.protocol)];
   const std::size_t size = size_index(bytes);
@@ -113,18 +114,18 @@ constexpr double kTree = 0.92;
 constexpr double kTreeLlDivisor = 3.8;
 constexpr double kTreeLl128OneNode = 7.0 / 9.0;
 constexpr double kTreeLl128 = 120.0 / 128.0;
-constexpr double kUpAndDown = 0.5;  // what passes a tree or the network twice
+constexpr double kUpAndDown = 0.5;  // for data that passes a tree or the network twice
 constexpr double kCollnetNetwork = 0.9;
 constexpr double kCollnetHopper = 0.85;
-constexpr double kNvlsAllReduce = 2.0;  // it reduces and multicasts at the same time
+constexpr double kNvlsAllReduce = 2.0;  // NVLS reduces and multicasts at the same time
 
 double at(const Bandwidths& table, const Group& group) {
   const std::size_t bucket = group.axis.nodes <= 1 ? 0 : group.axis.nodes <= 2 ? 1 : 2;
   return table[index_of(group.config.architecture)][bucket];
 }
 
-// Of one channel between nodes. A switch lets a rank use the network links of all ranks of its
-// node.
+// The bandwidth of one channel between nodes. With a switch, a rank can use the network links of
+// all ranks of its node.
 double between_nodes(const Group& group) {
   const NcclAxis& axis = group.axis;
   if (!group.config.has_nvswitch || axis.nodes <= 1) return axis.bw_inter_gb_per_s;
@@ -137,8 +138,8 @@ double of_all_channels(const Group& group) {
          (group.axis.nodes <= 2 ? group.axis.bw_intra_gb_per_s : between_nodes(group));
 }
 
-// What a rank gets done in units of what passes its links. A single rank sends nothing; the source
-// divides by zero there.
+// The ratio of a collective's bandwidth to that of the links. Infinite for a single rank, which
+// sends nothing; the source divides by zero there.
 double ranks_per_step(const Group& group, Collective collective) {
   const std::int64_t steps =
       collective == Collective::kAllReduce ? 2 * (group.axis.ranks - 1) : group.axis.ranks - 1;
@@ -168,7 +169,7 @@ double tree(const Group& group, Protocol protocol) {
   return bandwidth * kUpAndDown;
 }
 
-// Of one channel within a node. One channel does no NVLS.
+// The NVLS bandwidth of one channel within a node. One of all channels carries no NVLS traffic.
 double nvls_channel(const Group& group) {
   const int channels = group.axis.channels;
   return group.axis.bw_intra_gb_per_s * kNvlsEfficiency[index_of(group.config.architecture)] *
@@ -232,12 +233,12 @@ double bandwidth_gb_per_s(const Group& group, Collective collective, Method meth
 namespace {
 
 constexpr double kSimpleOverheads = 3;  // network overheads in a step of the Simple protocol
-// From here on the overhead of synchronising the nodes of a ring grows with this power.
+// With more nodes than this, the overhead per node of synchronising a ring grows with this power.
 constexpr double kSyncNodes = 4;
 constexpr double kSyncPower = 0.65;
 constexpr double kCollnetRankUs = 0.4;
 
-// Of a step within a node, and of one between nodes.
+// The latencies of a step within a node and of a step between nodes.
 struct StepLatencies {
   double within;
   double between;
@@ -245,7 +246,7 @@ struct StepLatencies {
 
 StepLatencies step_latencies(const Group& group, Method method) {
   const std::size_t protocol = index_of(method.protocol);
-  // Ranks alone on their nodes talk to the network as a tree does.
+  // With one rank per node, every method has the network latency of a tree.
   const Algorithm network = group.axis.ranks_per_node == 1 ? Algorithm::kTree : method.algorithm;
   double between = kNetworkLatencies[index_of(network)][protocol] + group.config.net_latency_us;
   if (method.protocol == Protocol::kSimple) between += group.config.net_latency_us;
@@ -312,8 +313,8 @@ double copy_engine_us(const Group& group, std::int64_t bytes) {
   return kCopyEngineLatencyUs + static_cast<double>(bytes) / (kBytesPerUs * bandwidth);
 }
 
-// Smaller messages do not saturate the network. More nodes send more of them at a time, which makes
-// up for it.
+// The fraction of the network bandwidth that an all-to-all reaches. Small messages do not saturate
+// the network; with more nodes, more messages are sent at a time, which compensates in part.
 double network_correction(const NcclAxis& axis, std::int64_t bytes) {
   const std::size_t size = size_index(bytes / axis.ranks);
   const double correction = size < kNumSizes ? kAllToAllRamp[size] : 1.0;
@@ -383,7 +384,7 @@ double time_us(const LatencyBandwidth& entry, double bandwidth, std::int64_t byt
   return entry.latency_us + static_cast<double>(bytes) / (kBytesPerUs * bandwidth);
 }
 
-// Unlike other corrections it ends with the table: larger messages have the whole bandwidth.
+// Unlike other corrections, this one ends with the table: larger messages reach the full bandwidth.
 double full_mesh_correction(const Group& group, std::int64_t bytes) {
   const std::int64_t bytes_per_rank = bytes / group.axis.ranks;
   if (group.axis.ranks_per_node != group.config.gpus_per_node) return 1;
@@ -434,7 +435,7 @@ std::optional<double> several_nodes_us(const Group& group, Collective collective
                                        std::int64_t bytes) {
   if (!is_in_tables(group.axis)) return std::nullopt;
   if (collective != Collective::kAllReduce) return gather_us(group, bytes);
-  // The table of rings overestimates what many nodes reach, so the ring is NCCL's own estimate.
+  // The measured table overestimates rings over many nodes, so the ring's time is NCCL's estimate.
   const double best = std::min(tree_us(group, bytes), ring_us(group, collective, bytes));
   if (group.axis.ranks_per_node < kNvlsTreeMinRanks) return best;
   return std::min(best, nvls_tree_us(group, bytes));

@@ -21,7 +21,7 @@ struct Group {
 
   NcclConfig config;
   NcclAxis axis;
-  SizeTable ring_ramp;  // the share of a ring's bandwidth that is had by size per GPU
+  SizeTable ring_ramp;  // fraction of a ring's bandwidth that is reached, by size per GPU
 };
 
 struct Method {
@@ -31,16 +31,16 @@ struct Method {
 
 // The collectives below are those that NCCL tunes: all but an all-to-all.
 
-// GB/s of the whole collective for large messages; 0 if the method cannot do it.
+// The bandwidth of the collective for large messages; 0 if the method does not support it.
 double bandwidth_gb_per_s(const Group& group, Collective collective, Method method);
 double latency_us(const Group& group, Collective collective, Method method);
-// The latency of `steps` steps in a ring of which `steps_between` are between nodes.
+// The latency of `steps` steps in a ring, of which `steps_between` cross nodes.
 double ring_latency_us(const Group& group, Protocol protocol, std::int64_t steps,
                        std::int64_t steps_between);
 
-// The time with all corrections for the size; infinite if the method cannot do it.
+// The time with all size corrections; infinite if the method does not support the collective.
 double method_us(const Group& group, Collective collective, Method method, std::int64_t bytes);
-// The shortest time of all protocols of a ring.
+// The shortest time of a ring over all protocols.
 double ring_us(const Group& group, Collective collective, std::int64_t bytes);
 // The shortest time of all methods that NCCL considers for the group.
 double tuned_us(const Group& group, Collective collective, std::int64_t bytes);
@@ -48,7 +48,7 @@ double tuned_us(const Group& group, Collective collective, std::int64_t bytes);
 // Source: AutoParallel, autoparallel/cost_models/nccl_cost_model.py, nccl_all_to_all_cost.
 double all_to_all_us(const Group& group, std::int64_t bytes);
 
-// The collectives are those that NCCL tunes, and group.has_nvls().
+// Times of groups with NVLS. Preconditions: a collective that NCCL tunes, group.has_nvls().
 
 // On one node.
 double one_node_us(const Group& group, Collective collective, std::int64_t bytes);
@@ -61,13 +61,12 @@ std::optional<double> several_nodes_us(const Group& group, Collective collective
 
 namespace shardwright::redistribution {
 
-// NCCL's tuning for A100, and measured latencies and bandwidths for what has NVSwitch from H100 on.
-// A fraction of `bytes` is dropped, since the source counts whole bytes. An axis of one device has
-// the latency of the collective, as in the source; it divides by zero for a ring of one rank, which
-// here moves its bytes in no time.
-// Several axes are one communicator of all their ranks, which AutoParallel does not price: the same
-// formulas, for the ranks and nodes of nccl_group(). Times along one axis are those of the source.
-// Messages between two ranks have no price.
+// NCCL's tuning for A100, and measured latencies and bandwidths for machines with NVSwitch from
+// H100 on. `bytes` is truncated, since the source counts whole bytes. An axis of one device costs
+// the latency of the collective, as in the source, which divides by zero for a ring of one rank.
+// Several axes form one communicator of all their ranks. AutoParallel has no price for such
+// communicators; here the same formulas apply to the ranks and nodes of nccl_group(). Times along
+// one axis are those of the source. Point-to-point messages are not supported.
 // Source: AutoParallel (meta-pytorch/autoparallel, a54c2529),
 // autoparallel/cost_models/nccl_cost_model.py.
 // Thread safety: const members may be called from any thread.

@@ -23,7 +23,7 @@ NcclConfig config_of(GpuArchitecture architecture, std::int64_t gpus_per_node, d
   return config;
 }
 
-// Along one axis.
+// The number of ranks along one axis that share a node.
 std::int64_t ranks_on_node(const NcclConfig& config, const MeshShape& mesh, std::size_t axis) {
   return std::max<std::int64_t>(1, std::min(config.gpus_per_node / stride(mesh, axis), mesh[axis]));
 }

@@ -1,4 +1,4 @@
-// The machines that NCCL's cost model prices, and the groups of ranks along the axes of a mesh.
+// Parameters of NCCL's cost model: machines, groups of ranks along mesh axes, and tables.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct NcclConfig {
   int channels = 0;  // 0: NCCL's default, 12 for Ampere and 16 later
   bool has_nvswitch = false;
   bool has_collnet = false;   // collectives inside the network (SHARP)
-  double net_latency_us = 0;  // of the network beyond its hardware's
+  double net_latency_us = 0;  // added to the latency of the network hardware
 };
 
 // AutoParallel's configurations: DGX A100, DGX H100 (also for H200), and GB200 NVL72 (also for
@@ -58,9 +58,9 @@ struct NcclAxis {
 // Precondition: the mesh and the configuration were checked.
 // Source: derive_mesh_dim_topo. Ranks that do not fill a node are dropped from `nodes`.
 NcclAxis nccl_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axis);
-// The same for the communicator of several axes, which need not be adjacent; their order does not
-// matter. A node has the members whose coordinates fit on it along each of the axes. If nodes hold
-// whole steps of every axis, that is the number of members on each node.
+// The same for the communicator of several axes, in any order and not necessarily adjacent. The
+// number of members per node is the product over the axes of the ranks that fit on a node along the
+// axis. This number is exact if nodes hold whole steps of every axis.
 NcclAxis nccl_group(const NcclConfig& config, const MeshShape& mesh, const Axes& axes);
 
 }  // namespace shardwright::redistribution
@@ -151,8 +151,8 @@ inline constexpr Bandwidths kMaxNvlsTree = {{
 inline constexpr std::array<double, kNumArchitectures> kNvlsEfficiency = {0.0, 0.85, 0.74};
 inline constexpr std::array<int, kNumArchitectures> kDefaultChannels = {12, 16, 16};
 
-// The share of its bandwidth that a tree has, by protocol and total size.
-// NCCL ignores the last entry for trees, and not for NVLS trees.
+// The fraction of its bandwidth that a tree reaches, by protocol and total size. NCCL ignores the
+// last entry for trees, but not for NVLS trees.
 inline constexpr std::size_t kNumTreeSizes = 23;
 inline constexpr std::array<SizeTable, kNumProtocols> kTreeCorrection = {{
     {1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
@@ -162,13 +162,13 @@ inline constexpr std::array<SizeTable, kNumProtocols> kTreeCorrection = {{
     {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
      0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9},
 }};
-// The share that a ring over several nodes has, by size per GPU.
+// The fraction that a ring over several nodes reaches, by size per GPU.
 inline constexpr SizeTable kRingCorrection = {1.0,  1.0,  1.0,  1.0, 1.0,  1.0, 1.0,  1.0,
                                               1.0,  1.0,  1.0,  0.1, 0.18, 0.3, 0.43, 0.63,
                                               0.55, 0.78, 0.93, 1.0, 1.0,  1.0, 1.0,  1.0};
 // Microseconds per node that a ring over several nodes takes to synchronise.
 inline constexpr double kRingSyncPerNodeUs = 4.7;
-// Microseconds of a step through the network at least; three times that for Simple.
+// The least microseconds of a step through the network; three times as much for Simple.
 inline constexpr double kNetworkOverheadUs = 1.0;
 
 // A value measured at some number of ranks or nodes.
@@ -177,7 +177,7 @@ struct Point {
   double y;
 };
 
-// The largest power of two that is not above `value`; 0 if `value` is 0.
+// The base-2 logarithm of `value`, rounded down; 0 if `value` is not positive.
 inline int log2_floor(std::int64_t value) {
   if (value <= 0) return 0;
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
@@ -188,11 +188,11 @@ inline std::size_t size_index(std::int64_t bytes) {
   return static_cast<std::size_t>(log2_floor(bytes >> 6));
 }
 
-// Linear between the entries on both sides of `bytes`, by the logarithm. Below the table: its first
-// entry; above: its last.
+// Interpolates linearly in log2(bytes). Below the table: its first entry; above: its last.
 double interpolated(const SizeTable& table, std::int64_t bytes);
 
-// Linear between the points, constant outside. Precondition: ascending x, at least one point.
+// Interpolates linearly; constant outside the points. Precondition: ascending x, at least one
+// point.
 double interpolated(std::span<const Point> points, std::int64_t x);
 
 struct LatencyBandwidth {
@@ -247,8 +247,7 @@ inline constexpr NodeTable kAllReduceTree = {{
     {{{56.8, 4.9}, {99.0, 17.6}, {148.4, 18.8}}},   {{{58.0, 8.7}, {101.5, 35.2}, {156.4, 37.5}}},
     {{{60.4, 8.7}, {106.5, 70.4}, {172.4, 75.1}}},  {{{65.2, 8.7}, {116.5, 98.6}, {204.4, 122.4}}},
 }};
-// All-reduce by NVLS tree, from 4 ranks per node on: within a number of nodes 4 and 8 ranks per
-// node.
+// All-reduce by NVLS tree. Rows: 2, 4, 8, 16, 32 nodes, and within these 4, 8 ranks per node.
 inline constexpr std::array<LatencyBandwidth, 10> kAllReduceNvlsTree = {{
     {53.0, 160.0},
     {53.0, 266.7},
@@ -261,8 +260,7 @@ inline constexpr std::array<LatencyBandwidth, 10> kAllReduceNvlsTree = {{
     {165.0, 80.0},
     {165.0, 160.0},
 }};
-// The shares of these bandwidths by size per GPU. The first is that of a ring that has all ranks of
-// its nodes.
+// The reached fractions of these bandwidths, by size per GPU. First: rings over all ranks of nodes.
 inline constexpr SizeTable kFullMeshRingRamp = {0.01, 0.02, 0.03, 0.06, 0.1,  0.16, 0.25, 0.36,
                                                 0.68, 0.68, 0.68, 0.68, 0.68, 0.68, 0.68, 0.68,
                                                 0.68, 0.68, 0.79, 0.87, 0.87, 0.87, 0.87, 0.87};
@@ -273,15 +271,15 @@ inline constexpr SizeTable kNvlsTreeRamp = {1.0, 1.0, 1.0,  1.0,  1.0,  1.0,  1.
 // All-to-all on one node by copy engines, in GB/s, by architecture. NCCL uses them from Hopper on.
 inline constexpr std::array<double, kNumArchitectures> kCopyEngineBandwidth = {0.0, 380.0, 675.0};
 inline constexpr double kCopyEngineLatencyUs = 50.0;
-// All-to-all on several nodes: latency by number of nodes, the share of the network that one node
-// alone would lose, and the share that is had by size per GPU.
+// All-to-all on several nodes: latency by number of nodes; the lost fraction of the network
+// bandwidth, to be divided by the number of nodes; the fraction that is reached, by size per GPU.
 inline constexpr std::array<Point, 5> kAllToAllLatencies = {
     {{2, 37.0}, {4, 42.0}, {8, 60.0}, {16, 98.0}, {32, 290.0}}};
 inline constexpr double kAllToAllNetworkLoss = 0.44;
 inline constexpr SizeTable kAllToAllRamp = {1.0,  1.0,  1.0,  1.0,  1.0,  1.0,  1.0,  1.0,
                                             0.28, 0.28, 0.35, 0.43, 0.62, 0.71, 0.82, 0.89,
                                             0.92, 0.95, 1.0,  1.0,  1.0,  1.0,  1.0,  1.0};
-// The share of a ring's bandwidth that an all-to-all without copy engines has.
+// The fraction of a ring's bandwidth that an all-to-all without copy engines reaches.
 inline constexpr double kAllToAllRingShare = 0.7;
 
 }  // namespace shardwright::redistribution::nccl

@@ -104,7 +104,7 @@ Status check_placements(const RedistributionSpec& spec, const char* name,
 
 bool is_contiguous(const RedistributionSpec& spec) {
   if (spec.strides.empty()) return true;
-  // An empty dimension counts as 0 in the one and as 1 in the other; both are valid strides.
+  // An empty dimension counts as 0 in `expected` and as 1 in `expected_nonempty`; both are valid.
   std::int64_t expected = 1;
   std::int64_t expected_nonempty = 1;
   for (std::size_t dim = spec.shape.size(); dim-- > 0;) {
@@ -168,7 +168,7 @@ namespace {
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
-// The walk over the axes: what was paid, and what a device holds now.
+// The state of AutoParallel's walk over the axes: the time so far, and the bytes of a device.
 class AxisWalk {
  public:
   AxisWalk(const CollectiveCosts& costs, double bytes, double memory_bytes_per_second)
@@ -203,8 +203,7 @@ class AxisWalk {
   }
 
  private:
-  // Parts of the first dimension lie one after the other, so that joining or cutting them moves no
-  // element.
+  // Parts of the first dimension are contiguous, so joining or cutting them copies no element.
   static int reorders(const AxisPlacement& placement) { return placement.dim != 0 ? 1 : 0; }
 
   void collect(Collective collective, std::size_t axis) {
@@ -262,7 +261,7 @@ namespace {
 
 using Placements = std::vector<AxisPlacement>;
 
-// Whether the same axes before `axis` shard dimension `dim` in both.
+// Returns true if the same axes before `axis` shard dimension `dim` in both placements.
 bool is_aligned_before(std::size_t axis, std::size_t dim, const Placements& a,
                        const Placements& b) {
   const AxisPlacement shard = AxisPlacement::shard(dim);
@@ -279,7 +278,7 @@ bool has_several_shards(const MeshShape& mesh, const Placements& placements) {
   return false;
 }
 
-// The state between steps, and what they cost so far.
+// The state of DTensor's walk over the axes: placements, bytes of a device, and the time so far.
 class StepWalk {
  public:
   StepWalk(const CollectiveCosts& costs, Placements placements, double bytes)
@@ -340,7 +339,7 @@ double dtensor_redistribution_us(const Redistribution& redistribution,
   if (redistribution.source_is_replicated()) return 0;
   const Placements& target = redistribution.target();
   StepWalk walk(costs, redistribution.source(), redistribution.source_bytes_per_device());
-  // A mesh of one axis has no nested shards, and needs one step.
+  // As in the source, the first pass runs only if the source has several shards.
   if (has_several_shards(redistribution.mesh(), redistribution.source())) {
     change_inner_first(target, walk);
   }

@@ -1,4 +1,4 @@
-// How fast devices read and write their memory.
+// The cost of redistributing one tensor on a mesh, under AutoParallel's and under DTensor's rules.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace shardwright::redistribution {
 
-// Bytes per second of the device with this name, such as "NVIDIA H100 80GB HBM3". None if
-// AutoParallel does not know it.
+// Memory bandwidth in bytes per second of a device such as "NVIDIA H100 80GB HBM3". None if
+// AutoParallel does not know the name.
 // Source: DEVICE_LIMITS in AutoParallel's (meta-pytorch/autoparallel, a54c2529)
-// autoparallel/cost_models/compute_estimation.py, from the vendors' data sheets; it takes a TB
-// there as 2^40 bytes, a GB as 2^30.
+// autoparallel/cost_models/compute_estimation.py, from the vendors' data sheets, with a TB of 2^40
+// bytes and a GB of 2^30.
 std::optional<double> memory_bytes_per_second(std::string_view device_name);
 
 // The time in microseconds of a kernel that reads and writes `bytes` in all, at 70 % of the
 // bandwidth and at least 7. Source: compute_read_write_time, in the same file.
 double read_write_us(double bytes, double bytes_per_second);
 
-// Where axes of one dimension are sharded together, the first axis has the largest parts.
+// Of several axes that shard one dimension, the first cuts the dimension, later ones its parts.
 struct RedistributionSpec {
   MeshShape mesh;
   std::vector<std::int64_t> shape;    // of the whole tensor
@@ -49,8 +49,8 @@ class Redistribution {
   // Whether the elements lie in row-major order without gaps. Dimensions of one element do not
   // count. Source: torch._prims_common.check_contiguous_sizes_strides.
   bool is_contiguous() const { return is_contiguous_; }
-  // Of the source: the bytes of the tensor divided by the parts that it is sharded in. Uneven parts
-  // count as if they were even.
+  // The bytes of the tensor divided by the number of parts in the source placement. Uneven parts
+  // count as even.
   double source_bytes_per_device() const { return source_bytes_per_device_; }
   bool source_is_replicated() const;
 
@@ -62,16 +62,17 @@ class Redistribution {
   double source_bytes_per_device_;
 };
 
-// bytes / parts, where `placements` shard a tensor of `bytes` in so many parts, rounded once as
+// `bytes` divided by the number of parts into which `placements` shard a tensor, rounded once like
 // Python's int / int. Preconditions: bytes < 2^62, a checked mesh, a placement for each axis.
 double bytes_per_device(std::int64_t bytes, const MeshShape& mesh,
                         const std::vector<AxisPlacement>& placements);
 
-// The time in microseconds: the collective of each axis whose placement changes, and the copies
-// that reorder the elements. Infinite if AutoParallel forbids it.
+// The time in microseconds: the collectives of all axes whose placement changes, and the copies
+// that reorder elements. Infinite if AutoParallel forbids a change.
 //
-// Axes are visited from the first to the last, except that a sum over both of two axes goes to
-// shards from the last to the first. Bytes are what a device holds at that point, rounded down.
+// Axes change from the first to the last. Exception: on a mesh of two axes, if both change from
+// partial sums to shards, the last axis changes first. Bytes are what a device holds at that point,
+// rounded down.
 //
 //   S(d) -> R     all-gather; a copy if d != 0
 //   S(d) -> S(e)  all-to-all; a copy for each of d, e that is not 0
@@ -89,14 +90,14 @@ double bytes_per_device(std::int64_t bytes, const MeshShape& mesh,
 double autoparallel_redistribution_us(const Redistribution& redistribution,
                                       const CollectiveCosts& costs, double memory_bytes_per_second);
 
-// The price of changing the placement on one axis, and what a device holds for the next change.
+// The cost of changing the placement on one axis, and the bytes that a device holds afterwards.
 struct DTensorStep {
   double microseconds;  // infinite if DTensor forbids it
   double bytes;
 };
 
-// `bytes`: what a device holds before the change. Also the price of a step in DTensor's search for
-// a cheapest plan, where `bytes` is bytes_per_device() of the state that the step starts from.
+// `bytes`: what a device holds before the change. Also the cost of a step in DTensor's search for a
+// cheapest plan, where `bytes` is bytes_per_device() of the state that the step starts from.
 //
 //   S -> R  all-gather, of `bytes` times the devices
 //   S -> S  all-to-all
@@ -113,10 +114,10 @@ DTensorStep dtensor_step(const CollectiveCosts& costs, std::size_t axis,
 
 // The time in microseconds of the steps that DTensor takes. A source that is replicated everywhere
 // costs nothing. Otherwise, if the source is sharded, a first pass from the last axis to the first
-// changes each axis to its target; but to a replica where the target is a shard of a dimension that
-// earlier axes do not shard as the target wants it. A second pass from the first axis to the last
-// makes the rest of the changes.
-// Precondition: costs.mesh() == redistribution.mesh(). DTensorCosts make it DTensor's own number.
+// changes each axis to its target; but if the target is a shard of a dimension that earlier axes do
+// not yet shard as in the target, the axis is replicated instead. A second pass from the first axis
+// to the last makes the remaining changes. With DTensorCosts the result equals DTensor's.
+// Precondition: costs.mesh() == redistribution.mesh().
 // Source: torch 2.13, torch/distributed/tensor/_collective_utils.py, redistribute_cost, and
 // _redistribute.py, generate_greedy_transform_infos.
 double dtensor_redistribution_us(const Redistribution& redistribution,

@@ -36,10 +36,9 @@ class TopologyCosts final : public CollectiveCosts {
   static Result<TopologyCosts> make(MeshShape mesh, std::vector<AxisLink> links);
 
   double microseconds(Collective collective, std::size_t axis, double bytes) const override;
-  // The ring of all their devices on the slowest of their links: the largest latency and the
-  // smallest bandwidth.
+  // A ring over all devices, with the largest latency and the smallest bandwidth of the links.
   double microseconds_over(Collective collective, const Axes& axes, double bytes) const override;
-  // One message on the slowest of the links.
+  // One message at the largest latency and the smallest bandwidth of the links.
   double permute_microseconds(const Axes& axes, double bytes) const override;
 
  private:

@@ -21,8 +21,8 @@ std::size_t role_of(const Placement& placement, std::size_t axis) {
   return kCopies;
 }
 
-// By role the axes of more than one device, outermost first. A device's number among those of a
-// role has their coordinates as its digits.
+// By role, the axes of several devices, outermost first. The coordinates along these axes are the
+// digits of a device's number within the role.
 using Roles = std::array<Axes, kNumRoles>;
 
 Roles roles_of(const MeshShape& mesh, const Placement& placement) {
@@ -55,7 +55,7 @@ bool same_sizes(const MeshShape& mesh, const Axes& a, const Axes& b) {
                     [&](std::uint8_t x, std::uint8_t y) { return mesh[x] == mesh[y]; });
 }
 
-// Removes the digits, innermost first, that are the same axis with the same devices inside it.
+// Removes digits that both numbers have: the same axis, with equally many devices inside.
 void drop_equal_digits(const MeshShape& mesh, Axes& a, Axes& b) {
   std::int64_t inside_a = 1;
   std::int64_t inside_b = 1;

@@ -1,4 +1,4 @@
-// Placements in which devices hold the same parts, each as often, but other devices hold them.
+// Moves between placements: collectives, splits, and permutations of devices.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace shardwright::redistribution {
 
-// Returns true if `a` becomes `b` when each device sends all that it holds to at most one other:
-// every dimension has the same pieces, and as many axes' worth of terms are due to each reduction.
-// Axes may differ in size if pieces are even. Preconditions: a checked mesh, placements of the
-// shape.
+// Returns true if a permutation of devices turns `a` into `b`: each device sends all that it holds
+// to at most one other. Both placements then cut every dimension into the same pieces and hold as
+// many terms of each reduction. Axes may differ in size if pieces are even. Preconditions: a
+// checked mesh, placements of the shape.
 bool is_permutation(const Shape& shape, const MeshShape& mesh, const Placement& a,
                     const Placement& b);
 
-// The axes along which devices differ from those that hold the same part in the other placement;
-// ascending. Axes of one device are left out. Precondition: is_permutation(a, b).
+// The axes along which a device and the device that holds the same part in the other placement
+// differ; ascending. Axes of one device are left out. Precondition: is_permutation(a, b).
 Axes permuted_axes(const MeshShape& mesh, const Placement& a, const Placement& b);
 
-// The device that holds in `before` what `device` holds in `after`. No two devices have the same
-// one. It differs along permuted_axes() only. Precondition: is_permutation(before, after).
+// The device that holds in `before` what `device` holds in `after`: a bijection of the devices. The
+// two devices differ along permuted_axes() only. Precondition: is_permutation(before, after).
 std::int64_t permuted_from(const MeshShape& mesh, const Placement& before, const Placement& after,
                            std::int64_t device);
 
@@ -63,8 +63,8 @@ Status check_move(const MeshShape& mesh, const Shape& shape, const Placement& pl
 // The placement after the move. Precondition: check_move().
 Placement after(Placement placement, const Move& move);
 
-// The elements that the device that sends most sends in the course of a move: every collective
-// passes parts round a ring of the devices along its axes. Precondition: check_move().
+// The number of elements that the busiest sender sends in a move. Every collective passes parts
+// round a ring of the devices along its axes. Precondition: check_move().
 // Source: Thakur, Rabenseifner, Gropp, as core/redistribution/cost/topology_costs.h names them.
 std::int64_t sent_elements(const Shape& shape, const MeshShape& mesh, const Placement& before,
                            const Move& move);

@@ -1,4 +1,4 @@
-// What the devices along one mesh axis hold of a tensor.
+// Placements of a tensor on a mesh: by mesh axis, whether devices hold shards, copies or terms.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace shardwright::redistribution {
 
-// How partial values become one.
+// How partial values are reduced to one.
 enum class ReduceOp : std::uint8_t { kSum, kAvg, kMin, kMax, kProduct };
 inline constexpr std::size_t kNumReduceOps = 5;
 
@@ -49,7 +49,7 @@ struct AxisPlacement {
   ReduceOp reduce_op = ReduceOp::kSum;  // kSum unless it is partial
 };
 
-// A placement has one byte per axis, in one word.
+// A Placement packs one byte per axis into a 64-bit word.
 inline constexpr std::size_t kMaxMeshAxes = 8;
 
 // Devices along each axis. The last axis is the innermost: its devices are closest to each other,
@@ -110,12 +110,11 @@ Box intersection(const Box& a, const Box& b);  // precondition: overlap(a, b)
 // `inner` in coordinates relative to `outer`.
 Box relative(const Box& inner, const Box& outer);
 
-// How a dimension is cut into pieces that need not be of equal size. Of several axes, each cuts the
-// piece that the one before made.
+// How a dimension is cut into pieces that need not be of equal size. If several axes cut it, each
+// cuts the pieces of the axis before.
 enum class Rounding : std::uint8_t {
   // Pieces of ceil(size / pieces) elements; the last ones are shorter or empty. Source:
-  // torch.chunk,
-  // as DTensor uses it.
+  // torch.chunk, as DTensor uses it.
   kCeil,
   // The first size % pieces pieces are longer by one element. Source: Paddle's Resharder, as
   // numpy.array_split.
@@ -134,9 +133,9 @@ struct ShardOrder {
   friend bool operator==(const ShardOrder&, const ShardOrder&) = default;
 };
 
-// A byte per mesh axis in one word, so that placements are compared and hashed as integers. Axes
-// beyond those of the mesh are replicated.
-// Invariant: the axes that shard a dimension have the indices 0, 1, 2, ...; partial axes commute.
+// What every mesh axis does, a byte per axis in one word, so that placements are compared and
+// hashed as integers. Axes beyond those of the mesh are replicated. Invariant: the axes that shard
+// a dimension have the indices 0, 1, 2, ...; partial axes commute.
 // Thread safety: a value.
 class Placement {
  public:
@@ -156,19 +155,19 @@ class Placement {
   bool is_partial(std::size_t axis) const { return byte(axis) != 0 && byte(axis) < kShard; }
   // The dimension that the axis shards. Precondition: is_shard(axis).
   std::size_t dim(std::size_t axis) const { return (byte(axis) >> 4) - 1; }
-  // How many axes shard that dimension before this one does. Precondition: is_shard(axis).
+  // The number of axes that cut the same dimension before this axis. Precondition: is_shard(axis).
   std::size_t index(std::size_t axis) const { return byte(axis) & 0xf; }
   // Precondition: is_partial(axis).
   ReduceOp reduce_op(std::size_t axis) const { return static_cast<ReduceOp>(byte(axis) - 1); }
 
   bool has_partial() const;
-  // Returns true if a reduction by `op` could be due beside those that are.
+  // Returns true if `op` commutes with all reductions that are due.
   bool commutes(ReduceOp op) const;
   // The number of axes that shard the dimension.
   std::size_t num_axes(std::size_t dim) const;
   // These axes, outermost first.
   Axes axes_of(std::size_t dim) const;
-  // Returns true if no other axis cuts the pieces of this one. Precondition: is_shard(axis).
+  // Returns true if no other axis cuts the pieces of this axis. Precondition: is_shard(axis).
   bool is_innermost(std::size_t axis) const { return index(axis) + 1 == num_axes(dim(axis)); }
 
   // The placement with one axis changed. Precondition: the axis is no shard, or an innermost one. A

@@ -25,7 +25,7 @@ std::optional<std::size_t> read_number(std::string_view text) {
   return number;
 }
 
-// What stands between `open` and `close` at the end of the text, which loses it.
+// Removes a bracket from the end of the text and returns the text between `open` and `close`.
 std::optional<std::string_view> take_bracket(std::string_view& text, char open, char close) {
   if (text.empty() || text.back() != close) return std::nullopt;
   const std::size_t begin = text.rfind(open);

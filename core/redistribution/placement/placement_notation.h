@@ -23,7 +23,8 @@ std::string to_text(const Placement& placement, std::size_t num_axes);  // joine
 Result<Placement> read_words(std::span<const std::string> words, std::size_t num_dims);
 
 // By mesh axis: the split factor of DTensor's _StridedShard, 1 for a plain Shard; 0 if the axis is
-// no shard. It is the product of the axes that cut before this one and come after it in the mesh.
+// no shard. The factor is the product of the sizes of the axes that cut the dimension before this
+// axis and come after it in the mesh.
 // Source: torch 2.13, torch/distributed/tensor/_dtensor_spec.py,
 // _convert_shard_order_to_StridedShard.
 std::vector<std::int64_t> split_factors(const MeshShape& mesh, const Placement& placement);

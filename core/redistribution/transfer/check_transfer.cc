@@ -45,7 +45,7 @@ std::optional<Cut> best_cut(const std::vector<Box>& boxes, const Box& whole) {
 
 bool fill(std::vector<Box> boxes, const Box& whole) {
   const std::optional<Cut> cut = best_cut(boxes, whole);
-  // Nothing ends inside, so each box is all of it.
+  // No box ends inside `whole`, so each box is equal to it.
   if (!cut) return boxes.size() == 1;
   std::vector<Box> after;
   std::vector<Box> before;
@@ -258,7 +258,7 @@ void for_each_piece(const TransferProblem& problem, const Transfer& transfer,
   }
 }
 
-// By group and rank, by the elements that arrive.
+// By group and rank: the round in which each box of elements arrives.
 using Arrivals = std::map<std::pair<std::uint32_t, Rank>, std::map<Box, std::int64_t>>;
 
 Arrivals arrivals_of(const TransferProblem& problem, const TransferPlan& plan) {

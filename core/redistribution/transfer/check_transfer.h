@@ -1,4 +1,4 @@
-// Tells whether boxes fill a box without gap and overlap.
+// Checks every claim of a transfer plan.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 namespace shardwright::redistribution {
 
 // Returns true if every element of `whole` is in exactly one of the boxes, and no box reaches
-// outside. Boxes without elements do not matter. Cuts at the boundary of a box that divides the
-// others best, so O(n log n) for n boxes of a grid.
+// outside. Ignores boxes without elements. Cuts recursively at a median boundary of the boxes: O(n
+// log n) for n boxes of a grid.
 bool covers_exactly(std::vector<Box> boxes, const Box& whole);
 
-// Knows nothing of how the plan was made. Errors (kVerificationFailed, `where` is the place in a
-// plan file): transfers out of order or of ranks that do not exist; a piece of tensors that its
-// group does not have, or of elements that the sender neither holds nor, if it passes them on,
-// wants and has received in earlier rounds; bytes that are not the sum of the pieces; runs that do
-// not carry exactly these bytes, or exceed the memory in a round; a rank that does not get each
-// element of its target shards exactly once; a bound that is not what must pass through its ports.
-// O(pieces log pieces + groups * source boxes * target ranks).
+// Independent of the planner. Errors (kVerificationFailed, `where` is the place in a plan file):
+// transfers out of order or of ranks that do not exist; a piece of tensors that its group does not
+// have, or of elements that the sender does not hold, unless it wants them and received them in
+// earlier rounds; bytes that are not the sum of the pieces; runs that do not carry exactly these
+// bytes, or exceed the memory in a round; a rank that does not get each element of its target
+// shards exactly once; a bound that is not what must pass through its ports. O(pieces log pieces +
+// groups * source boxes * target ranks).
 Status check_transfer(const TransferProblem& problem, const TransferPlan& plan);
 
 }  // namespace shardwright::redistribution

@@ -124,7 +124,7 @@ void scatter(const TransferProblem& problem, const Transfer& transfer, const Byt
   });
 }
 
-// Sends the runs of one round. Ranks pass on what they have before it.
+// Sends the runs of one round. Ranks pass on what they had before the round.
 void send_round(const TransferProblem& problem, const TransferPlan& plan, std::int64_t round,
                 Shards& sources, Shards& targets, std::vector<Bytes>& received) {
   std::vector<std::size_t> running;

@@ -30,7 +30,7 @@ class PortSet {
   std::set<std::int64_t> numbers_[4];
 };
 
-// The ranks that hold a box, and the ways that the ports leave open.
+// The ranks that hold a box, and the hosts that can send the box through ports outside the set.
 struct Source {
   std::vector<Rank> holders;                 // ascending
   std::vector<std::int64_t> sending_hosts;   // ascending; those with a holder whose kSend is open
@@ -51,7 +51,7 @@ void note_ways(const TransferProblem& problem, const PortSet& ports, Source& sou
   }
 }
 
-// Returns true if a rank of the host can get a copy from a holder past all ports but its own.
+// Returns true if a rank of the host can get a copy through no port of the set but its kReceive.
 bool is_open(const PortSet& ports, const Source& source, std::int64_t host) {
   const auto& sending = source.sending_hosts;
   if (std::binary_search(sending.begin(), sending.end(), host)) return true;
@@ -60,8 +60,8 @@ bool is_open(const PortSet& ports, const Source& source, std::int64_t host) {
   return !outgoing.empty() && (outgoing.size() > 1 || outgoing.front() != host);
 }
 
-// How many of these ranks cannot get their copy past the ports, whoever passes it on. They are on
-// one host, want the same, and do not hold it.
+// The number of ranks that cannot get their copy without a port of the set, whoever passes it on.
+// They are on one host, want the same box, and do not hold it.
 std::int64_t copies_through(const PortSet& ports, const Source& source, std::int64_t host,
                             std::span<const Rank> ranks) {
   std::int64_t closed = 0;

@@ -1,4 +1,4 @@
-// How many bytes must pass through some ports, whichever replicas send them.
+// The bytes that a plan puts on ranks, hosts and ports, and lower bounds on these bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace shardwright::redistribution {
 
-// The bytes that ranks want and do not hold, and that no way leads to without using one of the
-// ports. A rank that holds elements can send them within its host by its port kSend, and to another
-// host by kHostOut and kHostIn of the two hosts; both use kReceive of the receiver. A rank that has
-// received what it wants can pass it on within its host by kSend. O(groups * source boxes * target
-// boxes * ranks of a target box).
+// The bytes that ranks want, do not hold, and cannot receive without using one of `ports`. A rank
+// that holds elements can send them within its host through its port kSend, and to another host
+// through kHostOut and kHostIn of the two hosts; both ways use kReceive of the receiver. A rank can
+// pass on what it wanted and received within its host through kSend. O(groups * source boxes *
+// target boxes * ranks of a target box).
 std::int64_t passing_bytes(const TransferProblem& problem, const std::vector<TransferPort>& ports);
 
 // The bytes of one rank. Thread safety: a value.
@@ -45,13 +45,13 @@ PortLoads port_loads(const TransferProblem& problem, const TransferPlan& plan);
 // The most bytes that a rank sends, or that it receives.
 std::int64_t busiest_bytes(const PortLoads& loads);
 
-// Bytes per ms with hosts. Without hosts every port counts 1, so that times are bytes.
+// The bandwidth of such a port in bytes per ms. Without hosts it is 1, so that times are bytes.
 double bandwidth(const TransferProblem& problem, TransferPort::Kind kind);
 
 // The load of the busiest port: ms with hosts, bytes without.
 double busiest(const TransferProblem& problem, const PortLoads& loads);
 
-// What a bound proves, in the same unit; the largest of all bounds of a plan.
+// The time that a bound proves, in the unit of busiest(). For a plan, the largest over its bounds.
 double proved(const TransferProblem& problem, const TransferBound& bound);
 double proved(const TransferProblem& problem, const TransferPlan& plan);
 

@@ -1,4 +1,4 @@
-// Who sends which parts of which tensors to whom, in which rounds.
+// A transfer plan: which rank sends which parts of which tensors to which rank, in which rounds.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace shardwright::redistribution {
 
-// The same box of some tensors of a group, which follow each other. Thread safety: a value.
+// The same box of `count` consecutive tensors of a group. Thread safety: a value.
 struct TransferPiece {
   std::uint32_t group = 0;
   std::uint32_t first = 0;  // place in the group's list of tensors
@@ -18,7 +18,7 @@ struct TransferPiece {
   friend bool operator==(const TransferPiece&, const TransferPiece&) = default;
 };
 
-// Bytes that follow each other and are sent in one round.
+// Consecutive bytes of a stream that are sent in one round.
 struct MessageRun {
   std::int64_t round = 0;
   std::int64_t bytes = 0;
@@ -26,23 +26,24 @@ struct MessageRun {
   friend bool operator==(const MessageRun&, const MessageRun&) = default;
 };
 
-// All that one rank sends to another one. The pieces are one stream of bytes: piece after piece,
-// in a piece tensor after tensor, in a tensor the elements of the box in row-major order. Each run
-// has the next bytes of the stream, in messages of TransferPlan::message_bytes; the last one of a
-// run has the rest. A rank keeps what it sends to itself: there are no messages. What the stream
-// ends with, the sender may pass on: it wants that, too, and received it in earlier rounds.
+// All that one rank sends to another one. The pieces form one stream of bytes: piece by piece,
+// within a piece tensor by tensor, within a tensor the elements of the box in row-major order. Each
+// run carries the next bytes of the stream in messages of TransferPlan::message_bytes; the last
+// message of a run has the rest. What a rank sends to itself needs no messages. The last
+// `passed_on` bytes of the stream are wanted by the sender, too, which received them in earlier
+// rounds.
 struct Transfer {
   Rank from = 0;
   Rank to = 0;
   std::int64_t bytes = 0;
   std::vector<TransferPiece> pieces;
   std::vector<MessageRun> runs;  // in the order of the stream; rounds ascend
-  std::int64_t passed_on = 0;    // the last bytes, which the sender has from others
+  std::int64_t passed_on = 0;    // the last bytes of the stream, received from others
 
   friend bool operator==(const Transfer&, const Transfer&) = default;
 };
 
-// What is counted against a bandwidth.
+// A direction of a rank or host that has a bandwidth; bytes are counted against it.
 struct TransferPort {
   enum class Kind : std::uint8_t {
     kSend,     // what a rank sends, with hosts: to ranks of its host
@@ -58,9 +59,9 @@ struct TransferPort {
   friend auto operator<=>(const TransferPort&, const TransferPort&) = default;
 };
 
-// A lower bound for every plan in which a rank receives what it wants once, and passes it on within
-// its host only: `bytes` pass through at least one of the ports whichever ranks send them, so the
-// ports' bandwidths together cannot carry them in less time.
+// A lower bound on the time of every plan in which a rank receives what it wants once, and passes
+// it on within its host only. `bytes` must pass through `ports`, whichever ranks send them, so the
+// time is at least `bytes` divided by the sum of the ports' bandwidths.
 // Thread safety: a value.
 struct TransferBound {
   std::vector<TransferPort> ports;  // ascending

@@ -1,4 +1,4 @@
-// All tensors of a model, each with the layout that it has and the one that is wanted.
+// All tensors of a model, each with its source layout and its target layout.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace shardwright::redistribution {
 
-// The number of a process of the job, which a mesh gives a place in its grid.
+// The number of a process of the job. A mesh places ranks in a grid.
 using Rank = std::int32_t;
 
 // Ranks in a grid. Thread safety: a value.
@@ -42,7 +42,7 @@ struct TransferTensor {
   TensorLayout target;
 };
 
-// Which ranks share a host, and how fast it is. Rank r is on host r / ranks_per_host.
+// Hosts and their bandwidths. Rank r is on host r / ranks_per_host.
 struct TransferHosts {
   std::int64_t ranks_per_host = 1;
   double intra_host_bw = 1;  // bytes per ms, of each rank in each direction
@@ -87,7 +87,7 @@ class TransferProblem {
   std::int64_t host_of(Rank rank) const {
     return spec_.hosts ? rank / spec_.hosts->ranks_per_host : 0;
   }
-  // What the device of the layout's mesh holds of a tensor of this shape.
+  // The box of a tensor of this shape that a device of the layout's mesh holds.
   Box box(const Shape& shape, const TensorLayout& layout, std::size_t device) const {
     return box_on(spec_.meshes[layout.mesh], shape, layout, device);
   }

@@ -25,9 +25,9 @@ struct Letter {
 };
 
 // Sends every message to all other processes and keeps what they send, in order, by process. Sends
-// letters to single ones. Sends signs of life and knows when it heard one last. No call waits for
-// another process, except the constructor and end(), which start and end MPI. Thread safety: one
-// thread, of which no other one may call MPI.
+// letters to single ones. Sends signs of life and remembers when each process was last heard of. No
+// call waits for another process, except the constructor and end(), which start and end MPI.
+// Thread safety: one thread, of which no other one may call MPI.
 class Mailbox {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,7 +43,7 @@ class Mailbox {
 
   void send(std::string message);
   void send_letter(std::uint32_t to, Letter::Kind kind, std::string text);
-  // Says to all that this process is there, unless the last time has not arrived yet.
+  // Sends a sign of life to every process to which the last one is no longer on its way.
   void beat();
   // Takes in what has arrived. Returns true if anything has.
   bool receive();
@@ -58,7 +58,7 @@ class Mailbox {
   // The letters that have arrived since the last call.
   std::vector<Letter> take_letters();
 
-  // The process that was last heard of before `since`, the first of several.
+  // The first process that was last heard of before `since`.
   std::optional<std::uint32_t> silent_since(Clock::time_point since) const;
   // Counts all processes as heard of now.
   void forgive(Clock::time_point now);
@@ -76,7 +76,7 @@ class Mailbox {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  // On its way.
+  // A letter on its way.
   struct ComingLetter {
     Letter letter;
     MPI_Request request = MPI_REQUEST_NULL;

@@ -15,13 +15,13 @@ constexpr auto kBeatInterval = 100ms;
 constexpr auto kSilence = 5s;
 // Open MPI ends a process by SIGKILL one second after SIGTERM (odls_base_sigkill_timeout).
 constexpr auto kSilenceAfterStop = 500ms;
-// This process was stopped itself if it has not served for so long.
+// If the thread has not served for longer than this, this process itself was stopped.
 constexpr auto kOwnPause = 1s;
-// While messages are awaited: this often at once, then after such a pause. On busy cores the
-// processes that are awaited need the time.
+// While messages are awaited: idle turns without a pause, then the pause after each turn, which
+// leaves busy cores to the processes that are awaited.
 constexpr unsigned kTurnsAtOnce = 64;
 constexpr auto kPause = 50us;
-// While the search computes: messages can wait.
+// The pause after each turn while the search computes: messages can wait.
 constexpr auto kLongPause = 2ms;
 constexpr auto kAbortTakes = 3s;
 
@@ -58,7 +58,7 @@ MpiLink::~MpiLink() {
   thread_.join();
 }
 
-// Has the thread work until `is_there`, or until a process is lost.
+// Waits for the thread until `is_there` returns true, or until a process is lost.
 template <class IsThere>
 void MpiLink::wait(std::unique_lock<std::mutex>& lock, const IsThere& is_there) {
   shared_.is_awaited = true;

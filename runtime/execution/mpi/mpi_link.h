@@ -40,7 +40,7 @@ class MpiLink final : public ProcessLink {
  private:
   using Clock = Mailbox::Clock;
 
-  // Of the two threads, under the lock.
+  // What the two threads share, under the lock.
   struct Shared {
     bool has_started = false;
     std::optional<std::string> outgoing;

@@ -8,8 +8,8 @@
 
 namespace shardwright {
 
-// An all-gather of byte messages. No exchange (a null pointer) is one process. Implementations:
-// MPI (runtime/execution/mpi) and a callback of the C API, on which those in Python stand.
+// An all-gather of byte messages. A null pointer stands for a single process. Implementations: MPI
+// (runtime/execution/mpi) and a callback of the C API, which the exchanges in Python use.
 // Thread safety: all_gather() belongs to the thread that plans.
 class Exchange {
  public:
@@ -21,8 +21,8 @@ class Exchange {
 
   // Sends `message` to all processes and returns the messages of all, by process, its own included.
   // All processes call this equally often and wait for each other. Messages may be empty. Returns
-  // nothing if that failed, and is not called again then: what fails in one process must fail in
-  // all, as a connection does that is lost.
+  // nothing if the exchange failed, and is not called again then. An exchange that fails in one
+  // process must fail in all, as with a lost connection.
   virtual std::optional<std::vector<std::string>> all_gather(const std::string& message) = 0;
 };
 

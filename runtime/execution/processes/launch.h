@@ -16,7 +16,7 @@ struct Launch {
   std::uint32_t processes = 1;
 };
 
-// Reads the environment; one process if no launcher did.
+// Reads the environment; one process if no launcher started this process.
 Launch current_launch();
 // Returns true for the process that reads, writes and prints: the only one, or the first of
 // several.

@@ -104,9 +104,9 @@ class MessageReader {
   std::optional<Number> get_if() {
     return get_flag() ? std::optional(get<Number>()) : std::nullopt;
   }
-  // Everything that was read was there.
+  // Nothing was read past the end.
   bool good() const { return good_; }
-  // ... and nothing is left.
+  // Nothing was read past the end, and nothing is left.
   bool is_complete() const { return good_ && rest_.empty(); }
 
  private:

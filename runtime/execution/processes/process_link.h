@@ -16,11 +16,11 @@ namespace shardwright {
 // unless one was lost.
 class ProcessLink : public Exchange {
  public:
-  // Whoever asks this process to stop may have ended another one, so from the request on less
-  // silence counts as a loss.
+  // After `stop` is requested, less silence of a process counts as a loss: whoever asks this
+  // process to stop may have ended another one.
   virtual void heed(std::stop_token stop) = 0;
-  // The next of the numbers 0, 1, 2, ..., of which each goes to one process: whoever is free takes
-  // one. Nothing after a loss.
+  // The next number of a counter 0, 1, 2, ... that all processes share: each number goes to one
+  // process. Nothing after a loss.
   virtual std::optional<std::uint64_t> next_number() = 0;
   // Sends a letter to process 0, which may be this one. Does not wait for it.
   virtual void post(std::string letter) = 0;
@@ -29,7 +29,7 @@ class ProcessLink : public Exchange {
   virtual std::vector<std::string> letters(bool waits) = 0;
   // The process that did not answer, if one was lost. All later exchanges fail.
   virtual std::optional<std::uint32_t> lost() const = 0;
-  // Requests a stop when a process is lost: a search need not wait for its next exchange.
+  // A token that is stopped when a process is lost: a search need not wait for an exchange.
   virtual std::stop_token loss() const = 0;
   // Ends all processes of the launch, this one and those that hang included, with this exit status.
   // For after a loss: nobody could wait for the others.

@@ -13,9 +13,9 @@ class TaskDealer {
   virtual ~TaskDealer() = default;
 
   // Calls work(i) for every i below `count`, each in one of the processes, in no particular order.
-  // In the first process, calls take(i, answer) with what it returned, in the order of the tasks,
-  // as soon as those before it are there. Returns false, with the tasks so far taken, if a process
-  // was lost.
+  // In the first process, calls take(i, answer) with the result of work(i), in the order of the
+  // tasks, as soon as the answers before it have arrived. Returns false, with the tasks so far
+  // taken, if a process was lost.
   virtual bool deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
                     const std::function<void(std::size_t, const std::string&)>& take) = 0;
 };

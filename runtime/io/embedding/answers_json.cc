@@ -335,7 +335,7 @@ void write_rating(const embedding::ProblemSpec& problem, double rating, JsonWrit
   }
 }
 
-// The price, and for what can be timed the speed.
+// Writes the price, and the speed if it is known.
 void write_worth(const embedding::ProblemSpec& problem, const SweepPoint& point, bool on_front,
                  JsonWriter& json) {
   const std::optional<double> speed = samples_per_second(problem, point);

@@ -22,7 +22,7 @@ void write_explanation(const Explanation& explanation, const TextSink& sink);
 void write_sweep(const embedding::ProblemSpec& problem, const Sweep& sweep, const TextSink& sink);
 
 // A head, then one row per point. Bytes per rank, milliseconds, samples of all ranks; prices in the
-// currency that they were given in. What does not apply is empty.
+// currency that they were given in. Cells that do not apply are empty.
 void write_sweep_csv(const embedding::ProblemSpec& problem, const Sweep& sweep,
                      const TextSink& sink);
 

@@ -87,7 +87,7 @@ Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
   return {};
 }
 
-// Of a table, and of all shards of a layout. Their bytes do not overflow at 64 bits an element.
+// Most elements of a table or of a layout's shards: their bytes at 64 bits each do not overflow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
 constexpr std::int64_t kMostTogether = (std::int64_t{1} << 60) - 1;
 

@@ -21,8 +21,8 @@ using embedding::Table;
 using embedding::Topology;
 using embedding::TopologySpec;
 
-// 10 MB/s. No link or memory of an accelerator is a hundredth as slow; GB/s taken for bytes per
-// millisecond are below it.
+// 10 MB/s, far below every link and memory of an accelerator. A number that means GB/s is below 1e4
+// bytes per millisecond.
 constexpr double kLeastBytesPerMs = 1e4;
 constexpr double kBytesPerMsOfGbPerS = 1e6;
 
@@ -86,7 +86,7 @@ void doubt_memory(const TopologySpec& spec, std::vector<Error>& doubts) {
   }
 }
 
-// The first of the tables that `is_odd`, and how many there are.
+// The first table for which `is_odd` holds, and the number of these tables.
 template <class IsOdd>
 std::pair<const Table*, std::size_t> odd_tables(const std::vector<Table>& tables,
                                                 const IsOdd& is_odd) {
@@ -102,7 +102,7 @@ std::string and_more(std::size_t count) {
   return count == 1 ? "" : " (and so in " + std::to_string(count - 1) + " more)";
 }
 
-// One factor of 1 is what constraints have that say nothing of them.
+// Warns if factors are not one per feature. The default of constraints is one factor of 1.
 void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>& doubts) {
   const std::vector<double> unsaid = embedding::ParameterConstraints().pooling_factors;
   const auto [first, count] = odd_tables(tables, [&](const Table& table) {
@@ -120,7 +120,7 @@ void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>&
                                      " features" + and_more(count)));
 }
 
-// A table is always together with itself, and apart from nothing.
+// Warns of groups of one table, which restrict nothing.
 void doubt_groups(const embedding::ProblemSpec& spec, std::vector<Error>& doubts) {
   for (const auto& [key, groups] : {std::pair{"/keep_together/", &spec.keep_together},
                                     std::pair{"/keep_apart/", &spec.keep_apart}}) {
@@ -150,7 +150,7 @@ void doubt_dimensions(const Problem& problem, std::vector<Error>& doubts) {
           "; pad it to " + std::to_string(more) + and_more(count)));
 }
 
-// A table that may have as many columns as it has is to stay whole.
+// Returns true if `min_partition` leaves the columns in one shard, unless it equals their number.
 bool never_splits(const Problem& problem, const Table& table) {
   const std::int64_t least =
       table.constraints ? table.constraints->min_partition.value_or(0) : std::int64_t{0};

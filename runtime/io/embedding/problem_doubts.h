@@ -1,4 +1,4 @@
-// What a problem says that is allowed, and that is probably not meant.
+// Warnings about problems that are valid, but probably not what the user means.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace shardwright {
 // One warning for each kind of mistake, with its place in the problem file: ranks that are on no
 // host, bandwidths and memory in a wrong unit, groups of one table, factors for other features than
 // the table has, dimensions that FBGEMM's kernels refuse, a `min_partition` with which the columns
-// of its table are never split. TorchRec takes them all. O(tables + columns).
+// of its table are never split. TorchRec accepts all of these. O(tables + columns).
 std::vector<Error> problem_doubts(const embedding::Problem& problem);
 
 }  // namespace shardwright

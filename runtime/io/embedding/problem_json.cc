@@ -82,7 +82,7 @@ struct FileChoices {
   std::optional<TopologySuggestion> suggestion;
 };
 
-// Errors: the number of ranks is not there, or is 0.
+// Errors: the number of ranks is missing or 0.
 Status check_ranks(JsonValue root, const TopologySpec& topology) {
   if (topology.world_size != 0) return {};
   const std::optional<JsonValue> machine = root.find("topology");

@@ -41,7 +41,7 @@ bool is_within(std::string_view place, std::string_view parent) {
          (place.size() == parent.size() || place[parent.size()] == '/');
 }
 
-// Hosts and pods that a request names have to fit the machine. In a file they need not, as in
+// Checks that hosts and pods of the request fit the machine. Those of a file need not, as in
 // TorchRec.
 Status check_fit(const ProblemOverrides& given, const TopologySpec& topology) {
   const std::int64_t ranks = topology.world_size;
@@ -83,7 +83,7 @@ Error ProblemOverrides::locate(Error error) const {
 Status ProblemOverrides::apply(TopologySpec& topology) const {
   if (ranks) topology.world_size = *ranks;
   if (ranks_per_host) topology.local_world_size = *ranks_per_host;
-  if (topology.world_size == 0) return {};  // whoever reads the file says so
+  if (topology.world_size == 0) return {};  // the reader of the file reports it
   // If `ranks` asks for less than one host, the topology is a part of that host.
   if (ranks && !ranks_per_host)
     topology.local_world_size = std::min(topology.local_world_size, topology.world_size);

@@ -1,4 +1,4 @@
-// Values that a request puts in the place of those of a problem file.
+// Values of a request that replace values of the problem file.
 #pragma once
 
 #include <cstdint>

@@ -208,7 +208,7 @@ class Reader {
   std::unordered_map<std::string, std::vector<TableId>> by_name_;
 };
 
-// Releases count costs in their own ways.
+// Warns of costs of another release, which counts costs in another way.
 void doubt_release(JsonValue root, const Problem& problem, std::vector<Error>& doubts) {
   const std::optional<JsonValue> value = root.find("torchrec");
   if (!value || !value->is_string()) return;
@@ -480,7 +480,7 @@ Status SearchSpaceBuilder::end_option() {
   return {};
 }
 
-// No plan with other shards is valid, so a search must not choose them.
+// Checks that the shards tile the table; a plan with other shards is not valid.
 Status SearchSpaceBuilder::check_tiling() {
   const Table& table = problem_->table(option_.table);
   const Tiling tiling{option_.layout, option_.sharding_type, table.num_embeddings,
@@ -495,7 +495,7 @@ Status SearchSpaceBuilder::check_tiling() {
   return {};
 }
 
-// A plan file names an option by its sharding type, kernel, load factor and shards.
+// Options with the same name in plan files (type, kernel, load factor, shards) must cost the same.
 Status SearchSpaceBuilder::check_distinct() {
   const Name name{option_.table.value(), option_.sharding_type, option_.compute_kernel,
                   option_.load_factor, option_.layout};

@@ -79,11 +79,11 @@ class SearchSpaceBuilder {
   std::int64_t max_option_bytes_;
   std::vector<embedding::ShardingOption> options_;
   std::vector<bool> has_option_;  // by table
-  // Layouts that tile tables of so many rows and columns; tables of equal shape share them.
+  // Known tilings: layouts that tile tables of the given sharding type, rows and columns.
   using Tiling = std::tuple<const embedding::ShardLayout*, embedding::ShardingType, std::int64_t,
                             std::int64_t>;
   std::set<Tiling> tilings_;
-  // The first option of each name that a plan file has for options; an index into options_.
+  // By the name of an option in plan files: the first option of that name, an index into options_.
   using Name = std::tuple<std::uint64_t, embedding::ShardingType, embedding::ComputeKernel,
                           std::optional<double>, const embedding::ShardLayout*>;
   std::map<Name, std::size_t> names_;

@@ -180,7 +180,7 @@ Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
   return {};
 }
 
-// Reads a list of names that is not empty, none of which may be there twice.
+// Reads a list of distinct names. Errors: the list is empty, or has a name twice.
 template <class T>
 auto distinct_list(std::vector<T>& out) {
   return [&out](JsonValue value) -> Status {

@@ -35,8 +35,8 @@ Status apply_suggestion(const TopologySuggestion& suggestion, embedding::Topolog
 // Reads the value of `reserved_memory`.
 Status read_reserved_memory(JsonValue value, embedding::MemoryLimits& limits);
 
-// Reads the value of `memory_margin`: one margin for both tiers, or an object with one per tier. A
-// number below 1 is a fraction, and one of at least 1024 is whole bytes. What is between is
+// Reads the value of `memory_margin`: one margin for all tiers, or an object with one per tier. A
+// number below 1 is a fraction, a number from 1024 on is whole bytes. Numbers in between are
 // refused.
 Status read_memory_margin(JsonValue value, embedding::MemoryLimits& limits);
 

@@ -238,7 +238,7 @@ class LayoutClaims {
     return {};
   }
 
-  // The bound of the file is one for all layouts.
+  // The bound of the file holds for all layouts, so all of them must be there.
   void require_all_layouts() {
     if (!document_.lower_bound) return;
     for (const MachineLayout& layout : asked_.topology().layouts()) {
@@ -287,7 +287,7 @@ using embedding::Problem;
 
 enum class Check {
   kValues,     // compared with the rebuilt file
-  kOurValues,  // the same, but in files of others verify_plan() compares what they hold
+  kOurValues,  // as kValues in our files; verify_plan() compares files of other programs
   kKeys,       // the values were compared by verify_plan()
   kElsewhere,
   kHistory,  // how the answer was found; cannot be known without searching again
@@ -481,7 +481,7 @@ class FileVerifier {
     }
   }
 
-  // Its values cannot be known, but what they are called and that they are numbers can.
+  // Checks keys and types. The values cannot be recomputed.
   void check_history(JsonValue claimed, JsonValue found) {
     if (!found.is_object()) return;
     if (!claimed.is_object()) return claims_.report(claimed.pointer(), "must be an object");
@@ -509,7 +509,7 @@ class FileVerifier {
       claims_.report("/" + std::string(key), "is missing");
   }
 
-  // What only one of the modes can say.
+  // Checks the keys that depend on the mode.
   void check_mode() {
     claims_.count();
     if (document_.mode == PlanMode::kCompat) {
@@ -522,8 +522,7 @@ class FileVerifier {
       claims_.report("/improvements", "best mode says how it found its plan");
   }
 
-  // An answer of compat mode is checked by making it again.
-  // Nothing is gained by that once something is known to be false.
+  // Checks an answer of compat mode by planning again, unless a violation is known already.
   void repeat_compat_mode() {
     const bool ended = document_.stopped_by == StopReason::kFinished && !document_.reused;
     if (!is_ours_ || document_.mode != PlanMode::kCompat || !ended || !result_.valid()) return;
@@ -540,7 +539,7 @@ class FileVerifier {
       return;
     }
     was_repeated_ = true;
-    // It is compat mode's reason, as the comparison shows; whether a plan exists is another
+    // The comparison below checks that compat mode fails so; whether a plan exists is not its
     // question.
     std::erase_if(result_.not_verified, [](const auto& own) { return own.where == "/error"; });
     for (const std::string_view key : kDecisionsOfCompat) {

@@ -20,33 +20,33 @@ namespace shardwright {
 
 // Which members an object of the file must have.
 enum class Members {
-  kAll,   // those that were recomputed, and no others
-  kSome,  // no others than those that were recomputed
+  kAll,   // exactly the recomputed members
+  kSome,  // any of the recomputed members, and no others
 };
 
 // Compares values at any depth. Numbers may differ by ClaimChecker::kTolerance. Reports every
-// difference with its place, unless one is known there. O(size of both).
+// difference with its place, unless that place has one already. O(size of both).
 void compare_values(JsonValue claimed, JsonValue found, Members members, ClaimChecker& claims);
 
 // Compares keys, lengths of lists and types of values, but no values.
 void compare_keys(JsonValue claimed, JsonValue found, Members members, ClaimChecker& claims);
 
-// What a rebuilt file holds beyond what every file holds.
+// The optional parts of a rebuilt file.
 struct RebuiltParts {
   bool stats = false;
   bool search_space = false;
   std::optional<Migration> migration;
 };
 
-// Everything that follows from the problem and the plan is recomputed. The history of the search is
-// that of `document`, as far as it holds it, and zero otherwise. Precondition: `verification` is
-// that of `document`, and its plan was rebuilt if the document has one.
+// Writes a plan file anew: recomputes everything that follows from the problem and the plan, and
+// copies the history of the search from `document` (0 where it has none). Precondition:
+// `verification` is that of `document`, and its plan was rebuilt if the document has one.
 Result<JsonDocument> rebuild_file(const embedding::Problem& problem, const PlanDocument& document,
                                   const Verification& verification, RebuiltParts parts);
 
-// Returns the file that compat mode writes for the problem, with `proposals` if `trace` is set, or
-// nothing if it takes more than 2^27 placed shards, which is about a second, or than the budget has
-// time for. Errors: as plan_embedding().
+// Returns the file that compat mode writes for the problem, with `proposals` if `trace` is set.
+// Returns nothing if compat mode needs more than 2^27 placed shards (about a second) or more time
+// than the budget has. Errors: as plan_embedding().
 Result<std::optional<JsonDocument>> plan_in_compat_mode(
     const std::shared_ptr<const embedding::Problem>& problem,
     std::shared_ptr<const embedding::SearchSpace> search_space, bool trace, const Budget& budget);
@@ -55,26 +55,25 @@ Result<std::optional<JsonDocument>> plan_in_compat_mode(
 using VerifyOneLayout = std::function<Result<Verification>(
     const std::shared_ptr<const embedding::Problem>& problem, JsonValue file)>;
 
-// `other_layouts` has a plan file for every other layout. Each is verified on its own. None may
-// have a better plan, nor a bound below that of the file; and if `asked` leaves the layout open,
-// the bound of the file needs all layouts. `document` is that of `file`; findings are added to
-// `result`. Errors: as `verify`.
+// Verifies each plan file under `other_layouts`, which has one for every other layout of the
+// machine. No layout may have a better plan than the file, or a lower bound below the file's. If
+// `asked` leaves the layout open, the bound of the file needs all layouts. `document` is that of
+// `file`; findings are added to `result`. Errors: as `verify`.
 Status check_other_layouts(const embedding::Problem& asked, const PlanDocument& document,
                            JsonValue file, const VerifyOneLayout& verify, Verification& result);
 
-// What is needed to check some claims.
+// Inputs without which some claims cannot be checked.
 struct VerifyInputs {
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null: enumerate
   std::optional<std::vector<PlanEntry>> old_plan;              // that `replan` began with
   Budget budget = {};
 };
 
-// Does what verify_plan() does. Then writes the file that the planner would have written for the
-// plan and compares the two, key by key. A file with a `format` must have all keys that the planner
-// writes; any other file was made by somebody else, and claims what it has. `not_verified` says
-// what would have to be given, or which limit was reached. `not_checked` names what was not
-// compared. Errors: kInvalidInput with a JSON pointer for a text that is no plan file; as
-// verify_plan().
+// Calls verify_plan(), then rebuilds the file that the planner would have written for the plan and
+// compares the two, key by key. A file with a `format` must have all keys that the planner writes;
+// a file of another program claims only what it contains. `not_verified` says which input is
+// missing or which limit was reached. `not_checked` names the keys that were not compared. Errors:
+// kInvalidInput with a JSON pointer for a text that is no plan file; as verify_plan().
 Result<Verification> verify_plan_file(const std::shared_ptr<const embedding::Problem>& problem,
                                       std::string_view text, const VerifyInputs& inputs = {});
 

@@ -42,8 +42,8 @@ class JsonValue {
   bool is_string() const { return type() == JsonType::kString; }
 
   // Typed getters. Errors: kInvalidInput with the place, the expected type and the value found.
-  // integer() accepts 512 and 512.0, within the range of int64; natural() what is not negative,
-  // within the range of uint64.
+  // integer() accepts 512 and 512.0, within the range of int64; natural() accepts non-negative
+  // integers within the range of uint64.
   Result<std::int64_t> integer() const;
   Result<std::uint64_t> natural() const;
   Result<double> number() const;
@@ -81,8 +81,8 @@ class JsonDocument {
  public:
   // Parses strict RFC 8259 with at most 64 levels of nesting. Trailing text, NaN, numbers out of
   // the range of double, and duplicate keys in an object are errors. Members whose key begins with
-  // "//" are comments, which the document does not have. `where` of a syntax error is "line L,
-  // column C". O(size of text) time and memory.
+  // "//" are comments, which are left out. `where` of a syntax error is "line L, column C". O(size
+  // of text) time and memory.
   static Result<JsonDocument> parse(std::string_view text);
 
   JsonValue root() const;

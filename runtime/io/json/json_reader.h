@@ -30,8 +30,7 @@ Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);
 Status read_value(JsonValue value, std::string& out);
 
-// An enumeration for which what_of() and names_of() say what errors call it and how its values are
-// named.
+// Reads an enumeration. what_of() is what errors call it, names_of() are the names of its values.
 template <class Enum>
 requires(std::is_enum_v<Enum>) Status read_value(JsonValue value, Enum& out) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
@@ -70,7 +69,8 @@ Status read_value(JsonValue value, std::vector<T>& out) {
   return {};
 }
 
-// Reads a list that is left out where nothing is to be said. Errors: it is empty.
+// Returns a function that reads a list. Errors: the list is empty; the member must be left out
+// then.
 template <class T>
 auto filled_list(std::vector<T>& out) {
   return [&out](JsonValue value) -> Status {

@@ -146,7 +146,7 @@ bool JsonScanner::fail(Error error) {
   return false;
 }
 
-// What was probably meant where something else than JSON stands; empty if that is unknown.
+// A hint at what text that is no JSON probably means; empty if unknown.
 std::string JsonScanner::remedy() const {
   const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
   if (rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#'))

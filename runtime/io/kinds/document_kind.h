@@ -1,5 +1,5 @@
-// Tells by its keys of which kind a JSON document is, so that a file of another kind is refused by
-// its kind instead of by the first key that the reader does not know.
+// Recognises the kind of a JSON document by its keys, so that the error about a file of the wrong
+// kind names its kind instead of its first unknown key.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ enum class DocumentKind : std::uint8_t {
 // "a plan"
 std::string_view name_of(DocumentKind kind);
 
-// Returns the kind whose keys the document has; nullopt if it has those of none. A document with
-// the keys of several kinds, such as a problem with its plan, is the first one of them in the order
-// above. O(members of the root).
+// Returns the kind whose keys the document has, or nullopt. A document with the keys of several
+// kinds, such as a problem with its plan, is of the first of these kinds in the order above.
+// O(members of the root).
 std::optional<DocumentKind> kind_of(JsonValue root);
 
 // Errors: kInvalidInput if the document has the keys of another kind and none of the wanted kind:

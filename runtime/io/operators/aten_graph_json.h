@@ -8,11 +8,10 @@
 
 namespace shardwright {
 
-// The "format" that such a file names.
+// The value of `format` in a traced model.
 inline constexpr std::string_view kAtenGraphFormat = "shardwright.aten_graph";
 
-// Returns true if the text looks like such a file, so that errors can speak of it. Does not parse
-// it.
+// Returns true if the text looks like a traced model. Does not parse the text.
 bool is_aten_graph(std::string_view text);
 
 // Errors (kInvalidInput with the JSON pointer): text that is no JSON, another format or version,

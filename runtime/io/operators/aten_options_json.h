@@ -27,9 +27,9 @@ Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Pla
 void write_placement(JsonWriter& json, const operators::MaybePlacement& placement,
                      std::size_t num_axes);
 
-// One JSON object. A mesh that is given takes the place of the text's, which may then have none.
-// Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no mesh,
-// placements that have not one word per axis.
+// One JSON object. A `mesh` that is not empty replaces the mesh of the text, which may then be
+// absent. Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no
+// mesh, placements that have not one word per axis.
 Result<PlanAtenOptions> read_aten_options(std::string_view text,
                                           const redistribution::MeshShape& mesh = {});
 

@@ -604,7 +604,7 @@ class ProgramWriter {
   std::int64_t first_new_ = 0;
 };
 
-// What compat mode reproduces of Paddle's defects.
+// Writes the plans of Paddle that the simulation refutes.
 void write_wrong(JsonWriter& json, const Program& program, const std::vector<WrongPlan>& wrong) {
   if (wrong.empty()) return;
   json.key("wrong").begin_array();

@@ -19,7 +19,7 @@ namespace {
 
 using namespace redistribution;
 
-// A path has fewer on any mesh; larger numbers are likely mistakes.
+// Paths on any mesh have fewer collectives; larger numbers are likely mistakes.
 constexpr std::int64_t kMostCollectives = 1000;
 
 constexpr std::array<std::string_view, 2> kModels{"dtensor", "rings"};

@@ -23,7 +23,7 @@ namespace {
 
 using namespace redistribution;
 
-// A range in a few letters may stand for any number of ranks.
+// A limit is needed because a short range may stand for any number of ranks.
 constexpr std::size_t kMaxMeshRanks = std::size_t{1} << 20;
 
 constexpr std::array<std::string_view, 2> kRoundings{"ceil", "balanced"};

@@ -68,10 +68,10 @@ std::string rating_with_unit(const embedding::Problem& problem, double rating) {
   return format_bytes(Bytes(static_cast<std::int64_t>(rating))) + " of HBM";
 }
 
-// What the moves buy, in units of the rating.
+// What the moves of a replan save, in units of the rating.
 struct Gain {
   double saved = 0;  // 0 if nothing moves or keeping everything is no plan
-  double part = 0;   // of what keeping everything rates
+  double part = 0;   // of the rating of keeping everything
   double saved_per_gib = 0;
 };
 
@@ -97,7 +97,7 @@ std::string weight_hint(const Gain& gain) {
          std::string(weight.data()) + " this much would not move";
 }
 
-// What keeping everything rates, and what the moves buy.
+// The rating of keeping everything, and what the moves save.
 std::string gain_text(const embedding::Problem& problem, const EmbeddingPlanResult& result) {
   const Migration& migration = *result.migration;
   if (!migration.rating_kept) return "";

@@ -16,7 +16,7 @@
 
 namespace shardwright {
 
-// A move of a table. `from` is null for a new table, `to` for one that is gone.
+// A move of a table. `from` is null for a new table, `to` for a removed table.
 struct MoveRow {
   std::string table;
   std::optional<std::int64_t> bytes;

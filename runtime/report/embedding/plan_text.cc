@@ -295,7 +295,7 @@ using Align = TextTable::Align;
 std::vector<std::string> layout_row(const EmbeddingPlanResult& result, bool chosen) {
   const Problem& problem = *result.problem;
   const embedding::Topology& topology = problem.topology();
-  // The bound of the result is one for all layouts, that of the certificate one for the chosen one.
+  // The result's bound holds for all layouts, the certificate's bound for the chosen layout.
   const std::optional<double> bound =
       chosen && result.certificate ? std::optional(result.certificate->bound) : result.lower_bound;
   std::string rating = "no plan";

@@ -1,4 +1,4 @@
-// Text that cannot become markup.
+// Text that cannot become markup, and the data of pages.
 #pragma once
 
 #include <cstddef>
@@ -44,14 +44,14 @@ class NameList {
   std::vector<std::string> names_;
 };
 
-// The JSON of the answer in "answer", with what else the page needs beside it. The text has no "<".
-// O(bytes).
+// Write the answer's JSON under "answer", and the other data that the page needs. The text has no
+// "<". O(bytes).
 void write_sweep_data(const embedding::ProblemSpec& problem, const Sweep& sweep,
                       const TextSink& sink);
 void write_sweep_data(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                       const AtenSweep& sweep, const TextSink& sink);
 
-// A saved answer, with what it is and the name of its file.
+// Writes a saved answer with its title and the name of its file.
 void write_saved_data(std::string_view title, std::string_view file, std::string_view answer,
                       const TextSink& sink);
 

@@ -135,7 +135,7 @@ class AtenPlanWriter {
     json_.end_array();
   }
 
-  // How the result of the forward's last operator lies, of the module or of the last one in it.
+  // The placement of the last forward operator's result; own operators come before inner modules.
   std::string last_output(const ReportedModule& module) const {
     for (auto n = module.operators.rbegin(); n != module.operators.rend(); ++n) {
       const AtenNodePlan& plan = result_.plan->nodes[*n];

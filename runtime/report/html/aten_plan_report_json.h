@@ -6,7 +6,7 @@
 
 namespace shardwright {
 
-// Lists stand for what comes in large numbers. A tensor is [name, role, shape, placement, bytes],
+// Frequent records are lists instead of objects. A tensor is [name, role, shape, placement, bytes],
 // an operator [name, is backward, shape, placement, us, us of moves], costs are [operators, forward
 // us, backward us, us of moves, moves, bytes sent, bytes of parameters], a point of memory is [us,
 // parameters, optimizer states, gradients, inputs, activations], a step [kind, text, us], a held

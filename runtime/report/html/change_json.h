@@ -13,7 +13,7 @@ namespace shardwright {
 // after], a flow [first block, second block, bytes]. O(tables + shards + blocks^2).
 void write_change(const PlanChange& change, JsonWriter& json);
 
-// The whole data of a page; the text has no "<".
+// Write all data of a page; the text has no "<".
 void write_change_data(const PlanChange& change, const TextSink& sink);
 void write_change_data(const ProblemDiff& diff, const TextSink& sink);
 

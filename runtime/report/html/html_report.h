@@ -23,13 +23,13 @@ struct SavedAnswer {
   enum class Page : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff };
 
   Page page = Page::kAny;
-  std::string title;  // what it is: "plan"
-  std::string file;   // where it was
+  std::string title;  // the kind of answer: "plan"
+  std::string file;   // name of its file
   std::string json;
 };
 
-// A plan, with what its tables' other options would cost, as far as that is known. `change` may be
-// null; after a replan it is what changes from the plan in use.
+// A plan, with the costs of its tables' other options where they are known. `change`: after a
+// replan, the changes from the plan in use; may be null.
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
                        const PlanChange* change, const TextSink& sink);
 

@@ -5,7 +5,7 @@
 
 namespace shardwright {
 
-// What comes before, between and after. The text is what readers see without scripts.
+// The parts of a page around its text and its data. Readers see the text if scripts are off.
 struct PageParts {
   std::string_view before_text;
   std::string_view before_data;

@@ -44,7 +44,7 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// What each node takes, with the moves of its inputs and of what leaves the graph from it.
+// The costs of each node, with the moves of its inputs and of the graph outputs that it makes.
 std::vector<ModuleCosts> costs_by_node(const AtenGraph& graph, const AtenPlan& plan,
                                        std::span<const AtenMove> moves) {
   std::vector<ModuleCosts> costs(graph.size());
@@ -88,7 +88,7 @@ class TreeBuilder {
     std::map<std::string, std::size_t, std::less<>> places;  // in modules
   };
 
-  // Takes the first part of a path off.
+  // Removes the first part of a path and returns it.
   static std::string_view next_part(std::string_view& path, std::size_t depth) {
     const std::size_t dot = depth + 1 < kMostParts ? path.find('.') : std::string_view::npos;
     const std::string_view part = path.substr(0, dot);
@@ -144,7 +144,7 @@ class TreeBuilder {
     return join_single(std::move(module));
   }
 
-  // Siblings of equal costs are compared in full.
+  // Joins numbered siblings that are alike. Compares in full only siblings of equal costs.
   void join_equal(std::vector<ReportedModule>& modules) const {
     std::vector<ReportedModule> joined;
     std::map<ModuleCosts, std::vector<std::size_t>> by_costs;
@@ -172,7 +172,7 @@ class TreeBuilder {
     modules = std::move(joined);
   }
 
-  // But for their own names.
+  // Compares two modules except for their own names.
   bool are_alike(const ReportedModule& a, const ReportedModule& b) const {
     const auto all = [](const auto& left, const auto& right, const auto& equal) {
       return std::equal(left.begin(), left.end(), right.begin(), right.end(), equal);
@@ -312,7 +312,7 @@ class MoveRows {
     numbers_[place->second].add(numbers);
   }
 
-  // The longest time of a row first.
+  // Returns the rows in descending order of their total time.
   std::vector<MovedTensors> finish() {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       MovedTensors& row = rows_[r];
@@ -329,7 +329,7 @@ class MoveRows {
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, bool, std::string,
                          std::uint64_t, std::uint64_t, double>;
-  // In the paths of a row.
+  // The numbers in the paths of a row.
   struct Numbers {
     std::vector<std::uint32_t> tensor, module, consumer_module;
 
@@ -374,8 +374,8 @@ namespace {
 
 using namespace operators;
 
-// When every time point begins: operators run one after the other, each after its inputs moved.
-// What leaves the graph moves after the operator that makes it. What is hidden takes no time.
+// The begin of every time point. Operators run one after the other, each after the moves of its
+// inputs. A graph output moves after the operator that makes it. Hidden moves take no time.
 std::vector<double> begins_us(const AtenGraph& graph, const AtenPlan& plan) {
   std::vector<double> us(num_time_points(graph) + 1, 0);
   for (std::size_t n = 0; n < graph.size(); ++n) {

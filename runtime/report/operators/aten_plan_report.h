@@ -65,7 +65,7 @@ class FoldedRows {
   std::vector<Group> groups_;
 };
 
-// Of a device, in one step.
+// The costs of a module on one device in one training step.
 // Thread safety: a value.
 struct ModuleCosts {
   std::size_t operators = 0;
@@ -81,23 +81,23 @@ struct ModuleCosts {
   friend auto operator<=>(const ModuleCosts&, const ModuleCosts&) = default;
 };
 
-// A module, or several that are equal but for their numbers.
+// A module, or several modules that differ only in their numbers.
 // Thread safety: a value.
 struct ReportedModule {
   std::string name;                    // the last part of the path; "" is the model
-  std::vector<std::uint32_t> numbers;  // ascending, of the equal ones; empty if there is only one
-  ModuleCosts costs;                   // of one, with the modules in it
-  std::size_t path_length = 0;         // of the first one, in letters
-  std::vector<std::uint32_t> tensors;  // own placeholders of the first one
+  std::vector<std::uint32_t> numbers;  // of the equal modules, ascending; empty for one module
+  ModuleCosts costs;                   // of one module, including the modules in it
+  std::size_t path_length = 0;         // length of the first module's path in characters
+  std::vector<std::uint32_t> tensors;  // placeholders that belong to the first module itself
   std::vector<std::uint32_t> operators;
   std::vector<ReportedModule> modules;
 };
 
-// Parameters and buffers belong to the innermost module in whose path they are and that has
-// operators; inputs and tangents to the model. Siblings that are numbers are one if they have
-// equal operators, times, shapes and placements. A module without a number that
-// holds only one other is joined with it. `moves`: those of the plan. Precondition: the result has
-// a plan.
+// A parameter or buffer belongs to the innermost module on its path that has operators; inputs and
+// tangents belong to the model. Siblings whose names are numbers become one module if their
+// operators, times, shapes and placements are equal. A module without a number that contains
+// nothing but one other module is joined with that module. `moves`: those of the plan.
+// Precondition: the result has a plan.
 ReportedModule make_module_tree(const operators::AtenGraph& graph, const operators::AtenPlan& plan,
                                 std::span<const operators::AtenMove> moves);
 
@@ -112,19 +112,18 @@ struct MovedTensors {
   redistribution::Placement source;
   redistribution::Placement target;
   redistribution::Path path;
-  double us = 0;  // of one
+  double us = 0;  // of one move
   std::int64_t sent_bytes = 0;
   std::size_t count = 0;
 };
 
-// Paths have the numbers that occur: "layers.0-31.mlp". The longest time of a row first. `moves`:
-// those of the plan.
+// Groups equal moves into rows; a path has the numbers of the row: "layers.0-31.mlp". Rows are in
+// descending order of their total time. `moves`: those of the plan.
 std::vector<MovedTensors> moved_tensors(const operators::AtenGraph& graph,
                                         const operators::AtenPlan& plan,
                                         std::span<const operators::AtenMove> moves);
 
-// What a device holds from a time on; of time points that are put together, the one that holds
-// most.
+// What a device holds from a time on. Of several time points in one entry, the one with most bytes.
 // Thread safety: a value.
 struct ReportedMemory {
   double us = 0;  // since the step began
@@ -139,10 +138,10 @@ struct ReportedHeld {
   std::string kind;  // "parameter", "optimizer states", "gradient", "activation", ...
   operators::AtenTensor whole;
   operators::MaybePlacement placement;
-  std::int64_t bytes = 0;  // of one
+  std::int64_t bytes = 0;  // of one tensor
   std::size_t count = 0;
 
-  // But for the name and how many there are.
+  // Ignores name and count.
   friend bool operator==(const ReportedHeld& a, const ReportedHeld& b) {
     return a.kind == b.kind && a.whole == b.whole && a.placement == b.placement &&
            a.bytes == b.bytes;
@@ -159,10 +158,10 @@ struct AtenPlanReport {
   std::vector<ReportedMemory> memory;  // by time; one of them is the peak
   std::optional<double> backward_at_us;
   std::vector<ReportedHeld> held;  // the most bytes of a row first, at most kMostHeld
-  std::size_t held_rows = 0;       // before that cut
+  std::size_t held_rows = 0;       // number of rows before the cut
 };
 
-// Without a plan, nothing. `moves`: those of the plan.
+// Empty without a plan. `moves`: those of the plan.
 AtenPlanReport make_aten_plan_report(const operators::AtenGraph& graph,
                                      const PlanAtenOptions& options, const AtenPlanResult& result,
                                      std::span<const operators::AtenMove> moves);

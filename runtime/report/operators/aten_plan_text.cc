@@ -102,7 +102,7 @@ constexpr double kUsPerMs = 1000;
 
 std::string ms_text(double us) { return format_ms(us / kUsPerMs); }
 
-// What a plan would need. The least that some plan needs may not be known; then both ends are told.
+// The memory that a plan needs; if the least amount is not known, a lower bound and what is enough.
 std::string need_text(const MemoryShortage& shortage) {
   const std::string least = format_bytes(Bytes(shortage.minimum_bytes));
   if (shortage.minimum_is_exact) return "needs " + least;

@@ -13,8 +13,8 @@
 
 namespace shardwright {
 
-// The steps with their time, what a device holds after each, and a sentence on how good that is.
-// `options`: with which steps the answer was compared.
+// The steps with their time, what a device holds after each, and a sentence on optimality.
+// `options` tells which kinds of steps the proof of optimality covers.
 std::string redistribution_text(const RedistributionCase& request,
                                 const RedistributionOptions& options,
                                 const PlannedRedistribution& answer, std::size_t width);

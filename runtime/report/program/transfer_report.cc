@@ -40,7 +40,7 @@ ReportedPort busiest_of(const TransferProblem& problem, const PortLoads& loads, 
   return most;
 }
 
-// What is proved of the ports of this kind alone; 0 if nothing is.
+// The largest lower bound that is about ports of this kind alone; 0 if there is none.
 double proved_of(const TransferProblem& problem, const TransferPlan& plan, Port kind) {
   double best = 0;
   for (const TransferBound& bound : plan.bounds) {

@@ -1,4 +1,4 @@
-// The busiest ports of a transfer beside what is proved of them.
+// The busiest ports of a transfer and their lower bounds.
 #pragma once
 
 #include <cstddef>

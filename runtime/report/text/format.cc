@@ -42,7 +42,7 @@ std::size_t columns_of(char32_t c) {
   return holds(kWide, c) ? 2 : 1;
 }
 
-// What is printed at once: a code point, or a colour, which takes no columns.
+// A unit of text: a code point, or a colour, which takes no columns.
 struct Printed {
   std::size_t bytes, columns;
   bool colour;

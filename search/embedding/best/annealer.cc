@@ -163,7 +163,7 @@ double EjectionChain::append_unit(std::uint32_t table, std::uint32_t choice) {
          placer_->place_unit({links_.data() + begin, length_ - begin}, tries, sampler_->breadth());
 }
 
-// A rank where the first table of the chain is going, or one where it was.
+// A new rank of the chain's first table, or one of its old ranks.
 Rank EjectionChain::rank_to_relieve() {
   const Replacement& first = links_.front();
   if (random_->coin() && !first.ranks.empty())
@@ -173,7 +173,8 @@ Rank EjectionChain::rank_to_relieve() {
   return state_->slot(slot + random_->below(state_->num_shards(first.table))).rank;
 }
 
-// Draws a table with a shard on the rank. Returns false if there is none or it is in the chain.
+// Draws a table with a shard on the rank. Returns false if there is none or the chain has the
+// table.
 bool EjectionChain::draw_table_on(Rank rank, std::uint32_t& table) {
   const std::span<const std::uint32_t> shards = state_->shards_on(rank);
   if (shards.empty()) return false;
@@ -184,7 +185,7 @@ bool EjectionChain::draw_table_on(Rank rank, std::uint32_t& table) {
   return true;
 }
 
-// Returns true if a table of the same unit is in the chain, or if the unit is too long for it.
+// Returns true if the chain has a table of the same unit, or no room for the whole unit.
 bool EjectionChain::has_unit_of(std::uint32_t table) const {
   const TableUnits& units = state_->context().units();
   const std::uint32_t unit = units.unit_of(table);
@@ -222,13 +223,13 @@ void EjectionChain::finish(double rise, double most) {
 namespace {
 
 constexpr std::uint64_t kSixteenths = 16;
-// What drawing a move takes, in updates of a rank.
+// Work of drawing a move, in updates of a rank.
 constexpr std::uint64_t kDrawWork = 8;
-// With more choices than this, a new one is read from memory that is far away, and waiting for it
-// takes as long as so many updates.
+// With more choices than this, a new choice is not in a near cache, and reading it takes as long as
+// kFarWork updates.
 constexpr std::size_t kMostNear = 6'144;
 constexpr std::uint64_t kFarWork = 50;
-// With more than this, no cache of the processor keeps them for all lanes.
+// With more choices than this, no cache of the processor holds them for all lanes.
 constexpr std::size_t kMostCached = 32'768;
 constexpr std::uint64_t kFarthestWork = 120;
 constexpr double kMiddle = 0.5;  // of a threshold's interval
@@ -270,7 +271,7 @@ Annealer::Pick Annealer::pick() {
   return {table, first + random_.below(state_->num_shards(table))};
 }
 
-// The ranks that the slot's shard may move to by itself.
+// The ranks to which the slot's shard may move alone.
 Window Annealer::window_of(const Slot& slot) const {
   const std::uint32_t local = state_->model().local_world_size();
   if (state_->reach(slot.table) == Reach::kHost) return {slot.rank / local * local, local};
@@ -290,8 +291,8 @@ void Annealer::try_choice(std::uint32_t table, double most) {
   placer_.spend(far_work_);
   const std::uint32_t choice = choices_.draw(table, random_);
   const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
-  // The slope refuses most choices on all ranks before any rank is read; and if the table is on all
-  // ranks already, before any is changed.
+  // The slope of the energy refuses most choices on all ranks before any rank is read, and if the
+  // table is already on all ranks, before any rank is changed.
   if (everywhere && state_->own_reach(table) == Reach::kAllRanks) {
     const RankLoads::Removal removal = state_->removal_of(state_->chosen(table));
     if (removal.rise + removal.slope * least_load(choice) > most)
@@ -318,8 +319,8 @@ void Annealer::try_block(std::uint32_t slot, double most) {
   chain_.finish(chain_.begin_with_block(table, slot, target), most);
 }
 
-// Moves the use of one rank to another one, if the energy rises by at most `most`. Most moves are
-// refused: without rules, such a one changes nothing.
+// Moves `use` from one rank to another if the energy rises by at most `most`. Most moves are
+// refused; without rules, a refused move changes no rank.
 bool Annealer::moves(Rank from, Rank target, const ShardUse& use, double most) {
   if (use.table == ShardUse::kUnruled && state_->loss(from, use) + state_->gain(target, use) > most)
     return false;
@@ -366,7 +367,7 @@ void Annealer::try_swap(std::uint32_t slot, double most) {
   state_->note_rank(other_slot, from);
 }
 
-// Moves the shard to a rank, and a shard of that rank to where it costs least.
+// Moves the shard to a rank, and a shard of that rank to a drawn target rank.
 void Annealer::try_ejection(std::uint32_t slot, double most) {
   constexpr std::uint64_t kWork = 5;  // ranks read or updated
   const Slot& at = state_->slot(slot);

@@ -1,4 +1,4 @@
-// A move that pushes other tables out of the way until the energy allows it.
+// Simulated annealing of one allocation: the choices to draw, ejection chains, and moves.
 #pragma once
 
 #include <array>
@@ -19,20 +19,20 @@ class ConsideredChoices {
  public:
   explicit ConsideredChoices(const AllocationState& state) : state_(&state) {}
 
-  // Considers choices whose shards all rate below `rating` and that, at the context's prices, leave
-  // enough load and memory for the cheapest choices of the other tables. Of what these leave, a
-  // choice may take `part` more than the cheapest one of its table; with 1, none is left out that
-  // an allocation below the rating may have. Cost: O(choices).
+  // Considers choices whose shards all rate below `rating` and whose price is low enough. The slack
+  // is the priced load and memory that the cheapest choices of all tables leave; a choice may
+  // exceed the cheapest choice of its table by `part` of the slack. With `part` = 1, every choice
+  // of an allocation below the rating is considered. Cost: O(choices).
   void set_rating(double rating, double part = 1);
 
-  // Tables with anything to decide: another choice, or ranks.
+  // Tables with several considered choices, or with ranks to decide.
   std::span<const std::uint32_t> open_tables() const { return open_tables_; }
-  // Choices of the table that are considered.
+  // The number of considered choices of the table.
   std::uint32_t count(std::size_t table) const {
     return first_considered_[table + 1] - first_considered_[table];
   }
-  // Draws a choice for the table, and a second time if it is the current one, of the allocation
-  // unless told otherwise. Returns the current one if no other is considered.
+  // Draws a considered choice of the table, and again if the first draw is `current`, by default
+  // the choice of the allocation. Returns `current` if no choice is considered.
   std::uint32_t draw(std::size_t table, RandomGenerator& random) const {
     return draw(table, state_->choice(table), random);
   }
@@ -55,11 +55,11 @@ class RankSampler {
               const MoveParameters& parameters)
       : state_(&state), placer_(&placer), random_(&random), parameters_(&parameters) {}
 
-  // The rank of the highest energy among a few random ones.
+  // The rank of the highest energy among a few random ranks.
   Rank draw_loaded();
-  // A rank of the window for the shard: any one, or the best of a few.
+  // A rank of the window for the shard: a random one, or the best of a few random ones.
   Rank draw_target(const ShardUse& use, Window window);
-  // How many ranks are compared for one shard of a new choice.
+  // The number of ranks to compare for one shard of a new choice.
   std::uint32_t breadth();
 
  private:
@@ -69,9 +69,9 @@ class RankSampler {
   const MoveParameters* parameters_;
 };
 
-// A table takes a new choice or new ranks. If that costs too much, usually memory or time is
-// missing on one rank only, and tables there change as well: an ejection chain. The loads change
-// tentatively as the chain grows; finish() keeps or takes back all of it.
+// An ejection chain: a table takes a new choice or new ranks, and if the energy rises too much,
+// tables on one of the affected ranks change as well, since usually only one rank lacks memory or
+// time. The loads change tentatively as the chain grows; finish() keeps or undoes the whole chain.
 // Source: Glover 1996, "Ejection chains, reference structures and alternating path methods for
 // traveling salesman problems".
 // Thread safety: one thread at a time. Refers to everything that it is given.
@@ -81,8 +81,8 @@ class EjectionChain {
                 RankSampler& sampler, const ConsideredChoices& choices,
                 const MoveParameters& parameters);
 
-  // Each begins a chain and returns by how much the energy has risen so far.
-  // Precondition of begin_with(): the table was taken away.
+  // Each begins a chain and returns the rise of the energy so far. Precondition of begin_with():
+  // the table was removed from the state.
   double begin_with(std::uint32_t table, std::uint32_t choice, Window window);
   // The table, with this choice, and all tables bonded to it move as one.
   double begin_with_unit(std::uint32_t table, std::uint32_t choice);
@@ -126,8 +126,7 @@ class Annealer {
   Annealer(const Annealer&) = delete;
   Annealer& operator=(const Annealer&) = delete;
 
-  // Considers only choices that an allocation rated below `rating` may have, and of these the ones
-  // that take no more than `part` of what it leaves. Cost: O(choices).
+  // Sets the considered choices: see ConsideredChoices::set_rating(). Cost: O(choices).
   void set_choices(double rating, double part = 1) { choices_.set_rating(rating, part); }
   // Tries one move. Precondition: the allocation is complete.
   void step(double temperature);
@@ -137,8 +136,7 @@ class Annealer {
   EnergyPlacer& placer() { return placer_; }
 
  private:
-  // Random numbers are drawn from so many that are computed once: a logarithm per step is
-  // expensive.
+  // The number of precomputed exponential random numbers: a logarithm per step is expensive.
   static constexpr std::size_t kThresholds = 1024;
 
   struct Pick {
@@ -149,7 +147,7 @@ class Annealer {
   Pick pick();
   Window window_of(const Slot& slot) const;
   double least_load(std::uint32_t choice) const;
-  // Each tries one move and keeps it if the energy rises by no more than `most`.
+  // Each tries one move and keeps the move if the energy rises by at most `most`.
   void try_choice(std::uint32_t table, double most);
   void try_unit(std::uint32_t table, double most);
   void try_block(std::uint32_t slot, double most);
@@ -165,7 +163,7 @@ class Annealer {
   RankSampler sampler_;
   ConsideredChoices choices_;
   EjectionChain chain_;
-  std::uint64_t far_work_;                      // of a new choice
+  std::uint64_t far_work_;                      // work of reading a new choice
   std::array<double, kThresholds> thresholds_;  // exponentially distributed
 };
 

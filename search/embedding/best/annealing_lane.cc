@@ -13,7 +13,7 @@ constexpr double kDecade = 10.0;
 constexpr double kTinyTarget = 1e-300;  // keeps quotients finite
 constexpr double kTinyGain = 1e-12;     // a temperature must not be zero
 
-// The key of a lane's random sequence. Odd factors with random bits make the keys of neighbouring
+// The key of a lane's random sequence. Odd factors of random bits make the keys of neighbouring
 // seeds and lanes differ.
 std::uint64_t key_of(std::uint64_t seed, std::uint32_t lane) {
   constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
@@ -77,7 +77,7 @@ void AnnealingLane::keep() {
 }
 
 void AnnealingLane::settle(std::uint64_t most_work, const Budget& budget) {
-  // The best allocation moves away from the state's copy in these tables.
+  // In these tables the best allocation now differs from the state's copy.
   for (const std::uint32_t table :
        incumbent_.settle(parameters_.methods.tie_breaking ? most_work : 0, budget))
     state_.mark_changed(table);
@@ -106,7 +106,7 @@ void AnnealingLane::choose_target(double lower_bound) {
   state_.set_goal({target, target, memory_weight, squared, rule_weight});
 }
 
-// The mean over tables of what their shards, each on a rank at the target, would add to the energy.
+// The mean over tables of the energy that their shards would add, each on a rank at the target.
 double AnnealingLane::typical_gain() const {
   const ChoiceModel& model = context_->model();
   const bool squared = state_.goal().squared;
@@ -153,8 +153,8 @@ void AnnealingLane::even_out(std::uint64_t work, const Budget& budget) {
   annealer_.placer().spend(done());
 }
 
-// Leaves the allocation that the round begins with in the state. Sets the target if the allocation
-// was made for one. Returns false if the budget was interrupted before there was one.
+// Puts the first allocation of the round into the state. Sets `target` if the allocation was made
+// for a target. Returns false if the budget was interrupted before there was an allocation.
 bool AnnealingLane::begin_allocation(double bound, double& target, const Budget& budget) {
   if (restarts_.begins_below(bound, lane_, rounds_))
     target = restarts_.construct_below(bound, budget);
@@ -172,8 +172,8 @@ bool AnnealingLane::begin_allocation(double bound, double& target, const Budget&
   return true;
 }
 
-// Where memory is scarce, a better allocation mixes a few choices that are a little dearer than the
-// cheapest ones; far dearer ones are seldom part of it, and most draws would be theirs.
+// Where memory is scarce, a better allocation has a few choices that are slightly dearer than the
+// cheapest ones. Far dearer choices are seldom part of it, but would get most draws.
 void AnnealingLane::consider_choices() {
   if (!incumbent_.exists()) return annealer_.set_choices(std::numeric_limits<double>::max());
   const auto& parts = parameters_.restarts.considered_parts;

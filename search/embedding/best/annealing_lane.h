@@ -18,11 +18,11 @@
 
 namespace shardwright::embedding {
 
-// What the schedule of a round depends on.
+// The inputs of a round's cooling schedule.
 struct RoundShape {
   std::uint64_t round = 0;  // 0 is the first
   std::size_t num_tables = 0;
-  bool squared = true;      // the goal
+  bool squared = true;      // the goal squares the excess
   bool uneven = false;      // ranks differ by rules or speed
   double typical_gain = 1;  // energy that the shards of a table add on average
 };
@@ -33,12 +33,12 @@ class CoolingSchedule {
  public:
   explicit CoolingSchedule(const CoolingParameters& parameters) : parameters_(&parameters) {}
 
-  // Draws where the temperature starts.
+  // Begins a round, with a random first temperature.
   void begin(const RoundShape& shape, RandomGenerator& random);
 
   bool is_over() const { return steps_left_ == 0; }
-  // Calls `step` with the temperature until it returns false, the temperature falls or the round is
-  // over.
+  // Runs one temperature level: calls `step` with the temperature until `step` returns false, or
+  // the level or the round is over.
   template <class Step>
   void run_level(const Step& step) {
     const std::uint64_t steps = parameters_->steps_per_temperature;
@@ -57,9 +57,9 @@ class CoolingSchedule {
   double factor_ = 1;  // per level
 };
 
-// Simulated annealing in rounds. Each starts from the best allocation so far or a new one and aims
-// at a target between the lower bound and the best rating. The same seed, lane, offers and work
-// give the same result.
+// Simulated annealing in rounds. A round starts from the best allocation so far or a new one, and
+// aims at a target between the lower bound and the best rating. The same seed, lane, offers and
+// work give the same result.
 // Thread safety: one thread at a time; lanes share only the const context, which must outlive them.
 class AnnealingLane {
  public:
@@ -68,13 +68,13 @@ class AnnealingLane {
   AnnealingLane(const AnnealingLane&) = delete;
   AnnealingLane& operator=(const AnnealingLane&) = delete;
 
-  // Where tables and shards return to if ratings tie. The first one stays.
+  // Sets the allocation toward which ties are broken. Only the first call counts.
   void set_reference(std::shared_ptr<const Allocation> reference) {
     incumbent_.set_reference(std::move(reference));
   }
-  // Continues from a feasible plan if it is better than what the lane has.
+  // Continues from a feasible plan if the plan is better than the lane's best allocation.
   void offer(const RatedPlan& found);
-  // Starts a round from there as soon as it has a plan.
+  // Starts a round from the suggestion once the lane has a plan.
   void suggest(SuggestedStart suggested) { restarts_.suggest(std::move(suggested)); }
   // Spends about `work` units (updates of a rank or a shard). Returns early when the best rating
   // meets `lower_bound` or the budget is interrupted.

@@ -27,15 +27,15 @@ using embedding::Topology;
 
 // Work limit of a certificate's check: a fraction of a second.
 constexpr std::uint64_t kAbsenceCheckSteps = std::uint64_t{1} << 27;
-// The target lies this far above the rating that must be proved, which leaves room for rounding.
+// The rating given to the prover, as a multiple of the rating to prove: leaves room for rounding.
 constexpr double kTargetFactor = 2;
-// A small shortage needs large prices to lift the bound to the target. For a bound of the rating
-// alone such prices are useless.
+// A small shortage of memory needs large prices to raise the bound to the target. For ordinary
+// bounds these prices are useless.
 constexpr double kMaxMultiplier = 1e6;
-// The bound is looked at after this many steps.
+// Steps between comparisons of the bound with the rating.
 constexpr std::uint64_t kSlice = 10'000;
 
-// All ranks in one class and no prices: enough if a table has no place at all.
+// A root with all ranks in one class and no prices: a proof if a table has no place at all.
 BoundCertificate closed_root(const embedding::SearchSpace& space, const Topology& available) {
   BoundCertificate certificate;
   certificate.bound = std::numeric_limits<double>::infinity();
@@ -45,7 +45,7 @@ BoundCertificate closed_root(const embedding::SearchSpace& space, const Topology
   return certificate;
 }
 
-// Runs the prover against a rating that every plan stays below.
+// Runs the prover against a rating that every plan stays below. Empty if `work` did not suffice.
 std::optional<BoundCertificate> raise_above(double rating, const ChoiceModel& model,
                                             std::uint64_t work, Budget& budget,
                                             BoundParameters parameters) {
@@ -133,8 +133,8 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
   return check_bound(pool.space(), available, certificate, kCheckStepsAfterStop);
 }
 
-// The certificate if the check accepts it. A stop may leave too little time for that; then that of
-// the bound `proved` has to do, which was checked before. One that is wrong is reported.
+// Keeps the search's certificate if the check accepts it, and otherwise `proved`, which was checked
+// before: a stop may leave too little time. Reports a refusal that leaves no certificate.
 void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
                   const BestSearch& search, const BoundCertificate* proved, BestPlan& best) {
   const BoundCertificate* const own = search.certificate();

@@ -1,4 +1,4 @@
-// Proves that no plan exists.
+// Best mode as one call, and the proof that no plan exists.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +22,29 @@
 namespace shardwright {
 
 // Returns a certificate with an infinite bound that the check of core has accepted, or nothing if
-// none was found with `work` steps. It proves that no plan rates below a rating that none can
-// exceed: a table has no place, or memory does not suffice (bound/README.md). Placement rules of
-// single tables count, rules about groups do not. Spends its steps from `budget`.
+// no proof was found with `work` steps. The proof: no plan rates below a rating that no plan can
+// reach, because a table has no place or memory does not suffice. Placement rules of single tables
+// count, rules about groups do not. Spends its steps from `budget`.
 std::optional<embedding::BoundCertificate> prove_absence(
     const embedding::OptionPool& pool, const embedding::Topology& available, std::uint64_t work,
     Budget& budget, const embedding::BoundParameters& parameters = {});
 
-// What is known after a round.
+// The state of a search after a round.
 // Thread safety: a value; refers to the search.
 struct BestCheckpoint {
   const embedding::Plan& plan;
   const embedding::BoundCertificate* certificate = nullptr;  // of the bound; null if there is none
 };
 
-// Where a search starts. Each part may be absent.
+// The start of a search, and its callbacks. Each part may be absent.
 struct BestStart {
   const std::optional<embedding::Plan>& plan;  // the answer is not worse than this
   const embedding::Plan* near = nullptr;       // the answer stays close to this if ratings tie
-  // Called with every better plan, on the calling thread. Each is an edit of the one before.
+  // Called with every better plan, on the calling thread. Each plan is an edit of the plan before.
   const std::function<void(const embedding::Plan&)>& on_better;
   // Called on the calling thread after a round with a better plan or a higher bound.
   std::function<void(const BestCheckpoint&)> on_checkpoint = nullptr;
-  // A proof to go on from, which the check of core has accepted; null if there is none.
+  // A proof to continue, which the check of core has accepted; null if there is none.
   const embedding::BoundCertificate* proved = nullptr;
   // The search may end once it is proved that no plan rates below this.
   double to_beat = std::numeric_limits<double>::infinity();
@@ -55,7 +55,7 @@ struct BestPlan {
   embedding::Evaluation evaluation;  // of the plan, by the verifier
   // Absent if no bound was proved, or if proposers added options, which a proof does not cover.
   std::optional<embedding::BoundCertificate> certificate;
-  // Why the check of core did not accept the certificate, which is then dropped; else empty.
+  // The reason why the check of core refused the certificate, which is then dropped; else empty.
   std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
   embedding::PlanCopies copies;
@@ -64,8 +64,9 @@ struct BestPlan {
   StopReason reason = StopReason::kFinished;
 };
 
-// The certificate has passed the check of core. After a stop or at a deadline the check has about a
-// tenth of a second. Errors: kInfeasible if the placement rules leave a table without an option.
+// The answer's certificate has passed the check of core. After a stop or at a deadline the check
+// has about a tenth of a second. Errors: kInfeasible if the placement rules leave a table without
+// an option.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available,
                                 const embedding::BestSettings& settings, const BestStart& start,

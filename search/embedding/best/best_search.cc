@@ -64,7 +64,7 @@ bool BestSearch::is_proved() const {
   return proves_ && best_ && bound_ >= aim() * (1 - parameters_.bound.optimality_gap);
 }
 
-// A plan within the gap of a proof may still get better: the search does not end while plans do.
+// Returns true if plans still get better: a plan within the gap of a proof is not final.
 bool BestSearch::goes_on() const {
   return is_improving_ && bound_ < aim() * (1 - parameters_.lanes.nothing_better);
 }
@@ -122,7 +122,7 @@ void BestSearch::publish(const RatedAllocation& found) {
   lanes_.set_reference(found.allocation);
 }
 
-// Returns nothing unless the allocation is good and better than the best plan.
+// Returns nothing unless the allocation is feasible and better than the best plan.
 std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
   AllocationState state(context_);
   state.assign(allocation);
@@ -131,8 +131,8 @@ std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
   return found;
 }
 
-// The best one of the plan that the proof found below its target and of suggestions in which every
-// table has a place. Precondition: there is a proof.
+// The best of the plan that the proof found below its target and the suggestions in which every
+// table has a place. Precondition: there is a prover.
 std::optional<RatedAllocation> BestSearch::found_by_proof(
     const std::vector<SuggestedStart>& suggestions) {
   std::optional<RatedAllocation> best;
@@ -184,8 +184,8 @@ void BestSearch::take_in(std::uint64_t work) {
   if (std::optional<SuggestedStart> next = suggestions_.take()) lanes_.suggest(*std::move(next));
 }
 
-// What is left of the work is for all lanes of the last rounds. A round as long as the first one is
-// not shortened.
+// Shortens the next round to the work that is left for all lanes, but not below the length of the
+// first round.
 void BestSearch::shorten_round(const Budget& budget) {
   const LaneParameters& lanes = parameters_.lanes;
   const std::uint64_t left = budget.most_work_left().value_or(~std::uint64_t{0});

@@ -21,32 +21,32 @@
 namespace shardwright::embedding {
 
 // An exploration domain (search/explore.h). A round gives the proof and every lane a fixed amount
-// of work. Lanes exchange plans between rounds only, in the order of their numbers, so a work limit
-// gives the same answer for any number of threads.
+// of work. Lanes exchange plans only between rounds, in the order of their numbers, so the answer
+// for a work limit does not depend on the number of threads.
 //
-// All lanes know one plan, the best so far. Each works on an allocation of its own, in place. After
-// a round the best allocation is published as an edit of the known plan: only the tables that
-// differ are copied. A lane that continues from the new plan copies the tables in which it differs.
+// All lanes know one plan, the best so far. Each lane changes its own allocation in place. After a
+// round the best allocation is published as an edit of the known plan: only the tables that differ
+// are copied. A lane that continues from the new plan copies the tables in which its own differs.
 //
-// The search ends when the best plan is proved optimal, when it is proved that no plan rates below
-// what is to be beaten, or when the budget is used up.
+// The search ends when the best plan is proved optimal, when the proof shows that no plan rates
+// below the rating to beat, or when the budget is used up.
 // Thread safety: as explore() calls the members; everything else on one thread. Refers to the
 // model.
 class BestSearch {
  public:
-  // Without `prove` there is no lower bound. `budget` is only asked whether it was interrupted.
+  // Without `prove` there is no lower bound. The search only asks whether `budget` was interrupted.
   BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
              const BestParameters& parameters = {}, const Budget& budget = {});
 
   // Starts the search from a plan, if it has the model's tables and options and is feasible. If
   // ratings tie, tables return to where the first such plan has them.
   void offer(const Plan& start);
-  // Goes on from a proof that the check of core has accepted. Call it before the search begins.
+  // Continues a proof that the check of core has accepted. Call it before the search begins.
   void set_proved(const BoundCertificate& certificate) {
     bound_ = certificate.bound;
     if (proof_.prover() != nullptr) proof_.prover()->begin_from(certificate);
   }
-  // Lets the search end once it is proved that no plan rates below this.
+  // Lets the search end once the proof shows that no plan rates below this.
   void set_to_beat(double rating) { to_beat_ = rating; }
 
   std::size_t batches_in_flight() const { return 1; }
@@ -69,11 +69,11 @@ class BestSearch {
   // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
   // long as these steps.
   std::uint64_t span() const { return span_; }
-  // What was copied to make the plans that lanes hand to each other.
+  // The copies made for the plans that lanes exchange.
   const PlanCopies& copies() const { return copies_; }
 
  private:
-  // What the proof is to show: that no plan rates below this. Precondition: there is a best plan.
+  // The rating below which the proof is to exclude plans. Precondition: there is a best plan.
   double aim() const { return std::min(best_->rating, to_beat_); }
   bool is_proved() const;
   bool goes_on() const;
@@ -102,7 +102,7 @@ class BestSearch {
   std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
   std::optional<RatedPlan> best_;
   std::uint64_t best_since_ = 0;   // work done when it was found
-  bool is_improving_ = false;      // the plan, by much of its distance to the bound
+  bool is_improving_ = false;      // last_progress was reached
   std::uint64_t bound_since_ = 0;  // work done when the bound last rose
   Suggestions suggestions_;
   std::vector<ImprovementStep> steps_;

@@ -71,7 +71,8 @@ std::span<const std::uint32_t> Incumbent::settle(std::uint64_t most_work, const 
 
 namespace {
 
-// Counts the work, and says when to end.
+// Counts the work of breaking ties, up to a limit or a stop.
+// Thread safety: one thread at a time.
 class TieWork {
  public:
   TieWork(std::uint64_t most, const Budget& budget) : stopped_(budget), most_(most) {}
@@ -86,8 +87,8 @@ class TieWork {
   std::uint64_t done_ = 0;
 };
 
-// Returns true if the tentative changes leave every rank below the bar, and its HBM within the
-// peak.
+// Returns true if the tentative changes keep the state feasible below the bar, and its HBM within
+// the peak.
 bool within(const AllocationState& state, std::int64_t peak) {
   return state.all_good() && state.tentative_peak_hbm() <= peak;
 }
@@ -136,7 +137,7 @@ bool relieve(AllocationState& state, std::int64_t peak, TieWork& work) {
       state.note_rank(index, target);
       return true;
     }
-    return false;  // this one stays as full as it is
+    return false;  // the rank stays as full as it is
   }
   return false;
 }
@@ -157,7 +158,7 @@ double load_on(const AllocationState& state, std::uint32_t choice, std::span<con
 }
 
 // Returns true if the busiest rank, and the ranks that the table would return to, stay below the
-// bar. Most tables on all ranks fail this test, which is cheaper than changing every rank and back.
+// bar. Most tables on all ranks fail this test, which is cheaper than a tentative change.
 bool may_return(const AllocationState& state, std::uint32_t table, const Allocation& reference,
                 Rank busiest) {
   constexpr double kRounding = 1e-9;
@@ -179,7 +180,7 @@ bool may_return(const AllocationState& state, std::uint32_t table, const Allocat
   return stays_below(busiest) && std::all_of(ranks.begin(), ranks.end(), stays_below);
 }
 
-// Returns the table and all tables bonded to it, if that is allowed.
+// Moves the table and all tables bonded to it back to their reference places, if that is allowed.
 bool return_table(AllocationState& state, std::uint32_t table, const Allocation& reference,
                   std::int64_t peak) {
   const TableUnits& units = state.context().units();
@@ -229,8 +230,8 @@ bool is_at(const AllocationState& state, std::size_t table, const Allocation& re
   return true;
 }
 
-// Moves every table and shard that may go back to its reference place there, in one pass. Returns
-// true if any moved: that may make room for others, so another pass is worth trying.
+// Moves tables and shards back to their reference places where allowed, in one pass. Returns true
+// if any moved: this may make room for others in another pass.
 bool return_some(AllocationState& state, const Allocation& reference, std::int64_t peak,
                  TieWork& work) {
   bool any = false;

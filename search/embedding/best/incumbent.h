@@ -1,4 +1,4 @@
-// A solution with its rating: as a lane holds it, and as lanes hand it to each other.
+// A solution with its rating: as an allocation in a lane, and as a plan between lanes.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace shardwright::embedding {
 
 struct RatedAllocation {
   Allocation allocation;
-  // The largest load of a rank. Summed in another order than by the verifier.
+  // The largest load of a rank, summed in another order than in the verifier.
   double rating = 0;
   std::int64_t peak_hbm_bytes = 0;  // of the shards on the fullest rank
 };
 
-// What a lane offers to the others between rounds. Thread safety: a value.
+// The plan that lanes exchange between rounds. Thread safety: a value.
 struct RatedPlan {
   Plan plan;  // made by to_plan(): tables in the model's order
   double rating = 0;
@@ -35,7 +35,7 @@ bool is_better(const A& a, const B& b) {
   return a.peak_hbm_bytes < b.peak_hbm_bytes;
 }
 
-// A rating improves, and a bound is met, by more than this part of it; less is rounding.
+// A smaller relative difference of ratings, or of a rating and a bound, is rounding.
 constexpr double kLeastProgress = 1e-9;
 
 // Thread safety: one thread at a time. Refers to the context.
@@ -46,33 +46,33 @@ class Incumbent {
   const std::optional<RatedAllocation>& best() const { return best_; }
   bool exists() const { return best_.has_value(); }
   double rating() const { return best_->rating; }
-  // A rating below which an allocation counts as better. Precondition: exists().
+  // An allocation counts as better if it rates below this. Precondition: exists().
   double bar() const { return best_->rating * (1 - kLeastProgress); }
   // Returns true if the rating meets the lower bound.
   bool at_bound(double lower_bound) const {
     return best_ && best_->rating <= lower_bound * (1 + kLeastProgress);
   }
 
-  // The allocation that ties are broken toward. Only the first call counts.
+  // Sets the allocation toward which ties are broken. Only the first call counts.
   void set_reference(std::shared_ptr<const Allocation> reference);
   // Takes the allocation if it is feasible and better. Returns true if it was taken.
   bool offer(Allocation allocation);
   // Takes a feasible plan if it is better: copies the tables that differ and marks them as changed
-  // in the state of the lane. Returns true if it was taken. Cost: reads all ranks.
+  // in the state of the lane. Returns true if the plan was taken. Cost: reads all ranks.
   bool offer(const RatedPlan& found, AllocationState& state);
-  // Takes what the state holds, which must be feasible, complete and not worse. Copies only the
-  // tables that the state marks as changed, and clears the marks.
+  // Takes the allocation of the state. Copies only the tables that the state marks as changed, and
+  // clears the marks. Precondition: the allocation is feasible, complete and not worse.
   void keep(AllocationState& state);
-  // Breaks ties, with at most so much work and unless the budget is interrupted, and puts exact
-  // sums in place of running ones. Returns the tables that changed; valid until the next call of
-  // any function. Returns none if is_settled().
+  // Breaks ties, with at most `most_work` and until the budget is interrupted, and replaces running
+  // sums by exact sums. Returns the changed tables, none if is_settled(); valid until the next call
+  // of any function.
   std::span<const std::uint32_t> settle(std::uint64_t most_work, const Budget& budget);
   // The work of settle() since the last call.
   std::uint64_t take_settling_work() { return std::exchange(settling_work_, 0); }
   // Returns true if nothing was taken since the last settle().
   bool is_settled() const { return settled_; }
 
-  // For whole allocations; its contents mean nothing between calls.
+  // Scratch for whole allocations, without meaning between calls.
   AllocationState& scratch() { return scratch_; }
 
  private:
@@ -85,11 +85,11 @@ class Incumbent {
   std::uint64_t settling_work_ = 0;
 };
 
-// Changes single tables and shards while no rank's load rises above the largest one. First lowers
-// the HBM of the fullest rank, then returns tables and shards to where `reference` (may be null)
-// has them unless that raises the HBM again. Cost: O(shards x ranks) per shard or table moved.
-// Ends early if the budget is interrupted, or after `most` work; every step leaves an allocation
-// as good as before. Work counts updates of a rank or a shard; returns what was done.
+// Changes single tables and shards so that no rank's load exceeds the largest load before. First
+// lowers the HBM of the fullest rank, then moves tables and shards to their place in `reference`
+// (may be null) unless that raises the HBM again. Cost: O(shards x ranks) per shard or table moved.
+// Ends early if the budget is interrupted, or after `most` work; no step makes the allocation
+// worse. Returns the work, in updates of a rank or a shard.
 // Precondition: the allocation is complete, within the memory, and breaks no rule.
 std::uint64_t break_ties(AllocationState& state, const Allocation* reference, std::uint64_t most,
                          const Budget& budget = {});

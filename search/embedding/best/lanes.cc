@@ -99,13 +99,13 @@ void ProofLanes::end_round(std::uint64_t first_lane_work, std::uint64_t round_wo
   ahead_ = done - std::min(done, share_alone_ * round_work);
 }
 
-// No more than all lanes that look for plans.
+// The share of a lane that works alone: at most the number of annealing lanes.
 std::uint64_t ProofLanes::most_alone() const {
   return std::min<std::uint64_t>(parameters_.alone_proof_share, parameters_.annealing_lanes);
 }
 
-// While few lanes of a shared tree have leaves, each gets less, until they have only as much
-// together as one that works alone: leaves are then dealt out again the sooner.
+// While few lanes of a shared tree have leaves, each gets less work, until these lanes together
+// have the work of a lane that works alone: leaves are then distributed again sooner.
 std::uint64_t ProofLanes::share_of_tree(std::uint64_t share) const {
   const auto lanes = prover_->shared()->lanes();
   const auto busy = static_cast<std::uint64_t>(
@@ -124,8 +124,8 @@ void ProofLanes::begin_round(double aim, std::uint64_t share, std::uint64_t roun
     num_working_ = num_lanes_;
     return;
   }
-  // One lane works until the tree is shared. Some of what it does cannot stop at the end of a
-  // round; it makes up for that in the next ones.
+  // One lane works until the tree is shared. A step may end after the round; the lane makes up for
+  // this in the next rounds.
   share_alone_ = std::min(share, most_alone());
   share_ = share_alone_ - std::min(share_alone_, ahead_ / round_work);
   num_working_ = 1;

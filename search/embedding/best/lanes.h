@@ -1,4 +1,4 @@
-// The lanes of best mode that look for plans.
+// The lanes of best mode that anneal, and those that prove.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@
 
 namespace shardwright::embedding {
 
-// First comes what has places for the most tables, and of those the last: they are for the targets
-// closest to the bound. Places are given once; then the choices alone a few times, as each lane
-// places them in its own way.
+// The suggestions of the proof that wait for a lane. Those that place the most tables come first,
+// and of these the newest, whose targets are closest to the bound. The places of a suggestion are
+// used once, and its choices a few times, because each lane places them in its own way.
 // Thread safety: one thread at a time. Refers to the model.
 class Suggestions {
  public:
   Suggestions(const ChoiceModel& model, const LaneParameters& parameters)
       : model_(model), parameters_(parameters) {}
 
-  // Too many push the oldest ones out.
+  // Beyond LaneParameters::most_suggestions, drops the oldest ones.
   void add(std::vector<SuggestedStart> suggestions);
-  // What to try next; nothing if none waits.
+  // The next suggestion; nothing if none waits.
   std::optional<SuggestedStart> take();
 
  private:
@@ -44,8 +44,8 @@ class Suggestions {
   std::vector<Waiting> waiting_;
 };
 
-// Lanes that anneal. Each is made by the thread that runs it first, which shares the cost among the
-// workers and lets a stop be heard before all of them are there.
+// Lanes that anneal. The thread that first runs a lane creates it: this shares the cost among the
+// workers, and a stop takes effect before all lanes exist.
 // Thread safety: run() may be called concurrently for different lanes; everything else by one
 // thread at a time. Refers to the context.
 class SearchLanes {
@@ -54,19 +54,19 @@ class SearchLanes {
 
   std::size_t size() const { return lanes_.size(); }
 
-  // Tables return to where the first such allocation has them, if ratings tie.
+  // Sets the allocation that tables return to if ratings tie. Only the first call counts.
   void set_reference(const Allocation& reference);
-  // Lanes that are made in the next round begin with it, too.
+  // Lanes that the next round creates begin with this plan, too.
   void add_start(RatedPlan start) { starts_.push_back(std::move(start)); }
   void forget_starts() { starts_.clear(); }
   // Every second lane continues from the best plan, the others from their own.
   void offer(const RatedPlan& best);
-  // The lanes take turns with what the proof suggests.
+  // Gives the suggestion of the proof to the next lane in turn.
   void suggest(SuggestedStart suggestion);
 
-  // A round of a lane. Returns the work that it did, in steps.
+  // Runs a round of a lane. Returns its work, in steps.
   std::uint64_t run(std::size_t lane, std::uint64_t work, double lower_bound, const Budget& budget);
-  // The first of the best allocations of all lanes; null if none is better than what is known.
+  // The best allocation of the lanes, the first on a tie; null if none is better than `known`.
   const RatedAllocation* best_of_all(const std::optional<RatedPlan>& known) const;
 
  private:
@@ -81,13 +81,13 @@ class SearchLanes {
   std::size_t num_suggested_ = 0;
 };
 
-// Only the first lane works until there is a large tree to share. Without a proof there are no
-// lanes.
+// The lanes of the proof. Only the first lane works until there is a large tree to share. Without a
+// proof there are no lanes.
 // Thread safety: run() may be called concurrently for different lanes; everything else by one
 // thread at a time. Refers to the model.
 class ProofLanes {
  public:
-  // `budget` is only asked whether it was interrupted.
+  // Only asks whether `budget` was interrupted.
   ProofLanes(const ChoiceModel& model, bool prove, const BestParameters& parameters,
              const Budget& budget);
 
@@ -95,16 +95,16 @@ class ProofLanes {
   BoundProver* prover() const { return prover_.get(); }
   std::size_t size() const { return num_lanes_; }
 
-  // What the proof of this aim does in the next round, with at most `share` of the work, in lanes
-  // that look for plans. `round_work`: of such a lane, in the next round or more.
+  // Prepares a round. `aim`: the rating below which to exclude plans. `share`: limit of the work of
+  // all lanes, in units of `round_work`, which is at least an annealing lane's work in the round.
   void begin_round(double aim, std::uint64_t share, std::uint64_t round_work);
-  // The proof does nothing in the next round.
+  // Prepares a round in which the proof does nothing.
   void rest() { share_ = num_working_ = 0; }
-  // What all lanes of the proof may do in this round, in lanes that look for plans.
+  // The limit of the work of all lanes in this round, in units of an annealing lane's work.
   std::uint64_t share() const { return share_; }
-  // A round of a lane: `round_work` is what a lane has that looks for plans.
+  // Runs a round of a lane. `round_work`: the work of an annealing lane.
   void run(std::size_t lane, std::uint64_t round_work, Budget& budget);
-  // Takes note of what the first lane did in a round of so much work.
+  // Notes the work of the first lane in a round. `round_work`: the work of an annealing lane.
   void end_round(std::uint64_t first_lane_work, std::uint64_t round_work);
 
  private:
@@ -116,8 +116,8 @@ class ProofLanes {
   std::size_t num_lanes_;
   std::uint64_t share_ = 0;        // of all lanes, in this round
   std::size_t num_working_ = 0;    // none, the first one, or all
-  std::uint64_t share_alone_ = 0;  // of the lane that works alone, before it makes up
-  std::uint64_t ahead_ = 0;        // what that lane did beyond its share
+  std::uint64_t share_alone_ = 0;  // of the only lane, before it makes up for ahead_
+  std::uint64_t ahead_ = 0;        // work of that lane beyond its share
 };
 
 }  // namespace shardwright::embedding

@@ -12,17 +12,17 @@
 
 namespace shardwright::embedding {
 
-// Number partitioning by meeting in the middle: the sums of all subsets of one half of the shards,
-// in order, against those of the other half.
+// Number partitioning by meeting in the middle: compares the sorted subset sums of one half of the
+// shards with those of the other half.
 // Source: Horowitz, Sahni 1974, "Computing partitions with applications to the knapsack problem".
 // Thread safety: one thread at a time. Allocates while constructed.
 class PairBalancer {
  public:
   explicit PairBalancer(const BalanceParameters& parameters);
 
-  // Takes the shards on both ranks that may be on either (a random selection if they are too many)
-  // and divides them so that the larger of the two ratings is least and memory suffices. Returns
-  // true if the rating improved; otherwise nothing changes.
+  // Takes the shards on both ranks that may be on either rank (a random selection if there are too
+  // many), and divides them so that memory suffices and the larger rating of the two ranks is
+  // least. Returns true if the rating improved; otherwise nothing changes.
   // Cost: work() grows by about four times BalanceParameters::subsets.
   bool improve(AllocationState& state, Rank a, Rank b, RandomGenerator& random);
 
@@ -36,7 +36,7 @@ class PairBalancer {
   };
 
   void collect(const AllocationState& state, Rank rank, Rank other);
-  // In order: those without a shard are merged with those that have it, in place from the back.
+  // In order of load: subsets without a shard are merged with those that have it, from the back.
   void sum_subsets(const AllocationState& state, std::size_t begin, std::size_t end,
                    std::vector<Subset>& subsets);
   bool find(const AllocationState& state, Rank a, Rank b, const ShardUse& free_on_a,

@@ -15,10 +15,10 @@ namespace {
 
 constexpr double kTinyMean = 1e-300;  // keeps quotients finite
 constexpr double kRiseRounding = 1e-12;
-constexpr std::uint64_t kLookWork = 12;  // for the ranks of a block
+constexpr std::uint64_t kLookWork = 12;  // of comparing the ranks of a block
 constexpr double kNoLoad = 1e-150;       // its square underflows
 
-// By how much the square of `held` rises, both relative to `all`.
+// The rise of (held / all)^2 by `added`.
 double squares(double held, double added, double all) {
   return added * (2 * held + added) / (all * all);
 }
@@ -47,7 +47,7 @@ std::uint32_t choose(const SearchContext& context, std::size_t table, double sha
   return first + best;
 }
 
-// The choice's largest shard, by load or memory, as a part of an even share.
+// The size of a choice's shards, by load or weighted memory, as a part of a rank's even share.
 double size_of(const Choice& choice, const EvenWeights& weights, double ranks) {
   const double shards = choice.num_shards;
   double size = choice.max_load / weights.mean_load;
@@ -58,7 +58,7 @@ double size_of(const Choice& choice, const EvenWeights& weights, double ranks) {
   return size;
 }
 
-// Places each unit of bonded tables where it costs least. Returns false if it was stopped.
+// Places each unit of bonded tables where it costs least. Returns false if stopped.
 bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
                  StopCheck& stopped) {
   std::vector<Replacement> members;
@@ -176,7 +176,7 @@ void EvenPlacer::summarize(std::size_t block) {
   }
 }
 
-// A lower bound: it leaves out what the goal adds for memory and rules.
+// A lower bound of the rise on any rank of the block, without the goal's memory and rule terms.
 double EvenPlacer::least_rise(const Block& block, const ShardUse& use) const {
   const Goal& goal = state_->goal();
   double rise = squares_rise(block.least, block.scale * use.load, use);
@@ -200,7 +200,7 @@ void EvenPlacer::look_into(std::size_t block, const ShardUse& use, Rank& best, d
 
 double EvenPlacer::squares_rise(const RankLoad& at, double load, const ShardUse& use) const {
   double rise = load * (2 * at.load + load) * load_weight_;
-  // Spelled out: this is the innermost loop of placing.
+  // Without a loop over tiers: this is the innermost loop of placement.
   const auto add = [&](double weight, Bytes capacity, Bytes left, Bytes more) {
     if (weight <= 0) return;
     rise += weight * squares(static_cast<double>((capacity - left).value()),
@@ -281,7 +281,7 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
 
 namespace {
 
-// The most that any single rank holds.
+// Load and memory on one rank.
 struct Held {
   double load = 0;
   Storage storage;
@@ -365,8 +365,8 @@ struct Restarts::Start {
   Allocation best;
   double least = std::numeric_limits<double>::infinity();
   double bound = 0;
-  double limit = 0;   // of the best one's shards, in bounds
-  Evenness evenness;  // of the best one
+  double limit = 0;   // of the shards of `best`, in bounds
+  Evenness evenness;  // of `best`
   std::vector<Tried> tried;
 };
 
@@ -389,7 +389,8 @@ Restarts::Evenness Restarts::evenness_of(const Allocation& made) const {
   return found;
 }
 
-// Returns nothing if it was stopped. Choices that were tried before are not placed again.
+// Keeps the allocation if it is the best so far, and returns its evenness, or nothing if stopped.
+// Choices that were tried before are not placed again.
 std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
                                                     const ChoiceCost& cost, StopCheck& stopped) {
   constexpr std::size_t kChoicesPerUpdate = 2;
@@ -422,8 +423,8 @@ std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
   return evenness;
 }
 
-// If some ranks have a large shard more than others, the least factor on the load of such shards
-// with which no rank has that many replaces them by shards on all ranks.
+// If some ranks have one large shard more than others, bisection finds the least factor on the
+// price of these shards with which no rank has the last one: tables then go on all ranks instead.
 void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
   if (start.evenness.excess <= restarts.coarse_excess) return;
@@ -484,7 +485,7 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   return annealer_->random().below(one_in) == 0;
 }
 
-// Returns the target, or 0 if it was stopped and changed nothing.
+// Returns the target, or 0 if stopped, with the best allocation in the state.
 double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
   state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});
@@ -496,8 +497,8 @@ double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   return made ? target : 0;
 }
 
-// Choices whose shards do not rate above the limit, at these prices. Precondition: the limit is not
-// below the context's bound, so every table has such choices.
+// Draws choices whose shards do not rate above the limit, at these prices. Precondition: the limit
+// is at least the context's bound, so every table has such a choice.
 std::vector<std::uint32_t> Restarts::draw_choices(double limit, const MemoryPrices& prices,
                                                   double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;

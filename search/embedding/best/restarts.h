@@ -1,4 +1,4 @@
-// Allocations built from nothing: choices by priced cost, then the largest shards first.
+// New allocations: choices by priced cost, then placement with the largest shards first.
 #pragma once
 
 #include <cstddef>
@@ -20,29 +20,29 @@
 
 namespace shardwright::embedding {
 
-// Weights of memory, and what they follow from. The square of the bytes on a rank, relative to its
-// capacity, counts with this weight. A weight of zero leaves that memory out. Thread safety: a
-// value.
+// Weights for even placement. `bytes` weights the square of the bytes on a rank, relative to its
+// capacity; a tier of weight zero does not count.
+// Thread safety: a value.
 struct EvenWeights {
   double mean_load = 0;  // of a rank, if loads are even; above zero
   PerTier<double> bytes = {};
   PerTier<double> total_bytes = {};
 };
 
-// For these choices of all tables: memory counts if they fill much of it.
+// The weights for these choices of all tables. A tier counts if the choices fill much of it.
 EvenWeights even_weights(const SearchContext& context, std::span<const std::uint32_t> choices,
                          const ConstructParameters& parameters);
 
-// Each shard goes to the rank whose squares and energy rise least. A block of ranks is skipped if
-// its least load and bytes already cost more than a rank found before, so most shards read a few
-// blocks instead of all ranks.
+// Places each shard on the rank whose weighted squares (EvenWeights) and energy rise least. A block
+// of ranks is skipped if its least load and bytes already cost more than the best rank so far, so
+// most shards read a few blocks instead of all ranks.
 // Thread safety: one thread at a time. Refers to the allocation.
 class EvenPlacer {
  public:
   EvenPlacer(AllocationState& state, const EvenWeights& weights,
              const ConstructParameters& parameters);
 
-  // Adds the shard for good and returns its rank.
+  // Adds the shard to the state and returns its rank.
   Rank place(const ShardUse& use);
 
   // Ranks and shards read or updated so far.
@@ -70,41 +70,40 @@ class EvenPlacer {
   std::uint64_t work_;
 };
 
-// What a choice costs before it is placed. Thread safety: a value.
+// The prices of a choice before its placement. Thread safety: a value.
 struct ChoiceCost {
   MemoryPrices memory;
   double memory_factor = 1;  // on the prices of memory
-  // On the load of shards on single ranks. Few large shards leave gaps on every rank, which shards
-  // on all ranks do not.
+  // On the load of choices that are not on all ranks: a few large shards leave gaps on every rank.
   double single_factor = 1;
 };
 
-// Chooses for every table what costs least, among the choices without a shard above `shard_limit`.
-// If a table has no such choice, it takes one of those whose largest shard is smallest.
+// The cheapest choice of every table without a shard above `shard_limit`. A table without such a
+// choice takes a choice whose largest shard is smallest.
 // Precondition: every table has a choice.
 std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
                                          const ChoiceCost& cost);
 
 // Places the choices of all tables: bonded units first, then choices on all ranks, on hosts, and
 // single shards, each kind in descending order of cost. Tables that have ranks keep them, unless
-// they are bonded. Memory may be exceeded. Adds to `work`. Returns nothing if it was stopped.
+// they are bonded. Memory may be exceeded. Adds to `work`. Returns nothing if stopped.
 std::optional<Allocation> construct(AllocationState& state, RandomGenerator& random,
                                     Allocation made, const ConstructParameters& parameters,
                                     std::uint64_t& work, StopCheck& stopped);
 
-// The cheapest choices at `price_factor` times the prices of memory that make them just fit.
-// Choices on all ranks take load and memory from every rank, and every shard of another table must
-// still find a rank beside them, so tables are chosen again until both agree. Returns nothing if
-// they do not agree in the end, or if the choices carry more load than all ranks have below the
-// target: such an allocation is then unlikely. Time: O(choices) for about a hundred prices, a few
-// times over. Returns nothing if the budget (may be null) is interrupted.
+// The cheapest choices of all tables at `price_factor` times the prices of memory at which the
+// choices just fit. Choices on all ranks take load and memory from every rank, and every other
+// shard must fit beside them, so the choice is repeated until both agree. Returns nothing if they
+// do not agree in the end, or if the choices need more load than all ranks have below the target:
+// an allocation below the target is then unlikely. Also returns nothing if the budget (may be null)
+// is interrupted. Time: O(choices) for about a hundred prices, a few times over.
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
                                                         double price_factor,
                                                         const ConstructParameters& parameters = {},
                                                         const Budget* budget = nullptr);
 
-// Three ways to a new allocation: the first one of the lane, choices for a target far below the
-// best rating, and nearer to the bound choices drawn at random.
+// Three kinds of new allocations: the first one of the lane, one with choices for a target far
+// below the best rating, and, near the bound, one with random choices.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class Restarts {
  public:
@@ -112,22 +111,22 @@ class Restarts {
            const AnnealingParameters& parameters)
       : state_(&state), annealer_(&annealer), incumbent_(&incumbent), parameters_(&parameters) {}
 
-  // Constructs several allocations, at different limits of shard size and prices of memory, and
-  // leaves the best in the state: the one with the least energy on its worst rank. Returns false if
-  // the budget was interrupted before there was one; the state is then empty.
+  // Constructs several allocations, with different limits of shard size, and leaves the one with
+  // the least energy on its worst rank in the state. Returns false if the budget was interrupted
+  // before there was an allocation; the state is then empty.
   bool construct_first(double bound, std::uint64_t round, const Budget& budget);
 
-  // The next round starts from there.
+  // The next round starts from this suggestion.
   void suggest(SuggestedStart suggested) { suggested_ = std::move(suggested); }
   bool has_suggestion() const { return suggested_.has_value(); }
 
-  // Returns true if the round starts with choices for a low target: suggested ones, or others,
-  // which depends on the lane and the round.
+  // Returns true if the round starts with construct_below(): always with a suggestion, otherwise
+  // depending on ratings, the lane and the round.
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
-  // Leaves an allocation for such a target in the state and returns the target: the suggested one,
-  // the least one with choices the first time, later a random one. Near the bound the choices are
-  // drawn at random. If none of the targets tried has choices, or if the budget is
-  // interrupted, it changes nothing and returns 0.
+  // Leaves an allocation for a low target in the state and returns the target: the suggested
+  // target; or the first time the lowest target found with choices, later a random one. Near the
+  // bound the choices are random. If no target that was tried has choices, or if the budget is
+  // interrupted, changes nothing and returns 0.
   double construct_below(double bound, const Budget& budget);
 
  private:
@@ -139,7 +138,7 @@ class Restarts {
                                   StopCheck& stopped);
   void remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped);
 
-  // The best rating as a multiple of the bound, or of a rating that no choices were found for.
+  // The best rating as a multiple of the bound, or of `unlikely_` if that is higher.
   double above_bound(double bound) const;
   std::vector<std::uint32_t> draw_choices(double limit, const MemoryPrices& prices, double bound,
                                           const Budget& budget);
@@ -149,7 +148,7 @@ class Restarts {
   Annealer* annealer_;
   const Incumbent* incumbent_;
   const AnnealingParameters* parameters_;
-  double unlikely_ = 0;  // a rating that no choices were found for
+  double unlikely_ = 0;  // choices_below() finds no choices up to this rating; 0 = not tried yet
   std::optional<SuggestedStart> suggested_;
 };
 

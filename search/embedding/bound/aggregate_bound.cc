@@ -101,9 +101,9 @@ void LagrangianFunction::take(std::uint32_t choice, std::uint32_t tables,
 
 namespace {
 
-// The dual of the cutting-plane program: a column per cut, whose weight is the share of that cut's
-// choices in a fractional plan, and a row per multiplier. Bytes are scaled to the target per room,
-// so that all multipliers are of one magnitude. The rows of a class are load and the tiers.
+// The dual of the cutting-plane program: a column per cut, whose value is the share of the cut's
+// choices in a fractional plan, and a row per multiplier. The rows of a class are load and the
+// memory tiers. Bytes are scaled by target / room, so that all multipliers have one magnitude.
 // Thread safety: one thread at a time.
 class CutProgram {
  public:
@@ -158,7 +158,7 @@ class CutProgram {
     }
     return shares;
   }
-  // No multipliers give a bound above this.
+  // An upper limit of the bound at any multipliers.
   double max_bound() const { return program_.objective(); }
 
   std::vector<CapacityMultipliers> multipliers() const {
@@ -172,7 +172,7 @@ class CutProgram {
       for (const MemoryTier tier : tiers_)
         of_class[tier] = dual(++row) * unit(own.room[tier]);
     }
-    // The multipliers of load may sum to 1 at most; the solver keeps to that within a tolerance.
+    // The multipliers of load must sum to at most 1; the solver meets the limit within a tolerance.
     double sum = 0;
     for (std::size_t c = 0; c < classes_.size(); ++c)
       sum += multipliers[c].load * classes_[c].size / classes_[c].time_scale;
@@ -195,7 +195,7 @@ class CutProgram {
   std::vector<std::vector<std::uint32_t>> choices_;  // of every cut, by group
 };
 
-// Only load counts, equally on all ranks.
+// Multipliers that price load only, equally on all ranks.
 std::vector<CapacityMultipliers> even_multipliers(const RankClasses& classes) {
   double ranks = 0;
   for (const RankClass& own : classes.all())

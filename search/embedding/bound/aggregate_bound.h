@@ -1,4 +1,4 @@
-// The Lagrangian function of the capacities of all ranks.
+// The Lagrangian relaxation of the capacities of all ranks.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace shardwright::embedding {
 
-// What the cheapest choices of all tables use of the ranks of a class.
+// Load and memory that the cheapest choices of all tables use on the ranks of a class.
 struct ClassUse {
   double load = 0;
   PerTier<double> bytes = {};
 };
 
-// The Lagrangian function at given multipliers, and its subgradient there. Only choices that are
-// possible below the target count. Of equal tables the first one is looked at.
+// The Lagrangian dual function at given multipliers, and its subgradient. Only choices that are
+// possible below the target count. The first table of a group stands for its equal tables.
 // Thread safety: one thread at a time. Refers to its arguments.
 class LagrangianFunction {
  public:
@@ -28,8 +28,9 @@ class LagrangianFunction {
 
   bool every_table_is_possible() const;
 
-  // Each table takes its cheapest choice; use() then says what they use. O(possible choices of the
-  // groups).
+  // A lower bound of the rating of every plan below the target if the load multipliers, each
+  // divided by its rank's time scale, sum to at most 1 over all ranks. Each table takes its
+  // cheapest choice, as use() and cheapest() then say. O(possible choices of the groups).
   double value(const std::vector<CapacityMultipliers>& multipliers, Budget& budget);
   const std::vector<ClassUse>& use() const { return use_; }
   const std::vector<EqualTables>& groups() const { return groups_; }
@@ -39,7 +40,7 @@ class LagrangianFunction {
   std::span<const std::uint32_t> possible(std::size_t group) const {
     return std::span(possible_).subspan(begin_[group], begin_[group + 1] - begin_[group]);
   }
-  // What all shards of a choice cost, each in its cheapest class.
+  // Price of all shards of a choice, each in its cheapest class.
   double cost_of(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) const;
 
  private:
@@ -59,21 +60,20 @@ class LagrangianFunction {
   std::vector<std::uint32_t> cheapest_;  // by group
 };
 
-// A bound is lowered by this part before it is claimed: the check raises it by kRatingSlack, and
-// rounds every sum to the safe side, which costs less than the rest.
+// A bound is lowered by this part before it is claimed. The check raises the bound by kRatingSlack
+// and rounds every sum to the safe side, which takes less than the remaining two thirds.
 inline constexpr double kBoundRounding = 3 * kRatingSlack;
 
 struct AggregateBound {
-  double bound = 0;  // no plan rates below it; infinite if a table has no possible choice
+  double bound = 0;  // see aggregate_bound(); infinite if a table has no possible choice
   std::vector<CapacityMultipliers> multipliers;  // by class; they prove the bound
-  // What the linear program takes of every choice, if all ranks are one. It mixes choices of a few
-  // tables at most. Empty if the program was lost numerically.
+  // The share of every choice in the optimal mix of cuts. At most a few tables have a mix of
+  // choices. Empty if the linear program was not solved.
   std::vector<double> shares;
 };
 
 // The largest Lagrangian bound over all multipliers. Only choices that are possible below `target`
-// count: if the bound exceeds `target`, no plan rates below `target`; otherwise it holds only with
-// min(bound, target).
+// count, so the proved bound is min(bound, target).
 // Source: J. E. Kelley, "The Cutting-Plane Method for Solving Convex Programs" (1960).
 // O(rounds x choices) time.
 AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domain& domain,

@@ -1,7 +1,6 @@
 // Parameters of the proof.
 //
-// A comment behind a default is the mean change of the work until a proof, or of the gap that is
-// left, when the default is halved and doubled; + is worse: perf/parameters/README.md.
+// perf/parameters/README.md has the effect of halving and doubling the defaults.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +17,15 @@ namespace shardwright::embedding {
 // weakens the bound.
 // Thread safety: a value.
 struct RankClassParameters {
-  // Kinds of ranks (memory and time scale) that are distinguished. If there are more, all ranks
-  // count as one kind, as large as the largest and as fast as the fastest.
+  // Kinds of ranks that are distinguished, by memory and time scale. With more kinds, all ranks
+  // count as one kind, with the memory of the largest rank and the speed of the fastest.
   static constexpr std::size_t max_kinds = 8;
-  // Up to this many classes, kinds are split where loads differ from rank to rank.
+  // Kinds are split where the load of a choice changes between ranks, up to this many classes.
   static constexpr std::size_t max_classes = 16;
-  // Up to this many hosts, branching may make a class of every host, so that it can place a choice
-  // on one of them. Every host is then a pricing problem of its own.
+  // Up to this many hosts, every host may be a class, so that a branch can place a choice on one
+  // host. Every host then has its own pricing problem.
   std::uint32_t max_hosts = 4;
-  // Up to this many classes, what uniform choices use of each is a class of its own, both counted.
+  // Uniform choices get their own classes (RankClasses::apart) up to this many classes in all.
   static constexpr std::size_t max_apart = 16;
   // Ranks with neighbouring loads are of different classes if the loads differ by this part of the
   // larger one. Smaller differences hardly weaken the bound.
@@ -35,16 +34,16 @@ struct RankClassParameters {
 
 // Thread safety: a value.
 struct AggregateParameters {
-  // The most cutting planes for one bound. The limit ends programs in which the solver makes no
-  // progress.
+  // Largest number of cutting planes for one bound. The limit ends programs in which the solver
+  // makes no progress.
   static constexpr std::uint32_t max_rounds = 200;
-  // The rounds end when the bound is this close to the most that the cuts allow, relatively: far
-  // below the gap that counts as optimal.
+  // The rounds end when the bound is within this relative distance of the cutting-plane model's
+  // optimum: far below the gap that counts as optimal.
   double gap = 1e-7;
-  // Pricing steps that take as long as one solution of the small linear program, and as making it.
+  // Work of solving the small linear program once, and of building it, in pricing steps.
   static constexpr std::uint64_t program_steps = 2'000;
   static constexpr std::uint64_t new_program_steps = 6'000;
-  // How often the domain of a node is reduced at most, with new multipliers each time.
+  // Largest number of reductions of a node's domain, each with new multipliers.
   std::uint32_t max_reductions = 8;
   // Largest multiplier of a rank's whole memory, in units of the target. It keeps the first
   // programs bounded; no useful bound reaches it.
@@ -54,149 +53,146 @@ struct AggregateParameters {
 // How thoroughly a pricing problem is searched.
 // Thread safety: a value.
 struct KnapsackParameters {
-  // Labels that the first, incomplete search keeps per class. A good pattern lets the full search
-  // drop most labels early.
-  std::size_t beam_width = 64;  // halved: work -7.2 %; doubled: work -1.6 %
-  // With more labels than this, the full search leaves the other item classes to a second half.
-  // Both halves grow exponentially, so equal halves are best.
-  std::size_t max_labels_of_first_half = 1'000;  // halved: work -3.1 %; doubled: work +0.7 %
-  // With more labels than this, the full search gives up and the resources are rounded.
+  // Labels that the beam search before the full search keeps per item class. Its pattern lets the
+  // full search drop most labels early.
+  std::size_t beam_width = 64;
+  // With more labels than this, the full search extends the remaining item classes separately (meet
+  // in the middle). Both halves grow exponentially, so equal halves are best.
+  std::size_t max_labels_of_first_half = 1'000;
+  // With more labels than this, the full search gives up, and an exact query rounds the resources.
   static constexpr std::size_t max_labels = 20'000;
   // Units of a capacity when resources are rounded: fewer units leave fewer different labels, but
   // let patterns exceed the rank by more.
   static constexpr double rounding_units = 1 << 15;
-  // A pattern that exceeds the dual value of its class by this much, relatively, is taken without a
-  // proof that it is the best: column generation goes on with any improving column.
-  double good_enough = 1e-3;  // halved: work -0.7 %; doubled: work +1.2 %
-  // If a full search took at most this many steps, the next one is tried at once. A more expensive
-  // one waits until incomplete searches find no column.
-  std::uint64_t max_easy_steps = 50'000;  // halved: work +0.1 %; doubled: work -3.2 %
-  // A label is compared with this many kept labels in all resources, besides the Pareto front of
-  // HBM and value. Comparing all pairs takes quadratic time and finds little more.
+  // A pattern whose value exceeds the dual value of its class by this part is accepted without a
+  // proof of optimality: column generation needs only an improving column.
+  double good_enough = 1e-3;
+  // A full search follows the beam search at once if the last full search took fewer steps than
+  // this. Otherwise the full search waits until beam searches find no column.
+  std::uint64_t max_easy_steps = 50'000;
+  // Kept labels with which a label is compared in all resources, besides the Pareto front of HBM
+  // and value. Comparing all pairs takes quadratic time and finds little more.
   static constexpr std::size_t max_comparisons = 32;
   // Bisection steps for one multiplier. Each halves its error and costs a pass over all items.
-  std::uint32_t multiplier_bisections = 30;  // halved: work -5.5 %; doubled: work +10.2 %
+  std::uint32_t multiplier_bisections = 30;
   // Golden-section steps for the multiplier of HBM. Each divides its error by 1.6.
-  std::uint32_t hbm_sections = 40;  // halved: work -0.2 %; doubled: work +2.1 %
-  // Joining the two halves counts one step for this many pairs of labels: comparing a pair is so
-  // much cheaper than making a label.
-  std::uint64_t pairs_per_step = 8;  // halved: work +2.8 %; doubled: work -1.6 %
-  // A label takes as long as so many other steps.
+  std::uint32_t hbm_sections = 40;
+  // Pairs of labels per step when the two halves are joined: comparing a pair is cheaper than
+  // making a label.
+  std::uint64_t pairs_per_step = 8;
+  // Work of one label, in steps of the budget.
   static constexpr std::uint64_t label_work = 2;
-  // Factors on the best multipliers of load and HBM, for more relaxations. A label that has used
-  // much load and little memory, or little load and much memory, is bounded better at other
+  // Factors on the best multipliers of load and HBM: each pair gives another completion bound.
+  // Labels with much load and little memory, or the reverse, are bounded better at other
   // multipliers.
   struct Scale {
     double load;
     double hbm;
   };
-  // Halved: work +2.0 %; doubled: work -3.3 %.
   std::array<Scale, 4> other_relaxations{{{0.5, 1.5}, {1.5, 0.5}, {2.0, 0.0}, {0.0, 2.0}}};
 };
 
 // Thread safety: a value.
 struct ColumnGenerationParameters {
-  // The tables must be worth more than all ranks can hold by this much, relatively, to count as a
-  // proof. It must exceed the slack and the rounding of the certificate's check.
+  // The dual value of the tables must exceed that of the best patterns on all ranks by this part to
+  // prove a target. The part must exceed the slack and the rounding of the certificate's check.
   static constexpr double margin = 1e-7;
-  // The relaxation counts as feasible if the ranks that it lacks are less than this fraction of all
-  // ranks: the solver's tolerance.
+  // The relaxation counts as feasible if its excess of ranks is less than this part of all ranks:
+  // the solver's tolerance.
   static constexpr double feasible_excess = 1e-9;
-  // A pattern enters the program if its value exceeds the dual value of its class by this much,
-  // relatively and absolutely: above the rounding of the dual values, or the same patterns return.
+  // A pattern enters the program if its value exceeds the dual value of its class by both margins.
+  // These are above the rounding of the dual values, so that no pattern enters twice.
   static constexpr double min_relative_gain = 1e-9;
   static constexpr double min_gain = 1e-12;
-  // Where pricing takes place between the dual values of the program (0) and the center (1).
+  // Weight of the center in the dual values for pricing; 1 - weight goes to the program's values.
   static constexpr double center_share = 0.6;
-  // Pricing steps that take as long as one simplex pivot: a fixed part, and a third of a step per
-  // row and column up to a maximum. Larger programs are so sparse that a pivot takes no longer.
-  // Halved: work -24.4 %; doubled: work +40.9 %, 1 case not proved.
+  // Work of one simplex pivot, in pricing steps: a fixed part, and a third of a step per row and
+  // column up to a maximum. Larger programs are sparse, so a pivot takes no longer.
   std::uint64_t pivot_steps = 300;
   static constexpr std::uint64_t max_pivot_size_steps = 4'000;
   // `size`: rows and columns.
   std::uint64_t steps_per_pivot(std::uint64_t size) const {
     return pivot_steps + std::min(size / 3, max_pivot_size_steps);
   }
-  // The same for the factorisation of a basis, by the square and the cube of rows and columns:
-  // 0.1 ms for MLPerf DLRM, 1 ms for 100 tables on 16 ranks, 25 ms for 500 tables on 8.
+  // Work of factorising a basis, per square and per cube of the number of rows and columns: 0.1 ms
+  // for MLPerf DLRM, 1 ms for 100 tables on 16 ranks, 25 ms for 500 tables on 8.
   static constexpr double factor_square_steps = 0.15;
   static constexpr double factor_cube_steps = 1.2e-4;
   static constexpr double max_factor_steps = 3e6;
   // Patterns kept for later questions. Loading more takes longer than finding some again.
   static constexpr std::size_t max_known_patterns = 1'000;
-  // When a solution for a group of equal tables is dealt out, a table is complete if no more than
-  // this part of it is left: the rounding of the solver's values.
+  // When a group's solution is distributed to its equal tables, a table is complete if at most this
+  // part of it is left: the rounding of the solver's values.
   double min_share = 1e-9;
-  // Equal shards of all tables share a row of the master program: a pattern may then hold those of
-  // one table in place of another's.
+  // Equal shards of all tables share a row of the master program: a pattern with a shard of one
+  // table then serves another table, too.
   bool shares_rows = false;
 };
 
 // Thread safety: a value.
 struct BranchingParameters {
-  // A branch must separate more than this part of all load or memory. What is less is rounding.
+  // A branch must separate mean sizes that differ by more than this part of all load or memory.
   static constexpr double min_separation = 1e-9;
-  // A choice is divided before column generation if its sides differ by this part of all load or
-  // memory: only a few tables can, so such a tree stays small.
+  // A node branches before column generation if the two sides of the branch differ by this part of
+  // all load or memory. Only a few tables have such branches, so the tree stays small.
   static constexpr double large_separation = 0.02;
-  // A light tree goes on with smaller differences where it has no larger ones.
+  // The same for a light tree where no branch has the larger difference.
   static constexpr double light_separation = 0.005;
-  // A number of tables that is far from whole matters more than how much the choices differ in
-  // size, which enters the width of a branch with this power. With 1, MLPerf DLRM takes three times
-  // as many nodes.
+  // Exponent of the size difference in the width of a branch. The exponent is small because the
+  // fractionality of the number of tables matters more. With 1, MLPerf DLRM takes three times as
+  // many nodes.
   static constexpr double size_exponent = 0.1;
-  // A number of tables closer to a whole one than this is whole: the solver's tolerance.
+  // A number of tables this close to an integer counts as whole: the solver's tolerance.
   static constexpr double min_part = 1e-6;
-  // A group branches on the places of a choice only if at least so many of its tables have it.
-  double min_share = 0.5;  // halved: 0; doubled: work -0.8 %
-  // Width of a branch on a choice whose shards are all in one place, as a part of its load. Such a
-  // choice comes last, but it must be divided too, or the tree would not cover all plans.
+  // A group branches on the places of a choice only if at least this many tables have the choice.
+  double min_share = 0.5;
+  // Factor in the width of a branch whose number of tables is whole, in place of its fractionality.
+  // Such a branch comes last; without it, nodes would be left that nothing divides.
   static constexpr double whole_width = 1e-3;
 };
 
 // Thread safety: a value.
 struct BoundTargetParameters {
-  // Work for the tree that comes before bisection.
+  // Work for the tree for the goal that comes before bisection.
   static constexpr std::uint64_t early_tree_work = 3'000'000;
-  // Work for a tree without column generation, which is grown for every better plan.
+  // Work for one light tree. Every better plan gets a light tree.
   std::uint64_t light_work = 3'000'000;
-  // Targets that such trees try if the rating fell much; otherwise one.
+  // Light trees, each with another target, after the rating fell by `rating_fall`; otherwise one.
   std::uint32_t light_trees = 8;
-  // Bisection ends when two targets are closer than this part of the rating: at the root node, and
+  // Bisection ends when its interval is shorter than this part of the rating: at the root node, and
   // with branching, where every target may take a whole tree.
-  double root_step = 1e-3;  // halved: work +2.2 %, gap -0.3 %; doubled: work -1.3 %
+  double root_step = 1e-3;
   static constexpr double tree_step = 2e-5;
-  // The same once a tree was cut short: more work for the farther targets gains more than a last
+  // The same once a tree ran out of work: more work for farther targets gains more than a last
   // small step.
   static constexpr double cut_tree_step = 1e-2;
-  // The first target lies below the rating by this part of the optimality gap. If it is proved, so
-  // is the rating; a target closer to the rating would be harder for nothing.
-  double goal_in_gap = 0.9;  // halved: work +1.0 %; doubled: 5 cases not proved
-  // Work for the relaxation of the root node: at first, its growth if a question was cut short, and
-  // the most. Small at first, since most problems are proved with little.
-  std::uint64_t root_work = 8'000'000;  // halved: work +27.2 %; doubled: 0
+  // The goal lies below the rating by this part of the optimality gap. A proof of the goal proves
+  // the rating optimal. A target closer to the rating would be harder and prove no more.
+  double goal_in_gap = 0.9;
+  // Work for the relaxation of the root node: at first, its growth after a question ran out of
+  // work, and the largest. Most problems are proved with little work, so the first value is small.
+  std::uint64_t root_work = 8'000'000;
   static constexpr std::uint64_t root_work_growth = 4;
   static constexpr std::uint64_t max_root_work = 128'000'000;
   // Work for the relaxation of one node of a tree.
   static constexpr std::uint64_t node_work = 40'000'000;
-  // Work for one tree: at first, its growth if a tree was cut short, and the most. MLPerf DLRM on
-  // two hosts takes 66 million; with half of this, two seeds of six end without its proof.
+  // Work for one tree: at first, its growth after a tree used it up, and the largest. MLPerf DLRM
+  // on two hosts takes 66 million; half of this leaves two of six seeds without a proof.
   static constexpr std::uint64_t tree_work = 128'000'000;
   static constexpr std::uint64_t tree_work_growth = 4;
   static constexpr std::uint64_t max_tree_work = 4'000'000'000;
-  // If at least this part of a tree is proved, it goes on, with so many times its work, times that
-  // part: the last nodes may be too hard, and other methods wait for the tree.
+  // A tree that has used its work continues if at least `closed_part` of it is proved. Its limit is
+  // then its work, times `most_extension`, times the proved part: other methods wait for the tree.
   static constexpr double closed_part = 0.25;
   static constexpr double most_extension = 16;
-  // A tree without column generation goes on with this part of its work if `closed_part` of it
-  // is proved. Case 43, of 500 tables in full memory, takes 4 million steps: it was cut short with
-  // two nodes left, at a gap of 4.4 %.
+  // A light tree gets this part of `light_work` in addition if `closed_part` of it is proved. Case
+  // 43, with 500 tables in full memory, takes 4 million steps; cut short, it keeps a gap of 4.4 %.
   double light_extension = 0.5;
-  // A target below the goal gets only a part of it. Its tree may be small; what is done for one
-  // that is not is of little use for the goal.
+  // The work of a tree for a target below the goal is divided by this number. Such a tree may be
+  // small; a large one is of little use for the goal.
   static constexpr std::uint64_t lower_tree_part = 8;
-  // Lanes that share a tree, and its work before they do: small trees end sooner on one lane, which
-  // begins with the next target at once.
+  // Lanes that share a tree, and the work of one lane on the tree before that. A small tree ends
+  // sooner on one lane, which then begins with the next target at once.
   std::uint32_t tree_lanes = 16;
   std::uint64_t alone_work = 2'000'000;
   // Nodes of a tree, for all targets together.
@@ -206,101 +202,101 @@ struct BoundTargetParameters {
 // Starts from fractional mixes of patterns.
 // Thread safety: a value.
 struct RoundingParameters {
-  // Dives through the patterns of one fractional plan. None begins after so much work and, once
-  // more was done before, after one of so many parts of that: it is 0.3 instead of 0.5 % for
-  // hugectr_180 on 64 ranks after 30 s, and 0.2 instead of 0.7 % for recshard_rm2.
+  // Largest number of dives for one fractional plan. No dive begins after `most_work`, or after
+  // 1 / `parts_of_work` of the earlier work if that is more: this lowers the gap after 30 s from
+  // 0.5 to 0.3 % for hugectr_180 on 64 ranks, and from 0.7 to 0.2 % for recshard_rm2.
   static constexpr std::uint64_t tries = 64;
   std::uint64_t most_work = 2'000'000;
   static constexpr std::uint64_t parts_of_work = 32;
-  // Places are given up if tables that take more than a rank, and more than this part of all ranks,
-  // have none.
+  // The places of the best dive are given up if its tables without a place need more than one rank
+  // and more than this part of all ranks.
   static constexpr double most_unplaced = 1.0 / 64;
-  // Patterns are priced at most so often before something is fixed, and with so much work in a
-  // dive. Good ones suffice.
+  // Limits of pricing for new patterns: rounds per solution of the linear program, and work per
+  // dive. Good patterns suffice.
   std::uint32_t pricing_rounds = 4;
   static constexpr std::uint64_t most_pricing_work = 500'000;
   KnapsackParameters pricing{.multiplier_bisections = 12, .hbm_sections = 8};
-  // Steps that take as long as a simplex pivot of one of these small programs, with a part by rows
-  // and columns, and as the rest of a solution.
+  // Work in steps: of a simplex pivot of a small program, of a pivot per row and column, and of the
+  // rest of a solution.
   std::uint64_t pivot_steps = 1'000;
   static constexpr double pivot_size_steps = 1.0 / 3;
   static constexpr std::uint64_t solve_steps = 2'000;
 };
 
-// Trees in which what uniform choices use of every rank is divided first.
+// Trees that first branch on what uniform choices use of every rank.
 // Thread safety: a value.
 struct UniformTreeParameters {
-  // Work for one target: at first, its growth with the effort of the proof, and the most.
+  // Work for one target: at first, its growth per level of effort, and the largest.
   std::uint64_t work = 8'000'000;
   std::uint64_t work_growth = 4;
   std::uint64_t most_work = 1'000'000'000;
-  // Bisection ends when so many targets were given up for lack of work.
+  // Bisection ends after this many targets were given up for lack of work.
   std::uint32_t most_cut_short = 2;
-  // Targets above one at which nothing was left to divide that are only to suggest a plan.
+  // Targets that serve only to suggest a plan, after a target at which nothing was left to divide.
   std::uint32_t suggestions = 4;
   // Work for column generation at a node.
   static constexpr std::uint64_t node_work = 4'000'000;
-  // A node divides what a rank can hold until its parts differ by less than this part of it; then
-  // it divides choices.
+  // A node divides the interval of uniform use while its width is more than this part of a rank;
+  // then the node divides choices.
   static constexpr double least_width = 1e-3;
   // The same where no choice is left to divide.
   static constexpr double least_stuck_width = 1e-6;
-  // Memory is divided where a rank is this full at least.
+  // The interval of a memory tier is divided only if the tier is at least this full.
   static constexpr double fullness = 0.9;
 };
 
-// When all plans of a node are tried, instead of bounding them. The search takes a few thousand
-// steps where few choices are open, and says at once that large shards do not fit beside each
-// other, which no mix of patterns does.
+// Limits of the exhaustive search of a node's plans. The search takes a few thousand steps where
+// few choices are open. It finds at once that large shards do not fit beside each other, which a
+// fractional mix of patterns does not show.
 // Thread safety: a value.
 struct NodeSearchParameters {
-  // Steps for the root of the early tree, for those of lower targets, and for a node that nothing
-  // divides.
+  // Steps for the root of the early tree, for the root of a tree for a lower target, and for a node
+  // that nothing divides.
   static constexpr std::uint64_t early_root_steps = std::uint64_t{1} << 18;
   static constexpr std::uint64_t root_steps = std::uint64_t{1} << 19;
   static constexpr std::uint64_t leaf_steps = std::uint64_t{1} << 22;
-  // Half as many for a node that nothing divides after each failure, down to this, until the target
-  // rises: what is not found at one target seldom ends at the next lower one.
+  // Each failure at a node that nothing divides halves `leaf_steps`, down to this, until the target
+  // rises: a search that fails at one target seldom ends at the next lower one.
   static constexpr std::uint64_t least_leaf_steps = std::uint64_t{1} << 18;
-  // Steps for other nodes: at first, at most, and when a lane no longer tries. Twice as many after
-  // a success, half as many after a failure.
+  // Steps for other nodes: at first, at most, and the least. A success doubles the steps of a lane,
+  // a failure halves them. With fewer than the least, the lane no longer searches.
   static constexpr std::uint64_t node_steps = std::uint64_t{1} << 15;
   static constexpr std::uint64_t most_node_steps = std::uint64_t{1} << 18;
   static constexpr std::uint64_t least_node_steps = std::uint64_t{1} << 12;
-  // Steps of a whole proof: its check repeats them.
+  // Largest number of search steps in a certificate, because its check repeats them.
   std::uint64_t proof_steps = std::uint64_t{1} << 24;
-  // All plans below a target are tried at the root with so many steps at first, up to those of a
-  // proof, and the growth when it failed.
+  // Steps of the search at the root at first, and their growth after a failure, up to
+  // `proof_steps`.
   std::uint64_t first_root_steps = std::uint64_t{1} << 18;
   std::uint64_t root_steps_growth = 4;
-  // Targets of bisection are no closer to each other than this part of the goal: a bound that is as
-  // near is raised by trees.
+  // Bisection at the root ends when its interval is shorter than this part of the goal: trees raise
+  // a nearer bound.
   static constexpr double root_target_step = 3e-3;
-  // Tables, times ranks: a problem of no more is tried first, and with so many steps at once, which
-  // take a tenth of a second.
+  // Tables times ranks of a tiny problem. The search at the root is its first method, and begins
+  // with `tiny_steps`, which take a tenth of a second.
   std::uint64_t most_tiny_cells = 64;
   static constexpr std::uint64_t tiny_steps = std::uint64_t{1} << 22;
-  // Open choices, times ranks: the root of a larger problem is not searched again and again.
+  // Open choices times ranks: a larger root is not searched.
   std::uint64_t most_root_cells = std::uint64_t{1} << 13;
-  // A step of the search takes as long as so many of the proof: it looks at all prices.
+  // Work of one search step, which reads all prices, in units of the budget.
   std::uint64_t step_work = 2;
-  // A search pauses after so many steps, which take what a lane does in a round.
+  // Search steps between pauses, about the work of a lane in a round.
   static constexpr std::uint64_t steps_between_pauses = std::uint64_t{1} << 18;
-  // Open choices, times ranks: larger nodes are not searched.
+  // Open choices times ranks: a larger node is not searched.
   static constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
 };
 
-// All that a BoundProver is told.
+// All parameters of a BoundProver.
 // Thread safety: a value.
 struct BoundParameters {
-  // A plan is proved optimal if the bound is closer to its rating than this, relatively: far less
-  // than the error of a cost model, far more than the rounding of a linear program.
-  double optimality_gap = 1e-4;  // halved: work +1.0 %; doubled: work -2.8 %
-  // If the master program would have more rows than this, only the aggregate bound is used: a
-  // larger program takes longer to solve than a whole search.
+  // A plan counts as optimal if the relative gap between its rating and the bound is at most this:
+  // far less than the error of a cost model, far more than the rounding of a linear program.
+  double optimality_gap = 1e-4;
+  // If the master program would have more rows than this, only the aggregate bound and light trees
+  // are used: a larger program takes longer to solve than a whole search.
   std::size_t max_master_rows = 6'000;
-  // When the rating has fallen by this part, the aggregate bound is computed again, as more choices
-  // may be excluded, and trees begin anew.
+  // When the rating has fallen by this part, the aggregate bound is computed again, since it may
+  // exclude more choices, and trees begin anew.
   static constexpr double rating_fall = 1e-3;
 
   BoundMethods methods;

@@ -8,8 +8,8 @@
 
 namespace shardwright::embedding {
 
-// From cheap to expensive. The search at the root is that for tiny problems; for all others it
-// waits.
+// The methods from cheap to expensive. The search at the root is cheap for tiny problems; for
+// others its WorkShare makes it wait.
 BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parameters)
     : proof_(model, parameters) {
   const BoundMethods& on = parameters.methods;
@@ -67,7 +67,7 @@ void BoundProver::tell_others(const BoundMethod& own, std::uint64_t work) {
   }
 }
 
-// Stops where a tree is to be shared.
+// Returns early when a tree is to be shared.
 void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
   while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
@@ -82,7 +82,7 @@ void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   }
 }
 
-// Null if nothing is left to try. What is not due waits for the others, until these have ended.
+// Null if nothing is left to try. A method that is not due comes last.
 BoundMethod* BoundProver::next_method() const {
   const auto goes_on = [](const auto& method) { return method->goes_on(); };
   const auto is_due = [&](const auto& method) { return method->is_due(proof_); };

@@ -19,7 +19,7 @@
 
 namespace shardwright::embedding {
 
-// The bound of the root, again whenever the rating has fallen.
+// The aggregate bound of the root node, computed again whenever the rating has fallen.
 // Thread safety: one thread at a time.
 class AggregateMethod final : public BoundMethod {
  public:
@@ -41,10 +41,10 @@ class AggregateMethod final : public BoundMethod {
 
 // Raises a lower bound step by step, by the methods of a list. See README.md in this folder.
 //
-// The proof runs alone, on one thread, until a tree of branch and price becomes large. Then its
-// lanes share the open leaves: in every round each lane works on its own ones, and begin_round()
-// deals out anew what is open. What is proved depends on the work of every call, and not on the
-// number of threads.
+// One lane runs the proof, on one thread, until a tree of branch and price becomes large. Then all
+// lanes share the open leaves: in every round each lane works on its own leaves, and begin_round()
+// gives leaves to idle lanes. The result depends on the work of every call, and not on the number
+// of threads.
 // Thread safety: run_lane() may be called concurrently for different lanes; everything else by one
 // thread at a time.
 class BoundProver {
@@ -54,14 +54,14 @@ class BoundProver {
   BoundProver(const BoundProver&) = delete;
   BoundProver& operator=(const BoundProver&) = delete;
 
-  // Does about `work` units (of Budget::spend) against the best rating known, which may only fall
+  // Does about `work` units (of Budget::spend) against the best rating known, which must not rise
   // from call to call. Returns early when finished.
   void run(std::uint64_t work, double rating, Budget& budget);
 
   // The same in rounds. In a round, run_lane() may be called once for every lane.
   std::size_t num_lanes() const { return proof_.parameters().targets.tree_lanes; }
   void begin_round(double rating);
-  // Returns true if this round has work for all lanes, and false if for the first one alone.
+  // Returns true if this round has work for all lanes, and false if only the first lane works.
   bool is_shared() const { return shared() != nullptr; }
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   void end_round();
@@ -75,7 +75,7 @@ class BoundProver {
   bool proves(double rating) const { return proof_.proves(rating); }
   // Returns true if the last rating is proved or nothing is left to try.
   bool finished() const { return finished_; }
-  // What it proves about: the model that was given, or one without placement rules.
+  // The model of the proof: the given model, or its for_bounds() if there are placement rules.
   const ChoiceModel& model() const { return proof_.model(); }
 
   // The tree that lanes share in this round; null if there is none.
@@ -93,7 +93,7 @@ class BoundProver {
 
   Proof proof_;
   std::vector<std::unique_ptr<BoundMethod>> methods_;  // the most urgent first
-  BranchAndPrice* branch_and_price_ = nullptr;         // of these; null if programs are too large
+  BranchAndPrice* branch_and_price_ = nullptr;         // in methods_; null if it is not used
   bool finished_ = false;
 };
 

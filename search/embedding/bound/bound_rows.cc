@@ -9,7 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// The choices of a table with their costs; equal for two tables of one kind only.
+// The choices of a table with their costs, as words that are equal for tables of one kind only.
 std::vector<std::uint64_t> describe(const ChoiceModel& model, std::size_t table) {
   std::vector<std::uint64_t> words;
   for (const Choice& choice : model.choices(table)) {

@@ -12,8 +12,8 @@
 
 namespace shardwright::embedding {
 
-// Tables with equal choices and costs and with the same domain. The first one stands for all: what
-// holds for its n-th choice holds for the n-th choice of every other.
+// Tables with equal choices and costs and with the same domain. The first table stands for all:
+// what holds for its n-th choice holds for the n-th choice of every other table.
 struct EqualTables {
   std::uint32_t kind = 0;  // of its tables; groups of one kind differ in their domains
   std::vector<std::uint32_t> tables;
@@ -23,8 +23,8 @@ struct EqualTables {
 };
 
 // Tables of one kind have equal choices and costs. Generated models, and models with many features
-// of one form, have thousands of tables of a dozen kinds; the linear programs have one row per kind
-// and not one per table.
+// of one form, have thousands of tables of a dozen kinds. The linear programs have rows per group
+// of one kind instead of rows per table.
 // Thread safety: immutable; const members may be called from any thread.
 class TableKinds {
  public:
@@ -34,7 +34,7 @@ class TableKinds {
   // The groups under a domain, in the order of their first tables. O(choices), as long as the
   // domains of a kind's tables are few.
   std::vector<EqualTables> groups(const Domain& domain) const;
-  // What that takes of a budget.
+  // The work of groups(), in steps of a budget.
   static std::uint64_t steps_to_group(const Domain& domain) { return domain.size() / 4; }
 
   std::uint32_t kind_of(std::size_t table) const { return kind_of_[table]; }
@@ -68,23 +68,23 @@ struct BoundRow {
   std::uint32_t max_per_rank = 0;
   double load = 0;
   Storage storage = {};
-  PerTier<double> bytes = {};  // the same as numbers to be priced
+  PerTier<double> bytes = {};  // `storage` as numbers, for pricing
 };
 
-// The solution of the relaxation: how much of every choice a plan takes, and how many shards of
-// every row it puts on every rank class.
+// A solution of the relaxation: the share of every choice, and by row and rank class the number of
+// shards.
 struct FractionalPlan {
   std::vector<double> shares;
   std::vector<std::vector<double>> shards;
-  std::vector<RankPattern> patterns;  // all that the linear program has
+  std::vector<RankPattern> patterns;  // all columns of the linear program that are patterns
 };
 
-// For every table the choice that the fractional plan takes most of. Precondition: it is not empty.
+// For every table the choice of the largest share. Precondition: the plan is not empty.
 std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const FractionalPlan& plan);
 
 // All rows, choice after choice. Where shards of a row differ (a class of ranks with slightly
-// different loads, the hosts of a choice that fills hosts) the row costs what its cheapest shard
-// costs, which weakens a bound and never makes it wrong.
+// different loads, the hosts of a choice that fills hosts), the row has the cost of its cheapest
+// shard. A bound stays valid and may be weaker.
 // Thread safety: const members may be called from any thread.
 class BoundRows {
  public:
@@ -94,7 +94,7 @@ class BoundRows {
       : BoundRows(model, RankClasses(model, separate_hosts, parameters)) {}
   BoundRows(const ChoiceModel& model, RankClasses classes);
 
-  // What uniform choices use, if the classes have them apart. Not while others read the rows.
+  // As RankClasses::set_uniform_use(). Precondition: no other thread reads the rows.
   void set_uniform_use(std::span<const UniformUse> use, double target) {
     classes_.set_uniform_use(use, target);
   }
@@ -115,8 +115,8 @@ class BoundRows {
   }
   // Returns false if no plan that rates below `target` can take the choice.
   bool is_possible(std::uint32_t choice, double target) const;
-  // If the choice lies in one place, the places that it may be in: the host of all its shards, or
-  // the class of its only shard. Empty otherwise. Branching divides these.
+  // The places of a choice that lies in one place, for branching: the hosts, if one host holds all
+  // its shards, or the rank classes, if it has a single shard. Empty for other choices.
   std::span<const ClassSet> places(std::uint32_t index) const;
 
  private:
@@ -137,7 +137,7 @@ class BoundRows {
   std::vector<std::uint32_t> first_row_;
 };
 
-// Every choice that a plan below the target can take, anywhere.
+// Every choice that a plan below the target can take, in all rank classes that its kind allows.
 Domain root_domain(const BoundRows& rows, double target);
 
 }  // namespace shardwright::embedding

@@ -13,9 +13,9 @@
 
 namespace shardwright::embedding {
 
-// The tree is kept from target to target. A division holds for all of them, and a leaf that is
-// proved for one target is proved for every lower one. So a target that is given up leaves its
-// leaves to the next one, and a tree that was cut short goes on where it stopped.
+// The tree is kept from target to target: a branch is valid for all targets, and a leaf that is
+// proved for one target is proved for every lower one. So the next target uses the leaves of a
+// target that was given up, and a tree that ran out of work continues where it stopped.
 // Thread safety: const members may be called from any thread. Refers to its argument.
 class BoundTree {
  public:
@@ -28,20 +28,20 @@ class BoundTree {
   std::size_t size() const { return nodes_.size(); }
   // Leaves that are not proved for the target, in preorder.
   std::vector<NodeId> open_leaves(double target) const;
-  // How much of the tree is proved for the target: a node counts half as much as its parent.
+  // The part of the tree that is proved for the target: a node has half the weight of its parent.
   // Source: Knuth, "Estimating the Efficiency of Backtrack Programs" (1975).
   double closed_part(double target) const;
   // The choices of a node that a plan below the target can take. O(depth x choices).
   Domain domain(NodeId node, double target, Budget& budget) const;
 
-  // The leaf contains no plan below the target.
-  // `search_steps`: of a proof by search.
+  // Records the proof that the leaf contains no plan below the target. `search_steps`: of a proof
+  // by search.
   void close(NodeId leaf, double target, BoundNode proof, std::uint64_t search_steps = 0);
-  // `fixing`: multipliers that remove choices of the leaf below the target. Returns the first
-  // child; the second one follows it.
+  // `fixing`: multipliers of the reduced-cost fixing in the leaf at the target. Returns the first
+  // child; the next identifier is the second child.
   NodeId divide(NodeId leaf, double target, const Branch& branch, MultiplierList fixing);
 
-  // Steps that the check of the proof takes to repeat searches.
+  // Search steps that the check of the certificate repeats.
   std::uint64_t search_steps() const;
   // The proof of a target. Precondition: no leaf is open for it.
   std::vector<BoundNode> certificate_nodes(double target) const;
@@ -50,13 +50,13 @@ class BoundTree {
   struct Node {
     NodeId parent = kNone;
     NodeId first_child = kNone;
-    double part = 1;                 // of the tree
+    double part = 1;                 // weight in closed_part()
     Branch branch;                   // of an inner node
-    MultiplierList fixing;           // of an inner node, for `divided` and lower targets
-    double divided = 0;              // of an inner node: the target then
-    double proved = 0;               // of a leaf: the highest target
-    BoundNode proof;                 // of a leaf, for that target
-    std::uint64_t search_steps = 0;  // of that proof
+    MultiplierList fixing;           // of an inner node, valid up to the target `divided`
+    double divided = 0;              // of an inner node: the target of its division
+    double proved = 0;               // of a leaf: the highest proved target
+    BoundNode proof;                 // of a leaf, for `proved`
+    std::uint64_t search_steps = 0;  // of `proof`
   };
 
   template <class Visit>

@@ -8,7 +8,7 @@
 
 namespace shardwright::embedding {
 
-// Returns false if there is none.
+// Returns false if there is no next stage.
 bool TargetSchedule::next_stage(double rating) {
   const BoundTargetParameters& own = parameters_.targets;
   if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < own.max_root_work) {
@@ -75,8 +75,8 @@ void BranchAndPrice::step(Proof& proof, Budget& budget) {
   }
 }
 
-// A much better plan is another goal. The tree for the old one is divided where that goal needed
-// it, and a new one takes fewer nodes. The small tree that comes first is not kept either.
+// A much better plan has another goal. The old tree is divided where the old goal needed it, and a
+// new tree takes fewer nodes. The small tree that comes first is not kept either.
 void BranchAndPrice::choose_target(Proof& proof) {
   const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(proof.bound(), proof.rating(), proof.goal());
@@ -116,7 +116,7 @@ bool BranchAndPrice::should_share() const {
          lane.num_waiting() + (lane.relaxation().is_active() ? 1U : 0U) > 1;
 }
 
-// A better plan may have been found since the target was chosen.
+// Gives up a target that lies above the rating of a better plan found since.
 void BranchAndPrice::begin_round(Proof& proof, bool begins_again, bool is_over) {
   if (begins_again) {
     targets_.begin_again();
@@ -126,7 +126,7 @@ void BranchAndPrice::begin_round(Proof& proof, bool begins_again, bool is_over) 
   if (is_shared_) view_->deal_out();
 }
 
-// All lanes begin to share with what the first one knows.
+// Begins to share a large tree, or takes the results of the lanes that share a tree.
 std::uint64_t BranchAndPrice::end_round(Proof& proof) {
   if (should_share()) {
     const TreeLane& first = view_->first_lane();
@@ -149,7 +149,7 @@ std::uint64_t BranchAndPrice::end_round(Proof& proof) {
   return work;
 }
 
-// Returns true for a tree that has had its work, but may be done soon.
+// Returns true if the tree has used its work, but enough of it is proved to continue.
 bool BranchAndPrice::is_worth_more() const {
   const double closed = view_->tree().closed_part(target_);
   const double most = closed * parameters_.targets.most_extension;
@@ -157,7 +157,7 @@ bool BranchAndPrice::is_worth_more() const {
          static_cast<double>(tree_work_) < most * static_cast<double>(targets_.tree_work());
 }
 
-// Returns true if the tree has become too large, or takes too long for now.
+// Returns true if the tree has become too large, or has used its work.
 bool BranchAndPrice::gives_up_tree() {
   const TreeLane& first = view_->first_lane();
   if (!targets_.is_branching() || first.is_at_end()) return false;
@@ -168,7 +168,7 @@ bool BranchAndPrice::gives_up_tree() {
   return view_->tree().size() >= parameters_.targets.max_nodes && first.may_divide();
 }
 
-// A proof whose check would take too long is none.
+// Gives up a proof whose check would take too many search steps.
 void BranchAndPrice::prove_target(Proof& proof) {
   if (view_->tree().search_steps() > parameters_.search.proof_steps) return give_up_target(proof);
   proof.accept(target_, view_->rows().classes(), view_->tree().certificate_nodes(target_));

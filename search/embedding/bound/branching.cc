@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Sorts the tables of the branch by identifier: the model need not have them in that order.
+// Sorts the tables of the branch by identifier, which may differ from the order of the model.
 Branch by_identifier(const ChoiceModel& model, Branch branch) {
   const std::uint32_t before = model.first_choice(branch.tables.front());
   std::sort(branch.tables.begin(), branch.tables.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -22,7 +22,7 @@ Branch by_identifier(const ChoiceModel& model, Branch branch) {
 
 void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain) {
   // In the first child, the first `count` tables keep only what the branch lists. In the second
-  // one, the others and one of the first keep everything else.
+  // child, all tables but the first `count` - 1 keep everything else.
   const std::size_t begin = first ? 0 : branch.count - 1;
   const std::size_t end = first ? branch.count : branch.tables.size();
   const std::uint32_t of_first = model.first_choice(branch.tables.front());
@@ -82,7 +82,7 @@ std::optional<Branch> Branching::choose_large(const Domain& domain,
   return by_identifier(rows_->model(), std::move(best));
 }
 
-// As a part of what all ranks have.
+// The load or HBM of a choice as a part of the target load or HBM of all ranks.
 double Branching::size_of(std::uint32_t choice, bool by_memory, double target) const {
   const Choice& own = rows_->model().choices()[choice];
   return by_memory ? static_cast<double>(own.storage.hbm.value()) / total_hbm_
@@ -120,7 +120,7 @@ std::optional<Branch> Branching::choose_widest_gap(const Domain& domain,
   return by_identifier(model, std::move(best));
 }
 
-// How many tables of the group have this choice of its first table, in the fractional plan.
+// The fractional number of the group's tables that have this choice of its first table.
 double Branching::number_of(const EqualTables& group, std::uint32_t choice,
                             const FractionalPlan& plan) const {
   const ChoiceModel& model = rows_->model();
@@ -131,8 +131,8 @@ double Branching::number_of(const EqualTables& group, std::uint32_t choice,
   return number;
 }
 
-// Of all places where the choices, sorted by size, can be separated, the widest at which the number
-// of tables with smaller choices is fractional, or whole.
+// The widest branch that separates the choices, sorted by size, so that the number of tables with
+// the smaller choices is whole or fractional, as `whole` says.
 Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whole,
                              const Domain& domain, const FractionalPlan& plan, double target,
                              double min_separation) const {
@@ -184,8 +184,8 @@ Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whol
   return branch;
 }
 
-// The load of all tables of the group that have the choice in this place. The relaxation may place
-// more shards than there are.
+// The load that the fractional plan puts in this place for a choice of the group's tables. The
+// relaxation may place more shards than the tables have.
 double Branching::load_at(const EqualTables& group, std::uint32_t choice, ClassSet place,
                           const FractionalPlan& plan) const {
   const ChoiceModel& model = rows_->model();
@@ -220,7 +220,7 @@ Branch Branching::by_places(const EqualTables& group, const Domain& domain,
       const double here = number * load_at(group, choice, place, plan) / load;
       const double rounded = std::round(here);
       const double part = std::abs(here - rounded);
-      // A whole number comes last, but it must be divided, too.
+      // A whole number of tables gives the narrowest branch, but must be divided, too.
       const bool is_whole = part < parameters_.min_part;
       if (is_whole && rounded == 0) continue;
       const double width = (is_whole ? parameters_.whole_width : part) *

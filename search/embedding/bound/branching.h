@@ -11,8 +11,8 @@
 
 namespace shardwright::embedding {
 
-// How many of `tables`, which are equal, use the choices in `first_child`, each in the given
-// classes: at least `count` in the first child, fewer in the second one.
+// A branch on the number of equal `tables` that use a choice of `first_child` in its given classes:
+// at least `count` tables in the first child, fewer in the second child.
 struct Branch {
   std::vector<std::uint32_t> tables;  // by rising identifier, as a certificate wants them
   std::uint32_t count = 1;
@@ -23,25 +23,25 @@ struct Branch {
 // Restricts the domain of a node to that of its first or second child.
 void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain);
 
-// Chooses the widest branch for a fractional plan of the node's relaxation.
+// Chooses the branch of the largest width for a fractional plan of the node's relaxation.
 // Thread safety: const members may be called from any thread. Refers to its arguments.
 class Branching {
  public:
   Branching(const BoundRows& rows, const BranchingParameters& parameters);
 
-  // Groups of equal tables that mix choices first: a branch separates choices of small load, or of
-  // little memory, from the others, where their number is not whole. Then groups in which whole
-  // numbers of tables have different choices: the relaxation lets a rank have more shards of a
-  // choice on all ranks than tables have it. Then groups with choices that lie in one place: how
-  // many have it there. Empty if nothing can be divided. O(choices x (classes + log choices)).
+  // The kinds of branches, in order of preference: (1) a group's choices of small load or memory
+  // from its other choices, where a fractional number of tables uses the small ones; (2) the same
+  // where the number is whole, since the relaxation may give a rank more shards of a choice than
+  // tables have it; (3) the number of tables with a choice in a given place. Empty if no branch
+  // exists. O(choices x (classes + log choices)).
   std::optional<Branch> choose(const Domain& domain, const std::vector<EqualTables>& groups,
                                const FractionalPlan& plan, double target) const;
-  // The same for choices that differ by `least` of what all ranks have, in a plan that needs only
-  // shares.
+  // The widest branch of the first kind whose sides differ by more than the part `least` of the
+  // load or memory of all ranks. Of the plan only the shares are used.
   std::optional<Branch> choose_large(const Domain& domain, const std::vector<EqualTables>& groups,
                                      const FractionalPlan& plan, double target, double least) const;
-  // At the widest gap between the sizes of a table's choices, whether a plan mixes them or not.
-  // Empty if none is `least` of what all ranks have.
+  // A branch at the widest gap between the sizes of a table's choices, whatever a plan takes of
+  // them. Empty if no gap exceeds the part `least` of the load or memory of all ranks.
   std::optional<Branch> choose_widest_gap(const Domain& domain,
                                           const std::vector<EqualTables>& groups, double target,
                                           double least) const;

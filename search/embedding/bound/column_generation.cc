@@ -49,8 +49,8 @@ void PatternPool::end(const std::function<bool(std::size_t)>& is_basic) {
   }
 }
 
-// The pattern in rows of the first tables of kinds. Groups of one kind share rows then; every row
-// appears once.
+// The pattern in rows of the first tables of kinds. Rows of groups of one kind are merged, so every
+// row appears once.
 RankPattern PatternPool::by_kind(const RankPattern& pattern) const {
   const ChoiceModel& model = rows_->model();
   RankPattern other{pattern.rank_class, {}, pattern.load};
@@ -149,7 +149,7 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
               [&](const RankPattern& pattern) { return master_->add(pattern); });
 }
 
-// A single shard is a pattern. Without these, a table could have no column at first.
+// Adds every single shard as a pattern, so that every choice has patterns from the start.
 void ColumnGeneration::add_single_shards(const EqualTables& group) {
   const ChoiceModel& model = rows_->model();
   const std::uint32_t end = rows_->first_row(model.first_choice(group.first() + 1));
@@ -197,8 +197,8 @@ RelaxationAnswer ColumnGeneration::end(RelaxationAnswer answer) {
   return answer;
 }
 
-// The center of another question may exclude this one, too. Otherwise it is where to begin: the
-// ranks are worth what would exclude it, and what is worth more enters the program.
+// Prices at the center of an earlier question, which may prove this question infeasible. The rank
+// values are scaled to the limit of a proof; a pattern of more value enters the program.
 bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
   if (center_.empty()) return false;
   DualPoint point = center_.point();
@@ -216,10 +216,10 @@ bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
   return proves_infeasible();
 }
 
-// Adds improving columns. Returns false if the question is answered: the dual values show that no
-// plan exists, or no column improves the program. Incomplete pricing comes first, between the dual
-// values of the program and the center: what is worth more than a rank there improves the program,
-// too. Exact pricing is needed only if that finds nothing.
+// Adds improving columns. Returns false if the question is answered: the dual values prove that no
+// plan exists, or no column improves the program. Pricing takes up to three passes, until one adds
+// a column: incomplete pricing between the dual values of the program and the center, incomplete
+// pricing at the dual values of the program, and exact pricing there.
 bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
   enum class Way : std::uint8_t { kCentered, kIncomplete, kExact };
   const DualPoint own = master_->dual_values();
@@ -239,8 +239,7 @@ bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
   return false;
 }
 
-// Looks for patterns that are worth more than a rank at this point. Returns true if a column was
-// added.
+// Solves the pricing problems of all classes at this point. Returns true if a column was added.
 bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
   const ColumnGenerationParameters& own = parameters_.columns;
   point_ = std::move(point);
@@ -252,7 +251,7 @@ bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
         duals_in(c), question_.target, question_.domain, question_.groups, least, exact};
     answers_[c] = rows_->classes().is_for_uniform(c) ? pricing_[c].relax(query, budget)
                                                      : pricing_[c].solve(query, budget);
-    // Differences of dual values and prices are rounded, also where they are nothing.
+    // Covers the rounding of dual values minus prices, also where the difference is 0.
     answers_[c].max_value += kPricingTolerance * value_of_whole_rank(c);
     most.push_back(answers_[c].max_value);
     if (answers_[c].value <= least * (1 + own.min_relative_gain) + own.min_gain) continue;
@@ -267,7 +266,7 @@ bool ColumnGeneration::proves_infeasible() const {
   return value_of_tables() > value_of_ranks() * (1 + parameters_.columns.margin);
 }
 
-// What all ranks can hold at most.
+// An upper bound of the value that all ranks can hold.
 double ColumnGeneration::value_of_ranks() const {
   double sum = value_of_whole_ranks();
   for (std::uint32_t c = 0; c < answers_.size(); ++c)
@@ -282,7 +281,7 @@ double ColumnGeneration::value_of_whole_ranks() const {
   return sum;
 }
 
-// All of a rank of the class. 0 if whole ranks have no price.
+// The price of all capacity of a rank of the class; 0 if whole ranks have no price.
 double ColumnGeneration::value_of_whole_rank(std::uint32_t rank_class) const {
   if (point_.whole.empty()) return 0;
   const std::uint32_t own = rows_->classes().whole_class(rank_class);
@@ -292,7 +291,7 @@ double ColumnGeneration::value_of_whole_rank(std::uint32_t rank_class) const {
                     as_doubles(whole.room));
 }
 
-// What a shard is worth on a rank of the class, beyond what it takes of a whole rank.
+// Dual values of shards on a rank of the class, minus the price of their use of a whole rank.
 std::span<const double> ColumnGeneration::duals_in(std::uint32_t rank_class) {
   if (point_.whole.empty()) return point_.shards;
   const CapacityMultipliers& prices = point_.whole[rows_->classes().whole_class(rank_class)];
@@ -305,7 +304,7 @@ std::span<const double> ColumnGeneration::duals_in(std::uint32_t rank_class) {
   return duals_;
 }
 
-// Every table with its choice of least value.
+// The value of all tables, each with its choice of least value.
 double ColumnGeneration::value_of_tables() const {
   const ChoiceModel& model = rows_->model();
   double sum = 0;

@@ -18,37 +18,37 @@
 
 namespace shardwright::embedding {
 
-// Patterns that a pool hands to another one.
+// The patterns of a pool, as passed to another pool.
 // Thread safety: a value.
 struct KnownPatterns {
   struct Pattern {
     RankPattern pattern;
-    std::uint64_t last_used = 0;  // the number of a question
+    std::uint64_t last_used = 0;  // number of the last question that used it
   };
-  std::uint64_t question = 0;  // the last one
+  std::uint64_t question = 0;  // number of the last question
   std::vector<Pattern> patterns;
 };
 
-// Keeps patterns in rows of the first tables of kinds, so that groups of equal tables can use them
-// however a node of a tree divides the kind. Of too many patterns, those remain that solutions of
-// master programs used last: loading all would take longer than finding some again.
+// Keeps patterns for later questions (ColumnGeneration), in rows of the first table of each kind,
+// so that they serve groups of equal tables however a node divides the kind. Beyond the capacity,
+// the patterns that were basic last remain: loading all takes longer than finding some again.
 // Thread safety: one thread at a time. Refers to its arguments.
 class PatternPool {
  public:
   PatternPool(const BoundRows& rows, std::size_t capacity)
       : rows_(&rows), kinds_(&rows.kinds()), capacity_(capacity) {}
 
-  // Begins a question. Calls `add`, which returns the column of a master program, for every pattern
-  // that fits below the target and that the domain of the groups allows.
+  // Begins a question. For every pattern that fits below the target and that the domain allows,
+  // calls `add`, which returns the pattern's column in the master program.
   void begin(double target, const Domain& domain, const std::vector<EqualTables>& groups,
              const std::function<std::size_t(const RankPattern&)>& add);
-  // Adds a pattern of the current question, which is a column of its master program.
+  // Adds a pattern that the current question found. `column`: its number in the master program.
   void add(const RankPattern& pattern, std::size_t column);
-  // What the next question begins with.
+  // The patterns that the next question begins with.
   KnownPatterns known() const;
-  // Takes over what another pool of the same rows knows, in the place of its own patterns.
+  // Replaces its patterns by those of another pool of the same rows.
   void learn(const KnownPatterns& other);
-  // Ends the question: patterns whose columns are basic were used.
+  // Ends the question. Patterns whose columns are basic count as used by the question.
   void end(const std::function<bool(std::size_t)>& is_basic);
 
  private:
@@ -75,17 +75,17 @@ class PatternPool {
 struct RelaxationAnswer {
   enum class Kind : std::uint8_t {
     kInfeasible,  // no plan rates below the target; `leaf` proves it
-    kFeasible,    // a fractional plan does
-    kUnknown,     // neither was shown
+    kFeasible,    // a fractional plan does; `plan`
+    kUnknown,     // not decided, for lack of work or of precision
   };
   Kind kind = Kind::kUnknown;
   BoundNode leaf;
-  // The fractional plan, or what comes closest to one. Empty if the linear program was lost
-  // numerically.
+  // The solution of the master program, which needs more ranks than there are unless the kind is
+  // kFeasible. Empty if the linear program was not solved.
   FractionalPlan plan;
 };
 
-// What later questions gain from earlier ones.
+// State that later questions reuse.
 // Thread safety: a value.
 struct PricingKnowledge {
   KnownPatterns patterns;
@@ -93,10 +93,10 @@ struct PricingKnowledge {
   std::vector<std::uint8_t> was_easy;  // by rank class: the last full search
 };
 
-// The Dantzig-Wolfe relaxation. A pattern is a set of shards that one rank can hold below the
-// target load. CLP solves the restricted master program, PricingProblem finds improving patterns.
-// Patterns that were of use serve later targets and nodes, and so does the DualCenter that steers
-// the dual values.
+// The Dantzig-Wolfe relaxation of a node at a target. A pattern is a set of shards that one rank
+// can hold below the target load. CLP solves the restricted master program, PricingProblem finds
+// improving patterns. A question asks whether the relaxation is feasible for a target and a domain.
+// Later questions reuse patterns and the DualCenter, which stabilises the dual values.
 // Source: Dantzig, Wolfe, "Decomposition Principle for Linear Programs" (1960); Gilmore, Gomory, "A
 // Linear Programming Approach to the Cutting-Stock Problem" (1961).
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -104,11 +104,11 @@ class ColumnGeneration {
  public:
   ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters);
 
-  // Rows of shards that a master program has at most, as long as tables of a kind share a domain.
+  // Largest number of shard rows of a master program, as long as tables of a kind share a domain.
   std::size_t max_rows() const;
 
   PricingKnowledge known() const;
-  // Takes over what another one knows. Precondition: the same rows, no question.
+  // Takes over the state of another object. Precondition: the same rows, and no active question.
   void learn(const PricingKnowledge& other);
 
   // Begins a question that may take `work` units. Precondition: every table has a choice in the
@@ -123,7 +123,7 @@ class ColumnGeneration {
   std::optional<RelaxationAnswer> iterate(Budget& budget);
 
  private:
-  // What the current question is about.
+  // The current question.
   struct Question {
     double target = 0;
     std::uint64_t work_left = 0;
@@ -151,9 +151,9 @@ class ColumnGeneration {
   Question question_;
   std::unique_ptr<MasterProgram> master_;
   DualCenter center_;
-  bool is_new_ = false;                 // nothing was tried for the question yet
-  DualPoint point_;                     // that was priced last
-  std::vector<PricingAnswer> answers_;  // to it, by rank class
+  bool is_new_ = false;                 // the question has had no iteration
+  DualPoint point_;                     // the dual values that were priced last
+  std::vector<PricingAnswer> answers_;  // at point_, by rank class
   std::vector<double> duals_;           // scratch
 };
 

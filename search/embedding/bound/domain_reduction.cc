@@ -9,7 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// What a table, or several, put at least on every rank of a class.
+// The least load and memory that one or several tables use on every rank of a class.
 struct CommonUse {
   double load = 0;
   PerTier<double> bytes = {};
@@ -45,7 +45,7 @@ class CommonLoad {
   }
 
  private:
-  // Rounds beyond the first few remove next to nothing. The check of a certificate allows for more.
+  // Later rounds remove next to nothing. The check of a certificate allows more rounds.
   static constexpr int kMaxRounds = 8;
 
   // Returns true if a choice was removed, from all classes or from some.
@@ -93,13 +93,13 @@ class CommonLoad {
       total_[c].add(own[c], groups_[group].size());
   }
 
-  // Beside what the other tables put on every rank of the class.
+  // Returns true if a shard fits beside the common use of the other tables.
   bool fits(const BoundRow& row, std::size_t c, std::size_t group) const {
     const CommonUse& own = of_group_[group * classes_.size() + c];
     const CommonUse& all = total_[c];
     const Storage& room = classes_[c].room;
     const CommonUse use = use_of(row);
-    // The target counts as a little more: the check rounds sums, and begins from a lower bound.
+    // The target is raised slightly, because the check rounds sums and begins from a lower bound.
     const double limit = classes_.load_limit(c, target_) * (1 + kBoundRounding);
     return use.load + all.load - own.load < limit &&
            std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
@@ -108,7 +108,7 @@ class CommonLoad {
            });
   }
 
-  // Of the group's first table.
+  // Restricts a choice of the group's first table. Returns true if classes were removed.
   bool restrict(std::uint32_t choice, std::size_t group) {
     ClassSet left = domain_[choice];
     if (left == 0) return false;
@@ -132,7 +132,7 @@ class CommonLoad {
   const RankClasses& classes_;
   double target_;
   Domain& domain_;
-  std::vector<EqualTables> groups_;  // equal tables
+  std::vector<EqualTables> groups_;
   std::vector<CommonUse> total_;     // by class
   std::vector<CommonUse> of_group_;  // by group and class, of one table
 };

@@ -1,4 +1,4 @@
-// Which choices of a node no plan below a target can take.
+// Removes choices of a node that no plan below a target can take.
 #pragma once
 
 #include <vector>
@@ -14,29 +14,28 @@ namespace shardwright::embedding {
 // Each by rank class.
 using MultiplierList = std::vector<std::vector<CapacityMultipliers>>;
 
-// What the reduction of a domain says about its node.
+// The result of the reduction of a node's domain.
 struct DomainReduction {
-  // No plan of the node rates below the target: at `multipliers` all tables need more than all
-  // ranks have, or a table has no choice left.
+  // No plan of the node rates below the target: the Lagrangian bound at `multipliers` exceeds the
+  // target, or a table has no choice left.
   bool excluded = false;
   std::vector<CapacityMultipliers> multipliers;
-  double bound = 0;       // of the aggregate relaxation of what is left
-  MultiplierList fixing;  // that fix_choices() needs to do the same again
+  double bound = 0;       // the aggregate bound of the reduced domain
+  MultiplierList fixing;  // with which fix_choices() repeats the reduction
   FractionalPlan plan;    // of a node that is not excluded: shares only; may be empty
 };
 
 // Removes choices from `domain` in two ways, until neither removes any more.
-// - Reduced costs: at the multipliers of the aggregate bound, all tables with their cheapest
-//   choices leave some of what all ranks have. A choice that is dearer than the cheapest one of its
-//   table by more than that is in no plan below the target.
-// - Common use: a table all of whose choices have a shard on every rank takes room on every rank,
-//   whatever the plan. What does not fit beside the shards of such tables is in no plan either.
+// - Reduced costs, at the multipliers of the aggregate bound: no plan below the target has a choice
+//   that exceeds its table's cheapest choice by more than the target exceeds the bound.
+// - Common use: a table all of whose choices have a shard on every rank uses every rank in every
+//   plan. A choice that does not fit beside the smallest shards of these tables is in no plan.
 // Source: M. W. P. Savelsbergh, "Preprocessing and Probing Techniques for Mixed Integer Programming
 // Problems" (1994).
 DomainReduction reduce_domain(const BoundRows& rows, double target, Domain& domain,
                               const AggregateParameters& parameters, Budget& budget);
 
-// Removes choices with these multipliers, and by common use before and after each.
+// Reduced-cost fixing with each of these multipliers, and common use before and after each.
 void fix_choices(const BoundRows& rows, double target, const MultiplierList& fixing, Domain& domain,
                  Budget& budget);
 

@@ -160,8 +160,7 @@ std::uint32_t Knapsack::multiplicity_bound(const ItemClass& own) const {
 
 namespace {
 
-// Sorting labels and looking for those that dominate them takes n log n time: as long as making
-// this part of so many labels.
+// Sorting n labels and comparing them counts n log n / kComparisonsPerStep steps.
 constexpr std::uint64_t kComparisonsPerStep = 4;
 
 }  // namespace
@@ -231,8 +230,8 @@ void ParetoFront::add(double hbm, double value) {
   points_.insert(points_.erase(begin, end), {hbm, value});
 }
 
-// The labels that were kept last are sorted by load, and so are those that an item added to them.
-// These few runs are merged; labels of equal load are sorted afterwards.
+// A merge sort of runs of rising load: the kept labels are sorted by load, and so are the labels
+// that an item added to them, so there are few runs. Labels of equal load are sorted afterwards.
 void DominanceFilter::sort() {
   const auto by_load = [](const Key& a, const Key& b) { return a.load < b.load; };
   runs_.assign(1, 0);
@@ -291,7 +290,7 @@ void DominanceFilter::apply(const CompletionBound& completion, std::uint32_t equ
   kept_.clear();
   off_front_.clear();
   front_.clear();
-  // The front ignores DDR, SSD and copies, so only labels with the least of each may stand on it.
+  // The front ignores DDR, SSD and copies, so only labels with the least of each may enter it.
   const double least_ddr = std::max(completion.free_use().ddr, 0.0);
   const double least_ssd = std::max(completion.free_use().ssd, 0.0);
   for (const Key& key : order_) {
@@ -325,7 +324,7 @@ void LabelSearch::begin(const Knapsack& knapsack, const CapacityMultipliers& mul
   threshold_ = std::max(at_least, best_.value);
 }
 
-// Takes of every class the items of largest reduced value that still fit.
+// For every class in turn, adds the items of largest reduced value that still fit.
 void LabelSearch::fill_greedily() {
   trail_.assign(1, Step{});
   Label greedy;
@@ -364,9 +363,9 @@ bool LabelSearch::run_to_end() {
   return true;
 }
 
-// Makes labels of the classes from `first` on, until there are more than `max_labels`. All other
-// classes are still to come. A `beam_width` of 0 keeps all labels. Returns the first class that the
-// labels do not cover.
+// Makes labels of the classes from `first` on, until there are more than `max_labels` labels.
+// Completion bounds count all other classes. A `beam_width` of 0 keeps all labels. Returns the
+// first class that the labels do not cover.
 std::size_t LabelSearch::extend_from(std::size_t first, std::size_t max_labels,
                                      std::size_t beam_width) {
   labels_.assign(1, Label{});
@@ -377,8 +376,8 @@ std::size_t LabelSearch::extend_from(std::size_t first, std::size_t max_labels,
   return knapsack_->classes().size();
 }
 
-// Extends every label by as many copies of the class as fit. Items are added one after the other,
-// so no combination appears in two orders. Returns false if that makes too many labels.
+// Extends the labels by all combinations of items of the class that fit. Items are added in order,
+// so no combination appears twice. Returns false if there are too many labels.
 bool LabelSearch::extend(std::size_t class_index, std::size_t beam_width) {
   const ItemClass& own = knapsack_->classes()[class_index];
   completion_.pass_value(class_index);
@@ -404,7 +403,7 @@ bool LabelSearch::extend(std::size_t class_index, std::size_t beam_width) {
   return true;
 }
 
-// Labels that the item is added to are followed by those with one copy more.
+// Adds copies of the item to every label. The loop also extends the labels that it appends.
 void LabelSearch::add_item(std::uint32_t index, std::uint32_t copies) {
   const Item& item = knapsack_->items()[index];
   for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -450,7 +449,7 @@ void LabelSearch::keep_most_promising(std::size_t beam_width) {
   labels_.resize(beam_width);
 }
 
-// Finds the best pair of a label and one of the other half that fit a rank together.
+// Finds the best pair of a label and a label of the other half that fit a rank together.
 void LabelSearch::join(std::vector<Label> others) {
   std::sort(others.begin(), others.end(), [](const Label& a, const Label& b) {
     return a.value != b.value ? a.value > b.value : a.last < b.last;

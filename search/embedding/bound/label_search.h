@@ -14,11 +14,11 @@
 
 namespace shardwright::embedding {
 
-// Relative difference below which two values count as equal, and two uses of a capacity: above the
+// Relative difference below which two values, or two uses of a capacity, count as equal: above the
 // rounding errors of a pattern's sum, below every difference that matters to a bound.
 inline constexpr double kPricingTolerance = 1e-10;
 
-// What shards use of a rank: load in units of the rating, memory in bytes.
+// Resources of a rank that shards use: load in units of the rating, memory in bytes.
 struct Resources {
   double load = 0;
   double hbm = 0;
@@ -32,7 +32,7 @@ struct Resources {
     ssd += other.ssd;
     return *this;
   }
-  // Takes so many copies away.
+  // Subtracts `copies` times `other`.
   void remove(double copies, const Resources& other) {
     load -= copies * other.load;
     hbm -= copies * other.hbm;
@@ -52,7 +52,7 @@ inline Resources componentwise_max(const Resources& a, const Resources& b) {
           std::max(a.ssd, b.ssd)};
 }
 
-// Value less the cost of the resources at the multipliers.
+// The value minus the cost of the resources at the multipliers.
 inline double reduced_value(double value, const Resources& use,
                             const CapacityMultipliers& multipliers) {
   return value - multipliers.load * use.load - multipliers.hbm * use.hbm -
@@ -65,7 +65,7 @@ inline double cost_at(const CapacityMultipliers& multipliers, const Resources& u
          multipliers.ssd * use.ssd;
 }
 
-// Shards of one choice on one rank: of up to two of its rows.
+// Shards of one choice on one rank, from up to two rows of the choice.
 struct Item {
   double value = 0;  // sum of their dual values
   Resources use;
@@ -81,33 +81,33 @@ struct ItemClass {
   std::uint32_t first_item = 0;
   std::uint32_t num_items = 0;
   std::uint32_t copies = 1;
-  double best_reduced_value = 0;  // of one copy; never negative
-  Resources max_use;              // of each resource, by any item
+  double best_reduced_value = 0;  // of any item, at least 0
+  Resources max_use;              // largest use of each resource by an item
 };
 
-// What a pricing problem is asked.
+// The input of a pricing problem.
 struct PricingQuery {
   std::span<const double> dual_values;  // of one shard, by row; of the first tables of groups only
   double target = 0;                    // rating that limits the load of a rank
   const Domain& domain;
   std::span<const EqualTables> groups;
-  // Only patterns of more value than this are looked for.
+  // Only patterns of more value than this are of interest.
   double at_least = 0;
-  // The answer must be proved best, however long that takes.
+  // The answer must be proved optimal, however long the proof takes.
   bool exact = false;
 };
 
-// The items of one rank class and its capacity. Items that another item of their class dominates
-// are left out. Of a choice with more than two rows, only the first two with a positive dual value
-// count: the others must have the dual value 0. Source: Kellerer, Pferschy, Pisinger, "Knapsack
-// Problems" (2004), chapter 11 (multiple choice).
+// A multiple-choice knapsack: the items of one rank class, and its capacity. Items that another
+// item of their item class dominates are left out. Of a choice, at most two rows may have a
+// positive dual value.
+// Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11 (multiple choice).
 // Thread safety: one thread at a time.
 class Knapsack {
  public:
-  // What a rank of the class may hold.
+  // Sets the items that a rank of the class may hold.
   void fill(const BoundRows& rows, std::uint32_t rank_class, const PricingQuery& query);
-  // `items`: single shards, of which there are as many as `copies` says; no table holds them
-  // together. Precondition: each fits.
+  // Sets items that are single shards without a table: `copies[i]` of items[i]. Precondition: each
+  // item fits.
   void fill(std::span<const Item> items, std::span<const std::uint32_t> copies,
             const Resources& capacity);
   // Rounds the resources of all items down to multiples of capacity / `units`, so that fewer labels
@@ -124,7 +124,7 @@ class Knapsack {
     return std::span(items_).subspan(own.first_item, own.num_items);
   }
   std::span<const ItemClass> classes() const { return classes_; }
-  // A number of copies that does not fit, or one more than there are.
+  // A number of copies that does not fit, or one more than the copies of the class.
   std::uint32_t multiplicity_bound(const ItemClass& own) const;
 
  private:
@@ -138,7 +138,7 @@ class Knapsack {
   std::vector<ItemClass> classes_;
 };
 
-// A partial pattern: the items that a rank holds of the classes passed so far.
+// A partial pattern: the items that a rank holds of the item classes processed so far.
 struct Label {
   Resources use;
   double value = 0;
@@ -146,8 +146,8 @@ struct Label {
   std::uint32_t copies = 0;  // of the current item class
 };
 
-// Bounds the value that a label can still reach, by Lagrangian relaxations at several multipliers,
-// and says up to which use everything still to come fits.
+// Upper bounds of the value that a label can still reach, by Lagrangian relaxations at several
+// multipliers. Also knows up to which use all items of the remaining classes fit.
 // Source: Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints" (2005),
 // completion bounds.
 // Thread safety: one thread at a time.
@@ -157,18 +157,18 @@ class CompletionBound {
   void reset(const Knapsack& knapsack);
   // O(items).
   void add_relaxation(const CapacityMultipliers& multipliers);
-  // No pattern is worth more, by the relaxation that was added first.
+  // The largest value of a pattern by the relaxation that was added first.
   double max_value() const { return relaxations_.front().max_value; }
 
-  // All classes are still to come.
+  // All item classes remain.
   void begin();
-  // The class is no longer to come, apart from copies that look_ahead() counts.
+  // The class no longer remains, in value and in use, apart from copies that look_ahead() counts.
   void pass_value(std::size_t class_index);
   void pass_use(const ItemClass& own);
-  // One more copy of the class may be any of its items from `item` on.
+  // From now on a copy ahead of the class is any of its items from `item` on.
   void look_ahead(const ItemClass& own, std::uint32_t item);
 
-  // The use as it counts: everything still to come fits if no more is used than `free_use`.
+  // The use in comparisons: at least `free_use`, up to which all remaining items fit.
   Resources counted_use(const Resources& use) const { return componentwise_max(use, free_use_); }
   const Resources& free_use() const { return free_use_; }
   // Returns true if the label can be completed to more than `value`, including `copies_ahead`
@@ -187,7 +187,7 @@ class CompletionBound {
     CapacityMultipliers multipliers;
     std::vector<double> best_values;  // reduced values by class, of all its copies
     double max_value = 0;             // of a pattern
-    double rest = 0;                  // capacity and the classes still to come
+    double rest = 0;                  // cost of the capacity, and value of the remaining classes
     double copy_ahead = 0;            // one more copy of the current class
   };
 
@@ -196,12 +196,12 @@ class CompletionBound {
   Resources free_use_;
 };
 
-// The Pareto front of HBM and value: for every amount of HBM the most value with no more of it.
+// The Pareto front of HBM and value: the largest value with at most a given amount of HBM.
 // Thread safety: one thread at a time.
 class ParetoFront {
  public:
   void clear() { points_.clear(); }
-  // Returns true if a point has no more HBM and no less value. O(log points).
+  // Returns true if a point has at most this HBM and at least this value. O(log points).
   bool dominates(double hbm, double value) const;
   // Adds a point that is not dominated. O(points) for the points that it replaces or moves.
   void add(double hbm, double value);
@@ -210,22 +210,23 @@ class ParetoFront {
   std::vector<std::pair<double, double>> points_;  // HBM and value, both rising
 };
 
-// Removes dominated labels: another label is worth no less, uses no more of any resource and has no
-// more copies of the current class. Labels are visited by rising load, so load is no worse. The
-// Pareto front then finds dominating labels with the least DDR, SSD and copies; of the others, a
-// few that were kept last are compared in all resources. Source: Nemhauser, Ullmann, "Discrete
-// Dynamic Programming and Capital Allocation" (1969). Thread safety: one thread at a time.
+// Removes a label if another label has at least its value, at most its use of every resource and at
+// most its copies of the current class. Labels are visited by rising load. The Pareto front finds
+// dominating labels among those with the least DDR, SSD and copies; the last few kept of the other
+// labels are compared in all resources.
+// Source: Nemhauser, Ullmann, "Discrete Dynamic Programming and Capital Allocation" (1969).
+// Thread safety: one thread at a time.
 class DominanceFilter {
  public:
   explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}
 
-  // Use is counted as the completion bound says. Any number of copies up to `equal_copies` counts
-  // as equal: more copies of the class are then left than can fit.
+  // Compares CompletionBound::counted_use(). Numbers of copies up to `equal_copies` count as equal,
+  // because more copies of the class are then left than fit.
   void apply(const CompletionBound& completion, std::uint32_t equal_copies,
              std::vector<Label>& labels);
 
  private:
-  // What labels are sorted by: load, then value, then the order in which they were made.
+  // The sort key of a label: rising load, then falling value, then the order of creation.
   struct Key {
     double load;
     double value;
@@ -239,35 +240,35 @@ class DominanceFilter {
   std::size_t max_comparisons_;
   std::vector<Key> order_;
   std::vector<Key> merged_;        // scratch
-  std::vector<std::size_t> runs_;  // of rising load in order_: where they begin, and the end
+  std::vector<std::size_t> runs_;  // starts of runs of rising load in order_, and the end
   std::vector<Label> kept_;
   std::vector<Label> off_front_;  // kept labels that are not on the front, with their counted use
   ParetoFront front_;
 };
 
-// A label ends if its completion bound shows that it cannot exceed the best pattern, or if another
-// label dominates it.
+// A labelling algorithm for the knapsack. A label is dropped if its completion bound shows that it
+// cannot exceed the best pattern, or if another label dominates it.
 // Thread safety: one thread at a time.
 class LabelSearch {
  public:
   explicit LabelSearch(const KnapsackParameters& parameters)
       : parameters_(parameters), dominance_(parameters.max_comparisons) {}
 
-  // Starts with a greedy pattern. Only patterns worth more than `at_least` are looked for. Refers
-  // to the knapsack, which must not change until the search ends.
+  // Starts with a greedy pattern. The search looks only for patterns of more value than `at_least`.
+  // Refers to the knapsack, which must not change until the search ends.
   void begin(const Knapsack& knapsack, const CapacityMultipliers& multipliers, double at_least);
-  // Keeps only the most promising labels of every class: fast, finds good patterns, proves nothing.
+  // A beam search, which keeps the most promising labels of every item class and proves nothing.
   void run_beam();
-  // Returns false if there are too many labels; otherwise no pattern is worth more than
-  // proved_value(). Once there are many labels, the other classes are searched separately and the
-  // two sets of labels are joined.
+  // The full search. Returns false if there are too many labels; otherwise no pattern has more
+  // value than proved_value(). Once there are many labels, the remaining classes are searched
+  // separately, and the two sets of labels are joined.
   // Source: Horowitz, Sahni, "Computing Partitions with Applications to the Knapsack Problem"
   // (1974).
   bool run_to_end();
 
   double best_value() const { return best_.value; }
   double proved_value() const { return threshold_; }
-  // No pattern is worth more, whether the search ran to its end or not.
+  // An upper bound of the value of every pattern, also if the search did not run to its end.
   double relaxed_value() const { return completion_.max_value(); }
   // The items of the best pattern.
   std::vector<Item> best_items() const;
@@ -275,7 +276,7 @@ class LabelSearch {
   std::uint64_t steps() const { return steps_; }
 
  private:
-  // The item that a label took last, and the step before.
+  // The last item of a label, and the step before it.
   struct Step {
     std::uint32_t previous = 0;
     std::uint32_t item = 0;
@@ -297,10 +298,10 @@ class LabelSearch {
   CompletionBound completion_;
   DominanceFilter dominance_;
   std::vector<Label> labels_;
-  std::vector<Step> trail_;  // the first stands for no item
+  std::vector<Step> trail_;  // the first one stands for no item
   Label best_;
-  std::uint32_t last_of_other_half_ = 0;  // what the best pattern holds of the other half
-  double threshold_ = 0;                  // labels that cannot be worth more end
+  std::uint32_t last_of_other_half_ = 0;  // last item of the best pattern in the other half
+  double threshold_ = 0;                  // labels that cannot exceed it are dropped
   std::uint64_t steps_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// A small tree of choices that take a large part of all ranks.
+// A small branch-and-bound tree on choices that take a large part of all ranks.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 
 namespace shardwright::embedding {
 
-// Tries to prove a target without column generation: it reduces the domain of a node, and divides
-// what differs by much of what all ranks have. A model with a few tables that need every rank is
-// often proved by a few such nodes, which take less than one pricing problem.
+// Tries to prove a target without column generation. Domain reduction bounds a node, which branches
+// only between choices that differ by a large part of the load or memory of all ranks. For a few
+// tables that need every rank, a few nodes often suffice and cost less than one pricing.
 // Thread safety: one thread at a time. Refers to its arguments.
 class LightTree {
  public:
@@ -27,16 +27,16 @@ class LightTree {
             const BoundParameters& parameters, Budget& budget);
 
   double target() const { return target_; }
-  // Nothing is left to do, or it has had its work. A tree of which a part is proved has more, as
-  // its last nodes often take little.
+  // Returns true if nothing is left to do, or if the work is used up. A tree that is partly proved
+  // gets more work, because its last nodes often take little.
   bool has_ended() const {
     return is_stuck_ || is_proved() || (work_ >= targets_->light_work && !is_worth_more());
   }
   bool is_proved() const { return !is_stuck_ && open_.empty(); }
   // Visits one node. Precondition: it has not ended.
   void step(Budget& budget);
-  // The linear program's choices at the node that has nothing large to divide; empty if there is no
-  // such node.
+  // The choices of the largest shares at the node that has nothing large to divide; empty if there
+  // is no such node.
   const std::vector<std::uint32_t>& stuck_choices() const { return stuck_choices_; }
   // The certificate's nodes. Precondition: is_proved().
   std::vector<BoundNode> certificate_nodes() const { return tree_.certificate_nodes(target_); }
@@ -63,9 +63,9 @@ class LightTree {
   std::vector<std::uint32_t> stuck_choices_;
 };
 
-// One tree for the goal of every better plan, if that is below all targets that failed. If the
-// rating fell much, others follow, by bisection between the bound and the lowest of these: a target
-// above one that failed fails, too.
+// One tree for the goal of every better plan, if the goal is below the lowest target that failed: a
+// higher target would fail, too. If the rating fell by BoundParameters::rating_fall, more trees
+// follow, by bisection between the bound and that target.
 // Thread safety: one thread at a time.
 class LightTrees final : public BoundMethod {
  public:

@@ -9,7 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Calls `change` with every value of `own` and the value of `other` in its place.
+// Calls `change` with every multiplier of `own` and the same multiplier of `other`.
 template <class Change>
 void change_each(std::vector<CapacityMultipliers>& own,
                  const std::vector<CapacityMultipliers>& other, const Change& change) {
@@ -87,7 +87,7 @@ MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain&
       if (is_apart(choice)) continue;
       const std::uint32_t first = rows.first_row(choice);
       for (std::uint32_t r = first; r < rows.first_row(choice + 1); ++r) {
-        // A pricing problem uses two runs of a choice; the others need no place.
+        // A pricing problem uses two rows of a choice; the other rows get dual value 0.
         if (rows.rows()[r].in_class || r < first + 2) shard_row_[r] = row_of_shard(rows.rows()[r]);
       }
     }
@@ -104,7 +104,7 @@ std::size_t MasterProgram::row_of_shard(const BoundRow& shard) {
   return found->second;
 }
 
-// A row of load and one of every tier, for whole ranks of a class.
+// Adds a row for load and a row per memory tier, for the whole ranks of every class.
 void MasterProgram::add_whole_rows() {
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
     first_whole_row_.push_back(program_.num_rows());
@@ -113,7 +113,7 @@ void MasterProgram::add_whole_rows() {
   }
 }
 
-// What is in a part of the ranks of a class takes its part of whole ranks.
+// Adds entries for load and bytes in a class to the rows of the whole ranks of that class.
 void MasterProgram::add_use_of_whole(double load, const PerTier<double>& bytes,
                                      std::uint32_t rank_class) {
   if (first_whole_row_.empty()) return;
@@ -127,7 +127,7 @@ void MasterProgram::add_use_of_whole(double load, const PerTier<double>& bytes,
   }
 }
 
-// Per unit of load and per byte of a whole rank.
+// Dual values of a whole rank, per unit of load and per byte.
 CapacityMultipliers MasterProgram::whole_duals(std::uint32_t rank_class) const {
   const RankClass& whole = rows_.classes().whole(rank_class);
   const auto dual = [&](std::size_t row) { return std::max(0.0, -program_.dual(row)); };
@@ -139,7 +139,7 @@ CapacityMultipliers MasterProgram::whole_duals(std::uint32_t rank_class) const {
   return duals;
 }
 
-// Calls `visit` with every tier and its row.
+// Calls `visit` with every tier and its row, for a class for uniform choices.
 template <class Visit>
 void MasterProgram::each_tier_row(std::uint32_t rank_class, const Visit& visit) const {
   if (first_tier_row_[rank_class] == kNone) return;
@@ -152,7 +152,7 @@ bool MasterProgram::fits(const BoundRow& row, std::uint32_t rank_class) const {
   return rows_.fits(row, rank_class) && row.load <= rows_.classes().load_limit(rank_class, target_);
 }
 
-// A shard takes a part of a rank in load, and another one of each memory.
+// Adds entries for the parts of a rank's load and of each memory tier that the row's shards take.
 void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
   const double limit = rows_.classes().load_limit(rank_class, target_);
   entries_.push_back({class_row_[rank_class], row.need * row.load / limit});
@@ -178,7 +178,7 @@ double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class,
   return dual + add_priced(whole.load * row.load, whole, row.bytes);
 }
 
-// Shards of a choice that fills hosts may be in any of its classes.
+// Adds a column for a choice on all ranks, or a column per class for a choice that fills hosts.
 void MasterProgram::add_uniform_columns(std::uint32_t choice, std::size_t group_row) {
   const std::span<const BoundRow> own = rows_.rows_of(choice);
   const auto add = [&](std::uint32_t rank_class) {
@@ -211,7 +211,7 @@ std::vector<std::uint32_t> MasterProgram::possible_choices(const EqualTables& gr
   return possible;
 }
 
-// Several shards of a column may share a row.
+// Merges entries of one row: shards of a column may share a row.
 void MasterProgram::merge_equal_rows() {
   if (!parameters_.shares_rows) return;
   std::sort(entries_.begin(), entries_.end(),
@@ -309,7 +309,7 @@ DualPoint MasterProgram::dual_values() const {
   return point;
 }
 
-// What a shard costs in its cheapest class.
+// Sets the dual value of a uniform shard to its cost in its cheapest class.
 void MasterProgram::set_uniform_duals(DualPoint& point) const {
   for (const EqualTables& group : groups_) {
     for (const std::uint32_t choice : possible_choices(group)) {
@@ -357,8 +357,8 @@ FractionalPlan MasterProgram::plan() const {
   return plan;
 }
 
-// Gives the tables of a group their choices one after the other, so that few tables mix choices,
-// and with a choice its part of the shards.
+// Distributes the shares of a group to its tables, table by table, so that few tables mix choices.
+// The shards follow in proportion.
 void MasterProgram::deal_out(const EqualTables& group, FractionalPlan& plan) const {
   const std::uint32_t begin = rows_.model().first_choice(group.first());
   std::size_t next = 0;

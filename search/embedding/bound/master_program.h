@@ -17,16 +17,17 @@
 namespace shardwright::embedding {
 
 // Dual values: of one shard, by row (of the first tables of groups only), and of a rank, by class.
-// Where uniform choices are apart, also what a whole rank is worth, by class without theirs.
+// If uniform choices are apart, also of the capacities of a whole rank, by class of other choices.
 struct DualPoint {
   std::vector<double> shards;
   std::vector<double> ranks;
   std::vector<CapacityMultipliers> whole;
 };
 
-// The point at which the tables were worth most, compared with what all ranks can hold. The dual
-// values of a master program jump from iteration to iteration; pricing between them and the center
-// takes half the iterations. The center outlives a question: nodes and targets differ little.
+// The stability center: the dual values with the largest ratio of the value of all tables to the
+// largest value that all ranks can hold. A master program's dual values oscillate; pricing between
+// them and the center halves the number of iterations. The center is kept for the next question,
+// because nodes and targets differ little.
 // Source: P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming"
 // (1997).
 // Thread safety: one thread at a time. Refers to its argument.
@@ -34,37 +35,36 @@ class DualCenter {
  public:
   explicit DualCenter(const BoundRows& rows) : rows_(&rows) {}
 
-  // Begins a question. The center remains, but nothing is known of its worth.
+  // Begins a question. The center remains, but its ratio is unknown.
   void begin() { ratio_ = 0; }
-  // No question had a center yet.
+  // Returns true if no question had a center.
   bool empty() const { return point_.ranks.empty(); }
-  // Its worth is known for this question.
+  // Returns true if the ratio is known for this question.
   bool is_rated() const { return ratio_ > 0; }
 
-  // Takes the point if the tables are worth more at it: `tables`, all tables; `ranks`, what all
-  // ranks can hold; `most`, what one rank of each class can.
+  // Takes the point if its ratio is larger. `tables`: value of all tables; `ranks`: the largest
+  // value that all ranks can hold; `most`: the largest value that one rank can hold, by class.
   void offer(const DualPoint& point, double tables, double ranks, std::vector<double> most);
-  // The center at which a rank of each class has the value of its best pattern, and the mix with
-  // `share` of it.
+  // The center. A rank of each class has the value of its best pattern.
   const DualPoint& point() const { return point_; }
-  // Takes over the center of another one for the same rows.
+  // Takes over the center of another object for the same rows.
   void set_point(DualPoint point) { point_ = std::move(point); }
   DualPoint mix(const DualPoint& other, double share) const;
-  // Ends a question: gives every table of a group the dual values of the first.
+  // Ends a question: gives every table of a group the dual values of its first table.
   void end(std::span<const EqualTables> groups);
 
  private:
   const BoundRows* rows_;
-  DualPoint point_;  // scaled so that all ranks are worth 1
-  double ratio_ = 0;
+  DualPoint point_;   // scaled: the most that all ranks can hold is worth 1
+  double ratio_ = 0;  // 0 = unknown
 };
 
-// Minimises the common excess of ranks used over ranks there are, such that the choices of every
-// table sum to one and the patterns hold all shards of the choices taken. The relaxation is
-// feasible when the excess is 0. Columns are the patterns known so far; a pattern improves the
-// program if its value exceeds the dual value of its rank class. Classes for uniform choices have
-// no patterns: there are many small shards, which fill a rank well in any mix. Their load and
-// memory are rows. So are those of whole ranks, in which patterns and uniform choices take part.
+// Minimises the excess: the largest part by which the ranks in use exceed the size of a class, if
+// every table's choices sum to one and the patterns hold all shards of these choices. The
+// relaxation is feasible if the excess is 0. Columns are choices and the patterns known so far; a
+// pattern improves the program if its value exceeds the dual value of its rank class. Classes for
+// uniform choices have rows of load and memory instead of patterns, since many small shards fill a
+// rank well in any mix. Rows of whole ranks limit patterns and uniform choices together.
 // Thread safety: one thread at a time. Refers to its arguments.
 class MasterProgram {
  public:
@@ -72,24 +72,24 @@ class MasterProgram {
                 const std::vector<EqualTables>& groups,
                 const ColumnGenerationParameters& parameters);
 
-  // Returns the number of the column.
+  // Returns the column of the pattern.
   std::size_t add(const RankPattern& pattern);
   bool is_basic(std::size_t column) const { return program_.is_basic(column); }
   // Returns false if no optimum was found.
   bool solve() { return program_.solve(); }
-  // Pivots so far, and the pricing steps that one takes as long as.
+  // Pivots so far, and the work of one pivot in pricing steps.
   std::size_t num_pivots() const { return program_.iterations(); }
   std::uint64_t steps_per_pivot() const;
-  // What a solution takes beside its pivots: the basis is factorised.
+  // Work of solve() beside its pivots: the factorisation of the basis.
   std::uint64_t steps_per_solve() const;
 
-  // Of the last solution.
+  // The excess of the last solution.
   double excess() const { return program_.objective(); }
-  // Rows that the program does not have get 0.
+  // Dual values of the last solution; 0 for rows that the program does not have.
   DualPoint dual_values() const;
-  // Without its patterns.
+  // The last solution as a fractional plan, without `patterns`.
   FractionalPlan plan() const;
-  // All columns that are patterns. The program has ended.
+  // All columns that are patterns. Call it last.
   std::vector<RankPattern> take_patterns();
 
  private:
@@ -106,7 +106,7 @@ class MasterProgram {
   void set_uniform_duals(DualPoint& point) const;
   void add_use(const BoundRow& row, std::uint32_t rank_class);
   bool fits(const BoundRow& row, std::uint32_t rank_class) const;
-  // Of a shard in a class for uniform choices.
+  // The dual value of a shard in a class for uniform choices.
   double dual_of(const BoundRow& row, std::uint32_t rank_class,
                  const CapacityMultipliers& whole) const;
   double value_of(std::uint32_t choice) const;
@@ -130,11 +130,11 @@ class MasterProgram {
   std::vector<std::size_t> first_whole_row_;  // ... of the others
   std::vector<std::size_t> shard_row_;        // by row of the model
   std::map<std::pair<double, Storage>, std::size_t>
-      equal_shards_;                                           // their rows, if they share them
+      equal_shards_;                                           // rows of equal shards, if shared
   std::vector<std::size_t> choice_column_;                     // by choice
   std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns
-  // Of a uniform choice: all its shards in one class, or those of every class there if they are on
-  // all ranks.
+  // A column of a uniform choice: all its shards in `rank_class`. If the choice is on all ranks,
+  // each class holds its own shards, and `rank_class` is not used.
   struct UniformColumn {
     std::uint32_t choice;
     std::uint32_t rank_class;

@@ -1,4 +1,4 @@
-// The methods of best mode, by name. Each can be switched off, which says what it is worth.
+// The methods of best mode, by name. Switching a method off measures its effect (perf/ablation).
 #pragma once
 
 #include <array>
@@ -66,7 +66,7 @@ inline constexpr auto kPlanMethods = std::to_array<NamedMethod<PlanMethods>>({
     {"tie_breaking", &PlanMethods::tie_breaking},
 });
 
-// Switches a method off. Returns false if there is none of this name.
+// Switches a method off. Returns false if no method has this name.
 inline bool switch_off(Methods& methods, std::string_view name) {
   for (const auto& method : kBoundMethods) {
     if (method.name == name) return methods.bound.*method.is_on = false, true;

@@ -127,7 +127,7 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   return answer;
 }
 
-// Returns false if the node is too large.
+// Returns false if the node is too large, has placement rules, or the method is off.
 bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   const NodeSearchParameters& parameters = parameters_->search;
   if (!parameters_->methods.node_search || rows_->model().pool().space().problem().rules().any())
@@ -137,8 +137,8 @@ bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   return true;
 }
 
-// A search that gives up says nothing. Column generation follows, unless that came before. Such a
-// node, which nothing divides, fails at every lower target for the same reason, mostly.
+// A search that gives up decides nothing. Column generation follows, unless it came before: then
+// the next search of a node without a branch gets fewer steps, as it would usually fail, too.
 std::optional<NodeAnswer> NodeRelaxation::search(Budget& budget) {
   if (!search_->step(budget)) return std::nullopt;
   SearchedNode node = search_->take_answer();
@@ -161,7 +161,7 @@ std::optional<NodeAnswer> NodeRelaxation::search(Budget& budget) {
   return answer;
 }
 
-// Returns nothing if all plans of the node are to be tried.
+// The answer after column generation, or nothing if all plans of the node are to be tried.
 std::optional<NodeAnswer> NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) {
   NodeAnswer answer;
   answer.plan = std::move(found.plan);

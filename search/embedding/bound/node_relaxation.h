@@ -1,4 +1,4 @@
-// All plans of a node, tried by core's search.
+// The bound of a node: domain reduction, column generation, and the search of all its plans.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,31 @@
 
 namespace shardwright::embedding {
 
-// What core's search said of a node.
+// The result of core's exhaustive search of a node.
 struct SearchedNode {
   enum class Kind : std::uint8_t {
-    kExcluded,  // no plan of the node rates below `below`; `leaf` shows it
-    kFound,     // `found` does
+    kExcluded,  // no plan of the node rates below `below`; `leaf` is the proof
+    kFound,     // `found` rates below the target
     kUnknown,
   };
   Kind kind = Kind::kUnknown;
-  std::optional<Plan> found;  // the last one; with any kind if better ones were looked for
-  double below = 0;           // the target, or less if better plans were looked for
+  std::optional<Plan> found;  // the best plan found; with an `improvement`, of any kind
+  double below = 0;           // the target, or less after a plan was found
   BoundNode leaf;             // of a certificate, without its `fixing`
   std::uint64_t steps = 0;
 };
 
-// Open choices, times ranks.
+// The number of open choices, times ranks.
 std::uint64_t open_cells(const BoundRows& rows, const Domain& domain);
 
-// Tries all plans of a node, a part at a time.
+// Tries all plans of a node, in steps.
 // Thread safety: one thread at a time. Refers to the model of the rows.
 class NodeSearch {
  public:
-  // Takes at most so many steps. The last of `fixing` are the prices that shorten the search. With
-  // an `improvement` it looks for better plans, by this part, after one that it found. With
-  // placement rules it tries all plans of the model, under these rules: a node exchanges equal
-  // tables, which a rule may forbid.
+  // `most_steps`: limit of steps. `fixing`: its last multipliers are the prices that shorten the
+  // search. `improvement`: if positive, the search continues after a plan, for plans better by this
+  // part. With placement rules the search ignores the node and tries all plans of the model that
+  // obey the rules: a node exchanges equal tables, which a rule may forbid.
   NodeSearch(const BoundRows& rows, double target, const Domain& domain,
              const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
              const BoundParameters& parameters, Budget& budget);
@@ -50,7 +50,7 @@ class NodeSearch {
 
   // Returns true if the search has ended.
   bool step(Budget& budget);
-  // Once, after step() has returned true.
+  // Call it once, after step() has returned true.
   SearchedNode take_answer();
 
  private:
@@ -63,24 +63,24 @@ class NodeSearch {
 
 struct NodeAnswer {
   enum class Kind : std::uint8_t {
-    kExcluded,  // no plan of the node rates below the target; `proof` shows it
-    kDivided,   // the node may hold such a plan; `branch` divides it
-    kStuck,     // it may, and nothing is left to divide
+    kExcluded,  // no plan of the node rates below the target; see `proof`
+    kDivided,   // the node may hold a plan below the target; see `branch`
+    kStuck,     // the node may hold a plan below the target, and no branch exists
   };
   Kind kind = Kind::kStuck;
-  BoundNode proof;  // of a node that is divided: `fixing` only
+  BoundNode proof;  // of a divided node: `fixing` only
   Branch branch;
-  FractionalPlan plan;  // of a node that is not excluded; empty if the linear program was lost
-  bool was_cut_short = false;      // for lack of work, nothing was shown
-  bool was_searched = false;       // before column generation
+  FractionalPlan plan;  // of a node that is not excluded; empty if no linear program was solved
+  bool was_cut_short = false;      // column generation did not decide the node
+  bool was_searched = false;       // a search came before column generation
   std::uint64_t search_steps = 0;  // of a proof by search
-  std::optional<Plan> found;       // below the target, by search
+  std::optional<Plan> found;       // a plan below the target, by search
 };
 
-// Reduces the domain first, with the aggregate bound; then comes column generation. If neither
-// excludes the node, its fractional plan says how to divide it. A choice that takes a large part of
-// all ranks is divided before column generation, which would need several times as long.
-// All plans of a node that nothing divides are tried, unless there are placement rules.
+// Bounds a node: domain reduction, then a search of all plans, then column generation. If none of
+// them excludes the node, the fractional plan determines the branch. A branch on choices that take
+// a large part of all ranks comes before column generation, which would take several times as long.
+// If no branch exists, a longer search follows. With placement rules there is no search.
 // Thread safety: one thread at a time. Refers to its arguments.
 class NodeRelaxation {
  public:
@@ -91,21 +91,21 @@ class NodeRelaxation {
         parameters_(&parameters),
         columns_(rows, parameters) {}
 
-  // Begins with a node. Column generation may take `work` units. Without `search_steps` the node
-  // may not be divided, nor its plans be tried.
+  // Begins with a node. `work`: limit of column generation. `search_steps`: limit of the first
+  // search; without a value, there is no search, and no branch before column generation.
   void begin(double target, Domain domain, std::uint64_t work,
              std::optional<std::uint64_t> search_steps);
   bool is_active() const { return domain_.has_value(); }
-  // All plans of the node are tried, because nothing divides it.
+  // Returns true while all plans of a node without a branch are tried.
   bool is_at_leaf() const { return stuck_.has_value(); }
   void abandon();
-  // One step; returns the answer once there is one. Precondition: is_active().
+  // Does one step. Returns the answer in the last step. Precondition: is_active().
   std::optional<NodeAnswer> step(Budget& budget);
-  // Of the node that was answered last.
+  // The reduced domain of the last node with an answer.
   const Domain& domain() const { return answered_; }
 
   const ColumnGeneration& columns() const { return columns_; }
-  // Takes over what another relaxation of the same rows knows.
+  // Takes over the knowledge of another relaxation of the same rows.
   void learn(const PricingKnowledge& other) { columns_.learn(other); }
 
  private:
@@ -122,12 +122,12 @@ class NodeRelaxation {
   double target_ = 0;
   std::uint64_t work_ = 0;
   std::optional<std::uint64_t> search_steps_;
-  std::uint64_t leaf_steps_ = 0;  // for the next node that nothing divides
+  std::uint64_t leaf_steps_ = 0;  // for the next node without a branch
   bool was_searched_ = false;
   std::optional<NodeSearch> search_;  // while it runs
-  std::optional<NodeAnswer> stuck_;   // unless that search says more
+  std::optional<NodeAnswer> stuck_;   // the answer if search_ decides nothing
   std::optional<Domain> domain_;      // of the node
-  MultiplierList fixing_;             // that reduced it
+  MultiplierList fixing_;             // that reduced domain_
   Domain answered_;
 };
 

@@ -13,13 +13,13 @@
 namespace shardwright::embedding {
 namespace {
 
-// A table without a place costs more than any that has one.
+// Cost of a table without a place, per rank that it needs: far more than a pattern costs.
 constexpr double kUnplaced = 1e3;
 
-// What a pattern costs at most, and what it must gain beyond that to be added.
+// The least gain of a new pattern: its largest random cost, 1, plus a margin.
 constexpr double kLeastGain = 2;
 
-// Less than this part of a rank is nothing.
+// A smaller part of a rank counts as 0.
 constexpr double kNothing = 1e-6;
 
 }  // namespace
@@ -28,7 +28,7 @@ PatternProgram::PatternProgram(const PatternDemand& demand,
                                const std::vector<RankPattern>& patterns,
                                const BoundParameters& parameters)
     : demand_(demand), parameters_(parameters), search_(parameters.rounding.pricing) {
-  // By class, host part and all shards; each once.
+  // Distinct patterns: class, host part and all shards.
   std::set<std::tuple<std::uint32_t, HostPart, PatternDemand::Shards>> distinct;
   for (std::uint32_t c = 0; c < demand.classes.size(); ++c)
     distinct.insert({c, {}, {}});  // a rank may stay empty
@@ -52,7 +52,7 @@ PatternProgram::PatternProgram(const PatternDemand& demand,
     least_size_.push_back(least_size(tables));
 }
 
-// Of the choices, what all shards take.
+// The least size of a table's choices, summed over their shards.
 double PatternProgram::least_size(const PatternDemand::Tables& tables) const {
   double least = std::numeric_limits<double>::infinity();
   for (const PatternDemand::Shards& shards : tables.choices) {
@@ -150,8 +150,8 @@ bool PatternProgram::solve_with_new_patterns(Budget& budget) {
   return true;
 }
 
-// Patterns that would give shards a place, first for host parts that ranks have. Returns false if
-// there are none.
+// Adds patterns that give shards a place: for host parts in use first, then for the others. Returns
+// false if no pattern was added.
 bool PatternProgram::add_patterns(Budget& budget) {
   budget.spend(2 * patterns_.size());
   const std::vector<std::uint32_t> most = most_of_use();
@@ -167,7 +167,7 @@ bool PatternProgram::add_patterns(Budget& budget) {
   return added;
 }
 
-// Of every row, the shards that have no place on what is fixed.
+// By row, the number of shards that have no place in the fixed patterns.
 std::vector<std::uint32_t> PatternProgram::most_of_use() const {
   std::vector<double> left(demand_.rows.size(), 0.0);
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {

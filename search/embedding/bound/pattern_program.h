@@ -1,4 +1,4 @@
-// The linear program that a dive fixes step by step.
+// The linear program whose variables a dive fixes step by step.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ namespace shardwright::embedding {
 struct PatternDemand {
   // Shards that are counted together.
   struct Row {
-    Resources use;    // of one
-    double size = 0;  // the same as a part of a rank
+    Resources use;    // of one shard
+    double size = 0;  // `use` as a part of a rank, summed over the resources
     bool fills_hosts = false;
   };
   // One way to shard a table, with the number of shards of each row.
@@ -35,23 +35,23 @@ struct PatternDemand {
   };
   struct Ranks {
     std::uint32_t count = 0;
-    Resources room;  // of each, what patterns may use
+    Resources room;  // of each rank, for patterns
   };
 
   std::map<std::uint32_t, Row> rows;  // by number
   std::vector<Tables> tables;
   std::vector<Ranks> classes;
-  // Of every host, if shards fill hosts; all of them are of one class then. Otherwise 1.
+  // The ranks of every host, all of one class, if choices fill hosts. Otherwise 1.
   std::uint32_t ranks_of_host = 1;
 };
 
-// All ranks of a host hold the same shards of choices that fill hosts. These are the host part of a
-// pattern.
+// The host part of a pattern: its shards of choices that fill hosts. All ranks of a host have the
+// same host part.
 using HostPart = PatternDemand::Shards;
 
-// Tables have one of their choices, or no place; ranks have patterns that hold the shards of the
-// choices. As little as possible is without a place. Patterns that would give shards a place are
-// added, for the host parts that there are: what is fixed leaves room that no known pattern fills.
+// Every table has a choice or no place, every rank has a pattern, and the patterns hold the shards
+// of the choices. The program minimises the size of tables without a place. Pricing adds patterns
+// for the known host parts, because fixed variables leave room that no known pattern fills.
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
 class PatternProgram {
  public:
@@ -63,17 +63,17 @@ class PatternProgram {
   };
   struct Pattern {
     std::size_t part = 0;
-    PatternDemand::Shards shards;  // those of the host part, too
+    PatternDemand::Shards shards;  // with those of the host part
     std::size_t column = 0;
   };
 
   PatternProgram(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
                  const BoundParameters& parameters);
 
-  // Nothing is fixed. Seeds other than 0 make patterns a little dearer. Patterns that were added
-  // stay.
+  // Begins a dive: no variable is fixed, and all patterns stay. With a seed other than 0, patterns
+  // have small random costs.
   void begin(std::uint64_t seed);
-  // Both return false if the program failed or the budget was interrupted.
+  // Both return false if the program was not solved or the budget was interrupted.
   bool solve(Budget& budget);
   bool solve_with_new_patterns(Budget& budget);
 
@@ -83,13 +83,13 @@ class PatternProgram {
     return choice_column_[tables][choice];
   }
   double value(std::size_t column) const { return program_.value(column); }
-  // By part. Empty ranks belong to no host part in particular.
+  // Ranks that are not empty, by part. An empty rank belongs to no part.
   std::vector<double> ranks_of_parts() const;
-  // Of tables that have no place at least so much, in ranks.
+  // The least size of the tables without a place, in ranks.
   double unplaced() const;
 
   std::uint32_t fixed(std::size_t column) const { return fixed_[column]; }
-  // At least so many, and no more if `exactly`.
+  // Sets a lower bound, and the same upper bound if `exactly`.
   void fix(std::size_t column, std::uint32_t number, bool exactly);
   void fix_part(std::size_t part, std::uint32_t ranks, bool exactly);
 
@@ -111,11 +111,11 @@ class PatternProgram {
   std::size_t first_tables_row_ = 0;
   std::vector<std::vector<std::size_t>> choice_column_;
   std::vector<std::size_t> unplaced_column_;
-  std::vector<double> least_size_;    // of a table, by group
-  std::vector<std::uint32_t> fixed_;  // at least, by column
+  std::vector<double> least_size_;    // least size of a table, by group
+  std::vector<std::uint32_t> fixed_;  // lower bound, by column
   LinearProgram program_{LinearProgram::Scaling::kNone};
-  bool is_solved_ = false;    // once, and has no new columns since
-  std::uint64_t priced_ = 0;  // work for new patterns, since begin()
+  bool is_solved_ = false;    // and has no new columns since
+  std::uint64_t priced_ = 0;  // work of pricing since begin()
   std::optional<RandomGenerator> random_;
   Knapsack knapsack_;
   LabelSearch search_;

@@ -13,8 +13,8 @@ class MultiplierSearch {
                    std::uint64_t& steps)
       : knapsack_(knapsack), parameters_(parameters), steps_(steps) {}
 
-  // Load almost always binds. Memory gets a multiplier only if the items chosen without one exceed
-  // it.
+  // Load is almost always a binding capacity. A memory tier gets a multiplier only if the items
+  // chosen without the multiplier exceed the tier.
   CapacityMultipliers run() {
     CapacityMultipliers best;
     minimise_over_load(best);
@@ -54,7 +54,7 @@ class MultiplierSearch {
     return result;
   }
 
-  // No item has a positive reduced value above this.
+  // Above this multiplier no item that uses the resource has a positive reduced value.
   double largest_useful(double Resources::*resource) const {
     double largest = 0;
     for (const Item& item : knapsack_.items()) {
@@ -86,7 +86,7 @@ class MultiplierSearch {
     return relaxed(multipliers).value;
   }
 
-  // The relaxation is convex in the multiplier of HBM if load always has its best one.
+  // With the best multiplier of load at every point, the relaxation is convex in that of HBM.
   // Source: J. Kiefer, "Sequential Minimax Search for a Maximum" (1953), golden section.
   void minimise_over_hbm(CapacityMultipliers& best) {
     constexpr double kGoldenRatio = 0.6180339887498949;
@@ -161,7 +161,7 @@ PricingAnswer PricingProblem::relax(const PricingQuery& query, Budget& budget) {
   return answer;
 }
 
-// A fast search first: its pattern ends most labels of the full search, and may be good enough.
+// A beam search runs first. Its pattern may suffice, or else prunes most labels of the full search.
 PricingProblem::Found PricingProblem::find(const CapacityMultipliers& multipliers,
                                            const PricingQuery& query) {
   knapsack_.sort_classes(multipliers);

@@ -1,4 +1,4 @@
-// The pricing problem of column generation: the pattern of most value that one rank can hold.
+// The pricing problem of column generation: the most valuable pattern that one rank can hold.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace shardwright::embedding {
 
-// Returns multipliers close to the minimum of the relaxation: capacity at the multipliers, plus the
-// best item of every copy by reduced value. The minimum bounds the value of every pattern. The
-// relaxation is convex. The multiplier of load is found by bisection on the sign of the slack, and
-// so are those of DDR and SSD; the multiplier of HBM by a golden-section search around that. Time:
-// O(items x evaluations), which is added to `steps`.
+// Minimises the Lagrangian relaxation of the knapsack approximately, and returns the multipliers.
+// The relaxation is the cost of the capacity plus the best reduced value of an item for every copy.
+// It bounds the value of every pattern, and is convex in the multipliers. Bisection on the sign of
+// the slack finds those of load, DDR and SSD, a golden-section search around this that of HBM.
+// Time: O(items x evaluations), which is added to `steps`.
 CapacityMultipliers best_multipliers(const Knapsack& knapsack, const KnapsackParameters& parameters,
                                      std::uint64_t& steps);
 
 struct PricingAnswer {
   RankPattern pattern;
   double value = 0;      // of the pattern
-  double max_value = 0;  // no pattern is worth more; `value` plus rounding, if that was proved
-  CapacityMultipliers multipliers;  // at which the relaxation about reaches its minimum
+  double max_value = 0;  // upper bound; `value` plus rounding if the pattern is proved best
+  CapacityMultipliers multipliers;  // of best_multipliers()
 };
 
-// Solves the pricing problem of one rank class, each time for other dual values.
+// Solves the pricing problem of one rank class for changing dual values.
 // Thread safety: one thread at a time. Refers to its arguments.
 class PricingProblem {
  public:
@@ -34,15 +34,15 @@ class PricingProblem {
                  const KnapsackParameters& parameters)
       : rows_(&rows), rank_class_(rank_class), parameters_(parameters), search_(parameters) {}
 
-  // Looks only for patterns worth more than `query.at_least`. If there is none, `max_value` may be
-  // as high as `at_least`, and the pattern may be any that fits. If an exact search needs too many
-  // labels, it is repeated with rounded resources: `max_value` stays valid, and the pattern may
-  // exceed the rank by a little.
+  // Looks only for patterns of more value than `query.at_least`. If none exists, `max_value` may be
+  // as high as `at_least`, and the answer may have any pattern that fits. An exact search that
+  // needs too many labels is repeated with rounded resources: `max_value` stays valid, and the
+  // pattern may exceed the rank slightly.
   PricingAnswer solve(const PricingQuery& query, Budget& budget);
-  // Looks for no pattern: `max_value` is that of the relaxation of the capacities.
+  // Looks for no pattern: `max_value` is the value of the Lagrangian relaxation.
   PricingAnswer relax(const PricingQuery& query, Budget& budget);
 
-  // Whether the last full search was easy: the next one is then tried at once.
+  // Returns true if the last full search took few steps: the next one is then run at once.
   bool was_easy() const { return was_easy_; }
   void set_was_easy(bool easy) { was_easy_ = easy; }
 

@@ -24,7 +24,7 @@ void Proof::accept(double bound, const RankClasses& classes, std::vector<BoundNo
   certificate_.by_search = by_search;
 }
 
-// With placement rules, the model that is proved about may have other choices.
+// Makes no suggestion with placement rules: the model of the proof may then have other choices.
 void Proof::suggest(Allocation start, double target) {
   constexpr std::size_t kMost = 8;
   if (!parameters_.methods.suggestions) return;

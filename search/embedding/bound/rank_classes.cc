@@ -7,10 +7,10 @@
 namespace shardwright::embedding {
 namespace {
 
-// The load limit of a class that has none, as a part of that of a whole rank.
+// The load limit of a class without capacity, as a part of the limit of a whole rank.
 constexpr double kLeastPart = 1e-12;
 
-// Limits are never reached, but the most that uniform choices may use is.
+// Raises `most_load`, which uniform choices may reach: loads stay strictly below a limit.
 constexpr double kClosed = 1e-9;
 
 std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
@@ -19,8 +19,8 @@ std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
   return values;
 }
 
-// Ranks at which the load of a choice with a shard on every rank changes, with their largest
-// change. The largest change comes first.
+// Ranks at which the load of a choice with a shard on every rank changes, each with its largest
+// change (negated), by falling change.
 std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& model,
                                                            double least_difference) {
   std::map<std::uint32_t, double> changes;
@@ -43,8 +43,8 @@ std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& mo
   return sorted;
 }
 
-// Returns true if the ranks of every class have a smallest shard of the choice, or if all shards of
-// one that fills hosts have: the check of a certificate counts all of them as that.
+// Returns true if a shard of the choice is smallest in every resource, per class or, if the choice
+// fills hosts, overall. The check of a certificate counts all these shards as the smallest.
 bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
                          const RankClasses& classes) {
   std::vector<std::vector<ChoiceRun>> runs(classes.size());
@@ -117,7 +117,7 @@ void RankClasses::set_uniform_use(std::span<const UniformUse> use, double target
   for (std::uint32_t c = 0; c < num_apart_; ++c) {
     const double limit = target / whole_[c].time_scale;
     const auto set = [&](RankClass& own, double load, Storage room) {
-      // An empty rank has a limit, too.
+      // The limit must be positive.
       own.time_scale = target / std::max(load, limit * kLeastPart);
       own.room = most_of(room, Storage());
     };
@@ -141,7 +141,7 @@ RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
                          const RankClassParameters& parameters) {
   Labels labels = label_kinds(model, parameters);
   if (separate_hosts) {
-    // Ranks on no host are a place of their own.
+    // Ranks without a whole host count as one more host.
     const std::uint32_t places = model.num_hosts() + (model.has_uneven_hosts() ? 1 : 0);
     for (std::size_t rank = 0; rank < labels.size(); ++rank)
       labels[rank] = labels[rank] * places + rank / model.local_world_size();
@@ -171,7 +171,7 @@ RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
   return labels;
 }
 
-// The largest changes of load split first, until there would be too many classes.
+// Splits kinds at changes of load, the largest first, until there would be too many classes.
 void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
                                 Labels& labels) {
   for (const auto& [difference, rank] : load_changes(model, parameters.load_difference)) {

@@ -15,7 +15,7 @@ namespace shardwright::embedding {
 struct RankClass {
   std::uint32_t size = 0;
   Storage room;           // of its largest rank, never negative
-  double time_scale = 1;  // the least of its ranks
+  double time_scale = 1;  // the smallest of its ranks
 };
 
 // Rank classes as bits: bit c stands for class c.
@@ -25,25 +25,25 @@ using ClassSet = std::uint32_t;
 // choice without any class is excluded.
 using Domain = std::vector<ClassSet>;
 
-// A choice that uses all ranks of a host, or all ranks, alike.
+// Returns true for a choice that has a shard on every rank of its hosts, or on every rank.
 inline bool is_uniform(const Choice& choice) {
   return choice.reach == Reach::kAllRanks || choice.reach == Reach::kWholeHosts;
 }
 
 // Ranks of a class have the same room and time scale and about the same load from every choice with
 // a shard on every rank. If hosts are separate, they also belong to the same host. If there are
-// more kinds than the parameters allow, they are merged. A class then counts as large as its
-// largest rank and as fast as its fastest, which weakens a bound and never makes it wrong.
+// more kinds of ranks than the parameters allow, all kinds are merged. A class counts as large as
+// its largest rank and as fast as its fastest rank, so a bound stays valid and may be weaker.
 // Thread safety: immutable; const members may be called from any thread.
 class RankClasses {
  public:
   // Precondition: can_separate_hosts(), if hosts are to be separate.
   RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
 
-  // Uniform choices are apart (see BoundCertificate): classes c of n and c + n are what all other
-  // choices and what uniform ones may use of the same ranks. Hosts are separate if they are few.
-  // Where a class is on several of them, only choices on all ranks are apart. Precondition:
-  // can_be_apart().
+  // Classes in which uniform choices are apart (see BoundCertificate). Of 2n classes, c and c + n
+  // stand for the same ranks: class c has the capacity for other choices, class c + n the capacity
+  // for uniform choices. Hosts are separate if they are few. Where a class covers several hosts,
+  // only choices on all ranks are apart. Precondition: can_be_apart().
   static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
   static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
 
@@ -65,29 +65,29 @@ class RankClasses {
     return uniform_apart() &&
            (hosts_apart_ ? is_uniform(choice) : choice.reach == Reach::kAllRanks);
   }
-  // Classes without those of what uniform choices use.
+  // The number of classes without the classes for uniform choices.
   std::size_t num_apart() const { return num_apart_; }
-  // The class whose ranks this one is a part of, without those of uniform choices, and all of such
-  // a rank, whatever uniform choices use. Precondition: they are apart.
+  // The class of the same ranks that is not for uniform choices, and the class with all capacity of
+  // these ranks. Precondition: uniform_apart().
   std::uint32_t whole_class(std::uint32_t rank_class) const { return rank_class % num_apart_; }
   const RankClass& whole(std::uint32_t rank_class) const { return whole_[rank_class]; }
-  // The class of what uniform choices use of this one; the class itself if they are not apart.
+  // The class of the same ranks for uniform choices; the class itself if these are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const { return rank_class + num_apart_; }
-  // Returns true for the classes of what uniform choices use.
+  // Returns true for a class for uniform choices.
   bool is_for_uniform(std::uint32_t rank_class) const {
     return uniform_apart() && rank_class >= num_apart_;
   }
-  // What uniform choices use of the ranks of a class, by class, in plans below the target.
-  // Precondition: they are apart.
+  // Sets the interval of what uniform choices use of a rank, by class, in plans below the target.
+  // Precondition: uniform_apart().
   void set_uniform_use(std::span<const UniformUse> use, double target);
-  // Where shards of a choice may be.
+  // The classes where shards of a choice may be.
   ClassSet everywhere(const Choice& choice) const {
     const ClassSet others = (ClassSet{1} << num_apart_) - 1;
     return !uniform_apart() ? everywhere() : is_apart(choice) ? everywhere() & ~others : others;
   }
 
   ClassSet everywhere() const { return (ClassSet{1} << classes_.size()) - 1; }
-  // Every class by itself.
+  // A set for every class.
   std::span<const ClassSet> single_classes() const { return single_classes_; }
   // The classes of every host. Empty unless hosts are separate.
   std::span<const ClassSet> hosts() const { return hosts_; }

@@ -23,7 +23,7 @@ void RootSearch::step(Proof& proof, Budget& budget) {
   share_.own += budget.work_done() - before;
 }
 
-// Reduces the domain, which may be a proof.
+// Reduces the domain, which may prove the target, and begins the search.
 void RootSearch::begin(Proof& proof, Budget& budget) {
   const BoundRows& rows = proof.views().view(RankView::kJoint).rows();
   Domain domain = root_domain(rows, try_.target);
@@ -62,13 +62,13 @@ bool RootSearch::is_tiny(const Proof& proof) const {
              parameters_.search.most_tiny_cells;
 }
 
-// How far below the rating the goal is, and a better plan, as a part of it.
+// The least distance of the goal and of a better plan below the rating, as a part of the rating.
 double RootSearch::closeness(const Proof& proof) const {
   return is_tiny(proof) ? kBoundRounding
                         : parameters_.targets.goal_in_gap * parameters_.optimality_gap;
 }
 
-// No target from here on is tried, unless it is the goal.
+// The upper end of bisection: the lowest failed target above the bound, or else the goal.
 double RootSearch::ceiling(double bound, double goal) const {
   return failed_ > bound ? std::min(failed_, goal) : goal;
 }

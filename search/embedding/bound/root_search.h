@@ -12,17 +12,17 @@
 
 namespace shardwright::embedding {
 
-// The domain is reduced first; then core's search tries what is left. It ends soon where few plans
-// are nearly as good, which no relaxation sees, and a tree would repeat it in each of its nodes.
-// The lower the target, the fewer steps it takes. The goal, which would prove the rating optimal,
-// comes first, and then bisection between the bound and the goal until a target fails; then
-// everything again with several times the steps. With the most steps there is only bisection, below
-// the lowest target that failed. Where the bound is near the goal, only the goal is tried. A plan
-// that is found on the way lowers the target of its search.
-// Tiny problems are tried here before anything else, and up to the rating itself: where all plans
-// are soon tried, nothing is left open.
-// A search pauses after some steps, so that its lane does not hold up the others. With placement
-// rules nothing is reduced: the search obeys them, and a certificate by search says so.
+// Proves a target by domain reduction and core's exhaustive search of the remaining plans. The
+// search is short where few plans are nearly as good as the best one, which no relaxation shows. A
+// lower target takes fewer steps. The order of targets: first the goal, which would prove the
+// rating optimal, then bisection between the bound and the goal until a target fails, then the same
+// with several times the steps. With the largest number of steps there is only bisection below the
+// lowest target that failed. If the bound is near the goal, only the goal is tried. A plan that a
+// search finds lowers the target of the search.
+// A tiny problem is searched before any other method runs, for targets up to the rating itself,
+// because all its plans are soon tried. A search pauses after some steps, so that its lane does not
+// hold up the other lanes. With placement rules the domain is not reduced: the search obeys the
+// rules, and the certificate is by search.
 // Thread safety: one thread at a time. Refers to its argument.
 class RootSearch final : public BoundMethod {
  public:
@@ -48,7 +48,7 @@ class RootSearch final : public BoundMethod {
 
   void begin(Proof& proof, Budget& budget);
   void take(Proof& proof, SearchedNode node) const;
-  // Few tables and ranks, and not given up yet.
+  // Returns true for few tables and ranks, before the first failure.
   bool is_tiny(const Proof& proof) const;
   double closeness(const Proof& proof) const;
   bool has_most_steps() const { return steps_ >= parameters_.search.proof_steps; }
@@ -59,11 +59,11 @@ class RootSearch final : public BoundMethod {
 
   const BoundParameters& parameters_;
   WorkShare share_;
-  std::uint64_t steps_;               // for a target
-  Try try_;                           // the last one
-  MultiplierList fixing_;             // of its domain
+  std::uint64_t steps_;               // limit for a target
+  Try try_;                           // the last attempt
+  MultiplierList fixing_;             // that reduced its domain
   std::optional<NodeSearch> search_;  // while it runs
-  // The lowest goal that was tried in vain, and the lowest target, with these steps.
+  // The lowest goal and the lowest target that failed with these steps.
   double goal_failed_ = std::numeric_limits<double>::infinity();
   double failed_ = std::numeric_limits<double>::infinity();
 };

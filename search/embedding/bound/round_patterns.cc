@@ -12,14 +12,14 @@
 namespace shardwright::embedding {
 namespace {
 
-// A number that is so close to a whole one is whole.
+// A number this close to an integer is whole.
 constexpr double kWhole = 1e-6;
 
 std::uint32_t whole_part(double value) {
   return static_cast<std::uint32_t>(std::max(0.0, std::floor(value + kWhole)));
 }
 
-// Less than this part of a rank is rounding.
+// A smaller part of a rank is rounding.
 constexpr double kPlaced = 1e-6;
 
 }  // namespace
@@ -60,7 +60,7 @@ bool PatternDive::fix_parts(Budget& budget) {
   }
 }
 
-// The first part of every class is the one that fills no host.
+// The first part of every class is the empty host part.
 void PatternDive::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) const {
   for (std::uint32_t c = 0; c < demand_.classes.size(); ++c) {
     std::uint32_t left = demand_.classes[c].count / demand_.ranks_of_host;
@@ -104,8 +104,8 @@ std::vector<PatternDive::Whole> PatternDive::choice_columns() const {
   return columns;
 }
 
-// Fixes what is whole, or else the number that is nearest to the next whole one. Returns true if
-// all were whole.
+// Fixes the columns that are whole, or else rounds up the column that is nearest to its next whole
+// number. Returns true if all columns were whole.
 bool PatternDive::fix_next(const std::vector<Whole>& columns) {
   std::vector<std::uint32_t> numbers;
   std::size_t next = 0;
@@ -171,7 +171,7 @@ class PatternRounding::Rounding {
     begin_dives(plan.patterns);
   }
 
-  // One dive, with the next seed. Returns true if no other one follows.
+  // One dive, with the next seed. Returns true if no other dive follows.
   bool dive(Budget& budget) {
     if (!dive_) return true;
     const std::uint64_t before = budget.work_done();
@@ -196,17 +196,17 @@ class PatternRounding::Rounding {
   }
 
  private:
-  // Shards of a row that have no rank yet, or the first ones of blocks that fill hosts.
+  // A shard that has no rank yet, or the first shard of a block that fills a host.
   struct Waiting {
     std::uint32_t table = 0;
     std::uint32_t shard = 0;
   };
-  // Equal tables whose shards are to be in patterns.
+  // Equal tables whose shards patterns are to hold.
   struct Open {
     std::vector<std::uint32_t> tables;
     std::vector<std::uint32_t> choices;         // of the group's first table
-    std::uint32_t first_choice = 0;             // of that table
-    std::optional<std::uint32_t> on_all_ranks;  // a possible choice of it
+    std::uint32_t first_choice = 0;             // of the group's first table
+    std::optional<std::uint32_t> on_all_ranks;  // its cheapest choice on all ranks
   };
 
   void begin_dives(const std::vector<RankPattern>& patterns) {
@@ -257,7 +257,7 @@ class PatternRounding::Rounding {
       open.on_all_ranks = choice;
   }
 
-  // Tables beyond those that have a place are on all ranks, if that is possible.
+  // Gives tables the choices of the dive. The other tables go on all ranks where possible.
   void deal_out(const Open& open, const std::vector<std::uint32_t>& counts) {
     auto next = open.tables.begin();
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -270,7 +270,7 @@ class PatternRounding::Rounding {
       made_.choice[*next] = model_.first_choice(*next) + *open.on_all_ranks - open.first_choice;
   }
 
-  // `same`: the choice of the first one of the equal tables.
+  // Lets the shards of a table wait for ranks. `same`: the choice of the first of the equal tables.
   void wait(std::uint32_t table, std::uint32_t same) {
     const Choice& choice = model_.choices()[same];
     made_.ranks[table].resize(choice.num_shards);
@@ -287,7 +287,7 @@ class PatternRounding::Rounding {
     }
   }
 
-  // The first row seen with equal shards: a place for one is a place for any of them.
+  // The first row with equal shards stands for all of them: equal shards can exchange places.
   std::uint32_t counted_as(std::uint32_t row) {
     const BoundRow& own = rows_.rows()[row];
     const Reach reach = model_.choices()[own.choice].reach;
@@ -302,7 +302,7 @@ class PatternRounding::Rounding {
     return size;
   }
 
-  // What choices on all ranks leave of the ranks.
+  // Sets the capacity that choices on all ranks leave for patterns.
   void set_rooms() {
     const RankClasses& classes = rows_.classes();
     const bool is_apart = classes.uniform_apart();
@@ -324,7 +324,7 @@ class PatternRounding::Rounding {
     return {row.load, row.bytes.hbm, row.bytes.ddr, row.bytes.ssd};
   }
 
-  // Patterns have no host parts where choices that fill hosts are apart.
+  // Adds patterns of one host part: the plan's patterns have none if uniform choices are apart.
   void add_host_parts(std::vector<RankPattern>& patterns) const {
     for (const auto& [row, own] : demand_.rows) {
       for (std::uint32_t c = 0; c < demand_.classes.size() && own.fills_hosts; ++c) {
@@ -333,7 +333,7 @@ class PatternRounding::Rounding {
     }
   }
 
-  // A relaxation may let patterns use more than choices on all ranks leave.
+  // Reduces patterns to the capacity that choices on all ranks leave: a relaxation may exceed it.
   std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) {
     for (RankPattern& pattern : patterns) {
       std::map<std::uint32_t, std::uint32_t> counts;
@@ -352,8 +352,8 @@ class PatternRounding::Rounding {
     return patterns;
   }
 
-  // Takes the smallest shard that is large enough away, or else the largest one, until the others
-  // fit.
+  // Removes shards until the others fit: the smallest shard that is large enough, or else the
+  // largest shard.
   template <class Use>
   static void trim(RankPattern& pattern, double room, const Use& use_of) {
     double excess = -room;
@@ -434,10 +434,10 @@ class PatternRounding::Rounding {
   std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
   bool fills_hosts_ = false;
   std::size_t num_patterns_ = 0;
-  std::optional<PatternDive> dive_;  // not if the patterns say nothing
+  std::optional<PatternDive> dive_;  // empty if patterns cannot give ranks
   std::uint64_t seed_ = 0;           // of the next dive
   std::uint64_t work_ = 0;           // of all dives so far
-  std::uint64_t most_work_ = 0;      // no other one begins then
+  std::uint64_t most_work_ = 0;      // no dive begins after this work
   WholePatterns best_;
 };
 

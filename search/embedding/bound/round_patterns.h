@@ -14,26 +14,25 @@
 
 namespace shardwright::embedding {
 
-// A pattern that so many ranks get.
+// A pattern and its number of ranks.
 // Thread safety: a value.
 struct RankCount {
   std::uint32_t rank_class = 0;
   HostPart host_part;
-  PatternDemand::Shards shards;  // those of the host part, too
+  PatternDemand::Shards shards;  // with those of the host part
   std::uint32_t ranks = 0;
 };
 
 // Thread safety: a value.
 struct WholePatterns {
-  std::vector<RankCount> patterns;                 // those of a class and a host part in a row
-  std::vector<std::vector<std::uint32_t>> tables;  // how many have a choice and places, by choice
-  double unplaced = 0;                             // what the others need at least, in ranks
+  std::vector<RankCount> patterns;                 // sorted by class and host part
+  std::vector<std::vector<std::uint32_t>> tables;  // tables with a place, by group and choice
+  double unplaced = 0;                             // least size of the other tables, in ranks
 };
 
-// Diving: the linear program chooses among the choices of tables and leaves as little as possible
-// without a place; what it has whole is fixed, then the number that is nearest to the next whole
-// one, and it is solved again. Host parts come first, so that hosts have them whole, then patterns,
-// then choices.
+// A diving heuristic. It solves the PatternProgram, fixes all variables that are whole, or else
+// rounds up the variable that is nearest to its next whole number, and repeats. Host parts are
+// fixed first, in whole hosts, then patterns, then choices.
 // Source: the restricted master heuristics of Sadykov, Vanderbeck, Pessoa, Tahiri, Uchoa, "Primal
 // Heuristics for Branch and Price: The Assets of Diving Methods" (2019).
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
@@ -43,8 +42,8 @@ class PatternDive {
               const BoundParameters& parameters)
       : demand_(demand), program_(demand, patterns, parameters) {}
 
-  // No patterns if the linear program failed or the budget was interrupted. Other seeds make other
-  // patterns a little dearer, and so end at other numbers of them.
+  // Returns no patterns if the linear program was not solved or the budget was interrupted. The
+  // seed determines small random costs of patterns, and so the result.
   WholePatterns run(Budget& budget, std::uint64_t seed = 0);
 
  private:
@@ -67,11 +66,11 @@ class PatternDive {
   PatternProgram program_;
 };
 
-// Every table has the choice that the plan takes most of, and its ranks if they could be found for
-// all its shards: a rank gets one of the plan's patterns (PatternDive, several times with other
-// seeds). Tables without ranks are to be placed beside the others. None has ranks if the patterns
-// say nothing about single ones, because a class has only some ranks of a host that a choice fills,
-// or if the budget was interrupted.
+// Makes a start from a fractional plan. Ranks get the patterns of the best of several PatternDives
+// with different seeds. A table has the choice and the ranks of the dive if its shards have a
+// place. Other tables have their choice of the largest share, or a choice on all ranks, and no
+// ranks: the search places them. No table has ranks if no dive found patterns or gave enough tables
+// a place, or if choices fill hosts and a class has only some ranks of a host.
 // Thread safety: one thread at a time. Refers to its arguments, but for the plan and the budget.
 class PatternRounding {
  public:
@@ -85,7 +84,7 @@ class PatternRounding {
 
   // One dive. Returns true if there is nothing left to do.
   bool step(Budget& budget);
-  // Once, after step() has returned true.
+  // Call it once, after step() has returned true.
   Allocation take_start(Budget& budget);
 
  private:
@@ -93,7 +92,7 @@ class PatternRounding {
   std::unique_ptr<Rounding> rounding_;
 };
 
-// The same at once.
+// All steps of a PatternRounding at once.
 Allocation round_patterns(const BoundRows& rows, const Domain& domain,
                           const std::vector<EqualTables>& groups, const FractionalPlan& plan,
                           double target, const BoundParameters& parameters, Budget& budget);

@@ -63,7 +63,7 @@ void TreeLane::step(Budget& budget) {
   work_ += budget.work_done() - before;
 }
 
-// Searches that fail cost as much as those that succeed.
+// More steps after a success, fewer after a failure, which costs as much as a success.
 void TreeLane::adapt_search(const NodeAnswer& answer) {
   if (current_ == 0 || search_steps_ == 0 || !answer.was_searched) return;
   search_steps_ = answer.proof.by_search ? std::min(2 * search_steps_, search_->most_node_steps)
@@ -94,13 +94,13 @@ void TreeLane::take(NodeAnswer answer, const Budget& budget) {
     const ChoiceModel& model = tree_->model();
     const NodeId first = kOwn + num_own_;
     num_own_ += 2;
-    for (const bool is_first : {false, true}) {  // the last is next
+    for (const bool is_first : {false, true}) {  // the last one is next
       Domain domain = relaxation_->domain();
       restrict_to_child(model, answer.branch, is_first, domain);
       open_.push_back({is_first ? first : first + 1, std::move(domain)});
     }
   }
-  answer.plan = {};  // nobody needs it any more
+  answer.plan = {};  // not needed any more
   answered_.push_back({current_, std::move(answer)});
 }
 

@@ -1,4 +1,4 @@
-// One view of the ranks: its tree of the proof, and the lanes that share the tree.
+// A view of the ranks as classes, its branch-and-bound tree, and the lanes that share the tree.
 #pragma once
 
 #include <array>
@@ -23,16 +23,16 @@
 
 namespace shardwright::embedding {
 
-// What the lanes may do at every node of a target.
+// Limits of the lanes at every node for a target.
 // Thread safety: a value.
 struct NodeLimits {
   std::uint64_t column_work = 0;        // for column generation
   std::uint64_t root_search_steps = 0;  // to try all plans of the root node
-  bool may_divide = false;              // otherwise a node that is not excluded ends the target
+  bool may_divide = false;              // if false, a node that is not excluded ends the target
 };
 
-// Works on leaves of a tree, depth first, without writing to it: other lanes read it meanwhile.
-// What it found goes to the tree when hand_over() is called, between rounds.
+// Works on leaves of a tree, depth first. A lane only reads the tree, because other lanes read it
+// at the same time. hand_over() writes the lane's results to the tree between rounds.
 // Thread safety: one thread at a time. Refers to its arguments.
 class TreeLane {
  public:
@@ -46,52 +46,52 @@ class TreeLane {
 
   // Gives up all leaves and begins with a target.
   void begin(double target, const NodeLimits& limits);
-  // The open leaves, first one first.
+  // Sets the open leaves. They are visited in this order.
   void assign(const std::vector<BoundTree::NodeId>& leaves);
-  // Takes over half of the leaves that another lane has not begun, those that it would visit last:
-  // what one lane visits in a row is close together and needs the same patterns. Their domains stay
-  // behind. Precondition: both have handed over.
+  // Takes the half of the other lane's waiting leaves that the lane would visit last: leaves that
+  // one lane visits in a row are close in the tree and need the same patterns. Their domains are
+  // not taken. Precondition: both lanes have called hand_over().
   void take_half(TreeLane& other);
-  // Leaves that it could give away.
+  // The number of leaves that the lane has not begun.
   std::size_t num_waiting() const { return open_.size(); }
 
-  // Has no leaf.
+  // Returns true if the lane has no leaf.
   bool is_idle() const { return !is_busy() && open_.empty(); }
   bool may_divide() const { return limits_.may_divide; }
-  // A node that is not excluded cannot be divided: the target must be given up.
+  // Returns true if a node is neither excluded nor divided: the target must be given up.
   bool is_stuck() const { return is_stuck_; }
   bool was_cut_short() const { return was_cut_short_; }
-  // The lane is at a node that nothing divides. It tries all plans there and makes a suggestion
-  // before it is stuck.
+  // Returns true if the lane is at a node without a branch. The lane tries all plans of the node
+  // and makes a suggestion before it is stuck.
   bool is_at_end() const { return rounding_ || (relaxation_ && relaxation_->is_at_leaf()); }
-  // What the fractional plan of the node where it is stuck suggests to the search.
+  // A start for the search, from the fractional plan of the node where the lane is stuck.
   const std::optional<Allocation>& stuck_start() const { return stuck_start_; }
 
-  // A plan below the target that is in the node where it is stuck, if it found one.
+  // A plan below the target, if the lane found one in the node where it is stuck.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
-  // One step on the next leaf. Precondition: not idle and not stuck.
+  // Does one step on the next leaf. Precondition: the lane is neither idle nor stuck.
   void step(Budget& budget);
-  // Steps until the work is done or nothing can be done. A node that nothing divides is done with
-  // at once: the other lanes need not go on if it ends the target.
+  // Steps until `work` is used up, or the lane is idle or stuck. A node without a branch is
+  // finished beyond `work`, because the other lanes can stop if the node ends the target.
   void run(std::uint64_t work, Budget& budget);
-  // Writes what was found to the tree, which must be the one that the lane reads. Returns the work
-  // done since the last time.
+  // Writes the results to `tree`, which must be the tree that the lane reads. Returns the work
+  // since the last call.
   std::uint64_t hand_over(BoundTree& tree);
 
-  // Made when it is first needed.
+  // Created at the first call.
   NodeRelaxation& relaxation();
-  // Takes over what another lane knows when it visits its next leaf. Precondition: idle.
+  // Takes over the knowledge of another lane at its next leaf. Precondition: the lane is idle.
   void learn(std::shared_ptr<const PricingKnowledge> other) { lesson_ = std::move(other); }
 
  private:
   using NodeId = BoundTree::NodeId;
-  // Children of nodes that the lane divided have numbers of their own until they are handed over.
+  // Children of nodes that the lane divided have identifiers from kOwn on until hand_over().
   static constexpr NodeId kOwn = NodeId{1} << 31;
 
   struct Open {
     NodeId node;
-    std::optional<Domain> domain;  // of a node of the lane's own
+    std::optional<Domain> domain;  // of a node that the lane made
   };
   struct Answered {
     NodeId node;
@@ -114,7 +114,7 @@ class TreeLane {
   double target_ = 0;
   NodeLimits limits_;
   std::uint64_t search_steps_ = 0;  // for the next node
-  std::vector<Open> open_;          // the last is next
+  std::vector<Open> open_;          // the last one is next
   NodeId current_ = 0;
   NodeId num_own_ = 0;
   std::uint64_t work_ = 0;  // since the last hand_over()
@@ -128,11 +128,11 @@ class TreeLane {
 
 enum class RankView : std::uint8_t {
   kJoint,     // all hosts count as equal
-  kSeparate,  // hosts are classes
+  kSeparate,  // every host has its own classes
 };
 inline constexpr std::size_t kRankViews = 2;
 
-// Not moved: its parts refer to each other.
+// The rows, tree and lanes of one view. Not movable, because its parts refer to each other.
 // Thread safety: lanes() may run concurrently; everything else by one thread at a time.
 class TreeView {
  public:
@@ -148,13 +148,13 @@ class TreeView {
   // The lane that works alone before the tree is shared.
   TreeLane& first_lane() { return *lanes_.front(); }
   const TreeLane& first_lane() const { return *lanes_.front(); }
-  // The others are null until the tree is shared for the first time.
+  // Lanes other than the first one are null until the tree is shared for the first time.
   std::span<const std::unique_ptr<TreeLane>> lanes() const { return lanes_; }
   bool is_too_large() const;
 
-  // The other lanes begin with what the first one knows.
+  // Prepares the other lanes for a target, with the knowledge of the first lane.
   void share(double target, const NodeLimits& limits);
-  // Lanes without a leaf take half of those of the lane that has the most.
+  // Every idle lane takes half of the waiting leaves of the lane that has the most.
   void deal_out();
 
  private:
@@ -165,11 +165,11 @@ class TreeView {
   std::vector<std::unique_ptr<TreeLane>> lanes_;
 };
 
-// The views of the ranks that a proof has, each with its tree.
+// The views of the ranks, each with its tree.
 //
-// With placement rules it works on model.for_bounds(): a bound must hold for all options that the
-// check of a certificate counts, and the check drops only options that the rules of their own
-// table leave no place. A view stays where it is.
+// With placement rules the proof works on model.for_bounds(): a bound must hold for all options
+// that the check of a certificate counts, and the check drops only options that the rules of their
+// own table leave no place. A view keeps its address.
 // Thread safety: as TreeView. Keeps references to the model, to its pool and to the parameters.
 class RankViews {
  public:
@@ -177,13 +177,13 @@ class RankViews {
   RankViews(const RankViews&) = delete;
   RankViews& operator=(const RankViews&) = delete;
 
-  // What is proved about: the model that was given, or one without placement rules.
+  // The model of the proof: the given model, or its for_bounds() if there are placement rules.
   const ChoiceModel& model() const { return *model_; }
   bool has_own_model() const { return own_model_ != nullptr; }
-  // The program would be too large for trees.
+  // The master program would be too large: only the aggregate bound and light trees run.
   bool is_only_aggregate() const { return of(RankView::kJoint)->is_too_large(); }
 
-  // Made when it is first asked for.
+  // Created at the first call.
   TreeView& view(RankView which);
   // Begins all trees anew.
   void plant_again();

@@ -64,7 +64,7 @@ void UniformTree::take(NodeAnswer answer) {
   if (own.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
     nodes_[current_.node].proof.uniform_split = own.split;
     const NodeId first = add_children();
-    // The fractional plan is nearer to the second child.
+    // The fractional plan is nearer to the second child, which is next.
     for (const bool at_most : {true, false}) {
       std::vector<UniformUse> use = current_.use;
       use[own.split.rank_class].restrict_to(own.split, at_most);
@@ -112,9 +112,9 @@ double UniformTree::whole_rank(std::uint32_t rank_class, std::optional<MemoryTie
   return tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
 }
 
-// What tables use for which nothing but uniform choices is left. Below that there is no plan.
+// The widest interval from a lower end to the least use of all tables. No plan has less use.
 UniformTree::Interval UniformTree::certain() const {
-  constexpr double kBelow = 1 - 1e-6;  // more than rounding, and the tolerance of limits
+  constexpr double kBelow = 1 - 1e-6;  // by more than rounding and the tolerance of limits
   Interval best;
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
     const auto keep_wider = [&](std::optional<MemoryTier> tier) {
@@ -164,8 +164,8 @@ UniformTree::Interval UniformTree::widest(const FractionalPlan& plan) const {
   return best;
 }
 
-// From the least use that the node allows to the mean one of the fractional plan. All of it is
-// counted twice; dividing it in the middle forbids the plan in both children.
+// The interval from the node's least use to the mean use of the fractional plan, which is counted
+// twice. Division in the middle excludes the fractional plan from both children.
 UniformTree::Interval UniformTree::interval_of(std::uint32_t rank_class,
                                                std::optional<MemoryTier> tier,
                                                const FractionalPlan& plan) const {
@@ -221,7 +221,7 @@ std::uint64_t UniformTargets::next_work(const TargetRange& range) const {
   return work_of(suggests(range) || goes_on(range) ? effort_ : effort_ + 1);
 }
 
-// With the same effort.
+// Returns true if bisection continues with the same effort.
 bool UniformTargets::goes_on(const TargetRange& range) const {
   return effort_ > 0 && cut_short_ < parameters_.most_cut_short &&
          std::min(ceiling_, range.goal) - range.bound > range.least_step;
@@ -242,7 +242,7 @@ double UniformTargets::next(const TargetRange& range) {
   is_suggesting_ = suggests(range);
   if (is_suggesting_) {
     --suggestions_left_;
-    // A plan below the last target is a new goal.
+    // A plan below the last target has lowered the goal.
     if (suggested_ >= range.goal) suggested_ = stuck_;
     return suggested_ = (suggested_ + range.goal) / 2;
   }

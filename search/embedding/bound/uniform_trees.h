@@ -1,4 +1,4 @@
-// A tree that first divides what uniform choices use of every rank.
+// A tree that first branches on what uniform choices use of every rank.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace shardwright::embedding {
 
-// The ranks of a host have the same shards of all choices that fill the host. A relaxation that
-// prices ranks one by one does not see that: it lets every rank have those that fill it up beside
-// its other shards. Here a node knows an interval of what uniform choices use of the ranks of each
-// host. They may use its upper end, all other choices have what its lower end leaves, and the
-// relaxation prices the two apart. The narrower the interval, the less is counted twice; then
-// choices are divided.
+// All ranks of a host hold the same shards of choices that fill the host. A relaxation that prices
+// ranks one by one ignores this: every rank may fill its free capacity with other uniform shards.
+// Here every node has an interval, per rank class, of what uniform choices use of a rank. Uniform
+// choices may use up to the upper end, other choices the capacity beyond the lower end, and the
+// relaxation prices both separately. The capacity within the interval is counted twice. Once
+// intervals are narrow, a node branches on choices.
 // Thread safety: one thread at a time. Refers to the model and the parameters.
 class UniformTree {
  public:
@@ -32,27 +32,27 @@ class UniformTree {
   UniformTree(const UniformTree&) = delete;
   UniformTree& operator=(const UniformTree&) = delete;
 
-  // Begins with a target, which may take so much work. What was learnt from earlier ones is kept.
-  // `divides`: otherwise the first fractional plan is what is asked for, and nothing is divided but
-  // what is certain.
+  // Begins with a target and a limit of work. Patterns of earlier targets are kept. `divides`: if
+  // false, the tree only splits off use that every plan has, and ends at the first fractional plan,
+  // for take_suggestion().
   void begin(double target, std::uint64_t work, bool divides = true);
   // Gives up the target.
   void abandon();
   bool is_active() const { return target_ != 0; }
   double target() const { return target_; }
-  // Nothing is left to do for the target, or the limit of work is reached.
+  // Returns true if nothing is left to do for the target, or the limit of work is reached.
   bool has_ended() const { return is_stuck_ || is_proved() || work_ >= most_work_; }
-  // A node that may have a plan below the target cannot be divided.
+  // Returns true if a node may have a plan below the target and is not divided.
   bool is_stuck() const { return is_stuck_; }
   bool is_proved() const { return !is_stuck_ && open_.empty() && !relaxation_.is_active(); }
-  // One step of the relaxation of a node. Precondition: it has not ended.
+  // Does one step of the relaxation of a node. Precondition: !has_ended().
   void step(Budget& budget);
-  // The choices of the node that nothing divides, with ranks for what its patterns hold; empty if
-  // there is no such node.
+  // The start that round_patterns() makes from the node where the tree is stuck; empty if there is
+  // no such node.
   Allocation take_suggestion(Budget& budget);
 
   const RankClasses& classes() const { return rows_.classes(); }
-  // Rows of shards that a linear program has at most.
+  // Largest number of shard rows of a master program.
   std::size_t max_rows() const { return relaxation_.columns().max_rows(); }
   // The certificate's nodes. Precondition: is_proved().
   std::vector<BoundNode> certificate_nodes() const;
@@ -62,14 +62,14 @@ class UniformTree {
 
   struct Node {
     NodeId first_child = 0;  // 0 = a leaf
-    BoundNode proof;         // of an inner node, all but its children
+    BoundNode proof;         // of a leaf, or an inner node
   };
   struct Open {
     NodeId node = 0;
     Domain domain;
     std::vector<UniformUse> use;  // by class
   };
-  // A resource of a class that could be divided.
+  // The interval of a resource of a class, and where to divide it.
   struct Interval {
     UniformSplit split;
     double width = 0;  // as a part of the rank
@@ -94,24 +94,24 @@ class UniformTree {
   std::uint64_t work_ = 0;
   std::uint64_t most_work_ = 0;
   std::vector<Node> nodes_;
-  std::vector<Open> open_;  // the last is next
+  std::vector<Open> open_;  // the last one is next
   Open current_;
   bool divides_ = true;
   bool is_stuck_ = false;
   FractionalPlan stuck_plan_;
 };
 
-// What a target is chosen for.
+// The range in which a target is chosen.
 struct TargetRange {
-  double bound = 0;       // that is proved
+  double bound = 0;       // proved so far
   double goal = 0;        // the target that would prove the rating optimal
   double least_step = 0;  // of bisection
 };
 
-// Bisection between the proved bound and the lowest target that failed. It begins again with more
-// work for a target. A target at which nothing was left to divide is not tried again: more work
-// would not help. But there may be a plan between it and the goal, so a few targets follow that are
-// only to suggest one: halfway to the goal, again and again.
+// Bisection between the proved bound and the lowest target that failed, repeated with more work per
+// target. A target at which nothing was left to divide is not tried again, because more work would
+// not help. A plan may lie between this target and the goal, so a few targets follow that serve
+// only to suggest a plan, each halfway to the goal.
 // Thread safety: one thread at a time. Refers to its argument.
 class UniformTargets {
  public:
@@ -119,16 +119,16 @@ class UniformTargets {
 
   // Returns true if a target is to be tried.
   bool has_next(const TargetRange& range) const;
-  // Work for the target that comes next, if there is one.
+  // Limit of work of the next target.
   std::uint64_t next_work(const TargetRange& range) const;
   // Precondition: has_next().
   double next(const TargetRange& range);
-  // Returns true if the target that was chosen last is only to suggest a plan.
+  // Returns true if the last target serves only to suggest a plan.
   bool is_suggesting() const { return is_suggesting_; }
-  // Work for the target that was chosen last.
+  // Limit of work of the last target.
   std::uint64_t work() const { return work_of(effort_); }
-  // `is_stuck`: nothing was left to divide. Otherwise there was not enough work. Precondition: it
-  // was not to suggest a plan only.
+  // `is_stuck`: nothing was left to divide; otherwise the target ran out of work. Precondition:
+  // !is_suggesting().
   void fail(double target, bool is_stuck);
 
  private:
@@ -139,11 +139,11 @@ class UniformTargets {
   const UniformTreeParameters& parameters_;
   std::uint32_t effort_ = 0;
   double ceiling_ = 0;  // the lowest target that failed with this effort
-  double stuck_ = std::numeric_limits<double>::infinity();  // ... with nothing left to divide
-  std::uint32_t cut_short_ = 0;                             // targets, with this effort
+  double stuck_ = std::numeric_limits<double>::infinity();  // failed with nothing left to divide
+  std::uint32_t cut_short_ = 0;  // targets that ran out of work, with this effort
   bool is_suggesting_ = false;
   std::uint32_t suggestions_left_ = 0;
-  double suggested_ = 0;  // the last such target, or the one before them
+  double suggested_ = 0;  // the last target to suggest a plan; at first stuck_
 };
 
 // Thread safety: one thread at a time. Refers to the proof.

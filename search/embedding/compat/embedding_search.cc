@@ -116,8 +116,8 @@ void EmbeddingSearch::count(const CandidateBatch& batch, std::size_t index, Budg
   }
 }
 
-// The workers have saved where they placed the best candidate of the batch. That is another one if
-// the proposer stopped or an interruption left a gap before it.
+// Takes the best candidate as the workers saved it, or places it again if it is another one,
+// because the proposer stopped or an interruption left a gap before the saved one.
 void EmbeddingSearch::keep_best(CandidateBatch& batch) {
   if (batch.best().index == best_.index) {
     std::swap(best_, batch.best());

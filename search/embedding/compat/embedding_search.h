@@ -39,8 +39,8 @@ class EmbeddingSearch {
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);
 
-  // Between explorations: leaves out what the present proposer has not proposed. Returns false if
-  // it was the last one.
+  // Between explorations: skips the proposals that the present proposer has not made yet. Returns
+  // false if it was the last one.
   bool skip_to_next_proposer() { return source_.skip_to_next_proposer(); }
 
   // How many proposals all proposers may make, repeated ones included.
@@ -60,7 +60,8 @@ class EmbeddingSearch {
   const std::vector<ProposalRecord>& trace() const { return trace_; }
 
  private:
-  // Proposals. Shorter ranges spend more on jumping to their first proposals than on walking.
+  // Proposals per range at least. Shorter ranges spend more time on jumping to their start than on
+  // walking.
   static constexpr std::size_t kGrain = 4;
   // One batch is taken in, one is proposed, and two keep the workers busy meanwhile.
   static constexpr std::size_t kBatchesInFlight = 4;
@@ -85,9 +86,9 @@ class EmbeddingSearch {
   bool keep_trace_;
   ProposalWork work_;
   bool needs_ratings_;  // also of proposals that are worse than the best
-  std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker, then one of our own
+  std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker, then the explorer's
   std::array<CandidateBatch, kBatchesInFlight> batches_;        // by slot
-  bool has_gap_ = false;  // an interrupted candidate ended a trace
+  bool has_gap_ = false;  // a candidate without an outcome ended the trace
 
   std::uint64_t num_proposals_ = 0;
   std::uint64_t num_plans_ = 0;

@@ -8,13 +8,13 @@
 namespace shardwright::embedding {
 
 // Says how much memory and time the shards of an option take. Estimator is TorchRec's model. A
-// caller's model may ask it and change what was measured.
+// caller's model may call it and replace the costs that were measured.
 // Thread safety: estimate() is called from many threads at once.
 class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  // `option`, whose table, sharding type, kernel, load factor and layout are given, with
+  // Returns `option`, whose table, sharding type, kernel, load factor and layout are given, with
   // batch_size, is_pooled, is_weighted and one cost per extent of the layout. An error ends the
   // enumeration and reaches its caller.
   virtual Result<ShardingOption> estimate(ShardingOption option) const = 0;
@@ -35,10 +35,10 @@ class Estimator final : public CostModel {
  public:
   explicit Estimator(const Problem& problem) : problem_(&problem) {}
 
-  // `option` with is_pooled, is_weighted, batch_size and costs computed from its table, sharding
-  // type, kernel, load factor and layout, multiplied by the factors that the user measured for the
-  // kernel. Errors: kInvalidInput, naming the table, if a byte count exceeds 2^62 or no bandwidth
-  // is known for the kernel on this device.
+  // Returns `option` with is_pooled, is_weighted, batch_size and costs computed from its table,
+  // sharding type, kernel, load factor and layout, multiplied by the factors that the user measured
+  // for the kernel. Errors: kInvalidInput, naming the table, if a byte count exceeds 2^62 or no
+  // bandwidth is known for the kernel on this device.
   // Cost: O(extents) time; allocates only for more than three extents.
   Result<ShardingOption> estimate(ShardingOption option) const override;
 

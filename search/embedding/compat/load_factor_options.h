@@ -1,4 +1,4 @@
-// An option with a cache of another size.
+// Options with caches of other sizes, for scale-up and for best mode.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,8 @@
 
 namespace shardwright::embedding {
 
-// `cached`, an option with the kernel fused_uvm_caching, with its cache at `load_factor` and the
-// costs that `model` gives it. Nothing means that the table names no load factor. Errors: those of
-// `model`.
+// Returns `cached`, an option with the kernel fused_uvm_caching, with its cache at `load_factor`
+// (empty: the table names none) and the costs that `model` gives it. Errors: those of `model`.
 Result<ShardingOption> with_load_factor(const ShardingOption& cached,
                                         std::optional<double> load_factor, const CostModel& model);
 
@@ -54,18 +53,18 @@ std::vector<float> allocate_cache_budget(const std::vector<CachedTable>& tables,
                                          double budget_bytes);
 
 // The space in which best mode searches: `space` and, for every table whose load factor best mode
-// chooses, its options with a cache at every load factor of its set
-// (core/embedding/load_factors.h) that the space lacks. Returns `space` itself if no table
-// has a choice or if the space was extended before. Tables are estimated in parallel, by
-// `cost_model` or else by the Estimator. Errors: those of the cost model; kInvalidInput if a cost
-// cannot be used; kStopped if the budget is interrupted.
+// chooses, the options that the space lacks with a cache at a load factor of the table's set
+// (core/embedding/load_factors.h). Returns `space` itself if no table has a choice or if the space
+// was extended before. Tables are estimated in parallel, by `cost_model` or else by the Estimator.
+// Errors: those of the cost model; kInvalidInput if a cost cannot be used; kStopped if the budget
+// is interrupted.
 Result<std::shared_ptr<const SearchSpace>> with_load_factors(
     std::shared_ptr<const SearchSpace> space, Executor& executor, const Budget& budget = {},
     const CostModel* cost_model = nullptr);
 
-// `plan`, of declared options and caches that scale-up resized, as a plan of the extended space.
-// Ranks stay and are shared. A cache that the space lacks becomes the largest one that is no
-// larger. Empty if the space lacks another option.
+// Returns `plan`, whose options are declared or have a cache that scale-up resized, as a plan of
+// the extended space. Ranks stay and are shared. A cache that the space lacks becomes the largest
+// one that is no larger. Empty if the space lacks another option.
 std::optional<Plan> on_load_factors(const std::shared_ptr<const SearchSpace>& space,
                                     const Plan& plan);
 

@@ -68,7 +68,7 @@ void GreedyPerfPartitioner::step_together(GreedyPerfPartitioner& a, GreedyPerfPa
   b.advance(placed_b, both);
 }
 
-// The first `placed` of `wanted` groups fitted.
+// Goes on after the next `wanted` groups, of which the first `placed` fitted.
 void GreedyPerfPartitioner::advance(std::size_t placed, std::size_t wanted) {
   next_ += placed;
   if (placed == wanted) return;

@@ -17,7 +17,7 @@ class Partitioner {
  public:
   virtual ~Partitioner() = default;
 
-  // By what the groups that partition() gets are sorted.
+  // The key by which the groups that partition() gets are sorted.
   virtual PartitionerSpec::SortBy sort_by() const = 0;
 
   // Empties the devices with placement.reset(), then places the uniform options and every group
@@ -33,9 +33,9 @@ std::unique_ptr<Partitioner> make_partitioner(const PartitionerSpec& spec);
 
 // Places the groups of a proposal in the order that GroupOrder gives, a few groups per step, so
 // that a worker can advance two proposals at once. Walks over the groups and dispatches on where
-// their shards may be. `Placement` (compat/placement) has the state of the ranks, and its
-// place_run() (placement.cc) picks the rank: of those on which the shard fits, least time, then
-// rank in host, then host.
+// their shards may be. `Placement` (placement.h) has the state of the ranks, and its place_run()
+// (placement.cc) picks the rank: of those on which the shard fits, least time, then rank in host,
+// then host.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py (commit a48cef79).
 // Thread safety: none; one per worker.
 class GreedyPerfPartitioner final : public Partitioner {
@@ -75,7 +75,7 @@ class GreedyPerfPartitioner final : public Partitioner {
   std::uint32_t failed_position() const { return failed_position_; }
 
  private:
-  // The next groups as long as they are plain, at most `limit`.
+  // The plain groups that come next, at most `limit`.
   std::span<const GroupOrder::Group> next_plain(std::size_t limit) const;
   void advance(std::size_t placed, std::size_t wanted);
   bool place(const GroupOrder::Group& group);

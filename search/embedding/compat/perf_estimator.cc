@@ -135,7 +135,7 @@ constexpr double kHalfBlockPenalty = 1.15;
 constexpr double kQuarterBlockPenalty = 1.75;
 constexpr double kWeightedKernelMultiplier = 1.1;
 constexpr double kDpElementwiseKernelsPerfFactor = 9.22;
-constexpr double kMinLookupDim = 32;  // kernels read at least so many columns
+constexpr double kMinLookupDim = 32;  // kernels read at least this many columns
 
 // Consecutive ranks of the machine that share the fast links.
 std::int64_t linked_ranks(const Problem& problem) {
@@ -236,7 +236,7 @@ class ShardPerf {
     }
     return backward + (in_.is_weighted ? forward * hardware.weighted_kernel_multiplier : 0);
   }
-  // Divided among so many ranks; `lookups` as the regression counts them, before rounding up.
+  // Shared by `ranks` ranks; `lookups` as the regression counts them, before rounding up.
   double prefetch(double ranks, double lookups) const {
     const double fetches = in_.expected_cache_fetches / ranks;
     if (hardware_ == nullptr) return fetches * dim_ * element_ / topology_.spec().hbm_to_ddr_mem_bw;
@@ -336,7 +336,7 @@ Perf ShardPerf::table_row_wise() const {
 
 // What a ring all-reduce of the table moves, in bytes. Table sizes are below 2^54 bytes, so that
 // three times the size is exact in a long double and the quotient by a whole number of nodes is
-// rounded once, as Python divides integers. It rounds every step with a part of a node.
+// rounded once, as Python divides integers. With fractional nodes, Python rounds every step.
 double ring_traffic(long double table_size, double nodes) {
   if (nodes != std::floor(nodes)) return static_cast<double>(table_size) * (2 * nodes - 1) / nodes;
   return static_cast<double>(table_size * static_cast<long double>(2 * nodes - 1) /

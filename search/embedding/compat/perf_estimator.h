@@ -1,4 +1,4 @@
-// What both estimators read of a table: batch sizes and bytes per element.
+// TorchRec's EmbeddingPerfEstimator, and what both of its estimators read of a table.
 #pragma once
 
 #include <cstdint>

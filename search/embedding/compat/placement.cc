@@ -207,8 +207,8 @@ void Placement::reset(std::int64_t hbm_per_device) {
   tree_valid_ = false;
 }
 
-// Rows and costs of thousands of tables are not in the cache, and a loop over them would wait for
-// each: asks for the costs of the next block and the rows of the one after that.
+// Prefetches the costs of the next block and the rows of the block after it, because the rows and
+// costs of thousands of tables are not in the cache.
 void Placement::fetch_after(std::span<const OptionId> proposal, std::size_t begin) const {
   const std::size_t costs = std::min(begin + kBlock, proposal.size());
   const std::size_t rows = std::min(costs + kBlock, proposal.size());
@@ -218,8 +218,8 @@ void Placement::fetch_after(std::span<const OptionId> proposal, std::size_t begi
     __builtin_prefetch(&pool_->row(id));
 }
 
-// All devices start out equal and uniform shards of equal time keep them equal, so one sum of times
-// stands for all. Storage is summed as differences at the borders of runs.
+// All devices start without load and uniform shards of equal time add the same to each, so one sum
+// of times stands for all. Storage is summed as differences at the borders of runs.
 bool Placement::place_uniform(std::span<const OptionId> proposal) {
   DeviceState common;
   bool any = false;
@@ -312,7 +312,7 @@ void Placement::host_changed(std::uint32_t host) {
   if (host == hosts_) return device_on_no_host_changed();
   host_loads_.touch(host);
   const bool tree_is_known = tree_valid_ || !changed_hosts_.empty();
-  // With as many changes as hosts the tree is rebuilt, so more need not be remembered.
+  // With as many changes as hosts the tree is rebuilt, so further changes need no note.
   if (tree_is_known && changed_hosts_.size() < hosts_) changed_hosts_.push_back(host);
   tree_valid_ = false;
 }

@@ -1,5 +1,4 @@
-// A tournament tree over devices: finds the least loaded one in O(1) and takes a change in O(log
-// devices).
+// The state of the ranks while the greedy partitioner places a proposal.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +16,12 @@
 
 namespace shardwright::embedding {
 
-// Leaves hold a load in ms, zero or above. The winner is the leaf of least load, the smaller index
-// on ties. A leaf that is out takes no part. Loads are compared as the bits of the double, which
-// order like the numbers if these are not negative. Winners are selected by masks instead of
-// branches: who wins is close to random, and a mispredicted branch would cost more than the whole
-// replay.
+// A tournament tree that finds the least loaded device in O(1) and takes a change in O(log
+// devices). Leaves hold a load in ms, zero or above. The winner is the leaf of least load, the
+// smaller index on ties. A leaf that is out takes no part. Loads are compared as the bits of the
+// double, which order like the numbers if these are not negative. Winners are selected by masks
+// instead of branches: who wins is close to random, and a mispredicted branch would cost more than
+// the whole replay.
 // Thread safety: none; one per worker.
 class DeviceTree {
  public:
@@ -143,9 +143,9 @@ class HostLoads {
  private:
   DeviceTree tree_;
   std::vector<double> perf_;
-  // One more than there are hosts, for the ranks on none. It is never known, so never touched.
-  // 32 bits, although a flag would do: a char may alias anything, so after each store to an array
-  // of char the compiler would have to reload all other members.
+  // 0 if the host's sum is out of date. The last entry, for ranks on no host, stays 0. 32 bits,
+  // although a flag would do: a char may alias anything, so after each store to an array of char
+  // the compiler would have to reload all other members.
   std::vector<std::uint32_t> known_;
   std::vector<std::uint32_t> touched_;
 };
@@ -255,7 +255,7 @@ class Placement {
   // Does the same for plain groups, one after the other. Returns how many fitted.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);
   // Does the same on two placements, with equally many groups each. It alternates between them
-  // shard by shard, so that neither chain of dependent steps waits for the other.
+  // shard by shard, so that the dependent steps of one overlap with those of the other.
   static std::pair<std::size_t, std::size_t> place_plain_together(
       Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
       std::span<const GroupOrder::Group> groups_b);
@@ -295,7 +295,7 @@ class Placement {
   static constexpr std::size_t kLongProposal = 1024;
   static constexpr std::size_t kBlock = 16;
 
-  // A device that was too full for a shard when it was its turn, with the HBM that it had left.
+  // A device that left the tree because a shard did not fit, with the HBM that the device had left.
   struct Full {
     Bytes hbm;
     std::uint32_t device = 0;

@@ -1,4 +1,4 @@
-// Parts of the search that a calling program may replace.
+// The evaluation of proposals, and the parts of it that a calling program may replace.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +23,9 @@
 
 namespace shardwright::embedding {
 
-// Replaces parts that a problem names. A part that is left out is the problem's. Parts are made for
-// every search: a factory must not return null, and what it makes belongs to that search. An
-// exception that a part throws ends the search and reaches the caller.
+// Parts that replace those that a problem names. A part that is left out is the problem's. Parts
+// are made for every search: a factory must not return null, and what it makes belongs to that
+// search. An exception that a part throws ends the search and reaches the caller.
 // Thread safety: a value; partitioners and rating models are made by the workers that use them, so
 // their factories are called from many threads at once.
 struct SearchParts {
@@ -41,7 +41,7 @@ struct SearchParts {
   std::shared_ptr<const CostModel> cost_model;
 };
 
-// Walks along a batch and carries over from one proposal to the next what did not change.
+// Partitions and rates the proposals of a batch; keeps what does not change between two proposals.
 // Thread safety: none; one worker uses it.
 class ProposalLane {
  public:
@@ -68,7 +68,7 @@ class ProposalLane {
     while (a.running() && b.running() && !stopped())
       GreedyPerfPartitioner::step_together(*a.greedy_, *b.greedy_);
   }
-  // The outcome. A rating that is certain to be worse than `bound` is not computed and is infinite.
+  // The outcome. A rating that certainly exceeds `bound` is not computed and is infinite.
   // Precondition: not running.
   ProposalOutcome finish(double bound);
 
@@ -177,7 +177,7 @@ class ProposalEvaluator {
   struct StepCheck {
     const Budget* budget;
     unsigned steps = 0;
-    bool known = false;  // it was interrupted
+    bool known = false;  // the budget was interrupted
 
     bool operator()() {
       constexpr unsigned kSteps = 16;
@@ -192,7 +192,7 @@ class ProposalEvaluator {
     std::size_t end;
   };
 
-  // The lanes are at proposals of another batch.
+  // Forgets which proposals the lanes have taken, before another batch.
   void invalidate() {
     left_.invalidate();
     right_.invalidate();
@@ -217,7 +217,7 @@ class ProposalEvaluator {
     return true;
   }
 
-  // Saving costs less than placing again.
+  // Saves options and ranks, which costs less than placing again.
   void keep_if_best(const ProposalLane& lane, double rating) {
     if (!best_.loses_to(rating, lane.taken())) return;
     best_.index = lane.taken();

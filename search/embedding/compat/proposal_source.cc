@@ -6,18 +6,17 @@
 namespace shardwright::embedding {
 namespace {
 
-// Shards that look for a rank, per batch: 0.1 to 3 ms of work for one thread. A batch costs
-// O(tables) for its base and two lanes that jump to it; twice as short, that is 1 % of the work of
-// table-wise proposals. Twice as long, a search of 1,000 proposals is two batches, and the second
-// cannot be proposed while much of the first is evaluated.
+// Shards to place per batch: 0.1 to 3 ms of work for one thread. Shorter batches spend more on the
+// O(tables) cost of their base and of two lanes that jump to it. In a search of 1,000 proposals,
+// longer batches leave too few to propose one while another is evaluated.
 constexpr std::uint64_t kBatchPlacements = 1 << 18;
-// Halved, the jumps of two lanes cost 1 to 2 % of 64 proposals of any size. Also the length of the
-// first batch: nothing runs before it is proposed.
+// Proposals per batch at least, whatever their size: fewer would not pay for the jumps of two
+// lanes. Also the length of the first batch: nothing runs before it is proposed.
 constexpr std::size_t kMinBatch = 64;
 // Bounds the memory of a batch of tiny proposals, 120 bytes each; longer ones save nothing.
 constexpr std::size_t kMaxBatch = 2048;
 
-// Entries of the cache that are made room for at once, 56 bytes each; beyond, it doubles.
+// Entries for which the cache reserves memory, 56 bytes each; beyond, it grows by doubling.
 constexpr std::uint64_t kMaxReserved = 1 << 15;
 
 std::vector<std::unique_ptr<Proposer>> make_proposers(const SearchParts& parts,
@@ -114,8 +113,8 @@ void ProposalSource::check(const ProposalBatch& proposals) const {
   }
 }
 
-// Makes candidates of the proposals up to the one that reaches the work limit. A new one counts its
-// work, however it turns out; a known one costs nothing.
+// Makes candidates of the proposals up to the one that reaches the work limit. A new proposal
+// counts its work, feasible or not; a known one counts none.
 void ProposalSource::admit(CandidateBatch& batch, const Budget& budget) {
   batch.known_before = cache_.size();
   batch.planned_work = 0;

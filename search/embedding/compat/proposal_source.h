@@ -17,15 +17,14 @@
 namespace shardwright::embedding {
 
 // Runs the proposers one after the other, marks proposals whose options were proposed before, and
-// cuts the batch at which the work limit strikes. Both are decided when a batch is proposed, in
+// cuts the batch in which the work limit is reached. Both are decided when a batch is proposed, in
 // proposal order, so batches can be proposed ahead of evaluation and the cut is the same for any
-// number of workers. A proposer that needs feedback proposes only while no other batch is on its
-// way.
+// number of workers. A proposer that needs feedback proposes only while no other batch is in
+// flight.
 // Thread safety: none; the thread that proposes and takes in owns it.
 class ProposalSource {
  public:
-  // Pool and topology must outlive the source. `work` says what a
-  // proposal counts.
+  // Pool and topology must outlive the source. `work` says what work a proposal counts as.
   ProposalSource(OptionPool& pool, const Topology& available, const SearchParts& parts,
                  const ProposalWork& work);
 
@@ -35,21 +34,21 @@ class ProposalSource {
   std::uint64_t proposals_at_most() const;
 
   // Fills `batch`. Returns false if there is nothing to propose now: the proposers have finished,
-  // the batches on their way use up the work limit, or the proposer waits for their feedback.
+  // the batches in flight use up the work limit, or the proposer waits for their feedback.
   bool propose(CandidateBatch& batch, const Budget& budget);
-  // Leaves out what the present proposer has not proposed. Returns false if it was the last one.
-  // Precondition: no batch is on its way.
+  // Skips what the present proposer has not proposed. Returns false if it was the last one.
+  // Precondition: no batch is in flight.
   bool skip_to_next_proposer() {
     last_ = nullptr;
     proposer_ = std::min(proposer_ + 1, proposers_.size());
     return proposer_ < proposers_.size();
   }
-  // Tells the proposer of a candidate of the oldest batch on its way. False = it withdraws the
-  // proposals after this one.
+  // Passes the outcome of a candidate of the oldest batch in flight to its proposer. Returns false
+  // if the proposer withdraws the proposals after it.
   bool feedback(const CandidateBatch& batch, std::size_t index, const ProposalOutcome& outcome);
   // Forgets that candidates of `batch` from `taken_in` on were ever proposed.
   void withdraw(const CandidateBatch& batch, std::size_t taken_in);
-  // The oldest batch on its way was taken in.
+  // Notes that `batch`, the oldest in flight, was taken in.
   void retire(const CandidateBatch& batch);
 
   // The outcomes of the distinct proposals.

@@ -1,4 +1,4 @@
-// Consecutive proposals of one proposer, each stored as its difference from the one before.
+// What the stages of the compat search pass on: batches of proposals and their outcomes.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,16 @@ struct ProposalChange {
   friend bool operator==(const ProposalChange&, const ProposalChange&) = default;
 };
 
-// Work that an evaluated proposal counts as. The default is the work limit of compat mode.
+// The work that an evaluated proposal counts as. The default is that of compat mode's work limit.
 struct ProposalWork {
   std::uint64_t per_shard = 1;
   std::uint64_t per_placement = 0;  // see ProposalBatch::Step
   std::uint64_t per_proposal = 0;
 };
 
-// `base` is the proposal before the first; a step is a list of changes to its predecessor. Every
-// step has totals, so that nobody adds up what did not change.
+// Consecutive proposals of one proposer, each stored as its difference from the one before. `base`
+// is the proposal before the first; a step is a list of changes to its predecessor. Every step has
+// the totals of its whole proposal.
 // Thread safety: const members may be called from any thread.
 class ProposalBatch {
  public:
@@ -204,8 +205,8 @@ class ProposalCache {
     entries_[index].known = true;
   }
 
-  // Forgets the entries from `size` on, latest first. No older entry lies behind a later one in the
-  // table, so nothing else moves.
+  // Forgets the entries from `size` on, latest first. Entries were inserted in order, so no older
+  // entry was probed past a later one, and the others stay.
   void truncate(std::size_t size) {
     while (entries_.size() > size) {
       table_[slot_of(entries_.back().key)] = kFree;
@@ -279,7 +280,7 @@ class CandidateBatch {
   struct Candidate {
     ProposalCache::Index entry = 0;
     bool is_new = false;  // otherwise an earlier proposal has the same options
-    bool done = false;    // `outcome` holds
+    bool done = false;    // `outcome` is set
     ProposalOutcome outcome;
   };
 

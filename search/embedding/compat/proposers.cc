@@ -193,7 +193,7 @@ struct Cell {
   double hbm_bins = kInfinity;
 };
 
-// Where combinations stand whose memory is `total` bins.
+// The bins of combinations whose HBM is `total` times the size of a bin.
 class BinsFromTheFirst {
  public:
   static constexpr bool kAllMustFit = false;
@@ -207,9 +207,9 @@ class BinsFromTheFirst {
   double count_;
 };
 
-// The same where a reservation has taken more HBM than there is. The size of a bin is then
-// negative, and so are all totals. TorchRec's lists count negative places from their end, and a
-// place before their first ends its search with an IndexError.
+// The same if the reservation exceeds the HBM. The size of a bin is then negative, and so are all
+// totals. In TorchRec's lists negative bins count from the end, and a total before the first bin
+// ends its search with an IndexError.
 class BinsFromTheLast {
  public:
   static constexpr bool kAllMustFit = true;

@@ -36,19 +36,19 @@ class Proposer {
   // Otherwise feedback is never called, and batches are proposed while others are evaluated.
   virtual bool needs_feedback() const { return true; }
 
-  // Returns true if it acts on the ratings of its feedback. Otherwise those are exact only if they
-  // are the best so far.
+  // Returns true if the proposer acts on the ratings in its feedback. Otherwise a rating is exact
+  // only if it is the best so far.
   virtual bool uses_ratings() const { return needs_feedback(); }
 
-  // How many proposals it may make altogether, repeated ones included.
+  // How many proposals the proposer may make altogether, repeated ones included.
   virtual std::uint64_t proposals_at_most() const = 0;
 
   // Appends up to `limit` proposals to `batch`, none if it has finished. May add options to `pool`
   // if it needs feedback.
   virtual void propose(std::size_t limit, OptionPool& pool, ProposalBatch& batch) = 0;
 
-  // Tells the outcome of its next proposal in order. Returns false to stop: the proposals after
-  // this one are withdrawn, and propose() is not called again.
+  // Receives the outcome of the next proposal, in proposal order. Returns false to stop: the
+  // proposals after this one are withdrawn, and propose() is not called again.
   virtual bool feedback(const ProposalFeedback&) { return true; }
 };
 
@@ -153,9 +153,9 @@ class UniformProposer final : public Proposer {
 
 // Total HBM is divided into hbm_bins_per_device bins per rank. The first proposal is the one of
 // least HBM. Then comes, for every bin from the fullest to the emptiest, the combination of least
-// total time that ends in this bin. If a reservation has taken more HBM than there is, bins are of
-// negative size, and places count from the end of a list. Where a total lies before the first
-// place, TorchRec raises an IndexError; here only the first proposal is made.
+// total time that ends in this bin. If the reservation exceeds the HBM, the size of a bin is
+// negative, and negative bins count from the end, as in TorchRec's lists. For a total before the
+// first bin, TorchRec raises an IndexError; here only the first proposal is made.
 // Cost: O(tables x options x bins) time, O(tables x bins) memory, once.
 // Source: DynamicProgrammingProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class DynamicProgrammingProposer final : public Proposer {

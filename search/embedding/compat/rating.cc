@@ -38,8 +38,8 @@ void add_option(const OptionRow& row, const Placement& placement, const Get& get
   }
 }
 
-// Up to the first option that is not uniform, all ranks add equal times, so one sum stands for all.
-// Returns how many options these are.
+// Adds the times of the uniform options of equal times that come first: they are the same on all
+// ranks, so one sum stands for all. Returns the number of these options.
 std::size_t add_common_prefix(std::span<const OptionId> proposal, const OptionPool& pool,
                               std::vector<double>& perf_by_rank) {
   double common = 0;

@@ -19,9 +19,9 @@ class RatingModel {
  public:
   virtual ~RatingModel() = default;
 
-  // Use only the ranks of the proposal's shards from `placement`; its loads may be of another
-  // state. Must give the same rating for the same proposal and ranks, whatever proposals came
-  // before.
+  // Rates a placed proposal. May read only the ranks of its shards from `placement`, whose loads
+  // may belong to other ranks. Must give the same rating for the same proposal and ranks, whatever
+  // proposals came before.
   virtual double rate(std::span<const OptionId> proposal, const Placement& placement) = 0;
 
   // A lower bound of rate(), from the loads that the greedy partitioner left. It spares rating
@@ -31,7 +31,7 @@ class RatingModel {
   }
 };
 
-// The model that a problem names (perf_models.h).
+// The model that a problem names.
 std::unique_ptr<RatingModel> make_rating_model(PerfModel model, std::uint32_t ranks);
 
 // The time of the busiest rank in ms: shard totals per rank, added in proposal order.

@@ -71,8 +71,8 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
   Options best_options(const OptionPool& pool, bool use_depth) const;
   void promote_where_cache_costs_more(Options& options) const;
   const CostModel& cost_model() const { return cost_model_ == nullptr ? estimator_ : *cost_model_; }
-  // The option with its cache at `load_factor`, or without one if the table names none; in plain
-  // HBM. Where that cannot be estimated, the option as it is.
+  // The option with its cache at `load_factor` (empty: the table names none), and the option in
+  // plain HBM. Both return the option as it is if the new costs cannot be estimated.
   ShardingOption rescaled(const ShardingOption& option, std::optional<double> load_factor) const;
   ShardingOption promoted(const ShardingOption& option) const;
   ShardingOption usable(Result<ShardingOption> estimated, const ShardingOption& option) const;

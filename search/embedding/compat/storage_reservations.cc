@@ -17,8 +17,8 @@ constexpr std::int64_t kTrainingKjtCopies = 20;
 constexpr double kBytesPerDenseParameter = 4;
 
 // Inputs of one local batch over all tables, modules in declaration order. TorchRec ignores
-// num_poolings here. It pairs the factors of all tables with the batch sizes of all tables, so that
-// a table that is left out and has other numbers of these shifts those behind it.
+// num_poolings here. It pairs the factors of all tables with the batch sizes of all tables, so
+// unequal numbers of them in one table shift the pairs of the tables behind it.
 // Source: _get_batch_inputs_and_shardable_parameters,
 // torchrec/distributed/planner/storage_reservations.py.
 double batch_inputs(const Problem& problem) {
@@ -46,7 +46,7 @@ double batch_inputs(const Problem& problem) {
   return sum;
 }
 
-// Bytes that are not of tables, in the tier that holds them. On tpu TorchRec reserves none.
+// Bytes that do not belong to tables, in the tier that holds them. On tpu TorchRec reserves none.
 Storage on_rank(const Topology& topology, std::int64_t bytes) {
   if (topology.compute_device() == ComputeDevice::kTpu) return {};
   return topology.has_hbm() ? Storage{Bytes(bytes), Bytes(0)} : Storage{Bytes(0), Bytes(bytes)};
@@ -131,7 +131,7 @@ void take_floored(std::vector<Storage>& left, std::int64_t bytes) {
     rank.hbm = Bytes(std::max<std::int64_t>(0, rank.hbm.value() - bytes));
 }
 
-// What takes no account of the model: a percentage, or bytes of HBM.
+// The memory of every rank after a fixed reservation: a percentage, or bytes of HBM.
 std::vector<Storage> after_fixed_part(const Problem& problem) {
   const ReservationSpec& spec = problem.spec().reservation;
   std::vector<Storage> left = problem.topology().storage();

@@ -1,4 +1,4 @@
-// An allocation, which engines of best mode change in place, and its way to a plan and back.
+// Allocations, which engines of best mode change in place, and their conversion to and from plans.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ bool take_table(const ChoiceModel& model, std::size_t table, const Assignment& a
 // option that is not of the model.
 std::optional<Allocation> to_allocation(const ChoiceModel& model, const Plan& plan);
 
-// A choice for every table, from which a plan below the target may be made, and the ranks of those
-// tables that have a place already.
+// Where a search may find a plan that rates below `target`: a choice for every table, and the ranks
+// of the tables that are placed already.
 // Thread safety: a value.
 struct SuggestedStart {
   Allocation start;
@@ -61,7 +61,7 @@ struct SuggestedStart {
     return std::any_of(start.ranks.begin(), start.ranks.end(),
                        [](const std::vector<Rank>& ranks) { return !ranks.empty(); });
   }
-  // Tables that wait for a place; all of them if none has one.
+  // The number of tables without ranks; all tables if no table has ranks.
   std::size_t num_unplaced(const ChoiceModel& model) const {
     if (!has_places()) return start.choice.size();
     std::size_t unplaced = 0;

@@ -35,7 +35,7 @@ class AllocationState : public RankLoads {
   bool has_choice(std::size_t table) const { return chosen_[table].choice != kNoChoice; }
   std::uint32_t choice(std::size_t table) const { return chosen_[table].choice; }
   const Choice& chosen(std::size_t table) const { return model().choices()[choice(table)]; }
-  // The same as of chosen(), but near in memory.
+  // The same as of chosen(), without reading the choice.
   std::uint32_t num_shards(std::size_t table) const { return chosen_[table].num_shards; }
   Reach own_reach(std::size_t table) const { return chosen_[table].reach; }
   // Where one shard of the table may move by itself, given the tables it is kept together with.
@@ -73,7 +73,7 @@ class AllocationState : public RankLoads {
  private:
   static constexpr std::uint32_t kNoChoice = ~std::uint32_t{0};
 
-  // A table's choice, with what moves ask of it first.
+  // A table's choice, with copies of its members that moves read.
   struct Chosen {
     std::uint32_t choice = kNoChoice;
     std::uint32_t num_shards = 0;

@@ -1,4 +1,4 @@
-// One way of sharding a table, as best mode sees it.
+// The choices of best mode: the allowed options that no other option of their table dominates.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct ChoiceRun {
   Storage storage = {};
 };
 
-// The shard that no other one undercuts in load or memory, if there is one.
+// The run whose shard needs no more load and no more memory than any other shard, if there is one.
 inline std::optional<ChoiceRun> smallest_shard(std::span<const ChoiceRun> runs) {
   const auto least = std::find_if(runs.begin(), runs.end(), [&](const ChoiceRun& a) {
     return a.count > 0 && std::all_of(runs.begin(), runs.end(), [&](const ChoiceRun& b) {
@@ -82,7 +82,7 @@ class ChoiceModel {
   // status() is kStopped, and the model is not to be used, if the budget was interrupted.
   ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget = {});
 
-  // The model of a search in which it matters where the parts of a table were before: an option
+  // The model of replanning, where the cut of a table decides how many bytes move: an option
   // dominates only options that cut the table in the same way.
   static ChoiceModel with_all_cuts(const OptionPool& pool, const Topology& available,
                                    const Budget& budget) {
@@ -93,8 +93,8 @@ class ChoiceModel {
   // it ignores the rules that keep tables together or apart. Without rules it equals this model.
   ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, Kind::kForBounds); }
 
-  // A relaxation of this model: every choice with these runs, or left out if it has none. No shard
-  // may take more than it does here.
+  // A relaxation of this model: choice i has the runs runs[i], and is left out if there are none.
+  // Precondition: no shard takes more load or memory than in this model.
   ChoiceModel relaxed(std::span<const std::vector<ChoiceRun>> runs) const;
 
   // kInfeasible if a table has no choice left, with the place of the rule that excluded the last.

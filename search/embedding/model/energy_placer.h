@@ -38,15 +38,15 @@ class EnergyPlacer {
   double place_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   Window all_ranks() const { return {0, loads_->model().world_size()}; }
-  // Where the table may be while the others of its unit stay. Precondition: it has a choice.
+  // The window of the table while the other tables of its unit stay. Precondition: it has a choice.
   Window own_window(std::size_t table) const;
-  // Where a new choice of the table goes: to its own window. One in `whole_place_one_in` under
-  // placement rules goes to one random host or rank as a whole, as the cheapest ranks are too often
-  // those that the table just left.
+  // The window in which a new choice of the table is placed: its own window or, one time in
+  // `whole_place_one_in` for a table with placement rules, one random host or rank. Otherwise the
+  // cheapest ranks would too often be those that the table just left.
   Window new_window(std::uint32_t table, std::uint32_t choice, std::uint64_t whole_place_one_in);
   // A random rank of the window; one that the shard's rules allow, if there is one.
   Rank draw_rank(const ShardUse& use, Window window);
-  // A random host; one with such a rank, if there is one.
+  // A random host; one with a rank that the shard's rules allow, if there is one.
   std::uint32_t draw_host(const ShardUse& use);
   // AllocationState::take_away(), counted as work.
   double take_away(std::size_t table);

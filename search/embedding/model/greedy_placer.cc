@@ -92,7 +92,7 @@ bool GreedyPlacer::is_allowed(std::size_t shard, Rank rank) const {
   return allowed == nullptr || allowed->contains(rank);
 }
 
-// All shards from rank `first` on.
+// Places shard i on rank `first` + i.
 std::vector<Rank> GreedyPlacer::place_in_order(Rank first) {
   std::vector<Rank> ranks(uses_.size());
   std::iota(ranks.begin(), ranks.end(), first);

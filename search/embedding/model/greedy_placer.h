@@ -14,9 +14,9 @@
 
 namespace shardwright::embedding {
 
-// For options of any origin: those of the search space, excluded ones, and those of an old plan.
-// Loads are summed in the order of changes, so ratings equal those of the verifier only up to
-// rounding. Refers to its arguments.
+// Loads and memory of all ranks under a plan. Options may be of any origin: those of the search
+// space, excluded ones, and those of an old plan. Loads are summed in the order of changes, so
+// ratings equal those of the verifier only up to rounding. Refers to its arguments.
 // Thread safety: one thread at a time.
 class PlanLoads {
  public:
@@ -80,7 +80,7 @@ class GreedyPlacer {
   std::vector<Rank> place();
   void take_back(const std::vector<Rank>& ranks);
 
-  // Of the ranks that place() chose. Precondition: the loads hold the shards.
+  // The badness of the ranks that place() returned. Precondition: the loads hold the shards.
   Badness badness(const std::vector<Rank>& ranks) const;
 
  private:

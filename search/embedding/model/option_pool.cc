@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kGrain = 128;  // options or tables worth a task
 constexpr std::uint64_t kWorkPerOption = 16;
 
-// Of all shards, replicas included.
+// The number of elements of all shards, replicas included.
 double num_elements(const ShardLayout& layout) {
   double elements = 0;
   for (const ShardExtent& extent : layout.extents) {

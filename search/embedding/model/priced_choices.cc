@@ -110,8 +110,8 @@ std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices,
     double least = kInfinity;
     for (std::uint32_t i = first; i < first + model_.choices(table).size(); ++i) {
       if (above[i] == kInfinity) continue;
-      // An exponential variate over the weight: the least one is choice i with probability
-      // proportional to its weight.
+      // The logarithm of an exponential variate over the weight of the choice: each choice has the
+      // least one with probability proportional to its weight.
       const double own = std::log(-std::log(1 - random.fraction())) + above[i] / high;
       if (chosen != kNone && !(own < least)) continue;
       least = own;
@@ -144,7 +144,7 @@ PricedChoices::At PricedChoices::at(const MemoryPrices& prices) const {
   return result;
 }
 
-// Sets one price so that the cheapest choices just fit; the other prices are given.
+// Sets the price of one tier so that the cheapest choices just fit; the other prices are given.
 void PricedChoices::fit(int steps, double guess, MemoryTier tier, MemoryPrices& prices) const {
   const auto spare_at = [&](double value) {
     prices[tier] = value;

@@ -1,7 +1,4 @@
-// How precisely memory is priced before a search begins.
-//
-// A comment behind a default is the mean change of ratings at fixed work, + is worse, when it is
-// halved and doubled: perf/parameters/README.md.
+// Prices of memory by Lagrangian relaxation, and how precisely they are found.
 #pragma once
 
 #include <array>
@@ -15,8 +12,8 @@
 
 namespace shardwright::embedding {
 
-// Prices are found by bisection once per model, so every figure trades set-up time against how
-// tight the first bound is.
+// Prices are found by bisection once per model, so every parameter trades set-up time against the
+// tightness of the first bound. Effects of changes: perf/parameters/README.md.
 // Thread safety: a value.
 struct PricingParameters {
   // Bisection steps if a price only decides whether a rating is possible.
@@ -31,8 +28,8 @@ struct PricingParameters {
   static constexpr int turns = 3;
   // The bound is bracketed by this factor, then bisected to bound_width or for bound_steps steps.
   static constexpr double bound_growth = 1.5;
-  double bound_width = 1.001;  // halved 0, doubled +0.148 %
-  int bound_steps = 10;        // halved +0.148 %, doubled 0
+  double bound_width = 1.001;
+  int bound_steps = 10;
 };
 
 class SearchContext;
@@ -64,11 +61,11 @@ class PricedChoices {
   double fit_prices(int steps, MemoryPrices& prices) const;
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
-  // A random choice of every table. One that is dearer than the cheapest by a temperature is e
-  // times less likely. The temperature is such that all tables together are expected to be dearer
-  // by `excess`, up to the precision of `steps` bisections, but at most `excess`. The load of a
-  // choice counts `factors` times, by its reach. Precondition as above. Time: O(choices) per step
-  // of `steps`.
+  // A random choice of every table, by a Boltzmann distribution: a choice that costs one
+  // temperature more than the cheapest of its table is e times less likely. The temperature is at
+  // most `excess` and such that the expected extra cost of all tables together is `excess`, up to
+  // the precision of `steps` bisections. The load of a choice is multiplied by the factor of its
+  // reach. Precondition as above. Time: O(choices) per step of `steps`.
   std::vector<std::uint32_t> draw(const MemoryPrices& prices, const ReachFactors& factors,
                                   double excess, int steps, RandomGenerator& random) const;
 

@@ -131,7 +131,7 @@ RankLoads::RankLoads(const ChoiceModel& model)
 }
 
 double RankLoads::memory_energy(const RankLoad& at, const Storage& more) const {
-  // Spelled out: where memory is scarce, this is half of the work of placing a shard.
+  // The tiers are spelled out: where memory is scarce, this is half of the work of a placement.
   const Storage over = more - at.left;
   // A rank that holds nothing fits anywhere, even into a capacity below zero.
   if (at.capacity.is_negative() && over + at.capacity == Storage()) return 0;
@@ -163,7 +163,7 @@ void RankLoads::fill(Rank rank, const ShardUse& use) {
   if (use.table != ShardUse::kUnruled) rules_.change(1, use.table, use.shard, rank, 0);
 }
 
-// Loads are added rank by rank, since their order decides the last digits; bytes are not.
+// Adds loads rank by rank, since their order decides the last digits; bytes at borders of runs.
 void RankLoads::fill_everywhere(const Choice& choice) {
   Rank rank = 0;
   for (const ChoiceRun& run : model().runs(choice)) {
@@ -230,7 +230,7 @@ std::int64_t RankLoads::peak_hbm() const {
   return most;
 }
 
-// Adds a load, which counts as it does on this rank, and bytes. Both may be negative.
+// Adds bytes and a load that is already scaled for this rank. Both may be negative.
 inline double RankLoads::change_sums(Rank rank, double own_load, const Storage& storage) {
   RankLoad& at = ranks_[rank];
   journal_.push_back({rank, at.bad, at.load, at.left, at.energy, at.slope});

@@ -1,4 +1,4 @@
-// The state of one rank: what it holds, what it may hold, and when it is too full.
+// The loads and memory of the ranks while an allocation changes, and the energy to minimise.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace shardwright::embedding {
 
-// Capacity is what the reservation leaves; it may be negative. A rank that holds nothing fits
-// whatever its capacity is. The load is a running sum: its last digits depend on the order of
-// changes.
+// Load and memory of one rank. Capacity is what the reservation leaves; it may be negative. A rank
+// that holds nothing fits whatever its capacity is. The load is a running sum: its last digits
+// depend on the order of changes.
 // Thread safety: a value.
 struct RankState {
   double load = 0;
@@ -44,7 +44,7 @@ struct RankState {
   }
 };
 
-// Shards are added and removed one by one. Each of these is one violation:
+// Counts violated rules while shards are added and removed. Each of these is one violation:
 // - a shard on a rank that it may not be on;
 // - every further shard on a rank, for a table whose shards must be on distinct ranks;
 // - every further rank or host in use, for tables kept together;
@@ -78,20 +78,20 @@ class RuleViolations {
  private:
   struct Member {
     std::uint32_t group = 0;  // index into groups_
-    std::size_t counts = 0;   // first of the table's shards by place
+    std::size_t counts = 0;   // where its counts begin: the table's shards by place
   };
   struct Watched {
     const RankSet* allowed = nullptr;
     bool by_shard = false;  // allowed differs by shard
     bool distinct = false;
-    std::size_t counts = 0;  // first of the table's shards by rank, where distinct
+    std::size_t counts = 0;  // where its counts begin: its shards by rank, if distinct
     std::vector<Member> members;
   };
   struct Group {
     bool together = false;
     std::uint32_t ranks_per_place = 1;
     std::uint32_t used = 0;  // places with shards
-    std::size_t counts = 0;  // first of the shards (together) or tables (apart) by place
+    std::size_t counts = 0;  // where its counts begin: shards (together) or tables (apart) by place
   };
   struct Change {
     std::size_t mark;
@@ -116,13 +116,13 @@ class RuleViolations {
 // A rank and its part of the energy.
 struct RankLoad : RankState {
   double energy = 0;
-  double slope = 0;  // of the energy over the load
+  double slope = 0;  // derivative of the energy by the load
   bool bad = false;  // too full, or its load is not below the bar
 };
 
-// What a search minimises. `target` and `scale` are loads. A rank's energy is what its load exceeds
-// the target by, relative to the scale, linear or squared, plus memory_weight times what its bytes
-// exceed its capacity by, relative to the mean capacity. Every broken rule adds rule_weight.
+// What a search minimises. `target` and `scale` are loads. The energy of a rank is the excess of
+// its load over the target, in scales, linear or squared, plus memory_weight times the excess of
+// its bytes over its capacity, in mean capacities. Every broken rule adds rule_weight.
 struct Goal {
   double target = 0;
   double scale = 1;
@@ -131,8 +131,8 @@ struct Goal {
   double rule_weight = 1;
 };
 
-// Every change is tentative until keep() and can be taken back exactly: a journal restores the sums
-// instead of subtracting.
+// The ranks with their energies. Every change is tentative until keep() and can be taken back
+// exactly: a journal restores the sums instead of subtracting.
 // Thread safety: one thread at a time. Allocates while constructed and when the journal outgrows
 // all earlier ones.
 class RankLoads {
@@ -142,8 +142,8 @@ class RankLoads {
   const ChoiceModel& model() const { return *model_; }
   std::span<const RankLoad> ranks() const { return ranks_; }
   const RuleViolations& rules() const { return rules_; }
-  // The work of reading all ranks once, in updates of a single rank: reading them in order takes
-  // that much less per rank.
+  // The work of reading all ranks once, in units of one rank update, which takes as long as reading
+  // kRanksPerUpdate ranks in order.
   std::uint64_t pass_work() const { return ranks_.size() / kRanksPerUpdate; }
 
   // Both recompute the energies. Ranks whose load reaches the bar are bad.
@@ -159,7 +159,7 @@ class RankLoads {
   }
   double max_load() const;
   std::int64_t peak_hbm() const;
-  // The least that the energy rises by, per unit of load added on every rank.
+  // A lower bound on the rise of the energy per unit of load added on every rank.
   double slope() const { return slope_; }
 
   // How much the energy of the rank would rise if it took this shard.
@@ -168,7 +168,7 @@ class RankLoads {
     const double rise = energy_of(at, at.load + scaled(rank, use.load), use.storage) - at.energy;
     return rise + rule_gain(rank, use);
   }
-  // The same if it lost the shard. Precondition: the shard has no rules.
+  // The rise of the energy if the rank lost this shard. Precondition: the shard has no rules.
   double loss(Rank rank, const ShardUse& use) const {
     const RankLoad& at = ranks_[rank];
     const double load = at.load - scaled(rank, use.load);
@@ -180,7 +180,7 @@ class RankLoads {
     double slope = 0;
   };
   Removal removal_of(const Choice& choice) const;
-  // The part of that rise that comes from rules that would be broken.
+  // The part of gain() that comes from rules that the shard would break.
   double rule_gain(Rank rank, const ShardUse& use) const {
     if (use.table == ShardUse::kUnruled) [[likely]]
       return 0;
@@ -192,9 +192,9 @@ class RankLoads {
   double remove(Rank rank, const ShardUse& use) { return change(rank, -1, use); }
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
-  // Adds choices that are on all ranks, in this order; not tentatively. Returns false if `stopped`,
-  // which is given the work so far, says so; the state is undefined then. Precondition: nothing is
-  // tentative.
+  // Adds choices that are on all ranks, in this order; not tentatively. Returns false, with the
+  // state undefined, if `stopped` returns true, which is called with the work so far. Precondition:
+  // nothing is tentative.
   template <class Stopped>
   bool hold_everywhere(std::span<const std::uint32_t> choices, Stopped& stopped) {
     begin_filling();
@@ -228,7 +228,7 @@ class RankLoads {
  private:
   static constexpr std::size_t kRanksPerUpdate = 16;
 
-  // What changes of a rank's state.
+  // The part of a rank's state that a change modifies.
   struct Saved {
     Rank rank;
     bool bad;
@@ -238,7 +238,7 @@ class RankLoads {
     double slope;
   };
 
-  // Of the rank with this load and `more` bytes.
+  // The energy of the rank with this load and `more` bytes.
   double energy_of(const RankLoad& at, double load, const Storage& more) const {
     const double over = (load - goal_.target) * inverse_scale_;
     double energy = over > 0 ? (goal_.squared ? over * over : over) : 0;
@@ -263,7 +263,7 @@ class RankLoads {
   std::vector<RankLoad> ranks_;
   std::vector<Saved> journal_;
   std::vector<double> filled_loads_;     // by rank, between begin_filling() and end_filling()
-  std::vector<Storage> filled_borders_;  // by rank, what it holds everywhere more than the last one
+  std::vector<Storage> filled_borders_;  // by rank: bytes of choices on all ranks, as differences
   Goal goal_;
   double inverse_scale_ = 1;
   PerTier<double> weights_{1, 1, 1};  // per byte

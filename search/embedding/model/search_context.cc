@@ -188,8 +188,8 @@ double SearchContext::largest_needed_shard() const {
   return most;
 }
 
-// A rating is contradicted if the choices that are possible at it have a higher lower bound. Finds
-// the least rating that is not contradicted.
+// A rating r is contradicted if the dual value over the choices whose largest shard rates at most r
+// exceeds r. Bisects for the least rating that is not contradicted.
 void SearchContext::find_prices(const Budget& budget) {
   PricedChoices choices(*this, &budget);
   double low = largest_needed_shard();  // no allocation rates below

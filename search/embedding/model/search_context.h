@@ -1,4 +1,4 @@
-// What one shard adds to the rank that holds it.
+// What the lanes of a best-mode search share: costs of shards, bonded tables and prices of memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace shardwright::embedding {
 
-// Shards of tables without placement rules have no identity, so equal ones are interchangeable.
+// What one shard adds to its rank. Equal shards without placement rules are interchangeable.
 struct ShardUse {
   static constexpr std::uint32_t kUnruled = ~std::uint32_t{0};
 

@@ -76,9 +76,9 @@ class FitOracle {
 };
 
 struct FoundStep {
-  std::int64_t step = 0;  // fits; no plan is known for one less
+  std::int64_t step = 0;  // fits; no plan is known for step - 1
   Fit fit;
-  bool less_is_impossible = false;  // proved; otherwise planning found no plan for one less
+  bool less_is_impossible = false;  // proved for step - 1; otherwise planning found no plan
 };
 
 // Asks `fit_of(step, effort)` for steps 1 to `most`; step 0 is the problem as it is, which has no

@@ -32,7 +32,7 @@ std::vector<TableGroup> narrowed(const std::vector<TableGroup>& groups,
 
 // In larger sets a table is first exchanged in a known plan, which is cheaper than planning.
 constexpr std::size_t kMostPlanned = 24;
-// In larger sets tables are not left out of the proof one by one: each costs a proof of the rest.
+// In larger sets no table is left out of the proof by itself, since each costs a proof of the rest.
 constexpr std::size_t kMostProved = 400;
 // After this many full searches without a result the set stays as it is.
 constexpr int kMostFailedSearches = 6;
@@ -270,12 +270,12 @@ InfeasibleReason negative_reservation(const Problem& problem) {
   return reason;
 }
 
-// Tables that certainly do not fit a machine of their own.
+// Tables that certainly do not fit even if they have the machine to themselves.
 std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   const Problem& problem = *present.problem;
   if (present.shortage && !present.shortage->tables.empty()) {
     const std::vector<TableId>& tables = present.shortage->tables;
-    // Without the other tables their inputs are gone, too, and those may be what takes the memory.
+    // The inputs of the other tables are then gone, too, and may be what takes the memory.
     if (oracle.ask(only_tables(problem.spec(), tables), Effort::kProof).impossible()) return tables;
   }
   std::vector<TableId> all;
@@ -284,8 +284,8 @@ std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   return all;
 }
 
-// Says what the tables of the set lack if the memory is what the whole problem's reservation
-// leaves.
+// Looks for a proof that the set lacks memory, in the memory that the reservation of the whole
+// problem leaves.
 void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason) {
   const ProblemSpec& spec = present.problem->spec();
   const Fit alone = oracle.ask(only_tables(spec, reason.tables), Effort::kProof);
@@ -295,7 +295,7 @@ void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason
     reason.owner = alone.search_space;
   }
   if (reason.shortage) {
-    // The smaller problem has table numbers of its own.
+    // The problem of the set numbers its tables anew.
     for (TableId& id : reason.shortage->tables)
       id = reason.tables[id.index()];
     reason.kind = kind_of(reason.shortage->kind);

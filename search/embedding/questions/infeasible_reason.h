@@ -1,4 +1,4 @@
-// Finds out why a problem has no plan: the smallest set of tables that does not fit.
+// Finds out why a problem has no plan: an irreducible set of tables that does not fit.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,32 @@ ProblemSpec only_tables(const ProblemSpec& spec, std::span<const TableId> tables
 
 struct IrreducibleSet {
   std::vector<TableId> tables;  // ascending
-  // A plan without any one of the tables was found and verified. Otherwise the search gave up
-  // before it had tested every table.
+  // For every table, a plan of the other tables of the set was found and verified. Otherwise the
+  // search gave up before it had tested every table.
   bool tested = false;
 };
 
-// Narrows `tables`, which do not fit a machine of their own: takes the fewest of the largest tables
-// that do not fit, then leaves out each one that is not needed. `space` has the options of all
-// tables of `problem`. Cost: a planning per table of the set plus O(log tables) of them; large sets
-// are tested by exchanging one table in a plan that is known.
+// Narrows `tables`, which do not fit even if they have the machine to themselves: takes the fewest
+// of the largest tables that do not fit, then leaves out each table that is not needed. `space` has
+// the options of all tables of `problem`. Cost: a planning per table of the set plus O(log tables)
+// of them; large sets are tested by exchanging one table in a plan that is known.
 IrreducibleSet find_irreducible_set(const Problem& problem, const SearchSpace& space,
                                     std::vector<TableId> tables, FitOracle& oracle);
 
 struct InfeasibleReason {
   enum class Kind : std::uint8_t {
-    kReservation,  // leaves a rank less than nothing
+    kReservation,  // exceeds the memory of a rank
     kTable,        // one table fits nowhere
-    kTogether,     // tables that must share a rank or host
-    kTotal,        // more than all ranks have
-    kPacking,      // fits in total, not side by side
+    kTogether,     // tables that must share a rank or host exceed its memory
+    kTotal,        // all tables exceed the memory of all ranks
+    kPacking,      // the tables fit in total, but not rank by rank
     kRules,        // placement rules leave a table no place
     kSearch,       // the search ended for another reason
   };
   Kind kind = Kind::kSearch;
   bool proved = false;  // otherwise planning found nothing
-  // A set of tables that does not fit a machine of its own, in the order of the problem. If
-  // `irreducible` is set, a plan without any one of them was found and verified.
+  // Tables that do not fit even if they have the machine to themselves, in the order of the
+  // problem. If `irreducible`, a plan of the others was found and verified for each of them.
   std::vector<TableId> tables;
   bool irreducible = false;
   // Lower bound of the bytes needed, and the bytes available after reservation. For kReservation:

@@ -54,8 +54,8 @@ class MemoryNeeds {
   // Has no tables if the budget is interrupted meanwhile.
   MemoryNeeds(const SearchSpace& space, const Topology& available, const Budget& budget);
 
-  // Returns true if the budget was interrupted; asks it once per so many numbers. A proof that then
-  // leaves out whole tables needs too little memory and shows nothing wrong.
+  // Asks the budget once per kStopInterval numbers whether it was interrupted. A proof that then
+  // leaves out tables counts too little need and claims no false shortage.
   bool stopped(std::size_t number) const {
     return number % kStopInterval == 0 && budget_.interrupted().has_value();
   }
@@ -171,7 +171,7 @@ ClosestRank closest_rank(const MemoryNeeds& needs, const ShardingOption& option,
   return closest;
 }
 
-// Of the shard that lacks most on the rank where it lacks least.
+// The lack of the option's worst shard on the rank where that shard lacks least.
 ClosestRank lack_of(const MemoryNeeds& needs, const ShardingOption& option) {
   ClosestRank worst;
   worst.lack = 0;
@@ -338,7 +338,7 @@ WeightedBytes weighted_bytes(const MemoryNeeds& needs, const PerTier<double>& we
   return sum;
 }
 
-// The weight at which a concave function is largest.
+// The weight that maximises a concave function.
 template <class Function>
 double best_weight(const Function& function) {
   double low = 0;
@@ -394,14 +394,14 @@ std::optional<MemoryShortage> shortage_in_total(const MemoryNeeds& needs) {
   return shortage;
 }
 
-// Shards of more than half a rank each block a rank. A shard above a threshold counts as a whole
-// rank, less what may still join it. Source: dual feasible functions of bin packing (Fekete,
-// Schepers 2001), U^eps.
+// Proofs by a dual feasible function of bin packing: a shard counts as a whole rank if no shard of
+// threshold size fits beside it, as nothing if it is below the threshold, otherwise as its size.
+// Source: Fekete, Schepers 2001, U^eps.
 
 // Each threshold costs a pass over all options.
 constexpr std::size_t kMostThresholds = 32;
 
-// The sizes at which a shard just cannot join one of the large shards.
+// Thresholds to try: the least sizes that do not fit beside a shard of more than half a rank.
 std::vector<std::int64_t> thresholds(const MemoryNeeds& needs, Tier tier, std::int64_t room) {
   std::set<std::int64_t> sizes{room - room / 2};
   std::size_t tables = 0;
@@ -423,8 +423,7 @@ std::vector<std::int64_t> thresholds(const MemoryNeeds& needs, Tier tier, std::i
   return chosen;
 }
 
-// What a shard blocks of a rank: all of it if nothing of threshold size can join the shard, and
-// nothing if the shard itself is smaller than the threshold.
+// The bytes that shards and options count as for one threshold.
 struct Blocking {
   Tier tier;
   std::int64_t room;
@@ -468,7 +467,7 @@ std::optional<MemoryShortage> blocked_shortage(const MemoryNeeds& needs, const B
   return shortage;
 }
 
-// Shards of more than half a rank.
+// Tries all thresholds in every tier.
 std::optional<MemoryShortage> shortage_by_large_shards(const MemoryNeeds& needs) {
   for (const Tier tier : {Tier::kHbm, Tier::kDdr, Tier::kSsd}) {
     std::int64_t room = 0;

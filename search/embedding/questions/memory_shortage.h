@@ -18,7 +18,7 @@ struct MemoryShortage {
     kTable,     // every option of a table has a shard that fits no rank, even if all are empty
     kTogether,  // tables that must share a rank, a host or a set of ranks
     kTotal,     // all tables, on all ranks
-    kShards,    // shards so large that too few of them share a rank
+    kShards,    // large shards that block more ranks than there are
   };
   enum class Tier : std::uint8_t {
     kHbm,

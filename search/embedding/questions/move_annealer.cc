@@ -291,7 +291,7 @@ void MoveState::undo() {
 namespace {
 
 constexpr std::uint32_t kSixteenths = 16;
-constexpr double kEqualCosts = 1e-12;  // relative; less is rounding
+constexpr double kEqualCosts = 1e-12;  // relative; smaller differences are rounding
 constexpr double kNoStep = 0;          // nothing changed
 
 }  // namespace
@@ -320,7 +320,7 @@ void MoveAnnealer::offer(const Allocation& allocation) {
   note_if_better();
 }
 
-// With this largest load, or a larger one, and what moves now.
+// Returns true if the present allocation would be better than the best one with this largest load.
 bool MoveAnnealer::is_better(double load) const {
   if (!best_) return true;
   const double moved = state_.moved();
@@ -379,7 +379,7 @@ MoveAnnealer::Pick MoveAnnealer::pick() {
   return {table, first + random_.below(loads.chosen(table).num_shards)};
 }
 
-// The cheaper of two choices, every second time.
+// A random choice of the table; every second time the cheaper of two.
 std::uint32_t MoveAnnealer::draw_choice(std::uint32_t table) {
   const std::vector<std::uint32_t>& choices = fitting_[table];
   if (choices.empty()) return state_.loads().choice(table);
@@ -448,8 +448,8 @@ double MoveAnnealer::shift(std::uint32_t slot) {
   return state_.shift(slot, to);
 }
 
-// Moves all shards that the table has on one rank to another, and every second time those that it
-// has there back: a table of many shards is too slow to move one by one.
+// Moves all shards of the table on `from` to `to` and, every second time, those on `to` to `from`.
+// Moving the shards of a large table one by one would take too many steps.
 double MoveAnnealer::shift_all(std::uint32_t table, Rank from, Rank to) {
   const bool exchange = random_.coin();
   const std::uint32_t first = context_->first_slot(table);
@@ -478,7 +478,7 @@ double MoveAnnealer::swap(std::uint32_t slot) {
   return state_.swap(slot, other);
 }
 
-// Moves the shard to a rank, and a shard of that rank elsewhere.
+// Moves the shard to a random rank, and a random shard of that rank elsewhere.
 double MoveAnnealer::eject(std::uint32_t slot) {
   const AllocationState& loads = state_.loads();
   const Slot& at = loads.slot(slot);

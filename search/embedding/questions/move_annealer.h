@@ -1,4 +1,4 @@
-// An allocation that is changed in place, with what its moves from the old plan cost.
+// Simulated annealing of an allocation whose moves from an old plan cost.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,10 @@
 
 namespace shardwright::embedding {
 
-// Changes of the loads are tentative until keep() or undo(). Every change returns by how much
-// energy and cost of moves rise together. Thread safety: one thread at a time. Refers to the
-// context, the costs and the generator.
+// An allocation that is changed in place, with the cost of its moves from the old plan. Changes are
+// tentative until keep() or undo() and return by how much energy plus cost of moves rises. Refers
+// to the context, costs and generator.
+// Thread safety: one thread at a time.
 class MoveState {
  public:
   MoveState(const SearchContext& context, const MoveCosts& costs, RandomGenerator& draws);
@@ -41,8 +42,8 @@ class MoveState {
   // Moves one shard; swaps two shards of different ranks.
   double shift(std::uint32_t slot, Rank to);
   double swap(std::uint32_t a, std::uint32_t b);
-  // Gives the table another choice, or other ranks, in a window. Each shard goes where energy and
-  // moves rise least among `breadth` random ranks and those that hold a part of the table.
+  // Gives the table a choice and new ranks within a window. Each shard goes where energy plus cost
+  // of moves rises least, among `breadth` random ranks and the ranks that hold a part of the table.
   double replace(std::uint32_t table, std::uint32_t choice, std::uint32_t breadth, Window window);
   // Gives the table this choice on these ranks, none if it is on all ranks.
   double put(std::uint32_t table, std::uint32_t choice, std::span<const Rank> ranks);
@@ -103,9 +104,9 @@ struct CostedAllocation {
   double moved = 0;  // what its moves cost
 };
 
-// A cooling minimises the excess of all loads over a target, plus the moves. If the target is the
-// largest load of the best allocation, no allocation has a smaller sum than that one's cost; lower
-// targets pull all ranks down.
+// A cooling minimises the sum of all loads' excess over a target, plus the cost of moves. The
+// target plus this sum is never less than the largest load plus moves, and equal if only one rank
+// exceeds the target; lower targets pull more ranks down.
 // Thread safety: one thread at a time. Refers to the context and the costs.
 class MoveAnnealer {
  public:
@@ -122,7 +123,7 @@ class MoveAnnealer {
     double target = 0;
     double hot = 0;  // temperatures, in units of the rating
     double cold = 0;
-    double scale = 1;  // a cost that is large, for what must not be
+    double scale = 1;  // factor of the weights of excess bytes and broken rules
     std::uint64_t steps = 0;
   };
   // Cools from `start`. Ends early if the budget is interrupted or too small for the work.
@@ -161,7 +162,7 @@ class MoveAnnealer {
   MoveState state_;
   std::vector<std::vector<std::uint32_t>> fitting_;  // choices by table
   std::vector<Replacement> members_;
-  Rank busiest_ = 0;  // when the best allocation was last compared
+  Rank busiest_ = 0;  // in the last allocation that was compared with the best one
   std::optional<CostedAllocation> best_;
 };
 

@@ -11,7 +11,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Costs that are kept in a table: 16 MiB.
+// The most costs that are kept in a table: 16 MiB.
 constexpr std::size_t kMostTableCosts = std::size_t{1} << 21;
 
 }  // namespace
@@ -72,7 +72,7 @@ void MoveCosts::fill_table_costs() {
 
 namespace {
 
-// Costs of moving what one rank, or one host, has to another.
+// The cost of moves if the shards of one rank, or of one host, go to another.
 class LabelCosts {
  public:
   LabelCosts(const ChoiceModel& model, const MoveCosts& costs, const Allocation& allocation)
@@ -98,7 +98,7 @@ class LabelCosts {
   std::uint32_t local() const { return local_; }
   std::uint32_t hosts() const { return hosts_; }
 
-  // The place on host `to` of every rank of host `from`. Adds what it costs to `sum`.
+  // The cheapest places on host `to` for the ranks of host `from`. Adds their cost to `sum`.
   std::vector<std::uint32_t> ranks_between(std::uint32_t from, std::uint32_t to,
                                            double& sum) const {
     const auto cost = [&](std::uint32_t a, std::uint32_t b) {
@@ -110,7 +110,7 @@ class LabelCosts {
       sum += cost(a, places[a]);
     return places;
   }
-  // Of the blocks of whole hosts alone.
+  // The cost of moves if the blocks of whole hosts on `from` go to host `to`.
   double blocks_between(std::uint32_t from, std::uint32_t to) const {
     return by_host_[std::size_t{from} * hosts_ + to];
   }
@@ -175,7 +175,7 @@ Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
 }
 
 std::uint64_t label_work(const ChoiceModel& model, const Allocation& allocation) {
-  constexpr std::uint64_t kWorkOfCost = 4;  // what a shard moves takes so many updates of a rank
+  constexpr std::uint64_t kWorkOfCost = 4;  // updates of a rank that take as long as one cost
   std::uint64_t shards = 0;
   for (const std::vector<Rank>& ranks : allocation.ranks)
     shards += ranks.size();

@@ -1,4 +1,4 @@
-// The parameters of the search that weighs the rating against moves, each with its reason.
+// What moves from an old plan cost, and the parameters of the search that weighs them.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ namespace shardwright::embedding {
 
 // Thread safety: a value.
 struct ReplanMoveParameters {
-  // Units of work per update of a rank: one takes about as long as so many steps of best mode.
+  // Units of work per update of a rank, which takes about as long as this many steps of best mode.
   std::uint64_t work_per_update = 2;
-  // Steps of the first cooling per table and rank together, and the factor by which each cooling is
+  // Steps of the first cooling, per table and per rank, and the factor by which each cooling is
   // longer than the one before. Short ones find what is near; long ones cross barriers.
   std::uint64_t first_steps = 100;
   double step_growth = 1.5;
@@ -26,51 +26,51 @@ struct ReplanMoveParameters {
   // cost of the best allocation.
   std::array<double, 5> hot{0.0001, 0.01, 0.001, 0.00001, 0.1};
   double cold = 1e-6;
-  // Every so many-th cooling begins from one of the plans that the search was given.
+  // One cooling in this many begins from a given plan, the others from the best allocation.
   std::size_t starts_one_in = 3;
-  // What the scale of a cooling grows by while nothing feasible was found.
+  // Factor by which Cooling::scale grows every round while no feasible allocation is known.
   double scale_growth = 10;
-  // Loads count above a target. These are its positions between the bound (0) and the largest load
-  // of the best allocation (1), one cooling after another.
+  // Targets of the coolings in turn, as positions between the bound on ratings (0) and the largest
+  // load of the allocation from which the cooling begins (1).
   std::array<double, 6> targets{0.5, 0.1, 0.9, 0, 0.75, 1};
-  // What bytes beyond the memory and a broken rule cost, relative to the best allocation.
+  // Weights of bytes beyond the memory and of a broken rule, relative to Cooling::scale.
   double memory_weight = 20;
   double rule_weight = 0.5;
-  // Random ranks that a shard is tried on, unless all are tried: every `all_ranks_one_in`-th time.
+  // A shard is tried on 1 to `breadth` random ranks. If there are at most `most_breadth` ranks,
+  // every second time it is tried on all.
   std::uint32_t breadth = 4;
   std::uint32_t most_breadth = 32;
   // One shift in this many moves all shards of the table on that rank.
   std::uint64_t all_shards_one_in = 4;
   // Under placement rules, one in this many new choices goes to one random host or rank as a whole.
   std::uint64_t whole_place_one_in = 4;
-  // Kinds of steps, in sixteenths; the rest puts a shard in place of another one.
+  // Kinds of steps, in sixteenths; the rest moves a shard to the rank of another, which moves on.
   std::uint32_t home_sixteenths = 2;
   std::uint32_t choice_sixteenths = 5;
   std::uint32_t shift_sixteenths = 4;
   std::uint32_t swap_sixteenths = 3;
-  // All plans of a model of at most so many tables and ranks are tried, with this many steps at
-  // first and `step_growth_of_all_plans` times as many every time.
+  // All plans of a model of at most this many tables and ranks are searched, with this many steps
+  // at first and `step_growth_of_all_plans` times as many every time.
   std::size_t most_tables_of_all_plans = 12;
   std::uint32_t most_ranks_of_all_plans = 64;
   std::uint64_t first_steps_of_all_plans = std::uint64_t{1} << 18;
   std::uint64_t step_growth_of_all_plans = 4;
-  // Steps of the bound; fewer where they would take more than this part of the work, and none where
-  // so few are left that they prove little.
+  // Subgradient steps of PriceBound: halved until they take at most 1 / `bound_part` of the work
+  // left and at most `most_bound_work`. Below `least_price_steps` no step is made.
   int price_steps = 300;
   std::uint64_t least_price_steps = 5;
   std::uint64_t bound_part = 4;
   std::uint64_t most_bound_work = 100'000'000;
-  // Ranks of a better plan are exchanged so that the least bytes move, if that takes at most so
-  // much work, about 0.1 s.
+  // relabel_ranks() is called only if it takes at most this much work, about 0.1 s.
   std::uint64_t most_label_work = 16'000'000;
-  // Between checks of the budget and of the temperature.
+  // Steps and work between checks of the budget, which also update the temperature.
   std::uint64_t steps_between_checks = 256;
   std::uint64_t work_between_checks = 100'000;
 };
 
-// Costs are in units of the rating. They add up over shards, so the moves of a plan cost the sum
-// over its shards, up to rounding to whole bytes. A table that the old plan lacks moves for free.
-// Refers to the model.
+// The cost of placing a shard on a rank, for the bytes that the rank does not hold in the old plan,
+// in units of the rating. The moves of a plan cost the sum over its shards, up to rounding to whole
+// bytes. A table that the old plan lacks moves for free. Refers to the model.
 // Thread safety: immutable; const members may be called from any thread.
 class MoveCosts {
  public:
@@ -82,7 +82,7 @@ class MoveCosts {
     if (!table_costs_.empty()) return table_costs_[first_[choice] + shard * world_ + rank];
     return compute(choice, shard, rank);
   }
-  // Of shard i on ranks[i]; of shard i on rank i if there are no ranks.
+  // The cost of all shards: shard i on ranks[i], or on rank i if `ranks` is empty.
   double cost(std::uint32_t choice, std::span<const Rank> ranks) const;
   // Ranks that hold a part of the table, ascending.
   std::span<const Rank> holders(std::size_t table) const { return holders_[table]; }
@@ -103,7 +103,7 @@ class MoveCosts {
 // with ranks of their host. The Hungarian method finds the cheapest ranks for every pair of hosts,
 // then the cheapest hosts. Shards that lie in rank order (blocks of whole hosts, choices on all
 // ranks) keep that order. On equal ranks without rules of their own the rating stays the same;
-// elsewhere the caller must rate the answer anew. Takes label_work().
+// elsewhere the caller must rate the answer anew. Cost: label_work().
 Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
                          const Allocation& allocation);
 

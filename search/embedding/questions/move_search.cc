@@ -49,7 +49,7 @@ PerTier<double> capacity_of(const Storage& room) { return as_doubles(most_of(roo
 PriceBound::PriceBound(const SearchContext& context, const MoveCosts& costs)
     : context_(&context), costs_(&costs), prices_(context.model().world_size()) {}
 
-// Of the shard, its move included. Infinite if it never may be there.
+// The priced cost of the shard on the rank, its move included; infinite if it may not be there.
 double PriceBound::price(std::uint32_t choice, std::uint32_t shard, Rank rank,
                          const Prices& prices) const {
   const ChoiceModel& model = context_->model();
@@ -64,7 +64,7 @@ double PriceBound::price(std::uint32_t choice, std::uint32_t shard, Rank rank,
          costs_->cost(choice, shard, rank);
 }
 
-// On ranks from `first` to `end`, shard by shard, or host by host if the choice fills hosts.
+// The least priced cost on ranks [first, end), by shard, or by host if the choice fills hosts.
 double PriceBound::least_in(std::uint32_t choice, Rank first, Rank end, const Prices& prices,
                             std::vector<Rank>& ranks) {
   const ChoiceModel& model = context_->model();
@@ -91,7 +91,7 @@ double PriceBound::least_in(std::uint32_t choice, Rank first, Rank end, const Pr
   return sum;
 }
 
-// Over all places.
+// The least priced cost of the choice on all ranks that it may take. Sets ranks_.
 double PriceBound::least(std::uint32_t choice, const Prices& prices) {
   const ChoiceModel& model = context_->model();
   const Choice& chosen = model.choices()[choice];
@@ -126,7 +126,7 @@ double PriceBound::least(std::uint32_t choice, const Prices& prices) {
   return least;
 }
 
-// Adds what the choice takes on best_ranks_.
+// Adds load and bytes of the choice on best_ranks_ to `use`.
 void PriceBound::take(std::uint32_t choice, Use& use) const {
   const ChoiceModel& model = context_->model();
   const Choice& chosen = model.choices()[choice];
@@ -175,7 +175,7 @@ double PriceBound::bound_at(const Prices& prices, Use& use, const Budget& budget
   return bound;
 }
 
-// Loads are in units of the rating, so their prices are steps in one space; memory has its own.
+// Polyak's subgradient step, with one length for loads and one for bytes: their units differ.
 void PriceBound::step(const Use& use, double gap, Prices& prices) const {
   const std::span<const Storage> room = context_->model().room();
   const std::size_t ranks = use.size();
@@ -248,10 +248,10 @@ constexpr double kLeastGain = 1e-9;       // relative; less is no better
 constexpr double kNoPlan = std::numeric_limits<double>::infinity();
 // A target above all costs, whose products do not overflow.
 constexpr double kAnyCost = 1e30;
-// The check proves slightly more than it is asked for, and adds in another order.
+// Relative margin of a claimed bound: the check proves slightly more, and adds in another order.
 constexpr double kProofGap = 3e-9;
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 24;  // about 0.2 s
-constexpr std::uint64_t kCheckWork = 20'000;                   // what it counts as
+constexpr std::uint64_t kCheckWork = 20'000;                   // what a check counts as
 
 std::uint64_t key_of(std::uint64_t seed) {
   constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
@@ -336,7 +336,7 @@ void MoveSearch::spend(Budget& budget) {
   spent_ = work();
 }
 
-// Ratings that only break ties with moves leave nothing to prove here but that nothing moves.
+// With MovesCount::kAmongEqual, the best allocation is proved only if nothing moves.
 bool MoveSearch::is_proved() const {
   if (bound_ == kNoPlan) return true;
   if (!best() || best()->cost * (1 - 2 * kLeastGain) > bound_) return false;
@@ -361,7 +361,7 @@ std::vector<CapacityMultipliers> MoveSearch::multipliers() const {
   return multipliers;
 }
 
-// By core's engine, which checks the proof as well, with more steps every time.
+// Searches all plans with core's engine, with more steps every time.
 void MoveSearch::try_all_plans(const Budget& budget) {
   if (next_steps_ == 0) return;
   const ChoiceModel& model = context_.model();
@@ -384,7 +384,7 @@ void MoveSearch::try_all_plans(const Budget& budget) {
   next_steps_ = 0;
 }
 
-// Without a feasible allocation, broken rules weigh more and more against moves.
+// The scale grows without a feasible allocation, so that broken rules weigh more and more.
 double MoveSearch::scale() const {
   if (best()) return best()->cost;
   return (state_.max_load() + rating_bound_) * std::pow(parameters_.scale_growth, rounds_);
@@ -411,7 +411,7 @@ void MoveSearch::cool(const Budget& budget) {
   annealer_.cool(start, cooling, budget);
 }
 
-// Nothing if that would take too long: nothing in it hears a stop.
+// Empty if relabelling the ranks, which cannot be interrupted, would take too long.
 std::optional<Allocation> MoveSearch::relabelled(const Allocation& allocation,
                                                  const Budget& budget) {
   const std::uint64_t work = label_work(context_.model(), allocation);
@@ -420,7 +420,7 @@ std::optional<Allocation> MoveSearch::relabelled(const Allocation& allocation,
   return relabel_ranks(context_.model(), costs_, allocation);
 }
 
-// A plan that was found without regard to the old one has its loads on any of the equal ranks.
+// Relabels all starts but the old plan: plans found without it use equal ranks in any order.
 void MoveSearch::relabel_starts(Budget& budget) {
   for (std::size_t i = 1; i < starts_.size() && !budget.interrupted(); ++i) {
     std::optional<Allocation> labelled = relabelled(starts_[i], budget);

@@ -1,4 +1,4 @@
-// A lower bound on rating plus moves by prices on the ranks' loads and memory.
+// The search for the least rating plus cost of moves, and lower bounds that prove its answer.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,12 @@
 
 namespace shardwright::embedding {
 
-// Prices of a unit of load, as it counts in the rating, and of a byte on every rank. Those of the
-// loads add up to at most 1, so they bound the cost of every plan: the largest load is at least the
-// priced sum of loads, and memory that is not exceeded has a price of at most zero beyond its
-// capacity. What is left separates by table: each takes its cheapest choice and places. Rules of
-// single tables are respected, rules of groups are not.
+// A lower bound on rating plus cost of moves by Lagrangian relaxation. Every rank has a price of a
+// unit of load, as it counts in the rating, and of a byte. The prices of load add up to at most 1,
+// so the largest load is at least the priced sum of loads. Priced bytes count less their priced
+// capacity, which is at most zero if the plan fits. The relaxed problem separates by table: each
+// table takes its cheapest choice and ranks. Rules of single tables are respected, rules of groups
+// are not.
 // Source: Fisher 1981, "The Lagrangian relaxation method for solving integer programming problems".
 // Thread safety: one thread at a time. Refers to the context and the costs.
 class PriceBound {
@@ -29,15 +30,15 @@ class PriceBound {
 
   PriceBound(const SearchContext& context, const MoveCosts& costs);
 
-  // Raises the bound by `steps` steps of a subgradient method. `target`: a cost that is not below
-  // the least one.
+  // Raises the bound by `steps` steps of a subgradient method. `target`: an upper bound on the
+  // least cost.
   void raise(double target, int steps, const Budget& budget);
   // No allocation costs less, up to rounding; infinite if there is none.
   double bound() const { return bound_; }
-  // Those that prove the bound.
+  // The prices that prove the bound.
   const Prices& prices() const { return prices_; }
 
-  // What a step takes.
+  // The work of a step.
   std::uint64_t step_work() const;
   std::uint64_t work() const { return work_; }
 
@@ -66,15 +67,15 @@ class PriceBound {
   std::uint64_t work_ = 0;
 };
 
-// That no plan of the space costs less.
+// Proves that no plan of the space costs less than `bound`.
 struct MoveProof {
   double bound = 0;
-  std::optional<BoundCertificate> certificate;  // absent if it is the bound on ratings
+  std::optional<BoundCertificate> certificate;  // absent for the bound on ratings
 };
 
-// Anneals from several plans, again and again, and exchanges ranks where that moves less. Prices
-// bound the sum; all plans of a small model are tried. The same plans, seed and work give the same
-// answer.
+// Minimises rating plus cost of moves: anneals from several plans in turn, exchanges ranks where
+// fewer bytes move, bounds the sum by prices, and searches all plans of a small model. The same
+// plans, seed and work give the same answer.
 // Thread safety: one thread at a time. Refers to the model and what the ranks hold.
 class MoveSearch {
  public:
@@ -91,10 +92,10 @@ class MoveSearch {
   // The cheapest allocation; absent if none is feasible.
   const std::optional<CostedAllocation>& best() const { return annealer_.best(); }
 
-  // The highest bound that core's check accepts for the search space: the one that trying all plans
-  // gave, that of the prices, or `rating_bound`, which needs no proof here. Nothing is tried once
-  // the budget is interrupted.
-  // Time: at most about 0.2 s for each of the two.
+  // A bound that core's check accepts for the search space: that of the search over all plans, else
+  // that of the prices, else `rating_bound`, which needs no proof here. No check begins once the
+  // budget is interrupted.
+  // Time: at most about 0.2 s for each of the two checks.
   MoveProof prove(double rating_bound, Budget& budget) const;
 
  private:
@@ -109,7 +110,7 @@ class MoveSearch {
   void relabel_starts(Budget& budget);
   void relabel_best(const Budget& budget);
   std::optional<Allocation> relabelled(const Allocation& allocation, const Budget& budget);
-  // By rank, of core's check.
+  // The prices by rank, in the form of core's check.
   std::vector<CapacityMultipliers> multipliers() const;
 
   ReplanMoveParameters parameters_;
@@ -123,7 +124,7 @@ class MoveSearch {
   PriceBound price_bound_;
   AllocationState state_;         // of a start, or the best allocation
   double rating_bound_ = 0;       // given or, up to rounding, the context's
-  double bound_ = 0;              // by the given one, prices, or all plans
+  double bound_ = 0;              // the largest of: given, by prices, by all plans
   double bound_by_all_ = 0;       // infinite if there is no plan
   std::uint64_t next_steps_ = 0;  // of the next try of all plans; 0 = no more
   std::uint64_t other_work_ = 0;  // beside annealing and prices

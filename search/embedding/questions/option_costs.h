@@ -1,4 +1,4 @@
-// The options that a table's constraints on types, kernels and partitioning rule out.
+// What every option of a table would cost in a plan, options that constraints rule out included.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct ExcludedOption {
   std::vector<std::string> excluded_by;  // JSON pointers
 };
 
-// What `sharding_types`, `compute_kernels` and `min_partition` exclude, table by table. Options
-// that a sharder offers only if a constraint names them (grid_shard, key-value kernels) are left
-// out.
+// The options that the constraints `sharding_types`, `compute_kernels` and `min_partition` exclude,
+// by table. Options that a sharder offers only if a constraint names them (grid_shard, key-value
+// kernels) are left out.
 // Thread safety: immutable; const members may be called from any thread.
 class ExcludedOptions {
  public:
@@ -68,7 +68,7 @@ struct MemoryLack {
   std::int64_t bytes = 0;
 };
 
-// An option of a table, exchanged for the one in the plan; every other table stays where it is.
+// What a table's option costs in place of the plan's, while every other table stays.
 struct OptionCost {
   enum class Standing : std::uint8_t {
     kChosen,
@@ -94,7 +94,7 @@ struct OptionCost {
   std::vector<std::string> excluded_by;  // JSON pointers into the problem file
 };
 
-// Exchanges the option of one table of a plan at a time. Keeps references.
+// Exchanges the option of one table of a plan at a time. Refers to its arguments.
 // Thread safety: const members may be called from any thread.
 class OptionCosts {
  public:

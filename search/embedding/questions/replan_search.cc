@@ -22,7 +22,7 @@ struct TableOptions {
   std::vector<const ShardingOption*> options;
 };
 
-// In proposal order of the tables.
+// The options of every table, tables in proposal order.
 std::vector<TableOptions> options_by_table(const SearchSpace& space) {
   std::vector<TableOptions> tables;
   std::vector<std::size_t> position(space.problem().tables().size(), space.size());
@@ -98,7 +98,7 @@ void ReplanSearch::keep_old_plan() {
   rate_kept();
 }
 
-// Rates the old places under the new problem, without new tables.
+// Rates the old places under the new problem, without new tables, or notes why that fails.
 void ReplanSearch::rate_old_places(const std::vector<Assignment>& assignments) {
   std::vector<Assignment> standing;
   for (const Assignment& assignment : assignments) {
@@ -156,7 +156,7 @@ double ReplanSearch::cost(double rating, std::int64_t moved_bytes) const {
                       (static_cast<double>(moved_bytes) / static_cast<double>(kGibibyte));
 }
 
-// Of tables that the old plan has.
+// Bytes that move to the plan, of tables that the old plan has.
 std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
   std::int64_t moved = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) {
@@ -165,7 +165,7 @@ std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
   return moved;
 }
 
-// If the plan breaks no rule.
+// Makes the plan the best one if it breaks no rule and is better, unless any plan is to be taken.
 void ReplanSearch::take(const Plan& plan, bool only_if_better) {
   constexpr double kEqual = 1e-9;  // relative
   Best now{plan, evaluate(*problem_, available_, plan), 0, moved_bytes(plan)};
@@ -200,7 +200,7 @@ const ReplanSearch::Best* ReplanSearch::finish(const std::optional<Plan>& found,
   return best_ ? &*best_ : nullptr;
 }
 
-// The plan with the options of the pool, which gets those that it lacks.
+// The plan with options of the pool. Adds options that the pool lacks.
 Plan ReplanSearch::of_pool(const Plan& plan) {
   return Plan::generate(owners_, plan.size(), [&](std::size_t i) {
     const std::optional<OptionId> id = pool_.id_of(plan[i].option);
@@ -229,7 +229,7 @@ void ReplanSearch::search_moves(const std::vector<Plan>& starts, double rating_b
     take(edit_of_kept(to_plan(model, search.best()->allocation, home, copies_)), true);
 }
 
-// For annealing alone: the best plan's moves, or a GiB if it has none, cost as much as its rating.
+// For annealing alone: the moves of the best plan, or else one GiB, cost as much as its rating.
 double ReplanSearch::weight_among_equal() const {
   const std::int64_t bytes = best_->moved_bytes > 0 ? best_->moved_bytes : kGibibyte;
   return best_->cost * static_cast<double>(kGibibyte) / static_cast<double>(bytes);

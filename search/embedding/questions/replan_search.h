@@ -26,7 +26,7 @@ struct ReplanGoal {
   // The rating that best mode gave the old plan. A plan of the same tables that still has this
   // rating was made for this very problem.
   std::optional<double> best_mode_rating;
-  // Without a weight, nothing moves if that costs at most this much more, relatively.
+  // Without a weight, nothing moves if the best plan rates less by at most this fraction.
   double close_enough = 0;
   std::uint64_t seed = 0;
 };
@@ -34,8 +34,8 @@ struct ReplanGoal {
 // Returns true if both have the same option on the same ranks.
 bool is_same(const Assignment& a, const Assignment& b);
 
-// Every plan that is considered becomes an edit of the old plan kept, so that the answer shares
-// with it whatever did not change.
+// Minimises rating + weight x GiB moved from an old plan. Every plan that is considered becomes an
+// edit of the old plan kept, so that the answer shares with it whatever did not change.
 // Thread safety: one thread at a time; plans may be used from any thread.
 class ReplanSearch {
  public:
@@ -69,8 +69,8 @@ class ReplanSearch {
   // none. Returns null if there is no valid plan.
   const Best* finish(const std::optional<Plan>& found, double rating_bound, Budget& budget);
 
-  // What the plans made here copied of what they share with the old plan kept, which is itself
-  // counted as a whole plan.
+  // What was copied to make plans here: the old plan kept as a whole, and what each edit of it
+  // copied.
   PlanCopies copies() const;
 
   // What changes from the old plan to `plan`.
@@ -108,7 +108,7 @@ class ReplanSearch {
   bool kept_lacks_only_memory_ = false;
   bool kept_fits_ = false;
   double kept_rating_ = 0;
-  std::optional<MoveProof> proof_;       // that no plan of the space costs less
+  std::optional<MoveProof> proof_;       // bounds the cost of every plan of the space
   std::optional<double> rating_before_;  // as in Migration
   std::string not_kept_;                 // as in Migration
 };

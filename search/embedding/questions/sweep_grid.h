@@ -1,4 +1,4 @@
-// Problems that differ in memory alone, from little memory to much: what one says about the others.
+// The machines of a sweep, and what a plan and a bound with one memory size say about other sizes.
 #pragma once
 
 #include <cstddef>

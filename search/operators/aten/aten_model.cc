@@ -20,7 +20,7 @@ namespace {
 
 using redistribution::Placement;
 
-// Which tensor passes between which classes.
+// The key of a transfer: the classes at both ends, and the tensor that passes.
 struct TransferKind {
   std::uint32_t from = 0;  // class
   std::uint32_t output = 0;
@@ -41,8 +41,8 @@ std::vector<double> equality(const PlacementColumn& source, const PlacementColum
   return costs;
 }
 
-// From a mover that knows the time of moving to the consumer that hides a part of it: every choice
-// of the mover gets a row of its own, which has this time.
+// For the edge from a mover with times to the consumer that hides a part of them: gives every
+// choice of the mover a row of its own, and adds its time of moving to the row.
 void charge_by_mover(const StrategyClass& mover, AtenTransfer& transfer) {
   const std::vector<double> equal = std::move(transfer.costs);
   transfer.costs.clear();
@@ -55,11 +55,11 @@ void charge_by_mover(const StrategyClass& mover, AtenTransfer& transfer) {
   std::iota(transfer.row_of.begin(), transfer.row_of.end(), 0U);
 }
 
-// A row or column before, and the time of the operator that hides moving.
+// An earlier row or column, and a compute time of the operator that hides moving.
 using Hidden = std::pair<std::uint32_t, double>;
 
-// Puts choices together that agree about both. Returns the groups in order of appearance, and
-// changes `group_of` to the number in them.
+// Groups choices by their group in `group_of` and their compute time. Returns the new groups in
+// order of appearance, and sets `group_of` to their numbers.
 std::vector<Hidden> regroup(const std::vector<double>& compute_us,
                             std::vector<std::uint32_t>& group_of) {
   std::vector<Hidden> groups;
@@ -98,8 +98,9 @@ void hide(const Hiding& hiding, const StrategyClass& producer, const StrategyCla
   transfer.costs = std::move(costs);
 }
 
-// Every choice of a mover gets a column of its own. It takes the placements from which moving takes
-// the bytes, and the time if it has one, that it says. This time the edge to the consumer has.
+// For the edge from a producer to a mover: gives every choice of the mover a column of its own. It
+// is allowed only for source placements from which moving takes the choice's bytes and, if given,
+// its time. In the latter case the edge to the consumer has the cost, so this edge costs nothing.
 void split_by_mover(const AtenTensor& tensor, const AtenVariables& variables,
                     const PlacementColumn& source, const StrategyClass& mover,
                     AtenTransfer& transfer) {
@@ -227,7 +228,7 @@ class TransferMaker {
 using HeldKind = HeldTensor::Kind;
 using Bytes = std::vector<std::int64_t>;
 
-// By placement, and then by strategy.
+// The bytes of a tensor by strategy.
 Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementColumn>& column,
                       std::int64_t copies, const AtenVariables& variables,
                       std::uint32_t class_number) {
@@ -243,13 +244,13 @@ Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementCol
   return bytes;
 }
 
-// The choice that decides about a tensor. None: a tensor without a mover.
+// The variable whose choice decides the bytes of a held tensor; none for moves without a mover.
 std::optional<std::uint32_t> variable_of(const AtenVariables& variables, const HeldTensor& held) {
   if (held.is_taken()) return variables.mover_of(held.taken());
   return held.kind == HeldKind::kGraphOutput ? variables.output_variable(held.index) : held.index;
 }
 
-// The bytes of a tensor on its way, by choice of its mover: none where it stays.
+// The bytes of a tensor on its way, by choice of its mover: 0 if the tensor stays.
 Bytes bytes_of_moved(const AtenVariables& variables, const HeldTensor& held,
                      std::uint32_t class_number) {
   const StrategyClass& mover = variables.class_strategies(class_number);
@@ -284,7 +285,7 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held,
 
 // By time point, the sum over all tensors of the least that a choice holds.
 std::vector<std::int64_t> least_sums(const AtenUsages& usages) {
-  std::vector<std::int64_t> sums(usages.num_time_points + 1, 0);  // changes, until they are summed
+  std::vector<std::int64_t> sums(usages.num_time_points + 1, 0);  // differences at first
   for (const AtenUsages::Usage& usage : usages.usages) {
     const std::vector<std::int64_t>& bytes = usages.bytes[usage.bytes];
     const std::int64_t least = *std::min_element(bytes.begin(), bytes.end());
@@ -472,7 +473,7 @@ class Lowering {
   }
 
  private:
-  // The number of the class with what is kept of it.
+  // The number of the pair of the variable's class and its kept choices.
   std::uint32_t kind_of(std::size_t variable) {
     return kind_numbers_
         .try_emplace({model_.variables.class_of(variable), kept_[variable]},
@@ -525,7 +526,7 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
   const CompressedIntervals compressed = compress(intervals);
   AtenUsages result;
   result.num_time_points = compressed.num_time_points;
-  // Many tensors are alike: their bytes are worked out once.
+  // Bytes are computed once for all tensors with the same key.
   std::map<std::tuple<std::uint32_t, HeldKind, std::uint32_t, std::int64_t>, std::uint32_t> known;
   for (std::size_t h = 0; h < held.size(); ++h) {
     if (compressed.intervals[h].empty()) continue;

@@ -1,5 +1,4 @@
-// A graph of PyTorch's operators on a mesh as variables with costs: what every way to solve it
-// reads.
+// The planning problem of a graph of PyTorch's operators on a mesh: variables, costs, memory.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@
 
 namespace shardwright::operators {
 
-// A tensor on its way between variables of two classes. Choices that agree about where it lies
-// (and, where they hide moving, about the time that they take) share a row or column. Thread
-// safety: a value.
+// The cost table of moving a tensor between variables of two classes. Choices with the same
+// placement of the tensor share a row or column. Where an operator hides moving, choices must also
+// have the same compute time to share one. Thread safety: a value.
 struct AtenTransfer {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
-  std::vector<double> costs;             // row-major; kForbidden where it cannot be
+  std::vector<double> costs;             // row-major; kForbidden if impossible
   std::vector<std::uint32_t> row_of;     // by choice of the producer
   std::vector<std::uint32_t> column_of;  // by choice of the consumer
 
@@ -37,20 +36,20 @@ struct AtenTransfers {
     std::uint32_t transfer = 0;
   };
   std::vector<AtenTransfer> transfers;
-  // By consumer, then by input; then the outputs of the graph; then one per AtenPair, which forbids
-  // different placements. A mover's own edge comes before the one to its consumer.
+  // By consumer, then by input; then the outputs of the graph; then one edge per AtenPair, which
+  // forbids different placements. The edge to a mover comes before the edge from it.
   std::vector<Edge> edges;
 };
 
-// A transfer is made once for all edges between the same classes. Tensors without a placement have
-// no edge. A tensor with a mover has two: to the mover, where it moves, and on to the consumer,
-// where different placements are forbidden. What an operator hides of moving a tensor is taken off
-// the costs of the edge that knows the operator's choice; choices that take different times then
-// have rows or columns of their own. The result does not depend on `executor`.
+// Makes one transfer for all edges between the same classes. Tensors without a placement have no
+// edge. A tensor with a mover has two edges: one to the mover, where the tensor moves, and one on
+// to the consumer, which forbids different placements. The time of moving that an operator hides is
+// subtracted on the edge at this operator; its choices of different compute times then have rows or
+// columns of their own. The result does not depend on `executor`.
 AtenTransfers make_transfers(const AtenVariables& variables, const Overlap& overlap,
                              TransitionCosts& costs, Executor& executor);
 
-// Variables with the same bytes share them.
+// The bytes held by variables over time. Variables with equal bytes share a vector.
 struct AtenUsages {
   struct Usage {
     std::uint32_t variable = 0;
@@ -59,19 +58,19 @@ struct AtenUsages {
   };
   std::vector<Usage> usages;
   std::vector<std::vector<std::int64_t>> bytes;  // by choice
-  std::uint32_t num_time_points = 0;             // that can decide a limit
+  std::uint32_t num_time_points = 0;             // only those at which a limit can bind
 };
 
-// What held_tensors() lists, without the tensors that move for a consumer and have no mover.
+// The tensors of held_tensors(), without the tensors that move for a consumer and have no mover.
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states);
 
-// Every choice holds at least this much at some time point: the largest sum over all tensors of the
-// least that a choice holds. Some choices hold more than that by need.
+// A lower bound of the peak of all choices: the largest sum, over time points, of the usages' least
+// bytes.
 std::int64_t least_peak(const AtenUsages& usages);
-// The time point of that.
+// The time point of least_peak().
 std::size_t fullest_time(const AtenUsages& usages);
 
-// What repeated blocks of a model may do.
+// How repeated blocks of a model are sharded.
 enum class BlockSharing : std::uint8_t {
   kFree,   // every block has strategies of its own
   kEqual,  // the blocks of a list of modules run alike
@@ -89,14 +88,14 @@ struct AtenRequest {
   redistribution::MeshShape mesh;
   ComputeDevice device;
   std::optional<std::int64_t> memory_limit;  // bytes of a device
-  std::int64_t optimizer_states = 2;         // tensors like a parameter, beside it
+  std::int64_t optimizer_states = 2;         // states per parameter, each of its size
   CollectiveBackend backend = CollectiveBackend::kNccl;
   OverlapShares overlap;
   BlockSharing blocks = BlockSharing::kFree;
   std::vector<AtenConstraint> constraints;
 };
 
-// Variables that must choose alike have one leader, whose choice counts.
+// Variables that must choose alike share a leader, whose choice they take.
 // Thread safety: a value.
 struct AtenModel {
   Overlap overlap;
@@ -109,13 +108,13 @@ struct AtenModel {
 
 // Errors: those of AtenVariables::make; at `/placements/<kind>/<target>`, such as
 // `/placements/inputs/x`, a target that does not exist or a placement that it cannot have. `graph`
-// must outlive the result. Tensors that move for a consumer count in its memory if they are among
-// `moved`, ascending.
+// must outlive the result. Memory includes tensors that move for a consumer only if among `moved`
+// (ascending).
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
                               TransitionCosts& transitions, Executor& executor,
                               std::span<const TakenTensor> moved = {});
 
-// Adds those of the movers to a choice by node and output of the graph, where it has none yet.
+// Appends the choices of the movers to a choice by node and output of the graph.
 void choose_movers(const AtenVariables& variables, TransitionCosts& transitions,
                    std::vector<std::uint32_t>& choice);
 
@@ -123,22 +122,22 @@ void choose_movers(const AtenVariables& variables, TransitionCosts& transitions,
 AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choice,
                  TransitionCosts& transitions);
 
-// By variable: the choices that it may take, ascending.
+// The choices that a problem keeps, by variable, ascending.
 using KeptChoices = std::vector<std::vector<std::uint32_t>>;
 
 // All choices that are not forbidden.
 KeptChoices all_choices(const AtenModel& model);
 
-// Adds the choices of `more`, which has as many variables.
+// Adds the choices of `more`. Precondition: equal numbers of variables.
 void add_choices(const KeptChoices& more, KeptChoices& kept);
 
-// Adds the choices of movers by which kept choices of a producer and a consumer can meet.
+// Adds the choices of movers that connect kept choices of their producer and consumer.
 void keep_movers(const AtenModel& model, KeptChoices& kept);
 
-// What a choice by variable costs; kForbidden if it is not allowed.
+// The cost of a choice by variable; kForbidden if the choice is not allowed.
 double cost_of(const AtenModel& model, const std::vector<std::uint32_t>& choice);
 
-// The entries of all matrices of lower(), if none were shared.
+// The number of entries of all matrices of lower(), counted as if none were shared.
 double num_entries(const AtenModel& model, const KeptChoices& kept);
 
 // The choice by variable of a solution of lower().
@@ -146,7 +145,7 @@ std::vector<std::uint32_t> chosen(const KeptChoices& kept,
                                   const std::vector<std::uint32_t>& solution);
 
 // The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of
-// one class that keep the same share their matrices. `limit` is in bytes. Errors: those of
+// one class with the same kept choices share matrices. `limit` is in bytes. Errors: those of
 // CostInstance::make and LoweredInstance::make.
 // Preconditions: every variable keeps something, and the same as its leader.
 Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,

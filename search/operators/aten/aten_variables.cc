@@ -32,8 +32,8 @@ void append(const AtenTensor& tensor, Words& key) {
   key.insert(key.end(), tensor.stride.begin(), tensor.stride.end());
 }
 
-// Everything in which nodes of different classes can differ. `op` is a number of the operator, or 0
-// where operators that are alike take the same time.
+// Everything in which nodes of different classes can differ. `op` numbers the operator; 0 if times
+// are not measured.
 Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op) {
   Words key{op,
             static_cast<std::int64_t>(node.rule),
@@ -115,8 +115,8 @@ void share_runs(const AtenVariables& variables, std::vector<std::uint32_t>& lead
     leaders[alias.node] = alias.of;
 }
 
-// What a mover does follows from where the producer has its tensor and the consumer takes it:
-// movers between variables of the same leaders are alike.
+// The choice of a mover follows from the placements at its producer and its consumer. So movers
+// between variables of the same leaders share a leader.
 void share_movers(const AtenVariables& variables, std::vector<std::uint32_t>& leaders) {
   std::map<std::array<std::uint32_t, 5>, std::uint32_t> first;
   for (std::uint32_t m = variables.num_consumers(); m < variables.size(); ++m) {
@@ -220,7 +220,8 @@ std::vector<std::uint32_t> block_leaders(const AtenVariables& variables) {
   if (lists.empty()) share_runs(variables, leaders);
   for (const auto& [name, blocks] : lists) {
     const std::vector<std::uint32_t>& first = blocks.begin()->second;
-    // The backward passes the blocks in reverse, so the first variable may be of the last block.
+    // The backward pass visits blocks in reverse, so the earliest variable may be of the last
+    // block.
     std::vector<std::uint32_t> earliest = first;
     for (const auto& [number, block] : blocks) {
       if (!equal_classes(variables, first, block)) continue;

@@ -1,5 +1,5 @@
-// The variables of a plan: the nodes of a graph, what leaves it, and tensors on their way between
-// these, each with a class of strategies.
+// The variables of a plan: nodes and outputs of a graph, and movers; each has a class of
+// strategies.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace shardwright::operators {
 
-// Nodes come first, then the outputs of the graph, then movers: a mover is a tensor on its way to
-// one consumer, and knows whether it moves and what it holds meanwhile. Variables with equal rules,
-// tensors and flops share a class, whose strategies are made once. Thread safety: const members may
-// be called from any thread.
+// Nodes come first, then the outputs of the graph, then movers. A mover is a tensor on its way to
+// one consumer; its choices tell the placement there and the bytes held while the tensor moves.
+// Variables with equal rules, tensors and flops share a class, whose strategies are made once.
+// Thread safety: const members may be called from any thread.
 class AtenVariables {
  public:
-  // Where variables lie, and who moves them.
+  // The mesh, and the backend of its collectives.
   struct Machine {
     redistribution::MeshShape mesh;
     CollectiveBackend backend = CollectiveBackend::kNccl;
   };
-  // What takes how long.
+  // The models of compute and communication times.
   struct Times {
     const ComputeDevice& device;
     TransitionCosts& transitions;
@@ -73,12 +73,12 @@ class AtenVariables {
   std::vector<TakenTensor> moved_;
 };
 
-// By variable, the one whose strategy it takes, mostly itself. A block is what belongs to the
-// modules below one number of a list, such as `layers.3`; placeholders and gradients belong to the
-// module that their target names. The variables of blocks take those of one block,
-// one by one, if all are of the same classes; the leader is the earliest. Without module paths,
-// blocks are runs of nodes of equal classes (find_repeated_blocks). Movers between variables of the
-// same two leaders share one, too.
+// By variable, its leader, which is the variable itself outside of repeated blocks. A block is the
+// set of variables of the modules below one number of a list, such as `layers.3`; placeholders and
+// gradients belong to the module that their target names. If the variables of blocks have the same
+// classes one by one, the earliest variable at each position leads the others. Without module
+// paths, blocks are runs of nodes of equal classes (find_repeated_blocks). Movers between variables
+// of the same two leaders also share a leader.
 std::vector<std::uint32_t> block_leaders(const AtenVariables& variables);
 
 }  // namespace shardwright::operators

@@ -79,7 +79,7 @@ class Contraction {
     for (std::uint32_t v = 0; v < blocks.size(); ++v)
       groups[blocks[v]].push_back(v);
     for (auto& [leader, group] : groups) {
-      // What must choose alike cannot be left out one by one.
+      // Variables that must choose alike cannot be eliminated one by one.
       if (std::all_of(group.begin(), group.end(),
                       [&](std::uint32_t v) { return model_.leaders[v] == v && followers[v] == 1; }))
         groups_.push_back(std::move(group));
@@ -193,7 +193,7 @@ class Contraction {
     add({first.neighbour, second.neighbour, at->second}, true);
   }
 
-  // Adds the least of the variable to the costs of its neighbour.
+  // Adds the variable's least cost, by choice of its only neighbour, to the costs of the neighbour.
   void fold(std::uint32_t v, const Side& side) {
     std::vector<std::uint32_t> key{costs_of_[v], costs_of_[side.neighbour]};
     append(v, side, key);
@@ -222,8 +222,8 @@ class Contraction {
                                   : transfer(edge.transfer).column_of;
   }
 
-  // The groups of the choices of a variable that agree about all edges. Those of a single edge keep
-  // their numbers.
+  // Groups the choices of a variable that have the same row or column in all `edges`. Those of a
+  // single edge keep their numbers.
   Groups joint_groups(const std::vector<Edge>& edges, std::uint32_t variable) const {
     Groups groups;
     if (edges.size() == 1) {
@@ -271,7 +271,7 @@ class Contraction {
     const Groups columns = joint_groups(product.second.edges, product.second.neighbour);
     std::vector<Edge> edges = product.first.edges;
     edges.insert(edges.end(), product.second.edges.begin(), product.second.edges.end());
-    // Choices that agree about all edges differ in costs alone: the cheapest one counts.
+    // Choices in the same group of all edges differ only in costs: only the cheapest matters.
     const Groups own = joint_groups(edges, product.variable);
     std::vector<double> cheapest(own.first.size(), kForbidden);
     const std::vector<double>& costs = costs_[product.costs];
@@ -356,8 +356,8 @@ std::vector<std::uint32_t> ContractedModel::expand(std::vector<std::uint32_t> ch
                                                 : table.cost(choice[edge.first], s);
       }
     }
-    // Rules begin with replication. Of choices that cost the same, the last one shards most, so it
-    // holds and moves least, which searches within a memory limit begin from.
+    // Takes the last of equally cheap choices. Rules begin with replication, so the last choice
+    // shards most and holds least, which suits the searches within a limit that begin from it.
     choice[left->variable] =
         static_cast<std::uint32_t>(sums.rend() - std::min_element(sums.rbegin(), sums.rend()) - 1);
   }

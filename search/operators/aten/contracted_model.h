@@ -9,27 +9,28 @@
 
 namespace shardwright::operators {
 
-// A variable with one neighbour is minimised into the costs of that one, a variable with two into a
-// transfer between them; the choice that was best then follows from theirs. Equal tables are made
-// once, so blocks that repeat cost as much as one. Variables keep their numbers: those that were
-// left out have one choice, which costs nothing, and no edges. A plan of the rest costs as much as
-// the best plan of all that agrees with it. Costs alone: what variables hold is left out.
+// Eliminates variables of a model exactly. A variable with one neighbour is minimised into the
+// costs of the neighbour, a variable with two neighbours into a transfer between them; its best
+// choice then follows from theirs. Equal tables are made once, so repeated blocks take as much work
+// as one block. Variables keep their numbers: an eliminated variable has one choice, which costs
+// nothing, and no edges. A plan of the contracted model costs as much as the best plan of the whole
+// model that agrees with it. Memory is ignored.
 // Thread safety: a value.
 class ContractedModel {
  public:
-  // Variables that repeated blocks have in common are all left out, or none of them. `model` must
+  // Corresponding variables of repeated blocks are eliminated together or not at all. `model` must
   // outlive the result, which does not depend on `executor`.
   ContractedModel(const AtenModel& model, Executor& executor);
 
   const AtenModel& model() const { return contracted_; }
-  // The best choice by variable of the whole model that agrees with one of the contracted model; of
-  // equal choices the last.
+  // Completes a choice of the contracted model to the best choice of the whole model that agrees
+  // with it; of equal choices the last.
   std::vector<std::uint32_t> expand(std::vector<std::uint32_t> choice) const;
 
  private:
   friend class Contraction;
 
-  // A variable that was left out, with its costs and edges then.
+  // An eliminated variable, with its costs and edges at its elimination.
   struct LeftOut {
     std::uint32_t variable = 0;
     std::uint32_t costs = 0;  // index

@@ -26,7 +26,7 @@ AtenModel without_costs(AtenModel model) {
   return model;
 }
 
-// What choices hold at one time point is what they cost.
+// The model whose costs are the bytes held at one time point.
 AtenModel with_bytes_as_costs(const AtenModel& model, std::size_t time) {
   AtenModel bytes = without_costs(model);
   for (const AtenUsages::Usage& usage : bytes.usages.usages) {
@@ -38,13 +38,13 @@ AtenModel with_bytes_as_costs(const AtenModel& model, std::size_t time) {
   return bytes;
 }
 
-// The bytes that a bound proves, whose sums were rounded.
+// The least whole number of bytes that a bound implies, with an allowance for rounding.
 std::int64_t whole_bytes(double bound) {
   constexpr double kRounding = 1e-12;
   return static_cast<std::int64_t>(std::ceil(bound * (1 - kRounding)));
 }
 
-// The lightest choices at one time point, up to a number per variable, if all are too many.
+// All choices, or if these have too many matrix entries, the choices of the lowest bounds.
 KeptChoices light_choices(const AtenModel& bytes, const Effort& effort) {
   KeptChoices kept = all_choices(bytes);
   if (num_entries(bytes, kept) <= effort.most_entries) return kept;
@@ -88,7 +88,7 @@ class LightestSearch {
  private:
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
 
-  // At the time points that are fullest, all bytes together have the price of `worth` plans.
+  // least_ bytes at every fullest time point together cost `worth` times the cheapest plan.
   std::vector<double> prices() const {
     const double price = parameters_.worth * cost_ /
                          (static_cast<double>(std::max<std::int64_t>(least_, 1)) *
@@ -108,7 +108,7 @@ class LightestSearch {
     add_choices(blocks.near(part, parameters_.choices), kept_);
   }
 
-  // Finds the lightest of the kept choices, nearly.
+  // Finds nearly the lightest of the kept choices by bisection.
   Status solve_kept() {
     keep_movers(model_, kept_);
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept_, least_));
@@ -123,8 +123,8 @@ class LightestSearch {
     return {};
   }
 
-  // Returns true if there is a choice within the limit, and keeps the lightest. Time points without
-  // a limit get one where it is exceeded.
+  // Returns true if a choice within the limit is found, and keeps the lightest choice. Time points
+  // get a limit only when a choice exceeds it there.
   bool try_within(const OperatorProblem& problem, std::int64_t limit) {
     const CostInstance& instance = problem.lowered.instance();
     SolveOptions options;
@@ -150,7 +150,8 @@ class LightestSearch {
     }
   }
 
-  // The fullest time point of the lightest choice gets a price. Returns false if it has one.
+  // Adds the fullest time point of the lightest choice to those with a price. Returns false if it
+  // has one.
   bool add_fullest() {
     std::vector<std::size_t>& times = best_.fullest;
     if (std::find(times.begin(), times.end(), worst_) != times.end()) return false;
@@ -200,8 +201,8 @@ std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>&
   return least;
 }
 
-// The bytes at the time point at which the least that choices hold is most are what a choice costs,
-// as there limits bind most. Of the other time points, those get a limit where it was exceeded.
+// Minimises the bytes at fullest_time(), where a limit binds most. Other time points get a limit
+// only when a choice exceeds it there.
 Result<WithinSolution> choice_within(const AtenModel& model, std::int64_t limit,
                                      const Effort& effort, Executor& executor, Budget& budget,
                                      const ProblemSolveOptions& options) {
@@ -217,7 +218,7 @@ Result<WithinSolution> choice_within(const AtenModel& model, std::int64_t limit,
   solving.seed = options.seed;
   solving.cutoff = static_cast<double>(limit) + 1;
   SolverParameters parameters = options.parameters;
-  // Dividing ends with an answer, the local search does not.
+  // Branch and bound ends with a proof, the local search does not.
   parameters.stages.most_branched_strategies = std::numeric_limits<std::size_t>::max();
   while (!budget.interrupted() && budget.work_left()) {
     Budget part = budget.with_work_left(effort.work);

@@ -1,5 +1,4 @@
-// Finds a choice of a model that holds as little as possible, or no more than a limit, and how
-// little all must hold.
+// Finds choices of a model of low peak memory, and lower bounds of the peak.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +16,15 @@ namespace shardwright::operators {
 // Thread safety: a value.
 struct LightestParameters {
   SieveParameters sieve;
-  // What all bytes of the fullest time point are worth, as a multiple of what the cheapest plan
-  // costs: so much that costs only decide among choices that are nearly as light.
+  // The price of all bytes at the fullest time point, as a multiple of the cost of the cheapest
+  // plan. It is so high that costs only decide between choices of nearly equal memory.
   double worth = 1e4;
-  // Hurried sweeps at these prices, for repeated blocks as one, and choices per variable.
+  // Hurried sweeps at these prices, with repeated blocks merged, and choices kept per variable.
   int sweeps = 12;
   double choices = 4;
-  // Times that a fuller time point gets a price, which brings in further choices.
+  // Limit of the turns. In each, another time point gets a price, which adds further choices.
   int most_turns = 4;
-  // Halvings of the way from the bound to the lightest choice, each a problem of so much work, in
+  // Bisection steps between the bound and the peak of the lightest choice, and the work of each, in
   // strategy evaluations.
   int halvings = 6;
   std::uint64_t work = 2'000'000;
@@ -33,33 +32,33 @@ struct LightestParameters {
 
 struct LightestSolution {
   std::vector<std::uint32_t> choice;  // by variable; empty if none was found
-  std::int64_t peak = 0;              // that the choice holds at most
-  std::vector<std::size_t> fullest;   // time points at which choices are full
+  std::int64_t peak = 0;              // of the choice, in bytes
+  std::vector<std::size_t> fullest;   // the time points with a price
 };
 
-// `cheapest` is a choice by variable, of this cost. Deterministic and budgeted as solve_problem().
-// Precondition: the model has usages.
+// Looks for the choice of the lowest peak. `cheapest` is a choice by variable, of cost `cost`.
+// Deterministic and budgeted as solve_problem(). Precondition: the model has usages.
 Result<LightestSolution> lightest_search(const AtenModel& model,
                                          const std::vector<std::uint32_t>& cheapest, double cost,
                                          Executor& executor, Budget& budget,
                                          const ProblemSolveOptions& options,
                                          const LightestParameters& parameters = {});
 
-// No choice holds less than this at all of these time points. At least least_peak(); the messages
-// between all variables may show more.
+// A lower bound of the peak of all choices: the maximum of least_peak() and, for each of `times`,
+// the message-passing bound of the bytes held there.
 std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>& times,
                          const Budget& budget, const SieveParameters& parameters = {});
 
-// How long a search among all choices looks.
+// The effort of a search for any choice within a limit.
 // Thread safety: a value.
 struct Effort {
   std::uint64_t work = 40'000'000;  // of each problem, in strategy evaluations; about a second
-  // Choices per variable where the matrices of all choices have more entries than `most_entries`,
-  // two gigabytes if none are shared.
+  // Choices per variable, if the matrices of all choices had over `most_entries` entries (two
+  // gigabytes).
   double choices = 24;
   double most_entries = 3e8;
 
-  // Ever more effort ends with an answer.
+  // The next effort after a search without an answer.
   Effort more() const { return {work * 4, choices * 2, most_entries}; }
 };
 

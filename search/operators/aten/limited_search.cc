@@ -70,7 +70,7 @@ class LimitedSearch {
       if (num_entries(model_, open) <= (last ? parameters_.most_last_entries : most)) {
         SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
         if (best_.status == SolveStatus::kOptimal || !is_accepted()) break;
-        // More rounds give better plans, which leave less to prove.
+        // The next proof is tried when better plans have halved the problem.
         most = num_entries(model_, open) / 2;
       }
       if (last) break;
@@ -96,7 +96,7 @@ class LimitedSearch {
 
   bool is_accepted() const { return context_.accepts(best_); }
 
-  // What an earlier search looked at. Its movers are other variables.
+  // Takes over the choices of an earlier search, without its movers, which may be other variables.
   void take_kept() {
     kept_ = only(cheapest_.choice);
     KeptChoices more = *context_.kept;
@@ -109,7 +109,7 @@ class LimitedSearch {
     context_.kept->resize(model_.variables.num_consumers());
   }
 
-  // Choices that are good at prices from low to high. `blocks` has messages without prices.
+  // Keeps choices that are good at prices from low to high. `blocks` has messages without prices.
   void first_choices(ChoiceSieve blocks) {
     kept_ = only(cheapest_.choice);
     for (std::size_t v = 0; v < kept_.size(); ++v)
@@ -132,7 +132,8 @@ class LimitedSearch {
     }
   }
 
-  // Bounds at the prices of the last problem. Messages are first found for repeated blocks as one.
+  // Computes bounds at the prices of the last problem. The first messages come from `blocks`, in
+  // which repeated blocks are merged to one.
   void find_messages(ChoiceSieve& blocks) {
     if (!sieve_) {
       blocks.settle_at(prices_, limit_, parameters_.sieve);
@@ -153,7 +154,7 @@ class LimitedSearch {
     add_choices(sieve.near(part, choices_), kept_);
   }
 
-  // Adds choices that are good at the prices of now, and more of them if few are new.
+  // Adds choices that are good at the current prices, and more of them if few are new.
   void add_more() {
     const auto before = static_cast<double>(size(kept_));
     add_near(*sieve_);
@@ -174,9 +175,9 @@ class LimitedSearch {
     return {};
   }
 
-  // Finds the best plan of the kept choices, if the work suffices. Returns what every such plan
-  // costs at least. Of the time points, only those are limited at which a plan was found to exceed
-  // the limit: few bind, and the others would be in the way of simplifications.
+  // Finds the best plan of the kept choices, if the work suffices. Returns a lower bound of all
+  // such plans. A time point gets a limit only when a plan exceeds the limit there: few time points
+  // bind, and the others would hinder reductions.
   double solve(const OperatorProblem& problem, const KeptChoices& kept, const SolveOptions& options,
                std::uint64_t work) {
     best_.kept = size(kept);
@@ -189,7 +190,7 @@ class LimitedSearch {
                                                  options, options_.parameters);
       budget_.spend(budget.work_done() - budget_.work_done());
       best_.stopped_by = found.stopped_by;
-      // Those of a search that was given up say nothing.
+      // Prices of a search that ended early with a worse bound are ignored.
       if (!found.prices.empty() && found.lower_bound >= best_.lower_bound) prices_ = found.prices;
       if (found.status == SolveStatus::kInfeasible) return kForbidden;
       const bool is_done = !is_trial || found.status == SolveStatus::kOptimal || is_over();
@@ -215,7 +216,8 @@ class LimitedSearch {
     }
   }
 
-  // Improves the messages while that excludes choices. Returns those that a better plan could take.
+  // Improves the messages while the bound rises enough. Returns the choices of possible better
+  // plans.
   KeptChoices sharpen() {
     for (int i = 0;; ++i) {
       sieve_->messages().exclude_above(best_.objective);
@@ -237,7 +239,7 @@ class LimitedSearch {
     options.seed = options_.seed;
     options.cutoff = best_.objective;
     options.prices = prices_;
-    // Lists alone prove what is close.
+    // A plan close to the bound is proved by labels alone.
     options_.parameters.exact.counts.most_parts = is_close ? 0 : parameters_.most_parts;
     const double bound = solve(problem, open, options,
                                is_close ? parameters_.work_if_close : parameters_.work_of_proof);
@@ -256,7 +258,7 @@ class LimitedSearch {
   const LimitedParameters& parameters_;
   double choices_;                    // per variable, that a set of prices adds
   std::vector<std::int64_t> limits_;  // by time point
-  bool knows_limits_ = false;         // those that bind have one
+  bool knows_limits_ = false;         // the time points that bind have one
   KeptChoices kept_;
   std::vector<double> prices_;        // of the last problem that was solved
   std::optional<ChoiceSieve> sieve_;  // of all plans, at the last prices

@@ -40,7 +40,7 @@ template <typename T>
 }
 
 #if defined(__x86_64__)
-// Sums and minima are the same in wider registers: nothing is multiplied, so nothing is fused.
+// Wider registers give the same sums and minima: nothing is multiplied, so nothing is fused.
 template <typename T>
 [[gnu::target("avx2")]] void add_rows_wide(const T* sent, const std::uint32_t* rows,
                                            std::size_t num_rows, const T* costs,
@@ -67,16 +67,16 @@ void find_least(const std::vector<T>& sent, const std::vector<std::uint32_t>& ro
   add_rows(sent.data(), rows.data(), rows.size(), costs, least.size(), least.data());
 }
 
-// More than a sum in single precision can be rounded up by.
+// Exceeds the relative error by which a sum in single precision can be rounded up.
 constexpr double kRoundingOfSum = 0x1p-23;
 
-// Costs between open choices are copied if they are at most this part of a table: then it is less
-// to read, and copies for many blocks take little memory.
+// Costs between open choices are copied to a table of their own if they are at most this part of
+// the whole table: copies are faster to read, and small enough for many blocks.
 constexpr double kLargestPart = 0.25;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-// Without branches, as there are many.
+// Without branches, since it is called for every entry.
 float round_down(double cost) {
   const auto rounded = static_cast<float>(cost);
   const float lower = rounded - std::max(std::abs(rounded) * static_cast<float>(kRoundingOfSum),
@@ -252,7 +252,7 @@ void PlacementMessages::gather(std::uint32_t node) {
   }
 }
 
-// Sends a message along the link and subtracts its least element, which is returned.
+// Sends a message along the link, less its least element, which is returned.
 double PlacementMessages::send(std::uint32_t node, const Link& link, double share) {
   const double* to_own = messages_.data() + link.to_own;
   const std::vector<std::uint32_t>& open = open_[node];
@@ -275,7 +275,7 @@ double PlacementMessages::send(std::uint32_t node, const Link& link, double shar
   }
   least_.resize(part == nullptr ? link.other_groups : part->columns.size());
   least_rows(sent_, sending_, part == nullptr ? link.costs : part->costs.data(), least_);
-  // Rounded down; what is infinite stays so.
+  // Rounded down; infinite values stay infinite.
   received_.resize(least_.size());
   const double of_positive = link.edges * (1 - kRoundingOfSum);
   const double of_negative = link.edges * (1 + kRoundingOfSum);
@@ -290,8 +290,8 @@ double PlacementMessages::send(std::uint32_t node, const Link& link, double shar
   return least;
 }
 
-// What is subtracted from nodes and messages: after a pass backward the sum is that of the minima
-// over the chains into which the edges are divided.
+// Returns the sum of the minima subtracted from nodes and messages. After a backward pass it is the
+// sum of the minima over the chains into which the edges are divided, a lower bound.
 double PlacementMessages::pass(bool forward, double haste) {
   double sum = -granted_;
   double magnitude = std::abs(granted_);
@@ -324,7 +324,7 @@ double PlacementMessages::pass(bool forward, double haste) {
     for (std::size_t l = begin; l < end; ++l)
       take(send(node, links_[node][l], share * links_[node][l].edges));
   }
-  // A generous allowance for rounding, relative to the magnitude of what was added up.
+  // A generous allowance for rounding, relative to the sum of magnitudes.
   constexpr double kRounding = 1e-13;
   return sum - kRounding * magnitude;
 }
@@ -366,14 +366,14 @@ std::vector<char> PlacementMessages::open_groups(std::uint32_t node, const std::
   return open;
 }
 
-// Equal blocks mostly have equal choices open, and share the parts of their costs.
+// Lists the open choices. Links with equal tables and open choices (repeated blocks) share a part.
 void PlacementMessages::open_allowed() {
   open_.assign(own_.size(), {});
   for (std::size_t node = 0; node < own_.size(); ++node) {
     for (std::uint32_t s = 0; s < own_[node].size(); ++s) {
       if (own_[node][s] < kForbidden) open_[node].push_back(s);
     }
-    // If nothing is allowed, the bound shall say so.
+    // If all are forbidden, keeps one, so that the bound becomes infinite.
     if (open_[node].empty()) open_[node].push_back(0);
   }
   parts_.clear();

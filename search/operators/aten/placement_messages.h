@@ -11,29 +11,29 @@
 
 namespace shardwright::operators {
 
-// Sets every element of `least`, one per column, to the least sum of an entry of `costs` and what
-// its row sends, over the given rows; infinite without rows. The same to the bit on every machine.
-// Does not allocate; O(rows x columns).
+// least[column] = the minimum, over the given rows, of sent[row] + the row's entry of `costs` in
+// the column; infinite without rows. The same bits on every machine. No allocation; O(rows x
+// columns).
 void least_rows(const std::vector<float>& sent, const std::vector<std::uint32_t>& rows,
                 const float* costs, std::vector<float>& least);
 void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t>& rows,
                 const double* costs, std::vector<double>& least);
 
 // Tree-reweighted message passing as in MessagePassing, with two differences that make it cheap on
-// many mesh axes: choices that agree about where a tensor lies share an element of its message, and
-// nothing is copied for each edge. Variables that share a leader are one node, and equal edges
-// between two nodes one link. Bytes may have prices.
-// Transfers are added in single precision, since most of the time goes to reading them; everything
-// is rounded down, so that the bound stays one. Memory: two messages per link, and what every
-// choice costs. Source: Kolmogorov, Convergent tree-reweighted message passing for energy
+// many mesh axes: choices with the same placement of a tensor share an element of its message, and
+// edges share their tables. Variables that share a leader are one node, and equal edges between two
+// nodes are one link. Bytes may have prices.
+// Tables are in single precision, since most of the time goes to reading them. Everything is
+// rounded down, so that the bounds remain lower bounds. Memory: two messages per link, and the
+// costs of all choices. Source: Kolmogorov, Convergent tree-reweighted message passing for energy
 // minimization, 2006. Thread safety: one thread at a time.
 class PlacementMessages {
  public:
   // Borrows the model. `leaders` by variable, each its own or an earlier one of its class.
   PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders);
-  // The same with other leaders, and the messages of each link of `other` divided among its edges.
-  // Where blocks repeat, messages between few nodes are found faster and are nearly right for all
-  // blocks.
+  // The same model with other leaders. Starts from the messages of `other`: those of a link are
+  // divided equally among its edges. Where blocks repeat, `other` with few nodes converges faster,
+  // and its messages are nearly right for all blocks.
   PlacementMessages(const PlacementMessages& other, std::span<const std::uint32_t> leaders);
 
   // `prices` by time point; `limit` is what may be held at each.
@@ -41,24 +41,25 @@ class PlacementMessages {
 
   // Passes messages forward and backward, at least twice.
   void sweep(int times);
-  // The same in haste: nodes send on more of what they have than lets bounds only rise. They rise
-  // several times as fast on the way to the limit, but stop short of it, and those of choices do
-  // not hold until the next sweep(). `haste` from 0 to 1: 0 is as sweep(), 1 sends on everything.
+  // Hurried sweeps: nodes send a larger share of their costs than sweep(), which guarantees that
+  // the bound never falls. Hurried bounds rise several times as fast but converge to a lower value,
+  // and bounds of choices are invalid until the next sweep(). `haste` from 0 to 1: 0 = as sweep(),
+  // 1 = sends all.
   void hurry(int times, double haste);
 
-  // Leaves out the choices whose bound is above a cost. Bounds then hold for plans that cost no
-  // more. Sweeps then take as little as there are few choices left.
+  // Excludes the choices whose bound is above `cost`. Afterwards bounds hold only for plans that
+  // cost at most `cost`, and sweeps take time in proportion to the choices left.
   void exclude_above(double cost);
 
-  // No plan costs less, prices included.
+  // A lower bound of the priced cost of all plans.
   double bound() const { return bound_; }
-  // No plan in which the variable takes the choice costs less, prices included.
+  // The same for all plans in which the variable takes the choice.
   double bound_with(std::uint32_t variable, std::uint32_t choice) const {
     return previous_ + slack_[node_of_[variable]][choice];
   }
-  // The least of these.
+  // The least bound_with() of all choices.
   double least_bound_with() const { return previous_; }
-  // A choice by variable that follows the messages. It may take what is forbidden.
+  // A choice by variable, made greedily by the messages; it may be forbidden.
   std::vector<std::uint32_t> decode() const;
 
  private:
@@ -68,7 +69,7 @@ class PlacementMessages {
     std::vector<std::uint32_t> columns;  // groups of the other
     std::vector<float> costs;
   };
-  // An edge as one of its ends sees it. Groups are choices that agree about the tensor.
+  // An edge, seen from one of its ends. A group is a set of choices with the same row or column.
   struct Link {
     std::uint32_t other;
     const std::uint32_t* own_group;  // by choice
@@ -76,10 +77,10 @@ class PlacementMessages {
     std::uint32_t own_groups;
     std::uint32_t other_groups;
     const float* costs;  // by own group, then by the other's
-    double edges;        // that the link stands for
+    double edges;        // the number of edges that the link stands for
     std::size_t to_own;  // where the message to this node begins
     std::size_t to_other;
-    const Part* part;  // of the costs, if not all choices are open
+    const Part* part;  // the costs between open choices; null: use all
 
     double cost(std::uint32_t own, std::uint32_t other_choice) const {
       return edges *

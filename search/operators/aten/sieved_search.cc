@@ -123,7 +123,7 @@ double ChoiceSieve::least_left_out(const KeptChoices& kept) const {
 
 namespace {
 
-// More than any search does.
+// No limit in practice.
 constexpr std::uint64_t kAllWork = std::uint64_t{1} << 62;
 
 // One search.
@@ -169,7 +169,7 @@ class SievedSearch {
   Status look_near() {
     offer(sieve_.messages().decode());
     if (is_closed()) return {};
-    // What is solved to its end has better plans than more choices that are not.
+    // A problem solved to its end gives better plans than a larger problem cut short.
     for (double choices = parameters_.first_choices;; choices /= 2) {
       SHARDWRIGHT_RETURN_IF_ERROR(
           solve_kept(sieve_.near(part_, choices), kForbidden, parameters_.work_of_look));
@@ -186,7 +186,7 @@ class SievedSearch {
     best_.choice = std::move(choice);
   }
 
-  // The bound of all plans has met the best one.
+  // The lower bound of all plans has reached the cost of the best plan.
   bool is_closed() const {
     constexpr double kRounding = 1e-10;
     return has_choice() && bound() >= best_.objective * (1 - kRounding);
@@ -200,8 +200,7 @@ class SievedSearch {
     return solve_kept(kept, has_choice() ? best_.objective : kForbidden, work);
   }
 
-  // Takes the best plan of the kept choices that costs less than the cutoff, if that much work
-  // finds it.
+  // Takes the best plan of the kept choices that costs less than the cutoff, if `work` suffices.
   Status solve_kept(const KeptChoices& kept, double cutoff, std::uint64_t work) {
     left_out_ = sieve_.least_left_out(kept);
     last_status_ = SolveStatus::kInfeasible;
@@ -227,11 +226,10 @@ class SievedSearch {
     return {};
   }
 
-  // No plan costs less.
+  // A lower bound of all plans.
   double bound() const { return std::max(solved_bound_, sieve_.messages().bound()); }
 
-  // No plan is better: the problem of the kept choices was solved, and what was left out costs no
-  // less.
+  // No plan is better: the problem of the kept choices was solved, and others cost no less.
   bool is_proved() const {
     if (is_closed()) return true;
     const double least = has_choice() ? best_.objective : kForbidden;
@@ -265,7 +263,7 @@ class SievedSearch {
   const SieveParameters& parameters_;
   ChoiceSieve& sieve_;
   std::uint64_t proof_work_ = parameters_.work_of_proof;  // of the next one
-  double part_;  // of the bound; how near choices were at the last look
+  double part_;  // of the bound: how near the choices of the next look may be
   double solved_bound_ = 0;
   double left_out_ = kForbidden;  // the least bound of choices that the last problem did not have
   SolveStatus last_status_ = SolveStatus::kUnknown;

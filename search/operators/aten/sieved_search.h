@@ -1,4 +1,4 @@
-// Sorts the choices of a model by how good a plan with them can be at best.
+// Finds an optimal plan by solving the problem of only the choices with lower bounds near the best.
 #pragma once
 
 #include <cstdint>
@@ -17,59 +17,61 @@ namespace shardwright::operators {
 // Tuning numbers of the sieve.
 // Thread safety: a value.
 struct SieveParameters {
-  // Sweeps of messages before the first look, and before each further one. The bound is mostly
-  // tight after a dozen; each costs a look at all tables.
+  // A look solves the problem of the choices with the lowest bounds. Sweeps of messages before the
+  // first look, and before each further look. The bound is mostly tight after a dozen; each reads
+  // all tables.
   int first_sweeps = 14;
   int more_sweeps = 2;
-  // Hurried ones before the first sweeps for all blocks and before the further ones, and their
-  // haste. They make up for the first and the last block, which differ from the others. More stop
-  // short of the bound, fewer need many more sweeps.
+  // Hurried sweeps before the first sweeps for all blocks, before each further set of sweeps, and
+  // their haste. They adapt the messages at the first and the last block, which differ from the
+  // others. More of them converge below the bound, fewer need many more sweeps.
   int hurried = 2;
   int more_hurried = 4;
   double haste = 0.5;
-  // Where blocks repeat: sweeps for one block, again while the bound rises by this part of it, in
-  // at most so many rounds. Then sweeps for all blocks.
+  // Where blocks repeat: rounds of `block_sweeps` sweeps for one block, at most
+  // `most_block_rounds`, while a round raises the bound by the part `least_block_gain`; then sweeps
+  // for all blocks.
   int block_sweeps = 8;
   double least_block_gain = 1e-4;
   int most_block_rounds = 4;
   int sweeps_from_blocks = 3;
-  // A look takes the choices whose bound is within a part of the bound of all. The part is halved
-  // while it keeps more than `first_choices` per variable: such problems must be quick, as there is
-  // one in every round. Twice as many mostly do not end within the work of a look. The next look
-  // begins with a part that is larger by `part_growth`.
+  // A look keeps the choices whose bounds exceed the bound of all plans by at most `first_part` of
+  // it. The part is halved while it keeps more than `first_choices` per variable, so that the
+  // problem mostly ends within the work of a look. The next look multiplies it by `part_growth`.
   double first_part = 0.01;
   double first_choices = 4;
   double part_growth = 4;
-  // Half as many choices are looked at after a look that its work did not finish, unless they were
-  // this few.
+  // A look whose work did not suffice is repeated with half the choices per variable, down to this.
   double fewest_choices = 2;
-  // Work of a look, in strategy evaluations. What needs more needs better bounds first.
+  // Work of a look, in strategy evaluations. A problem that needs more gets better bounds first.
   std::uint64_t work_of_look = 10'000'000;
-  // The problem that proves the optimum may keep so many choices per variable, and gets this work
-  // first. What needs more needs better bounds first, in at most so many rounds, and then gets more
-  // by a factor.
+  // The problem that proves the optimum may keep `most_choices` choices per variable. Its first
+  // attempt gets `work_of_proof`; each further attempt, after a round of better bounds, gets
+  // `work_growth` times the work. At most `most_rounds` rounds.
   double most_choices = 12;
   std::uint64_t work_of_proof = 20'000'000;
   std::uint64_t work_growth = 2;
   int most_rounds = 16;
-  // After these rounds it may have matrices of so many entries, half a gigabyte. If it had more,
-  // the best plan keeps its bound.
+  // After these rounds a last attempt without a limit of work is made, if its matrices have at most
+  // this many entries (half a gigabyte). Otherwise the best plan stays unproved.
   double most_last_entries = 3e7;
 };
 
-// Messages of a model, and what they say about its choices.
+// Messages of a model, and the choices that their bounds select.
 // Thread safety: one thread at a time.
 class ChoiceSieve {
  public:
-  // Borrows the model. Sweeps: where blocks repeat, first for one block.
+  // Borrows the model. Makes the first sweeps; where blocks repeat, first for one block.
   ChoiceSieve(const AtenModel& model, const SieveParameters& parameters);
-  // Repeated blocks as one, which takes a fraction of the time. Its bounds hold for plans whose
-  // blocks are equal; the messages are a start for all plans. Without repetition all plans.
+  // A sieve with repeated blocks merged to one, which takes a fraction of the time. Its bounds hold
+  // only for plans whose blocks are equal; its messages are a start for all plans, see spread().
+  // Without repetition it is a sieve for all plans.
   static ChoiceSieve of_blocks(const AtenModel& model, const SieveParameters& parameters);
-  // The same for all plans, with the messages divided among the blocks. Without prices.
+  // A sieve for all plans, without prices, that starts from these messages divided among the
+  // blocks.
   ChoiceSieve spread() const;
 
-  // `prices` by time point; `limit` is what may be held at each. Sweeps until the bound settles.
+  // `prices` by time point; `limit` in bytes holds at each. Sweeps until the bound settles.
   void settle_at(std::span<const double> prices, std::int64_t limit,
                  const SieveParameters& parameters);
 
@@ -78,8 +80,8 @@ class ChoiceSieve {
 
   // The choices whose bound is at most `most`, the same for all variables of a leader.
   KeptChoices at_most(double most) const;
-  // Those whose bound is within a part of the bound of all. The part is halved while they are more
-  // than `choices` per variable, and returned.
+  // The choices whose bounds exceed the least bound by at most `part` of it. Halves `part` while
+  // these are more than `choices` per variable.
   KeptChoices near(double& part, double choices) const;
 
   double per_variable(const KeptChoices& kept) const;
@@ -110,12 +112,12 @@ struct SievedSolution {
 
 enum class SieveGoal : std::uint8_t {
   kOptimum,
-  kAnyPlan,  // good and quick: for those who will not take it anyway
+  kAnyPlan,  // a good plan quickly, for callers that only need one to start from
 };
 
-// Bounds choices by messages, solves the problem of those near the bound, and proves that no other
-// choice can be part of a better plan: its bound is above the cost that was found. Without a memory
-// limit. Deterministic and budgeted as solve_problem().
+// Finds the cheapest plan without a memory limit. Bounds choices by messages, solves the problem of
+// the choices near the bound, and proves that all other choices have bounds above the cost found.
+// Deterministic and budgeted as solve_problem().
 Result<SievedSolution> sieved_search(const AtenModel& model, ChoiceSieve& sieve, Executor& executor,
                                      Budget& budget, const ProblemSolveOptions& options,
                                      SieveGoal goal = SieveGoal::kOptimum,

@@ -19,8 +19,8 @@
 namespace shardwright::operators {
 namespace {
 
-// Few of the tensors that move do so where memory is short. Only these get movers; what the others
-// hold does not count, so that no plan looks heavier than it is.
+// The tensors that get movers: those that move where memory is short, which are few. The bytes of
+// other tensors in motion are not counted, so the memory of a plan is never overestimated.
 // Thread safety: a value.
 class CountedMoves {
  public:
@@ -30,8 +30,8 @@ class CountedMoves {
   std::span<const TakenTensor> tensors() const { return tensors_; }
 
   // Adds the tensors that move where the plan holds more than `limit`, and the same inputs of all
-  // consumers of their classes: what is short in one block will be so in others. Returns true if
-  // there are new ones.
+  // consumers of the same classes, since memory that is short in one block will be short in others.
+  // Returns true if tensors were added.
   bool add(const AtenVariables& variables, const AtenPlan& plan, std::int64_t limit) {
     const AtenGraph& graph = variables.graph();
     std::set<std::pair<std::uint32_t, std::uint32_t>> kinds;  // class and input
@@ -54,7 +54,7 @@ class CountedMoves {
   // The tensors without movers that move where the plan exceeds the limit.
   std::vector<TakenTensor> uncounted(const AtenGraph& graph, const AtenPlan& plan,
                                      std::int64_t limit) const {
-    // By moment: how many of these and of the earlier ones exceed the limit.
+    // By moment: the number of earlier moments at which the plan exceeds the limit.
     std::vector<std::uint32_t> exceeding{0};
     for (const AtenMemory& each : memory_by_moment(graph, plan, optimizer_states_))
       exceeding.push_back(exceeding.back() + (each.total() > limit ? 1 : 0));
@@ -76,18 +76,18 @@ class CountedMoves {
 };
 
 struct LightestPlan {
-  // None if nothing was found. The evaluation has no violations, and the memory of all tensors.
+  // None if no plan was found. The evaluation has no violations and counts all tensors' memory.
   std::optional<AtenPlan> plan;
   AtenEvaluation evaluation;
   std::vector<std::uint32_t> choice;  // by node and output of the graph
   std::int64_t least_bytes = 0;       // proved: no plan has a lower peak
 };
 
-// Searches, each with movers for what the plan before moved where it held too much. A light plan
-// moves nearly everything, so a second search mostly knows what matters.
+// Limit of the searches. Each adds movers for the tensors that the plan before moved at its peak. A
+// light plan moves nearly everything, so the second search mostly has the movers that matter.
 constexpr int kMostSearches = 4;
 
-// Movers of further tensors are left out if ways between placements become so many: a gigabyte.
+// No further movers are added once the transfers have more entries than this (a gigabyte).
 constexpr std::size_t kMostTransitions = 20'000'000;
 
 std::size_t num_transitions(const AtenModel& model) {
@@ -97,9 +97,9 @@ std::size_t num_transitions(const AtenModel& model) {
   return sum;
 }
 
-// `cheapest` is any plan of the graph. What is found does not depend on the request's limit, so
-// that a plan within `evaluation.peak_bytes` is found again. Precondition: the request has a limit.
-// Errors: those of build_model().
+// Searches a plan of the lowest peak. `cheapest` is any plan of the graph. The result does not
+// depend on the request's limit, so a request with `evaluation.peak_bytes` as limit finds the plan
+// again. Precondition: the request has a limit. Errors: those of build_model().
 Result<LightestPlan> lightest_plan(const AtenGraph& graph, const AtenRequest& request,
                                    TransitionCosts& transitions, const SievedSolution& cheapest,
                                    Executor& executor, Budget& budget,
@@ -167,7 +167,7 @@ Status verify(const AtenSolution& solution, double objective) {
   return {};
 }
 
-// Solves one request, and judges what comes out.
+// Solves one request, and verifies the plan.
 // Thread safety: one thread at a time.
 class PlanSolver {
  public:
@@ -217,11 +217,10 @@ class PlanSolver {
   }
 
  private:
-  // Where a plan that was found exceeds the limit because of tensors that do not count, these get
-  // movers, and the search begins again. What it gives is the best plan if that holds no more than
-  // it may with all tensors. Where it gives nothing, it begins from the lightest plan, or from any
-  // that all choices have: these are searched with ever more work, until there is one or provably
-  // none.
+  // Repeats the search within the limit. If a plan exceeds the limit because of moving tensors
+  // without movers, these tensors get movers and the search begins again. If a search finds no
+  // plan, the next search begins from the lightest plan or, if that does not fit, from any plan
+  // within the limit: seek_any() looks for one with ever more work, or proves that there is none.
   Result<AtenSolution> within_limit(AtenModel model, const SievedSolution& cheapest) {
     std::optional<AtenPlan> heavy = solution_.plan;
     bool is_searched = false;
@@ -262,8 +261,8 @@ class PlanSolver {
     return best_of_all(light);
   }
 
-  // The last solution, or the best plan that fits, with the last bound. `light` is known where no
-  // plan was found at first.
+  // The last solution or, if it does not fit or is worse, the best plan that fits, with the last
+  // bound. `light` has a value if a search found no plan.
   AtenSolution best_of_all(const std::optional<LightestPlan>& light) {
     const bool fits = solution_.plan && !exceeds();
     const bool is_worse = fitting_ && (!fits || fitting_->solution.evaluation.total_us() <
@@ -342,7 +341,7 @@ class PlanSolver {
     solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
   }
 
-  // `choice` by variable is that of the solution.
+  // Keeps the solution if it fits and is the best so far. `choice`, by variable, is its choice.
   bool keep_if_fitting(std::vector<std::uint32_t> choice) {
     if (exceeds()) return false;
     if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;
@@ -353,7 +352,7 @@ class PlanSolver {
     return true;
   }
 
-  // Returns true if the plan fits: the search can begin from it.
+  // Takes the lightest plan as start of the next search. Returns false if it does not fit.
   bool offer(const LightestPlan& light) {
     if (!light.plan || light.evaluation.peak_bytes > *request_.memory_limit) return false;
     fitting_ = Fitting{solution_, light.choice};
@@ -364,7 +363,7 @@ class PlanSolver {
     return true;
   }
 
-  // Searches within the limit look at it.
+  // Adds the choice to those that searches within the limit keep.
   void keep_choice(const std::vector<std::uint32_t>& choice) {
     KeptChoices chosen;
     for (std::size_t v = 0; v < graph_.size() + graph_.outputs().size(); ++v)
@@ -373,7 +372,7 @@ class PlanSolver {
     add_choices(chosen, kept_);
   }
 
-  // Says what all plans must hold, and what the lightest one that is known holds.
+  // Sets the shortage: the least bytes of all plans, and the peak of the lightest known plan.
   void explain(const std::optional<LightestPlan>& light) {
     MemoryShortage shortage{*request_.memory_limit, least_bytes_, false, std::nullopt};
     if (light && light->plan) {
@@ -386,7 +385,7 @@ class PlanSolver {
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
   bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
 
-  // Judges a choice by variable, and makes it the plan.
+  // Makes a choice by variable the solution's plan, and verifies it.
   Status take(const AtenModel& model, const SievedSolution& solved) {
     solution_.counters = count(model);
     solution_.status = solved.status;
@@ -415,7 +414,7 @@ class PlanSolver {
   };
 
   CountedMoves moves_;
-  KeptChoices kept_;                // that searches within the limit looked at
+  KeptChoices kept_;                // by searches within the limit
   std::optional<Fitting> fitting_;  // the best one
   Effort effort_;                   // of the next search for any plan
   std::int64_t least_bytes_ = 0;    // proved: no plan has a lower peak

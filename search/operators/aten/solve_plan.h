@@ -30,9 +30,9 @@ struct AtenSolution {
   std::optional<AtenPlan> plan;
   AtenEvaluation evaluation;
   double lower_bound_us = 0;
-  // Time of the plan that was found without the memory limit, if it exceeds it.
+  // Time of the plan found without the memory limit, if that plan exceeds the limit.
   std::optional<double> without_limit_us;
-  // What a plan must hold, where none was found and memory is the reason.
+  // The memory that a plan needs, if none was found and memory is the reason.
   std::optional<MemoryShortage> shortage;
   StopReason stopped_by = StopReason::kFinished;
   AtenCounters counters;

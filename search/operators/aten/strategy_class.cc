@@ -16,7 +16,7 @@ using redistribution::AxisPlacement;
 using redistribution::MeshShape;
 using redistribution::Placement;
 
-// Matrices of costs have as many entries as the product of two nodes' strategies.
+// A limit, as cost matrices have an entry per pair of two nodes' strategies.
 constexpr std::size_t kMostStrategies = 20'000;
 
 // The codes of the placements of all tensors of a strategy.
@@ -52,8 +52,8 @@ class Combinations {
     return tensor < outputs ? entry.outputs[tensor] : entry.inputs[tensor - outputs];
   }
 
-  // Adds what the entry says of an axis to the placements of the axes before. Returns false if that
-  // cannot be.
+  // Adds the entry's placements on an axis to the placements on earlier axes. Returns false if they
+  // are incompatible or a device gets no elements.
   bool place(const AxisEntry& entry, std::size_t axis, std::vector<Placement>& placements) const {
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       if (tensors_[t] == nullptr) continue;
@@ -102,7 +102,7 @@ class Combinations {
   const std::vector<AxisEntry>& entries_;
   std::vector<const AtenTensor*> tensors_;
   const MeshShape& mesh_;
-  std::vector<std::int64_t> devices_;  // by entry: those of the axes that use it
+  std::vector<std::int64_t> devices_;  // by entry: product of the sizes of the axes that use it
   std::vector<std::vector<Placement>> found_;
   std::unordered_map<std::vector<std::uint64_t>, std::size_t, CodesHash> seen_;
   bool too_many_ = false;

@@ -27,8 +27,8 @@ constexpr double kTransitionUs = 1;  // Source: AutoParallel's transition term
 constexpr double kCopyEfficiency = 0.70;
 constexpr double kUsPerSecond = 1e6;
 
-// A shape with the same costs. What all devices together divide is cut into equal pieces however it
-// is sharded, so only the product of such extents matters.
+// A shape with the same costs, to share searches. Extents that are multiples of the number of
+// devices are cut into equal pieces however they are sharded, so only their product matters.
 Shape canonical(const Shape& shape, std::int64_t devices) {
   Shape result = shape;
   std::int64_t* last = nullptr;
@@ -66,7 +66,7 @@ std::vector<AxisPlacement> along(const Placement& placement, const std::vector<s
   return placements;
 }
 
-// Collectives along some axes of a mesh, which become all.
+// The costs of collectives on the mesh of a subset of the axes.
 class CostsAlong final : public redistribution::CollectiveCosts {
  public:
   CostsAlong(const redistribution::CollectiveCosts& all, const std::vector<std::size_t>& axes)
@@ -94,7 +94,7 @@ double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& 
                        const Placement& source, const Placement& target) {
   const MeshShape& mesh = options.collectives->mesh();
   if (effective_placement(mesh, source) == effective_placement(mesh, target)) return 0;
-  // The estimate asks how many axes there are, and those of one device do nothing.
+  // The estimate depends on the number of axes, so axes of one device are left out.
   const std::vector<std::size_t> axes = axes_of_several(mesh);
   const CostsAlong collectives(*options.collectives, axes);
   redistribution::RedistributionSpec spec;
@@ -114,14 +114,14 @@ double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& 
 using redistribution::Path;
 using redistribution::PathStep;
 
-// Searches once for tensors of equal shape and type with equal placements.
+// Finds the moves of tensors, with one search for all tensors of equal shape, type and placements.
 // Thread safety: one thread at a time.
 class MoveFinder {
  public:
   MoveFinder(const AtenPlan& plan, const TransitionModel& transitions)
       : plan_(plan), transitions_(transitions) {}
 
-  // Sets the path and what it sends.
+  // Sets the path of the move and the bytes sent.
   void find(const AtenTensor& tensor, const Placement& source, const Placement& target,
             AtenMove& move) {
     Key key{{tensor.shape.begin(), tensor.shape.end()},

@@ -1,5 +1,5 @@
-// What moving a tensor between placements costs, under the model that the user chooses, and which
-// collectives move the tensors of a plan.
+// The cost of moving a tensor between placements, by a model of the user's choice, and the
+// collectives that move the tensors of a plan.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@ struct TransitionModelOptions {
   double memory_bytes_per_second = 0;  // of copies
 };
 
-// With kShortest, nothing becomes partial that was not, slices copy at 70 % of the memory's
-// bandwidth, and tensors whose pieces are alike share the searches. Thread safety: every member may
-// be called from any thread.
+// With kShortest, moves create no partial placements, slices are copied at 70 % of the memory's
+// bandwidth, and tensors with equal pieces share searches. Thread safety: every member may be
+// called from any thread.
 class TransitionModel final : public TransitionCosts {
  public:
   explicit TransitionModel(TransitionModelOptions options);
@@ -39,7 +39,7 @@ class TransitionModel final : public TransitionCosts {
                             std::span<const redistribution::Placement> sources,
                             std::span<const redistribution::Placement> targets) override;
 
-  // The moves of kShortest, whatever the choice is. A search of its own. Precondition: such moves
+  // The moves of kShortest, whatever the choice is. Searches anew at each call. Precondition: moves
   // lead there.
   redistribution::Path path(const AtenTensor& tensor, const redistribution::Placement& source,
                             const redistribution::Placement& target) const;
@@ -51,12 +51,12 @@ class TransitionModel final : public TransitionCosts {
   std::unique_ptr<Searches> searches_;
 };
 
-// A tensor that lies otherwise than its consumer takes it.
+// A tensor whose placement differs from the one that its consumer takes.
 struct AtenMove {
   bool to_output = false;   // of the graph, instead of to a node
   std::uint32_t index = 0;  // of the node, or of the output of the graph
   std::uint32_t input = 0;  // of the node
-  double us = 0;            // what the plan says
+  double us = 0;            // as in the plan
   // The cheapest sequence of moves, also where the plan's time is AutoParallel's estimate.
   redistribution::Path path;
   std::int64_t sent_bytes = 0;  // by the device that sends most, in all steps

@@ -115,7 +115,8 @@ void PairwiseModel::add_output(const Graph& graph, std::uint32_t op) {
 
 std::array<std::int64_t, 9>& PairwiseModel::costs_between(std::uint32_t first,
                                                           std::uint32_t second) {
-  // A pair arises only while its second variable's op is read, so it is among the latest.
+  // Pairs with the same second variable are added one after another, so a known one is among the
+  // last.
   for (std::size_t i = pairs_.size(); i > 0 && pairs_[i - 1].second == second; --i) {
     if (pairs_[i - 1].first == first) return pairs_[i - 1].costs;
   }
@@ -148,7 +149,7 @@ std::optional<std::uint32_t> Elimination::run(const PairwiseModel& model) {
   return std::nullopt;
 }
 
-// Returns the variable at which there are too many states, or nothing.
+// Returns the variable at which kMaxStates is exceeded, or nothing on success.
 std::optional<std::uint32_t> Elimination::choose_order(Rule rule) {
   InteractionGraph& graph = order_.graph();
   graph.reset(sizes_.size());
@@ -227,8 +228,7 @@ void Elimination::fill_message(const Buckets::Bucket& bucket) {
   }
 }
 
-// At the present assignment: the number of optimal assignments of everything eliminated behind the
-// bucket if its variable takes the value.
+// The number of optimal assignments of the bucket's subtree if its variable takes the value.
 std::uint64_t Elimination::count_of(const Buckets::Bucket& bucket, std::size_t value) const {
   std::uint64_t count = 1;
   if (bucket.num_children == 0) return count;
@@ -241,8 +241,8 @@ std::uint64_t Elimination::count_of(const Buckets::Bucket& bucket, std::size_t v
   return count;
 }
 
-// The cost of a value beyond the entry of the message is what the whole assignment loses by it. The
-// losses of all variables add up to cost - optimum.
+// The loss of a value is its sum less the entry of the message. All losses add up to cost -
+// optimum.
 std::span<const std::uint8_t> Elimination::select(std::int64_t slack) {
   SHARDWRIGHT_CHECK(slack >= 0);
   chosen_.assign(buckets_.size(), 0);
@@ -315,7 +315,7 @@ std::vector<Result<Solution>> solve_all(std::span<const Request> requests, Execu
   std::vector<std::optional<Result<Solution>>> found(requests.size());
   executor.parallel_for(requests.size(), {1, 1},
                         [&](unsigned worker, std::size_t begin, std::size_t end) {
-                          // Made by the thread that uses it.
+                          // Made on the thread that uses the solver.
                           if (!solvers[worker]) solvers[worker] = std::make_unique<Solver>();
                           for (std::size_t i = begin; i < end; ++i) {
                             found[i] = solve_with(*solvers[worker], requests[i]);

@@ -19,16 +19,16 @@
 
 namespace shardwright::operators::autoshard {
 
-// Every output spec is a function of one decision, through any chain of ops that follow their
-// operand. So each cost depends on one decision or on two. All costs are scaled.
+// Every output spec is a function of one decision (variable), through any chain of ops that follow
+// their operand. So each cost depends on one or two variables. All costs are scaled.
 // Thread safety: one thread at a time while it is built, then const members from any thread.
 class PairwiseModel {
  public:
   // The first decision of an op; the second follows from it.
   struct Variable {
     std::uint32_t op = 0;
-    std::uint8_t size = 0;                // how many values are allowed
-    std::array<Spec, 3> values{};         // these, ascending
+    std::uint8_t size = 0;                // the number of allowed values
+    std::array<Spec, 3> values{};         // the allowed values, ascending
     std::array<std::int64_t, 3> costs{};  // by position in `values`
   };
   struct Pair {
@@ -69,9 +69,10 @@ class PairwiseModel {
   std::vector<Source> sources_;  // by op
 };
 
-// Each message holds, for every assignment of its separator, the least cost of everything that was
-// eliminated behind it, and how many assignments reach that. Keeps its memory from model to model.
-// Cost: states * factors of a bucket.
+// Minimises a PairwiseModel exactly and counts its optima. Each message has, for every assignment
+// of its separator, the least cost of the variables in the bucket's subtree and the number of
+// assignments that attain it. Keeps its memory from model to model. Cost: states * factors of a
+// bucket.
 // Thread safety: one thread at a time.
 class Elimination {
  public:
@@ -90,8 +91,8 @@ class Elimination {
   std::size_t states() const { return buckets_.num_entries(); }
 
   // An assignment that costs at most optimum() + slack, as positions of values by variable. From
-  // the variable eliminated last to the first, each takes its first value that the slack allows.
-  // Precondition: slack >= 0. O(pairs).
+  // the variable eliminated last to the first, each takes the first value that the remaining slack
+  // allows. Precondition: slack >= 0. O(pairs).
   std::span<const std::uint8_t> select(std::int64_t slack);
 
  private:
@@ -146,7 +147,8 @@ class Solver {
   std::uint64_t num_optimal() const { return elimination_.num_optimal(); }
   Solution solution();
   // An assignment that costs less than `scaled_bound`, if there is one. Its cost is at most halfway
-  // between the optimum and the bound, so repeated calls, each below the last cost, end soon.
+  // between the optimum and the bound, so few calls, each with the last cost as bound, reach the
+  // optimum.
   std::optional<Assignment> find_below(std::int64_t scaled_bound);
 
  private:
@@ -182,15 +184,16 @@ struct ImproveResult {
 inline constexpr std::int64_t kFirstBound = 1'000'000'000'000;
 inline constexpr std::size_t kMaxIterations = 100;
 
-// The first bound is kFirstBound, and later ones are the cost of the iteration before. Asks at most
-// kMaxIterations times. Calls `on_iteration` for every improvement. Errors: as evaluate;
-// kVerificationFailed if the answer does not cost less than the bound.
+// Slapo's counter-example loop. The first bound is kFirstBound; each later bound is the cost of the
+// iteration before. Asks the oracle at most kMaxIterations times. Calls `on_iteration` for every
+// improvement. Errors: as evaluate; kVerificationFailed if an answer does not cost less than the
+// bound.
 // Source: see CostModel, `solve`.
 Result<ImproveResult> improve(const Request& request, const Oracle& oracle,
                               const std::function<void(const Iteration&)>& on_iteration);
 
-// First the lines that shard parameters of modules, then those that reshard activations, each in
-// graph order.
+// The lines of a Slapo schedule: first the lines that shard parameters of modules, then the lines
+// that reshard activations, each in graph order.
 // Precondition: `assignment` has passed evaluate.
 // Source: see CostModel, `generate_schedule_sequence`.
 std::vector<std::string> schedule(const Graph& graph, const Assignment& assignment,

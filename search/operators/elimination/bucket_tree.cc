@@ -90,7 +90,8 @@ std::uint32_t Buckets::pair_level(const Bucket& bucket, std::uint32_t other) con
          1;
 }
 
-// The last variable of the child's separator is the bucket's own; the one before it decides.
+// The last variable of the child's separator is the bucket's own, so the one before gives the
+// level.
 std::uint32_t Buckets::message_level(const Bucket& bucket, const Bucket& child) const {
   return child.depth < 2 ? 0 : pair_level(bucket, separator(child)[child.depth - 2]);
 }
@@ -120,8 +121,8 @@ void Buckets::set_strides(const Bucket& bucket) {
 
 namespace {
 
-// Scores a node by the table entries that eliminating it takes, as a logarithm, plus a weight for
-// the edges that it adds, which make later tables larger.
+// Scores a node by the logarithm of the table entries that eliminating it takes, plus a penalty for
+// the edges that it adds, since they make later tables larger.
 class TableScore {
  public:
   TableScore(const CostInstance& instance, const InteractionGraph& graph, double fill_weight,
@@ -300,7 +301,7 @@ void BucketTables::compute_outside() {
   }
 }
 
-// To the children of the bucket, at the current assignment of its separator.
+// Passes outside costs to the children of the bucket, at the current assignment of its separator.
 void BucketTables::pass_outside(const Buckets::Bucket& bucket, double outside,
                                 std::span<const double> sums) {
   for (const std::uint32_t f : tree_->children(bucket)) {

@@ -1,4 +1,4 @@
-// Which tables each bucket of an elimination sums, and where their entries lie.
+// Bucket elimination: the tables that each bucket sums, their layout, and the elimination itself.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,14 @@
 
 namespace shardwright::operators {
 
-// What a walk over the assignments of a bucket needs.
+// The layout of a bucket's tables (factors), for a walk over the assignments of its separator.
 struct BucketShape {
   std::uint32_t own_size = 1;            // values of the variable that is minimised out
   std::span<const std::uint32_t> sizes;  // values of each variable of the separator
-  // By factor: how many variables of the separator, from the first, it takes to know where it
-  // lies. Ascending.
+  // By factor, ascending: the number of first variables of the separator that determine its row.
   std::span<const std::uint32_t> levels;
-  // [variable of the separator * factors + factor]: how far apart the entries of neighbouring
-  // values are, 0 where the factor does not depend on the variable.
+  // [variable of the separator * factors + factor]: the stride of the variable in the factor, 0 if
+  // the factor does not depend on the variable.
   const std::size_t* strides = nullptr;
 };
 
@@ -31,9 +30,8 @@ struct BucketShape {
 // of its own costs, of pair tables with variables that are eliminated later, and of the messages of
 // earlier buckets that depend on it. The result, its message, is a table over the separator: the
 // later variables that occur in these tables.
-// In every table, the bucket's own variable runs fastest, and then the variables by the time of
-// their elimination, the latest slowest. So a message fits into the bucket that takes it without
-// being reordered.
+// In every table the variable that is eliminated first runs fastest, and the one eliminated last
+// runs slowest. So the parent bucket reads a message without reordering it.
 // Source: Dechter, Bucket elimination: a unifying framework for reasoning, 1999.
 // Thread safety: const members may be called from any thread.
 class Buckets {
@@ -105,15 +103,15 @@ class Buckets {
 };
 
 // Walks over the assignments of a bucket's separator, the last variable fastest, and sums the
-// bucket's tables there. Partial sums are kept by level: an assignment that changes only the last
-// variables adds only the tables that depend on these. A sum starts with the own costs and adds the
-// tables by level, so it does not depend on the steps before.
+// bucket's tables at each. Partial sums are kept by level: if only the last variables change, only
+// the tables that depend on them are added again. A sum always adds the own costs first and then
+// the tables by level, so its rounding does not depend on the walk.
 // Keeps its memory from bucket to bucket. Thread safety: one thread at a time.
 template <class Cost>
 class BucketSum {
  public:
-  // Begins at the assignment of all zeros. `own` are the costs of the variable itself;
-  // `table(f)` points to the entries of factor f. Both must outlive the walk.
+  // Begins at the assignment of all zeros. `own` has the costs of the bucket's variable; `table(f)`
+  // points to the entries of factor f. Both must outlive the walk.
   template <class TableOf>
   void start(const BucketShape& shape, const Cost* own, const TableOf& table) {
     shape_ = shape;
@@ -137,7 +135,7 @@ class BucketSum {
     valid_ = 0;
   }
 
-  // Goes to an assignment: value(i) is that of variable i of the separator.
+  // Goes to the assignment in which variable i of the separator has value(i).
   // Precondition: the walk is at its beginning.
   template <class ValueOf>
   void seek(const ValueOf& value) {
@@ -159,11 +157,11 @@ class BucketSum {
   }
 
   // Minimises the bucket's variable out: message[entry] is the least of sums() at that assignment.
-  // Precondition of both: the walk is at its beginning; it ends there too.
+  // Precondition of both overloads: the walk is at its beginning, where it also ends.
   void send(Cost* message) {
     sweep([&](std::size_t entry, const auto& sum) { message[entry] = least_of(sum); });
   }
-  // Also the first value that has this cost. Slower.
+  // Also writes the first value of least cost to `argument`. Slower.
   void send(Cost* message, std::uint32_t* argument) {
     sweep([&](std::size_t entry, const auto& sum) {
       argument[entry] = argument_of(sum, message[entry]);
@@ -242,7 +240,7 @@ class BucketSum {
       }
       return;
     }
-    // The usual case: only one table depends on the last variable, so its rows follow each other.
+    // The usual case: only one table depends on the last variable, so its rows are contiguous.
     for (std::size_t entry = 0; entry < entries; advance(depth - 1)) {
       const Cost* below = refresh(depth - 1);
       const Cost* last = rows_[first];
@@ -253,7 +251,7 @@ class BucketSum {
     }
   }
 
-  // Two minima side by side do not wait for each other.
+  // Two independent minima shorten the chain of dependent instructions.
   template <class SumOf>
   Cost least_of(const SumOf& sum) const {
     const std::size_t size = shape_.own_size;
@@ -290,14 +288,14 @@ class BucketSum {
   std::size_t valid_ = 0;                 // the first level whose sums are out of date
 };
 
-// How the order of elimination is found. An order whose tables fit takes far less work than the
-// limit; more work means that the graph is wide.
+// Parameters of the elimination order. Finding an order whose tables fit takes far less work than
+// the limit; an instance that reaches the limit is too wide.
 // Thread safety: a value.
 struct TableOrderParameters {
   // The score of a node is the logarithm of the table entries that eliminating it takes, plus, for
   // every edge that it adds, this part of the product of the logarithms of the sizes of its ends.
   double fill_weight = 0.3;
-  // Pairs of neighbours that may be looked at: so many, and so many per node.
+  // Limit of the pairs of neighbours looked at: `most_work` + `work_per_node` * nodes.
   std::size_t most_work = 20'000'000;
   std::size_t work_per_node = 200;
 };
@@ -314,11 +312,11 @@ class BucketTree {
 
   const CostInstance& instance() const { return *instance_; }
   const Buckets& buckets() const { return buckets_; }  // variable = node
-  // The costs of an edge, laid out as the bucket that sums it has them.
+  // The costs of an edge in the layout of the bucket that sums them.
   const double* edge_costs(std::uint32_t edge) const {
     return edge_costs_.data() + first_edge_cost_[edge];
   }
-  // Factors of the bucket that are messages, by the bucket that they come from.
+  // The factors of the bucket that are messages, as indices, ordered by the sending bucket.
   std::span<const std::uint32_t> children(const Buckets::Bucket& bucket) const {
     return std::span(children_).subspan(bucket.first_factor, bucket.num_children);
   }
@@ -348,8 +346,8 @@ class BucketTables {
   // Minimises with these node costs (flat, see BucketTree::first_cost). Returns the minimum and a
   // choice that has it; infinite if everything is forbidden.
   double minimize(std::span<const double> costs, std::vector<std::uint32_t>& choice);
-  // After minimize: for every bucket and assignment of its separator, the least that everything
-  // outside the bucket's subtree costs.
+  // After minimize: computes, for every bucket and assignment of its separator, the least cost of
+  // everything outside the bucket's subtree.
   void compute_outside();
 
   double message(std::uint32_t bucket, std::size_t entry) const {
@@ -374,8 +372,8 @@ class BucketTables {
   // Within visit: the entries of factor f at the current assignment, by strategy of the bucket's
   // node.
   const double* row(std::size_t f) const { return sum_.row(f); }
-  // Within visit: where the current assignment lies in the table of factor f; add the strategy of
-  // the bucket's node.
+  // Within visit: the offset of the current assignment in the table of factor f; add the bucket's
+  // strategy.
   std::size_t offset(const Buckets::Bucket& bucket, std::size_t f) const {
     return static_cast<std::size_t>(sum_.row(f) - table(tree_->buckets().factors(bucket)[f]));
   }

@@ -94,20 +94,20 @@ class EliminationOrder {
  public:
   static constexpr std::uint32_t kFixed = ~std::uint32_t{0};
 
-  // What to do with the variable that comes next.
+  // What to do with the variable of the least score.
   enum class Step : std::uint8_t {
     kEliminate,
-    kFix,   // leave the variable that the caller names out of the order
+    kFix,   // leave Decision::fixed out of the order
     kStop,  // give up: the order is not needed any more
   };
   struct Decision {
     Step step = Step::kEliminate;
     std::uint32_t fixed = 0;  // of kFix
   };
-  // Whose scores change when a variable goes.
+  // Which scores to update when a variable leaves the graph.
   enum class ScoreReach : std::uint8_t {
     kNeighbours,         // scores that depend on the neighbours of a variable
-    kNeighboursOfThese,  // scores that depend on edges between them too
+    kNeighboursOfThese,  // scores that also depend on edges between neighbours
   };
 
   // The graph to fill before choose().

@@ -84,7 +84,7 @@ void BlockPicker::grow(BlockScratch& scratch, std::uint32_t start, std::size_t s
   }
 }
 
-// What the node and its pairs cost in the current choice.
+// The priced cost of the node and its pairs in the current choice.
 double BlockPicker::cost_around(const SearchState& state, std::uint32_t n) const {
   double cost = state.priced[graph_.first_strategy(n) + state.choice[n]];
   for (const ChoiceGraph::Arc& arc : graph_.arcs(n)) {
@@ -142,9 +142,9 @@ void BlockPicker::grow_around_holders(BlockScratch& scratch, std::size_t size,
   }
 }
 
-// Changes one node at random and then the nodes that its new strategy leaves no choice, until
-// nothing forbidden is left. The block is these nodes and some of their neighbours. Returns false
-// if too many nodes would have to follow.
+// Changes the strategy of a random node, and then of every node whose strategy the changes forbid,
+// until nothing forbidden is left. The block is these nodes and some of their neighbours. Returns
+// false if the change is none, leads to a contradiction or has too many followers.
 bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
                          RandomGenerator& random) const {
   scratch.block.clear();
@@ -182,7 +182,8 @@ bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, Bloc
   return possible;
 }
 
-// The cheapest strategy left next to the neighbours that it does not force to change.
+// The cheapest strategy left for the node. Pairs that it forbids do not count: those neighbours
+// will change.
 std::uint32_t BlockPicker::best_left(const SearchState& state, const BlockScratch& scratch,
                                      std::uint32_t n) const {
   std::uint32_t best = 0;
@@ -221,7 +222,7 @@ BlockArms::BlockArms(const ArmParameters& parameters, bool any_holders)
   shares_.resize(arms_.size());
 }
 
-// Nothing is known at first, so all arms gained the same and large blocks took more work.
+// The first estimates: all arms gain the same, and work is proportional to size x table limit.
 void BlockArms::add(BlockKind kind, std::uint32_t size, std::size_t max_table) {
   if (!kinds_[static_cast<std::size_t>(kind)]) return;
   arms_.push_back({{kind, size, max_table}, 1.0, 1.0, static_cast<double>(size * max_table)});

@@ -1,4 +1,4 @@
-// Picks the nodes of a block: the neighbourhoods of the local search.
+// Picks the nodes of blocks, which are the neighbourhoods of the local search.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ enum class BlockKind : std::uint8_t {
   kWindow,   // consecutive nodes
   kHolders,  // several small balls around nodes that hold memory
   kFollow,   // a node that changes, and the nodes that have to follow
-  kStiff,    // around a node of high cost, along pairs whose costs vary most
+  kStiff,    // around a dear node, along pairs whose costs vary most
 };
 
 struct BlockShape {
@@ -33,7 +33,7 @@ struct BlockScratch {
   explicit BlockScratch(const ChoiceGraph& graph);
 
   std::vector<std::uint32_t> block;
-  std::vector<std::uint32_t> choice;  // after kFollow: that of the state, with the changes
+  std::vector<std::uint32_t> choice;  // after kFollow: the choice of the state, with the changes
   ConsistentDomains domains;
   std::size_t consistent = 0;  // removals that hold for every choice come first
   std::vector<std::uint8_t> seen;
@@ -71,9 +71,9 @@ class BlockPicker {
   std::vector<std::size_t> first_arc_{0};
 };
 
-// Draws shapes in proportion to what they gained per unit of work, recent batches first. Every
-// shape keeps a least share of the blocks; one whose blocks take more work than the mean, of the
-// work, unless it was not tried for so long that this is not known any more.
+// Draws arms (shapes of blocks) in proportion to their gain per unit of work, in which recent
+// batches count more. Every arm keeps a least share of the blocks. If its blocks take more work
+// than the mean, the arm keeps that share of the work instead, unless its last block is long ago.
 // Thread safety: const members may be called from any thread.
 class BlockArms {
  public:

@@ -21,7 +21,7 @@ std::uint32_t heaviest_drawn(const ScoreQueue& left, int draws, RandomGenerator&
   return heaviest;
 }
 
-// The sum of the same costs in another order differs by less than this part.
+// Sums of the same costs in another order differ by less than this relative error.
 constexpr double kRounding = 1e-12;
 
 }  // namespace
@@ -155,7 +155,8 @@ void BlockElimination::choose_order(const Block& block, const Limits& limits, st
                 });
 }
 
-// Pairs with a variable that keeps its value are added to the base costs.
+// Fills the tables of pairs of decided variables. Pairs with a variable that keeps its value are
+// added to the base costs.
 void BlockElimination::fill_pair_tables(Block& block, std::uint64_t& work) {
   pairs_.clear();
   first_entry_.clear();

@@ -1,4 +1,4 @@
-// The best strategies of a set of nodes while all others stay.
+// Finds the best strategies of a set of nodes (a block) while all other nodes keep theirs.
 #pragma once
 
 #include <cstddef>
@@ -31,9 +31,9 @@ class Block {
 
   explicit Block(const ChoiceGraph& graph) : graph_(&graph), local_(graph.num_nodes(), kOutside) {}
 
-  // `nodes` are distinct. `start`, a choice of all nodes, differs from that of the state only at
-  // these. Adds the strategies evaluated to `work`. Returns false if there is nothing to decide.
-  // Call unload() before the next load().
+  // `nodes` are distinct. `start`, a choice of all nodes, differs from the choice of the state only
+  // at `nodes`. Adds the strategies evaluated to `work`. Returns false if no variable has two
+  // values. Call unload() before the next load().
   bool load(const SearchState& state, std::span<const std::uint32_t> start,
             std::span<const std::uint32_t> nodes, std::uint64_t& work);
   void unload();
@@ -53,9 +53,9 @@ class Block {
 
   void choose(std::uint32_t variable, std::uint32_t value) { variables_[variable].chosen = value; }
   void reset_choice();
-  // Adds the costs of a pair whose other variable, also of the block, keeps its current value.
+  // Adds the costs of the pair `arc`, whose other node is in the block and keeps its current value.
   void add_fixed(std::uint32_t variable, const ChoiceGraph::Arc& arc);
-  // Adds a price per byte held during all of the kept time points [begin, end).
+  // Adds the price of the bytes held throughout the kept time points [begin, end).
   void add_price(std::uint32_t variable, std::uint32_t begin, std::uint32_t end, double price);
 
   // The priced cost of the block's nodes and pairs, without prices added since load().
@@ -85,13 +85,13 @@ class BlockElimination {
     int draws;          // BlockSolverParameters::draws
   };
 
-  // Orders the variables of the block and fills the tables of its pairs. If the next variable
-  // would exceed the limit of a table, another one, drawn by `key`, keeps its current value. Adds
-  // the table entries filled to `work`.
+  // Orders the variables of the block and fills the tables of its pairs. If the next variable would
+  // need too large a table, a variable drawn by `key` keeps its current value. Adds the entries
+  // filled to `work`.
   void prepare(Block& block, const Limits& limits, std::uint64_t key, std::uint64_t& work);
 
-  // Chooses a value of least cost for each variable under the present base costs, and the current
-  // value if it ties with the best. Adds the sums made to `work`.
+  // Chooses the values of least total cost under the present base costs. Ties go to the current
+  // value. Adds the sums made to `work`.
   void minimize(Block& block, std::uint64_t& work);
 
   // Returns false if the variable keeps its current value.
@@ -123,8 +123,7 @@ struct ChoiceChange {
 // Bytes beyond the limits.
 struct Excess {
   std::int64_t bytes = 0;  // 0: all limits hold
-  // The kept time points [begin, end) at which the changes hold `more` bytes than the present
-  // choice.
+  // The changes hold `more` bytes than the present choice at the kept time points [begin, end).
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::int64_t more = 0;
@@ -145,9 +144,8 @@ class ExcessFinder {
   std::vector<Event> events_;
 };
 
-// Solves blocks one after another, exactly except for memory: bucket elimination minimises the
-// priced cost. If the result exceeds a limit, bytes at that time get a price and the block is
-// solved again.
+// Solves blocks one after another. Bucket elimination minimises the priced cost exactly. If the
+// result exceeds a limit, bytes there get a higher price and the block is solved again.
 // Thread safety: one thread at a time; several solvers may read one state.
 class BlockSolver {
  public:
@@ -155,8 +153,8 @@ class BlockSolver {
     bool improved = false;   // changed() lowers the priced cost, within the limits if required
     double gain = 0;         // of the priced cost
     std::uint64_t work = 0;  // strategies evaluated, and table entries
-    // Set if a cheaper choice exceeded a limit: the time point where the first one did most, and
-    // its gain per byte there.
+    // Set if a cheaper choice exceeded a limit: the most exceeded time point of the first such
+    // choice, and its gain per byte there.
     bool blocked = false;
     std::uint32_t blocked_at = 0;
     double gain_per_byte = 0;
@@ -170,8 +168,8 @@ class BlockSolver {
   void set_max_table(std::size_t max_table) { max_table_ = max_table; }
 
   // `nodes` are distinct. `start` differs from the choice of the state only at these nodes; a node
-  // that is not decided keeps its strategy of `start`. With `within_limits`, no more bytes are held
-  // at a time point whose limit they would exceed. The changes are in changed() until the next
+  // that is not decided keeps its strategy of `start`. With `within_limits`, the changes add no
+  // bytes at a time point whose limit is then exceeded. The changes are in changed() until the next
   // call.
   Outcome solve(const SearchState& state, std::span<const std::uint32_t> start,
                 std::span<const std::uint32_t> nodes, bool within_limits, std::uint64_t key);

@@ -1,5 +1,4 @@
-// The local search and the dual ascent side by side: large instances, whose bound and choice both
-// get better for as long as there is time.
+// The local search and the dual ascent side by side, for the choice and bound of large instances.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +12,15 @@
 
 namespace shardwright::operators {
 
-// A bound proves a choice from this part of its cost below it: sums are rounded.
+// A bound proves a choice if it is at most this part of the cost below it, as sums are rounded.
 inline constexpr double kProvedWithin = 1e-9;
 
-// While the blocks of a batch are solved, one worker takes a step of the dual ascent, whose work is
-// a part of that of the blocks before. Between batches each hears of the other: the ascent aims at
-// the best cost, and the search begins cycles with the choices that the messages suggest. Ends when
-// neither gets better, or the bound proves the choice. An ExplorationDomain; the answer does not
-// depend on the number of workers. Thread safety: as of an ExplorationDomain. Borrows both.
+// While the blocks of a batch are solved, one worker takes a step of the dual ascent. The work of
+// the step is a part of the work of the batch before. Between batches the two exchange results: the
+// ascent aims at the best cost, and the search begins cycles with the choices that the messages
+// suggest. Ends when neither improves, or the bound proves the choice. An ExplorationDomain; the
+// answer does not depend on the number of workers. Borrows both. Thread safety: as of an
+// ExplorationDomain.
 class BoundedSearch {
  public:
   BoundedSearch(LocalSearch& search, DualAscent& dual, const StageParameters& parameters);

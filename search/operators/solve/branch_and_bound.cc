@@ -20,7 +20,7 @@ struct PricedTime {
   double price = 0;
 };
 
-// The choices that take, at every node, one of the strategies kept.
+// All choices that take one of the kept strategies at every node.
 struct Subproblem {
   std::vector<char> kept;  // flat by node and strategy
   std::vector<PricedTime> prices;
@@ -28,7 +28,7 @@ struct Subproblem {
   std::uint64_t order = 0;  // of creation; decides ties
 };
 
-// What working on a subproblem gave.
+// The result of processing a subproblem.
 struct ProcessedSubproblem {
   double bound = kForbidden;  // kForbidden = closed
   std::optional<std::vector<std::uint32_t>> choice;
@@ -71,7 +71,7 @@ ProcessedSubproblem closed(ProcessedSubproblem result) {
 std::vector<double> core_prices(const Reduction& reduction, const std::vector<PricedTime>& sparse) {
   std::vector<double> prices(reduction.times.size(), 0);
   for (const PricedTime& priced : sparse) {
-    // A time point that was dropped is implied by a neighbour, which gets its price.
+    // The limit of a dropped time point is implied by a neighbour, which gets the price.
     const auto at = std::lower_bound(reduction.times.begin(), reduction.times.end(), priced.time);
     if (at != reduction.times.end())
       prices[static_cast<std::size_t>(at - reduction.times.begin())] += priced.price;
@@ -103,12 +103,11 @@ std::vector<double> priced_bytes(const CostInstance& core, const std::vector<dou
   return weights;
 }
 
-// Reduces a subproblem, closes it by tables if it has become narrow, bounds it otherwise, and
-// divides it if it stays open.
+// Reduces a subproblem, closes it by tables if it is narrow, otherwise bounds and divides it.
 // Thread safety: const members may be called from any thread.
 class SubproblemProcessor {
  public:
-  // Borrows its arguments. Of the budget it reads deadline and stop; work is reported instead.
+  // Borrows its arguments. Reads only deadline and stop of the budget; work is a result.
   SubproblemProcessor(const CostInstance& instance, const Budget& budget,
                       const SolverParameters& parameters)
       : instance_(&instance),
@@ -122,8 +121,8 @@ class SubproblemProcessor {
     }
   }
 
-  // A choice of at least this cost is not worth finding if one of cost `best` is known: the
-  // difference is rounding, or less than 1 if all costs are whole numbers.
+  // The cost that a choice must stay below to improve on `best`. The difference allows for
+  // rounding; if all costs are whole numbers, better choices cost at least 1 less.
   double cutoff(double best) const {
     constexpr double kTolerance = 1e-11;  // of sums of costs that are not whole numbers
     return whole_costs_ && best < kForbidden ? best - 0.5 : best * (1 - kTolerance);
@@ -176,7 +175,7 @@ class SubproblemProcessor {
     KnownSolution known;
     if (result.cost < kForbidden) known.cost = cutoff(result.cost) - reduction.constant;
     ExactParameters parameters = parameters_->exact;
-    parameters.counts.most_parts = 0;  // it is one of many
+    parameters.counts.most_parts = 0;  // too much work for each of many subproblems
     const ExactResult exact = search_exactly(*tree, known, branch.most_labels, budget, parameters);
     result.work += budget.work_done() - before;
     if (exact.choice) offer(reduction, *exact.choice, result);
@@ -200,7 +199,7 @@ class SubproblemProcessor {
     result.work += budget.work_done() - before;
   }
 
-  // Drops the strategies of the core whose bound reaches the cutoff. Returns how many these are, or
+  // Drops the strategies of the core whose bound reaches the cutoff. Returns their number, or
   // kEverything if no choice is left.
   std::size_t exclude(const Reduction& reduction, const DualAscent& dual, double cutoff,
                       Subproblem& problem) const {
@@ -226,7 +225,7 @@ class SubproblemProcessor {
   }
 
   // Makes two children: the light and the heavy strategies of the node whose strategies near the
-  // bound differ most in priced bytes. There memory decides, which bounds cannot see.
+  // bound differ most in priced bytes. Memory limits decide there; the bound knows only prices.
   void divide(const Reduction& reduction, const DualAscent& dual, const Subproblem& problem,
               ProcessedSubproblem& result) const {
     const CostInstance& core = *reduction.core;
@@ -297,7 +296,7 @@ class OpenList {
     }
     return batch;
   }
-  // The least bound, or `cost` if that is less.
+  // The least bound of the subproblems, at most `cost`.
   double bound(double cost) const {
     for (const Subproblem& problem : problems_)
       cost = std::min(cost, problem.bound);

@@ -13,12 +13,13 @@
 
 namespace shardwright::operators {
 
-// Branch and bound over sets of strategies. Every subproblem is reduced; tables close it if it has
-// become narrow, otherwise dual ascent bounds it and excludes strategies. The node to divide is the
-// one whose strategies near the bound differ most in priced bytes. Batches of subproblems, lowest
-// bound first, are processed on the executor and taken in in order, so the search is the same for
-// any number of workers. Ends unfinished when the budget ends or after `max_nodes` subproblems.
-// `on_better` is called on the calling thread with every better choice or bound.
+// Branch and bound; a subproblem is a set of strategies per node. Every subproblem is reduced. If
+// its width has become small, tables close it, otherwise dual ascent bounds it and excludes
+// strategies. The node to divide is the one whose strategies near the bound differ most in priced
+// bytes. Batches of subproblems, lowest bound first, are processed on the executor, and their
+// results are applied in order, so the search is the same for any number of workers. Ends
+// unfinished when the budget ends or after `max_nodes` subproblems. `on_better` is called on the
+// calling thread with every better choice or bound.
 ExactResult branch_and_bound(const CostInstance& instance, const KnownSolution& known,
                              std::size_t max_nodes, Executor& executor, Budget& budget,
                              const std::function<void(const ExactResult&)>& on_better,

@@ -18,8 +18,8 @@ std::vector<double> transposed(std::span<const double> entries, std::size_t rows
   return result;
 }
 
-// Which time points to keep. While no usage ends, the bytes held grow, so the last of equally
-// limited time points decides.
+// The time points to keep. While no usage ends, the bytes held can only grow, so of time points
+// with equal limits the last one decides.
 std::vector<std::uint32_t> decisive_times(const CostInstance& instance) {
   const std::span<const std::int64_t> limits = instance.limits();
   std::vector<std::int64_t> change(limits.size() + 1, 0);
@@ -56,7 +56,7 @@ std::pair<std::uint32_t, std::uint32_t> ends_of(const CostInstance::Edge& edge) 
   return std::minmax(edge.first, edge.second);
 }
 
-// The numbers of the edges, those between the same two nodes next to each other.
+// The numbers of the edges, sorted so that parallel edges are adjacent.
 std::vector<std::uint32_t> order_by_ends(std::span<const CostInstance::Edge> edges) {
   std::vector<std::uint32_t> order(edges.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -242,7 +242,7 @@ void ConsistentDomains::enqueue(std::uint32_t n) {
   queue_.push_back(n);
 }
 
-// Removes the strategies of the neighbour that no strategy of the node may be combined with.
+// Removes the strategies of the neighbour that all strategies left at the node forbid.
 bool ConsistentDomains::revise(std::uint32_t n, const ChoiceGraph::Arc& arc) {
   const std::uint32_t m = arc.node, size = graph_.num_strategies(n);
   const std::uint8_t* own = alive_.data() + graph_.first_strategy(n);

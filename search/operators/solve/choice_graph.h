@@ -1,5 +1,4 @@
-// A cost instance in the layout of the local search: rows of pair costs by neighbour, few time
-// points.
+// A cost instance in the layout of the local search: rows of pair costs, few time points.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +12,8 @@
 
 namespace shardwright::operators {
 
-// Borrows the instance, which must outlive it. Parallel edges become one arc. Drops a time point
-// if its limit cannot be exceeded, or only together with the limit of a neighbouring one.
+// Borrows the instance, which must outlive the graph. Parallel edges become one arc. Drops a time
+// point if its limit cannot be exceeded, or only together with the limit of a kept one.
 // Thread safety: const members may be called from any thread.
 class ChoiceGraph {
  public:
@@ -56,7 +55,7 @@ class ChoiceGraph {
   }
   const std::int64_t* bytes(const Usage& usage) const { return bytes_.data() + usage.first_byte; }
   std::span<const std::int64_t> limits() const { return limits_; }
-  // Values by kept time point: those of the instance, each added to the next kept one.
+  // The sums of values by kept time point: each value of the instance counts at the next kept one.
   std::vector<double> at_kept_times(std::span<const double> by_time) const;
   // Nodes whose bytes at some kept time point depend on the strategy.
   std::span<const std::uint32_t> holders() const { return holders_; }
@@ -79,9 +78,9 @@ class ChoiceGraph {
   std::vector<std::uint32_t> holders_;
 };
 
-// Removes strategies until all are arc consistent, and can undo that. Consistent after every call
-// that returns true. Source: Mackworth, Consistency in networks of relations, 1977 (AC-3). Thread
-// safety: one thread at a time.
+// The strategies left at every node. Removes strategies until all are arc consistent, and can undo
+// removals. Consistent after every call that returns true. Source: Mackworth, Consistency in
+// networks of relations, 1977 (AC-3). Thread safety: one thread at a time.
 class ConsistentDomains {
  public:
   explicit ConsistentDomains(const ChoiceGraph& graph);

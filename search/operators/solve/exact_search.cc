@@ -26,9 +26,9 @@ void keep_if_better(const CostInstance& instance, std::vector<std::uint32_t> cho
 }
 
 // Finds the cheapest choice below the cutoff that is within the limits of the time points with
-// prices; `choice` stays empty if there is none. Searches below limits that rise in steps from the
-// bound to the cutoff, the first by `step`, and raises the bound of the result with them. If the
-// lists become too long, returns false.
+// prices; `choice` stays empty if there is none. The cutoff of the label search rises in steps from
+// the bound to `cutoff`, the first by `step`, and with each step the bound of the result. Returns
+// false if the label search gives up.
 bool search_in_steps(const CostInstance& instance, LabelSearch& labels,
                      const LabelParameters& parameters, double bound, double step, double cutoff,
                      Budget& budget, ExactResult& result, std::vector<std::uint32_t>& choice) {
@@ -52,19 +52,19 @@ bool search_in_steps(const CostInstance& instance, LabelSearch& labels,
   }
 }
 
-// How many nodes of a group take a heavy strategy. A group is of nodes whose strategies hold the
-// same, or cost and hold the same.
+// A count to divide by: the number of nodes in a group that take a heavy strategy. The strategies
+// of all nodes in a group hold the same bytes, or have the same costs and bytes.
 // Thread safety: a value.
 struct HeavyCount {
   std::uint32_t nodes = 0;
   std::vector<std::int64_t> bytes;   // between heavy and light, by time point with a price
-  std::int64_t unit = 1;             // the weight of one node: such bytes
+  std::int64_t unit = 1;             // weight of a node: worth of `bytes` / sum of the prices
   std::vector<std::uint32_t> heavy;  // flat strategies
-  // Of the heavy strategies, and of the others: `unit`.
+  // By flat strategy: `unit` for the heavy strategies (the others) of the group, otherwise 0.
   std::shared_ptr<const std::vector<std::int64_t>> weights, other_weights;
 };
 
-// What a strategy holds at the time points with prices, beyond the lightest one of its node.
+// The bytes of a strategy at the time points with prices, less those of the node's lightest one.
 using Held = std::vector<std::int64_t>;
 
 struct Heaviness {
@@ -93,15 +93,15 @@ std::vector<Heaviness> heaviness(const BucketTree& tree, const MemoryPrices& mem
   return all;
 }
 
-// The counts of the instance of a tree. Strategies are heavy by what they hold at the time points
-// with prices.
+// All counts of the tree's instance. A strategy is heavy if the price of its bytes reaches a level;
+// every difference between the strategies of a group gives a level.
 std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices& memory) {
   const CostInstance& instance = tree.instance();
   double price = 0;
   for (std::size_t row = 0; row < memory.times().size(); ++row)
     price += memory.prices()[row];
   if (!(price > 0)) return {};
-  // By costs, none where they do not matter, and by what is held.
+  // Nodes by costs (empty: any costs) and bytes of their strategies.
   using Group = std::pair<std::vector<double>, std::vector<Held>>;
   std::map<Group, std::vector<std::uint32_t>> groups;
   std::vector<std::vector<Heaviness>> by_node;
@@ -147,16 +147,16 @@ std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices&
   return counts;
 }
 
-// Where memory binds, prices alone leave a gap: at the best ones, all equal nodes can be heavy, or
-// all light, and the bound is that of a part of them. So the count of those that are heavy is
-// limited from above in one part, and from below in the other; both limits have prices. Equal nodes
-// can be exchanged, which makes branching on one of them worthless, but not on their count.
-// Parts are closed by their bounds or by a LabelSearch.
+// Branch and bound on counts. Where memory binds, prices alone leave a gap: at the best prices
+// equal nodes are all heavy or all light, and the bound is that of a fractional count of heavy
+// nodes. A division limits the count from above in one part and from below in the other; both
+// limits have prices. Branching on a single node would not help, since another equal node takes its
+// place. Parts are closed by their bounds or by a LabelSearch.
 // Thread safety: one thread at a time.
 class CountSearch {
  public:
-  // `known` has the best choice so far and takes better ones; `memory` has prices for all parts.
-  // Lists have at most `max_labels` partial choices.
+  // `known` has the best choice so far and receives better ones; `memory` has the prices that the
+  // first part starts from. Lists have at most `max_labels` partial choices.
   CountSearch(const BucketTree& tree, const MemoryPrices& memory, ExactResult& known,
               std::size_t max_labels, const ExactParameters& parameters)
       : tree_(&tree),
@@ -171,9 +171,9 @@ class CountSearch {
                      std::min(max_labels_, parameters.counts.first_labels)});
   }
 
-  // Raises the bound of `known` until it is proved, and says so there; or until nothing can be
-  // divided, the budget ends or the parts are too many. Work is counted as by LabelSearch and
-  // MemoryPrices.
+  // Raises the bound of `known` until its choice is proved, which sets known.finished, or until
+  // nothing can be divided, the budget ends or there are too many parts. Work is counted as in
+  // LabelSearch and MemoryPrices.
   void run(Budget& budget) {
     for (std::size_t parts = 0; !open_.empty(); ++parts) {
       known_->lower_bound = std::max(known_->lower_bound, least_bound());
@@ -193,7 +193,7 @@ class CountSearch {
  private:
   struct Limit {
     std::uint32_t count = 0;  // index
-    bool is_least = false;    // of the count, otherwise the most
+    bool is_least = false;    // a lower limit of the count, otherwise an upper one
     std::int64_t nodes = 0;
     double price = 0;
   };
@@ -205,9 +205,9 @@ class CountSearch {
 
   struct Part {
     std::vector<Limit> limits;
-    std::vector<double> prices;  // by index of times_; the first of them, others have none
+    std::vector<double> prices;  // by index of times_; missing ones are 0
     double bound = 0;
-    std::size_t labels = 0;  // that lists may have
+    std::size_t labels = 0;  // limit for the lists
   };
 
   void close_or_divide(Part part, Budget& budget) {
@@ -228,7 +228,7 @@ class CountSearch {
     add(std::move(part));
   }
 
-  // The best prices of the part, from those of the part that it came from.
+  // The best prices of the part. The search for them starts from the prices of its parent.
   MemoryPrices price(Part& part, Budget& budget) {
     MemoryPrices memory(*tree_, *known_, {}, parameters_->memory_prices);
     part.prices.resize(times_.size(), 0);
@@ -247,7 +247,7 @@ class CountSearch {
     const double cutoff = known_->cost * (1 - kCostRounding);
     const double step = std::min((cutoff - part.bound) / parameters_->labels.first_step_parts,
                                  parameters_->counts.first_step * std::abs(part.bound));
-    // Its bound holds within the limits of these time points alone: there may be more later.
+    // Its bound ignores time points without prices, and more may get prices later.
     ExactResult own;
     own.choice = known_->choice;
     own.cost = known_->cost;
@@ -269,7 +269,8 @@ class CountSearch {
     return true;
   }
 
-  // The count that is fractional in the mean of the cheapest choices, and worth most.
+  // The count with the largest priced distance to a whole number in the mean of the cheapest
+  // choices.
   std::optional<Fraction> fraction(const Part& part, const MemoryPrices& memory) const {
     const std::vector<double> mean = memory.mean();
     std::optional<Fraction> best;
@@ -295,8 +296,8 @@ class CountSearch {
     return best;
   }
 
-  // Lists leave out what is no better within the limits of the time points known then, so they are
-  // made again where there are more of these.
+  // Takes over bound and prices of the part. If more time points have prices now, reopens the parts
+  // closed by labels, since their lists compared bytes at fewer time points.
   void take_over(const MemoryPrices& memory, Part& part) {
     part.bound = std::max(part.bound, memory.bound());
     const std::size_t times = memory.times().size();
@@ -356,7 +357,7 @@ class CountSearch {
   std::vector<std::uint32_t> times_;  // with prices in any part
   std::vector<HeavyCount> counts_;
   std::vector<Part> open_;
-  std::vector<Part> listed_;       // closed by labels, at these time points
+  std::vector<Part> listed_;       // closed by labels at times_
   double undivided_ = kForbidden;  // the least bound of parts that were given up
 };
 
@@ -409,7 +410,7 @@ ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
       break;
     }
     const CostEvaluation evaluation = evaluate(instance, choice);
-    // The cheapest under some of the limits, so a bound; optimal if within all of them.
+    // The cheapest choice under some of the limits: a bound, and optimal if within all limits.
     result.lower_bound = std::max(result.lower_bound, evaluation.total() * (1 - kCostRounding));
     if (evaluation.feasible()) {
       result.choice = choice;

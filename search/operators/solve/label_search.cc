@@ -52,7 +52,7 @@ LabelSearch::End LabelSearch::run(double cutoff, Budget& budget) {
   return fits ? pick() : End::kGivenUp;
 }
 
-// Returns false if the lists, or the work done for them, have become too much.
+// Returns false if the labels, or the combinations made for them, exceed their limit.
 bool LabelSearch::affordable(std::size_t num_labels) const {
   return num_labels <= max_labels_ &&
          combinations_ <= parameters_.combinations_per_label * max_labels_;
@@ -75,7 +75,7 @@ bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, std::span<const
   return affordable(labels_.list.size());
 }
 
-// Begins with the node's own cost and bytes, and collects the children's labels to combine with.
+// Starts a label with the node's own cost and bytes, and collects the children's lists for it.
 void LabelSearch::begin_label(std::uint32_t b, std::uint32_t s, double sum) {
   const Buckets& buckets = tree_->buckets();
   const Buckets::Bucket& bucket = buckets[b];
@@ -153,8 +153,8 @@ void LabelSearch::keep(Labels& labels, std::size_t num_parts) {
   std::swap(labels, kept_);
 }
 
-// Keeps the labels that no other one beats in cost and in bytes at every time point, in order of
-// priced cost.
+// Removes the labels that another label dominates: neither dearer nor heavier at any time point.
+// Sorts the rest by priced cost.
 void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
   if (labels.list.size() < 2) return;
   by_cost_.resize(labels.list.size());
@@ -168,7 +168,7 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
   });
   order_.clear();
   for (const std::uint32_t i : by_cost_) {
-    // Other limits than those of memory decide among labels that are equal otherwise.
+    // Limits other than memory only decide between labels of equal cost and bytes.
     const auto lighter = [&](std::uint32_t j) {
       if (!std::equal(bytes(j), bytes(j) + times_, bytes(i), std::less_equal<>())) return false;
       return times_ == rows_ || labels.list[j].cost < labels.list[i].cost ||
@@ -199,7 +199,7 @@ void LabelSearch::append(const Labels& from, Labels& to, std::size_t num_parts) 
   to.parts.insert(to.parts.end(), from.parts.begin(), from.parts.end());
 }
 
-// Combines one label per root such that together they are within the limits.
+// Finds the cheapest combination of one label per root within the limits.
 LabelSearch::End LabelSearch::pick() {
   std::vector<std::uint32_t> roots;
   partial_.clear();

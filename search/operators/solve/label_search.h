@@ -1,4 +1,4 @@
-// Finds the cheapest choice within limits by listing partial choices over a bucket tree.
+// Finds the cheapest choice within limits by labels: partial choices listed over a bucket tree.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +15,27 @@
 
 namespace shardwright::operators {
 
-// Lists partial choices bucket by bucket, each with its cost and its bytes at the time points that
-// have prices. A partial choice is dropped if the least priced cost to complete it reaches the
-// cutoff, or if another one is neither dearer nor heavier. Keeps its tables of bounds from call to
-// call.
+// Lists labels bucket by bucket. A label is a partial choice of a subtree with its cost and its
+// bytes at the time points that have prices. A label is dropped if the priced cost of its cheapest
+// completion reaches the cutoff, or if another label is neither dearer nor heavier. Keeps its
+// tables from call to call.
 // Source: Handler and Zang, A dual algorithm for the constrained shortest path problem, 1980.
 // Thread safety: one thread at a time.
 class LabelSearch {
  public:
-  // At most `max_labels` partial choices are kept at a time. The work of all calls together is
-  // limited in proportion.
+  // At most `max_labels` labels are kept at a time; the work of all calls is limited in proportion.
   LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels,
               const LabelParameters& parameters = {});
 
   enum class End : std::uint8_t {
     kFound,
-    kNothing,  // proved: there is no such choice
-    kGivenUp,  // too many partial choices, or the budget ended
+    kNothing,  // proved: no such choice exists
+    kGivenUp,  // too many labels, or the budget ended
   };
-  // Finds the cheapest choice of a priced cost below `cutoff` that is within the limits of the time
-  // points with prices. Every choice within these limits that costs less than the cutoff has such a
-  // priced cost. Work is counted in combinations of partial choices.
+  // Finds the cheapest choice among those that keep the limits of the time points with prices and
+  // whose priced cost is below `cutoff`. Within the limits the priced cost is at most the cost, so
+  // every such choice that costs less than the cutoff qualifies. Work counts combinations of
+  // labels.
   End run(double cutoff, Budget& budget);
   // After kFound.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
@@ -44,9 +44,9 @@ class LabelSearch {
  private:
   struct Label {
     double cost = 0;
-    double priced = 0;  // priced cost of the cheapest completion within the bucket tables
+    double priced = 0;  // priced cost, with the cheapest choice of all children not combined yet
     std::uint32_t strategy = 0;
-    std::uint32_t parts = 0;  // first of its labels of children
+    std::uint32_t parts = 0;  // index of the first of its labels of children
   };
   // Labels by column: each is made of `num_parts` labels of children.
   struct Labels {
@@ -81,7 +81,7 @@ class LabelSearch {
   std::size_t max_labels_;
   LabelParameters parameters_;
   std::size_t rows_;                  // limits with prices
-  std::size_t times_;                 // of these, the first are of time points
+  std::size_t times_;                 // of these, the limits of time points, which come first
   std::vector<std::int64_t> limits_;  // by row
   double granted_;                    // price times limit
   std::vector<double> costs_;         // priced

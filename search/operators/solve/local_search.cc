@@ -48,7 +48,7 @@ class FeasibleAssignment {
   }
 
  private:
-  // By time point, the bytes of the lightest strategies left as a part of the limit.
+  // By time point, the bytes of the lightest strategies left, divided by the limit.
   std::vector<double> held_at_least() const {
     const auto limits = graph_.limits();
     std::vector<std::int64_t> change(limits.size() + 1, 0);
@@ -136,7 +136,7 @@ class FeasibleAssignment {
         if (domains_.left(n) == 1) continue;
         if (!assign(n)) {
           ++failures_[n];
-          // Goes on, so that one restart learns of all nodes that fail.
+          // Goes on, so that one restart finds all nodes that fail.
           complete = false;
         }
         if (budget_.interrupted()) return false;
@@ -147,7 +147,7 @@ class FeasibleAssignment {
     return false;
   }
 
-  // What the removals since `mark` add to the least weights of the nodes.
+  // By how much the removals since `mark` raise the sum of the nodes' least weights.
   double consequences(std::size_t mark) {
     double more = 0;
     const auto& removals = domains_.removals();
@@ -232,7 +232,7 @@ std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& grap
 
 namespace {
 
-// The time point of the largest excess of each run of exceeded ones, ascending.
+// The time point of the largest excess in each run of exceeded time points, ascending.
 std::vector<std::uint32_t> exceeded_peaks(const std::vector<std::int64_t>& excess) {
   std::vector<std::uint32_t> peaks;
   for (std::uint32_t t = 0; t < excess.size(); ++t) {
@@ -247,9 +247,9 @@ std::vector<std::uint32_t> exceeded_peaks(const std::vector<std::int64_t>& exces
   return peaks;
 }
 
-// A subgradient step: prices rise where the limit is exceeded and fall where there is room. The
-// length is such that the excess of all time points that move is worth `worth`. Of a run of
-// exceeded time points only the worst moves, as the others hold much the same. Returns false if
+// A subgradient step: prices rise where the limit is exceeded and fall where there is room. Its
+// length makes the sum of price change times excess equal to `worth`. Of a run of exceeded time
+// points only the worst one's price moves, as the others hold similar bytes. Returns false if
 // nothing is priced or exceeded.
 bool step_prices(SearchState& state, double worth) {
   const std::vector<std::int64_t> excess = state.excess();
@@ -272,7 +272,7 @@ bool step_prices(SearchState& state, double worth) {
   return true;
 }
 
-// Raises the price of the worst time point of each run that is exceeded.
+// Raises the price of the worst time point in each run of exceeded time points.
 void raise_exceeded_prices(SearchState& state, const PriceParameters& parameters) {
   double largest = 0;
   for (const double price : state.prices)
@@ -378,7 +378,7 @@ void LocalSearch::evaluate(std::size_t, unsigned worker, std::size_t begin, std:
   }
 }
 
-// What the nodes that change and their pairs cost, plain and with priced bytes.
+// The cost of the changing nodes and their pairs, without and with priced bytes.
 std::pair<double, double> LocalSearch::cost_around(std::span<const ChoiceChange> changes) const {
   double plain = 0, priced = 0;
   for (const ChoiceChange& change : changes) {
@@ -453,7 +453,7 @@ void LocalSearch::keep_best() {
   }
 }
 
-// Moves the prices, and goes on to the next phase where this one is over.
+// Moves the prices, and starts the next phase if this phase is over.
 void LocalSearch::end_pass() {
   nodes_seen_ = 0;
   ++passes_;

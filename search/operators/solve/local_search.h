@@ -18,23 +18,24 @@
 
 namespace shardwright::operators {
 
-// Assigns node after node the strategy that, with all that follows from it, holds the fewest
-// weighted bytes, and removes what it forbids from all other nodes. If a limit is exceeded in the
-// end, bytes there weigh more in the next round. An empty result proves nothing: a feasible choice
-// may exist. Deterministic in `seed`, except for a deadline or a stop.
+// Assigns node after node the strategy that, including its consequences for other nodes, adds the
+// fewest weighted bytes, and removes what the strategy forbids from all other nodes. If a limit is
+// exceeded in the end, bytes at that time point weigh more in the next round. An empty result
+// proves nothing: a feasible choice may exist. Deterministic in `seed`, except for a deadline or a
+// stop.
 std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& graph, Budget& budget,
                                                          std::uint64_t seed,
                                                          const FeasibleParameters& parameters = {});
 
 struct LocalSearchOptions {
   std::uint64_t seed = 0;
-  // The first prices of bytes, by time point of the instance; empty = all 0. With those of dual
-  // ascent and its choice as `relaxed_start` the search begins where its first cycles would end.
+  // The first prices of bytes, by time point of the instance; empty = all 0. Good ones are the
+  // prices of the dual ascent, together with its choice as `relaxed_start`.
   std::vector<double> prices;
-  // The choice that the search begins with. Allows nothing forbidden, but may exceed the limits.
-  // Empty: the feasible one.
+  // The choice that the search begins with. It takes nothing forbidden, but may exceed limits.
+  // Empty = `choice`.
   std::vector<std::uint32_t> relaxed_start;
-  // If not 0, the search stays within the limits and ends after so many passes over all nodes.
+  // If not 0, the search stays within the limits and ends after this many passes over all nodes.
   std::uint64_t descent_passes = 0;
 };
 
@@ -44,8 +45,8 @@ struct LocalSearchOptions {
 //   strict:  within the limits; prices rise where memory blocked a gain, and fall where there is
 //            room.
 // best() is always within the limits. An ExplorationDomain: a batch is a fixed number of blocks,
-// each solved against the same state; synchronize() applies, in order, what still improves. Work is
-// counted in table entries. Memory: a state, and a solver per worker.
+// each solved against the same state; synchronize() applies, in order, the changes that still
+// improve. Work is counted in table entries. Memory: a state, and a solver per worker.
 // Thread safety: as of an ExplorationDomain.
 class LocalSearch {
  public:
@@ -54,10 +55,10 @@ class LocalSearch {
               LocalSearchOptions options = {}, const LocalSearchParameters& parameters = {});
 
   std::span<const std::uint32_t> best() const { return best_; }
-  // Summed up along the way, so it may differ from evaluate() by rounding.
+  // Updated incrementally, so it may differ from evaluate() by rounding.
   double best_cost() const { return best_cost_; }
-  // The next cycle begins with this choice, which may exceed limits, and these prices by time
-  // point of the instance. A choice that takes something forbidden is ignored. Call it between
+  // Lets the next cycle begin with this choice, which may exceed limits, and these prices by time
+  // point of the instance. A choice that takes something forbidden is ignored. To be called between
   // batches.
   void suggest(std::span<const std::uint32_t> choice, std::span<const double> prices);
   std::uint64_t batches_without_better() const { return batches_without_better_; }
@@ -107,7 +108,7 @@ class LocalSearch {
   std::vector<Candidate> candidates_;
   std::vector<std::unique_ptr<Worker>> workers_;
   BlockArms arms_;
-  std::vector<std::uint8_t> stamp_;  // by node: 1 while it is among the changes looked at
+  std::vector<std::uint8_t> stamp_;  // by node: 1 while the node is among the current changes
   enum class Phase : std::uint8_t { kRelaxed, kRepair, kStrict };
   Phase phase_ = Phase::kRelaxed;
   std::uint64_t cycle_ = 0;

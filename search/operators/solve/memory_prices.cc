@@ -151,9 +151,9 @@ void MemoryPrices::raise(Budget& budget) {
   }
 }
 
-// The bound is concave and piecewise linear in one price. Each choice gives a line; the lines of a
-// choice over and one under the limit meet at the next price to try. Ends at the maximum, with
-// these two lines.
+// The bound is concave and piecewise linear in a single price, and each choice gives a line. The
+// next price is where the line of a choice over the limit meets the line of a choice under the
+// limit. Ends at the maximum, with these two lines.
 std::vector<MemoryPrices::Line> MemoryPrices::raise_single(Budget& budget) {
   std::optional<Line> over;
   std::optional<Line> under;

@@ -13,27 +13,26 @@
 
 namespace shardwright::operators {
 
-// A limit on the sum of any other weights than bytes: by flat strategy (BucketTree::first_cost).
-// Thread safety: a value.
+// A limit on a sum of weights other than bytes. `weights` by flat strategy
+// (BucketTree::first_cost). Thread safety: a value.
 struct WeightLimit {
   std::shared_ptr<const std::vector<std::int64_t>> weights;
   std::int64_t limit = 0;
 };
 
-// Maximises the least priced cost over the prices, which is the best lower bound that prices can
-// give. Choices that are cheapest at the best prices make a mean that keeps the limits of all time
-// points with prices. A time point gets a price if the mean exceeds its limit, the one that is
-// exceeded most first: mostly one or two bind.
+// Solves the Lagrangian dual: maximises the least priced cost over the prices. At the best prices a
+// weighted mean of cheapest choices keeps the limits of all time points with prices. While the mean
+// exceeds other limits, the time point of the largest excess gets a price; mostly one or two bind.
 // Thread safety: one thread at a time.
 class MemoryPrices {
  public:
-  // Begins with the prices that are `known`, by time point; there may be none.
+  // Begins with the `known` prices by time point, which may be empty.
   MemoryPrices(const BucketTree& tree, ExactResult& best, std::span<const double> known = {},
                const MemoryPriceParameters& parameters = {});
 
-  // Adds a time point that has none yet.
+  // Adds a time point that has no price yet.
   void add(std::uint32_t time, double price);
-  // Adds a limit that has a price, too, after those of the time points.
+  // Adds a further limit with a price. Its row comes after those of the time points.
   void add(WeightLimit limit, double price);
 
   // Improves the bound and the prices until they no longer move, the budget ends or optimality is
@@ -43,10 +42,10 @@ class MemoryPrices {
   // is none.
   bool take_in(std::span<const std::uint32_t> choice);
 
-  // The time points with a price. Rows are these, then the further limits.
+  // The time points with a price. Rows are these time points, then the further limits.
   const std::vector<std::uint32_t>& times() const { return times_; }
   std::size_t num_rows() const { return times_.size() + others_.size(); }
-  // By row, the prices that gave the bound.
+  // By row, the prices of the best bound.
   const std::vector<double>& prices() const { return best_prices_; }
   std::int64_t limit(std::size_t row) const {
     return row < times_.size() ? tree_->instance().limits()[times_[row]]
@@ -56,19 +55,19 @@ class MemoryPrices {
   const std::vector<std::int64_t>& weights(std::size_t row) const {
     return row < times_.size() ? bytes_[row] : *others_[row - times_.size()].weights;
   }
-  // The mean of the choices that are cheapest at the prices: by flat strategy, how much of it.
+  // The weighted mean of the cheapest choices: the weight of each strategy, flat.
   std::vector<double> mean() const;
   std::int64_t bytes(std::size_t row, std::uint32_t node, std::uint32_t strategy) const {
     return weights(row)[tree_->first_cost(node) + strategy];
   }
   std::vector<double> priced_costs(std::span<const double> prices) const;
-  // The sum of price times limit, which the priced cost overstates.
+  // The sum of price times limit. Lower bound = least priced cost - this.
   double granted(std::span<const double> prices) const;
   double bound() const { return bound_; }
   BucketTables& tables() { return tables_; }
 
  private:
-  // A choice that is cheapest at some prices, and how its priced cost depends on them.
+  // A choice that is cheapest at some prices; its priced cost is a linear function of prices.
   struct Line {
     std::vector<std::uint32_t> choice;
     double cost = 0;

@@ -38,8 +38,8 @@ std::uint32_t least_slack(const MessagePassing& messages, std::uint32_t node) {
   return least;
 }
 
-// Where a chain that is at `strategy` goes along the link. The pass backward has made what follows
-// the other node cost nothing.
+// The strategy that a cheapest chain takes after `strategy` along the link. After a backward pass
+// the rest of the chain behind the other node costs 0.
 std::uint32_t next_strategy(const MessagePassing& messages, const Link& link,
                             std::uint32_t strategy) {
   const double part = share(messages, link.other);
@@ -124,7 +124,7 @@ void MessagePassing::gather(std::uint32_t node) {
   }
 }
 
-// Sends a message along the link and subtracts its least element, which is returned.
+// Sends a message along the link, less its least element, which is returned.
 double MessagePassing::send(std::uint32_t node, const Link& link, double share) {
   const std::uint32_t size = instance_->num_strategies(node);
   const std::uint32_t other_size = instance_->num_strategies(link.other);
@@ -135,7 +135,7 @@ double MessagePassing::send(std::uint32_t node, const Link& link, double share) 
     const double own = share * gathered_[s] - to_own[s];
     sent_[s] = own < kForbidden ? own : kForbidden;
   }
-  // Either way the inner loop runs along the rows of the matrix.
+  // In both cases the inner loop reads contiguous entries of the matrix.
   if (link.own_stride == 1) {
     for (std::uint32_t k = 0; k < other_size; ++k) {
       to_other[k] = least_sum(sent_.data(), link.costs + k * link.other_stride, size);
@@ -168,10 +168,9 @@ void MessagePassing::begin_pass(bool forward) {
   base_ = -granted_;
 }
 
-// The edges are divided into chains of nodes in order, and after a pass backward the sum of what is
-// subtracted is that of the minima over the chains.
+// After a backward pass the sum of the subtracted minima is the sum of the minima over the chains.
 double MessagePassing::pass_bound() const {
-  // A generous allowance for rounding, relative to the magnitude of what was added up.
+  // A generous allowance for rounding, relative to the sum of magnitudes.
   constexpr double kRounding = 1e-13;
   return sum_ - granted_ - kRounding * (magnitude_ + granted_);
 }
@@ -367,7 +366,7 @@ std::uint64_t DualAscent::work_of_round(int sweeps) const {
   return 2 * entries_ * static_cast<std::uint64_t>(sweeps) + work_of_lines();
 }
 
-// Choices follow all messages twice, and every line looks at two ends of all chains.
+// Decoding and chains read all messages once each; every line reads two values per chain and node.
 std::uint64_t DualAscent::work_of_lines() const {
   const std::size_t chains =
       messages_.first_chain(static_cast<std::uint32_t>(messages_.instance().num_nodes()));
@@ -381,8 +380,8 @@ void DualAscent::keep_best() {
   best_choice_ = choice_;
 }
 
-// Adds the line of the cheapest chains and moves the prices. Bad prices spoil the messages, which
-// are then taken back. Returns the work of the step.
+// Adds the line of the cheapest chains and moves the prices. If the prices were bad, restores the
+// messages of the best bound first. Returns the work of the step.
 std::uint64_t DualAscent::take_line(double target) {
   const double best = bundle_.best_bound();
   ChainChoice chains = cheapest_chains(messages_);

@@ -1,4 +1,4 @@
-// Messages between the nodes of a cost instance, which divide it into chains that can be minimised.
+// Tree-reweighted message passing and Lagrangian prices: lower bounds for graphs of any width.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 namespace shardwright::operators {
 
-// Messages move costs between nodes and edges so that the sum of the minima over chains of nodes
-// grows (tree-reweighted message passing). Every node is in as many chains as it has neighbours on
-// the side where it has more of them, earlier or later; each chain has an equal share of its costs.
-// Bytes have prices, which are added to the costs.
+// Tree-reweighted message passing (TRW-S). The edges are divided into chains of nodes in ascending
+// order. Messages move costs between nodes and edges so that the sum of the minima over the chains
+// grows; the sum is a lower bound. A node is in max(1, earlier neighbours, later neighbours)
+// chains, and each chain has an equal share of its costs. Costs include priced bytes.
 // Memory: two messages per edge.
 // Source: Kolmogorov, Convergent tree-reweighted message passing for energy minimization, 2006.
 // Thread safety: one thread at a time; const members may be called from any thread meanwhile.
@@ -30,7 +30,7 @@ class MessagePassing {
     const double* costs;
     std::size_t own_stride;
     std::size_t other_stride;
-    std::size_t own_chain;  // the place of their common chain, as of first_chain()
+    std::size_t own_chain;  // index of their common chain at this node; see first_chain()
     std::size_t other_chain;
 
     double cost(std::uint32_t own_strategy, std::uint32_t other_strategy) const {
@@ -43,12 +43,12 @@ class MessagePassing {
 
   void set_prices(std::span<const double> prices);
 
-  // Visits all nodes, each after its neighbours on one side, and sends messages to those on the
-  // other. Returns, after a pass forward and one backward, a lower bound of every priced cost, less
-  // what rounding can amount to.
+  // Visits all nodes in order, forward or backward, and sends messages to the neighbours that come
+  // later in this direction. After a pass in each direction the result is a lower bound of every
+  // priced cost, less an allowance for rounding.
   double pass(bool forward);
-  // The same in parts: visit() goes on with the pass that has begun until it has read about so many
-  // entries of matrices, and returns how many. pass_bound() is that of the pass that is over.
+  // A pass in parts: visit() continues the pass until it has read about `entries` matrix entries,
+  // and returns their number. pass_bound() is the result of a pass that is over.
   void begin_pass(bool forward);
   std::uint64_t visit(std::uint64_t entries);
   bool is_pass_over() const { return visited_ == links_.size(); }
@@ -58,26 +58,26 @@ class MessagePassing {
   // The neighbours of the node, earlier ones first.
   std::span<const Link> links(std::uint32_t node) const { return links_[node]; }
   std::size_t num_earlier(std::uint32_t node) const { return earlier_[node]; }
-  // The strategies of a node have consecutive places.
+  // The strategies of a node have consecutive indices.
   std::size_t first_strategy(std::uint32_t node) const { return first_cost_[node]; }
   std::size_t num_messages() const { return messages_.size(); }  // numbers, by strategy
-  // The chains of a node have consecutive places.
+  // The chains of a node have consecutive indices.
   std::size_t first_chain(std::uint32_t node) const { return first_chain_[node]; }
   std::size_t num_chains(std::uint32_t node) const {
     return first_chain_[node + 1] - first_chain_[node];
   }
-  // The priced cost of the strategy with all messages to it, less the least one of the node, as of
-  // the last pass backward.
+  // The priced cost of the strategy plus all messages to it, less the minimum over the node's
+  // strategies, as of the last backward pass.
   double slack(std::uint32_t node, std::uint32_t strategy) const {
     return slack_[first_cost_[node] + strategy];
   }
   double message(std::size_t at) const { return messages_[at]; }
-  // What every choice costs at least in the nodes alone, slack left out, and for the limits.
+  // The sum of the minima that slack() leaves out, less price times limit over all time points.
   double base() const { return base_; }
-  // A choice that follows the messages node by node, from the first to the last.
+  // A choice made greedily by the messages, node by node in ascending order.
   std::vector<std::uint32_t> decode() const;
 
-  // What passes have found out.
+  // The results of passes.
   // Thread safety: a value.
   struct State {
     std::vector<double> messages;
@@ -85,7 +85,7 @@ class MessagePassing {
     double base = 0;
   };
   void save(State& state) const;
-  // Precondition: the state is of these messages, at the prices of now.
+  // Precondition: the state was saved by this object, at the current prices.
   void restore(const State& state);
 
  private:
@@ -108,32 +108,33 @@ class MessagePassing {
   double base_ = 0;
   // Of the pass.
   bool forward_ = true;
-  std::size_t visited_ = 0;  // nodes; all if no pass is on its way
-  double sum_ = 0;           // of what was subtracted from nodes and messages
+  std::size_t visited_ = 0;  // nodes; all if no pass is in progress
+  double sum_ = 0;           // of the minima subtracted from nodes and messages
   double magnitude_ = 0;
   std::vector<double> gathered_;
   std::vector<double> sent_;
 };
 
-// A strategy for every chain at every node that it passes, by the places of chains. The chains of a
-// node may differ.
+// A strategy for every chain at every node that it passes, by the indices of first_chain(). The
+// chains of a node may take different strategies.
 using ChainChoice = std::vector<std::uint32_t>;
 
 // The cheapest choice of every chain. Precondition: the last pass went backward.
 // Cost: the sum of strategies over all edges.
 ChainChoice cheapest_chains(const MessagePassing& messages);
 
-// The sum of what the chains cost with the messages and prices of now, less what the limits grant.
-// The bound is the least over all choices. Precondition: the last pass went backward.
+// The sum of the chains' costs at the current messages and prices, less price times limit. The
+// bound is the minimum of this sum over all ChainChoices. Precondition: the last pass went
+// backward.
 double chain_bound(const MessagePassing& messages, const ChainChoice& choice);
 
-// By time point, the bytes that nodes hold beyond the limit; a node holds the mean of its chains.
+// By time point, the bytes held less the limit. A node holds the mean of its chains.
 std::vector<double> chain_excess(const MessagePassing& messages, const ChainChoice& choice);
 
-// A lower bound that rises round by round. Messages divide the instance into chains, whose minima
-// add up to a bound. Bytes at time points that bind have prices (Lagrangian relaxation). What the
-// cheapest chains hold says how the bound depends on the prices, and a bundle of such lines where
-// they should move. The bound is valid for any messages and prices, and approaches that of the
+// A lower bound that rises round by round. The minima of the chains of MessagePassing add up to a
+// bound in which bytes at binding time points have prices (Lagrangian relaxation). The excess of
+// the cheapest chains is a subgradient of the bound with respect to the prices; PriceBundle moves
+// the prices by these subgradients. It is valid for any messages and prices, and approaches the
 // linear relaxation.
 // Memory: messages, and the chains of every line of the bundle.
 // Thread safety: one thread at a time.
@@ -143,32 +144,30 @@ class DualAscent {
   explicit DualAscent(const CostInstance& instance, std::vector<double> prices = {},
                       const DualAscentParameters& parameters = {});
 
-  // One round: `sweeps` passes in both directions, in the first round more, then a step of the
-  // prices. `target` is the cost of a known choice. Work is counted in matrix entries. Does what is
-  // left of a round that has begun.
+  // Completes the round in progress, or runs a new one: `sweeps` passes in both directions, more in
+  // the first round, then a step of the prices. `target` is the cost of a known choice. Work is
+  // counted in matrix entries.
   void round(int sweeps, double target, Budget& budget);
-  // A part of a round, for callers that have more to do meanwhile: a part of a pass of about so
-  // much work, or the step of the prices, which ends the round. Returns its work.
+  // A part of a round, for callers that interleave other work: a part of a pass of about `work`, or
+  // the step of the prices, which ends the round. Returns its work.
   std::uint64_t step(int sweeps, double target, std::uint64_t work);
   bool is_between_rounds() const { return passes_ == 0 && messages_.is_pass_over(); }
-  // About what a round after the first costs.
+  // About the work of a round after the first.
   std::uint64_t work_of_round(int sweeps) const;
 
   double bound() const { return bound_; }
   // By time point, the prices that gave the bound.
   const std::vector<double>& prices() const { return bundle_.best_prices(); }
-  // A stretch of that many rounds has just ended that closed less than this part of the gap to the
-  // target.
+  // True at the end of every `stretch` rounds if these closed less than `progress` of the gap.
   bool stalled(int stretch, double progress) const;
-  // A lower bound of all choices in which the node takes the strategy, of the round with the best
+  // A lower bound of all choices in which the node takes the strategy, from the round with the best
   // bound.
   double bound_with(std::uint32_t node, std::uint32_t strategy) const {
     return best_previous_ + best_state_.slack[messages_.first_strategy(node) + strategy];
   }
-  // A choice that follows the messages of the last round node by node. It may exceed limits and
-  // take what is forbidden.
+  // The greedy choice by the messages of the last round. It may exceed limits and be forbidden.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
-  // That of the round with the best bound. The others are spoilt where their prices were bad.
+  // The same of the round with the best bound. Bad trial prices can spoil other choices.
   const std::vector<std::uint32_t>& best_choice() const { return best_choice_; }
 
  private:
@@ -184,8 +183,8 @@ class DualAscent {
   std::vector<ChainChoice> lines_;  // by line of the bundle
   std::uint64_t entries_ = 0;       // of all matrices
   int passes_ = 0;                  // of the round that has begun
-  double at_prices_ = 0;            // the bound with the prices of now
-  double previous_ = 0;             // that of the sweep before
+  double at_prices_ = 0;            // the bound at the current prices
+  double previous_ = 0;             // the same before the last backward pass
   double best_previous_ = -kForbidden;
   MessagePassing::State best_state_;
   double bound_ = 0;

@@ -9,7 +9,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The weights of one step and where they lead.
+// The weights of the lines in one step, and the prices that result from them.
 // Thread safety: one thread at a time.
 class Exchanges {
  public:
@@ -23,8 +23,8 @@ class Exchanges {
     measure();
   }
 
-  // Moves weight from the line of the mean with the largest value to that with the least. Returns
-  // false if they differ by no more than `tolerance` of the gain.
+  // Moves weight from the line with the largest value, among those with a weight, to the line with
+  // the least value. Returns false if the two differ by no more than `tolerance` of the gain.
   bool exchange(double tolerance) {
     const std::size_t low = lowest();
     const std::size_t high = highest_of_mean();
@@ -108,7 +108,7 @@ std::vector<double> at_times(const std::vector<double>& all, std::span<const std
 
 ProximalStep proximal_step(const ProximalModel& model, std::vector<double> weights,
                            unsigned most_exchanges) {
-  // Differences below this part of the gain do not move the prices by anything that matters.
+  // Exchanges end when values differ by less than this part of the gain: prices then hardly move.
   constexpr double kTolerance = 1e-3;
   Exchanges exchanges(model, std::move(weights));
   unsigned made = 0;
@@ -136,7 +136,7 @@ std::size_t PriceBundle::add(double bound, std::vector<double> excess) {
   return newest_;
 }
 
-// A line that the last step did not use, the oldest of them.
+// The line of the least weight in the last step, the oldest of several.
 std::size_t PriceBundle::place_for_line() const {
   if (lines_.size() < parameters_.most_lines) return lines_.size();
   const auto least =
@@ -146,8 +146,8 @@ std::size_t PriceBundle::place_for_line() const {
   return static_cast<std::size_t>(least - lines_.begin());
 }
 
-// Keeps the prices if the bound is better. Steps become longer where the model is right, and
-// shorter where it is wrong.
+// Keeps the prices if the bound is better. Lengthens steps if the model predicted the gain well,
+// and shortens them if it predicted a gain that did not come.
 void PriceBundle::judge(double bound) {
   const double gain = bound - best_bound_;
   if (gain > 0) {
@@ -167,7 +167,7 @@ void PriceBundle::judge(double bound) {
   }
 }
 
-// Of each stretch of time, marks the time point whose limit is exceeded most.
+// Marks the time point of the largest excess in each stretch of time.
 void PriceBundle::mark_exceeded(const std::vector<double>& excess) {
   const std::size_t size = excess.size();
   const std::size_t stretch = std::max<std::size_t>(1, size / parameters_.stretches);
@@ -204,7 +204,7 @@ double PriceBundle::first_step(std::span<const std::uint32_t> times, double gap)
   return norm > 0 ? parameters_.first_step * gap / norm : 0;
 }
 
-// The lines by the prices of these time points, around the best prices.
+// The model over the prices of these time points, with the best prices as center.
 ProximalModel PriceBundle::model(std::span<const std::uint32_t> times,
                                  std::span<const double> values) const {
   ProximalModel model{at_times(best_prices_, times), {}, {}, step_};

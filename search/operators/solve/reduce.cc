@@ -49,7 +49,7 @@ std::vector<Border> borders_by_time(const std::vector<Segment>& segments) {
   return borders;
 }
 
-// The entries of the edge with the node's own strategies fastest, as the kernel reads them.
+// The entries of the edge in the layout that the kernel reads: the node's own strategies fastest.
 const double* own_fastest(const EdgeSide& side, std::size_t own_size,
                           std::vector<double>& scratch) {
   if (side.own_stride == 1) return side.costs;
@@ -78,8 +78,8 @@ class NodeMessage {
  public:
   static constexpr std::size_t kMaxEdges = 2;
 
-  // For each choice of the neighbours, those of the second edge fastest: the least cost of the node
-  // with its edges, and the strategy that has it. Precondition: at most kMaxEdges edges.
+  // For each choice of the neighbours, the second edge's fastest: computes the least cost of the
+  // node with its edges, and the strategy that attains it. Precondition: at most kMaxEdges edges.
   void send(std::span<const double> costs, std::span<const EdgeSide> edges) {
     const auto own_size = static_cast<std::uint32_t>(costs.size());
     const std::size_t count = edges.size();
@@ -97,7 +97,7 @@ class NodeMessage {
       costs_.resize(size_);
       best_.resize(size_);
     }
-    // Each edge depends on one neighbour, so the level of a factor follows from its index.
+    // Each edge depends on one neighbour, so factor i has level i + 1.
     constexpr std::array<std::uint32_t, kMaxEdges> kLevels{1, 2};
     const BucketShape shape{own_size, std::span(sizes).first(count),
                             std::span(kLevels).first(count), strides.data()};
@@ -116,8 +116,8 @@ class NodeMessage {
   std::array<std::vector<double>, kMaxEdges> packed_;  // scratch: the tables of the edges
 };
 
-// Replaces segments that overlap by disjoint ones, ordered by time, with the sums of their bytes.
-// Neighbours with equal bytes become one.
+// Replaces overlapping segments by disjoint segments in order of time, with the sums of their
+// bytes. Adjacent segments with equal bytes are joined.
 void make_disjoint(std::vector<Segment>& segments, std::size_t num_strategies) {
   const std::vector<Border> borders = borders_by_time(segments);
   std::vector<Segment> disjoint;
@@ -142,8 +142,8 @@ void make_disjoint(std::vector<Segment>& segments, std::size_t num_strategies) {
   segments = std::move(disjoint);
 }
 
-// A cost instance that can change. Removing strategies renumbers the others; `origins` has their
-// original numbers. At most one edge joins two nodes.
+// A cost instance that can be modified. Removing strategies renumbers the others; `origins` has
+// their original numbers. At most one edge joins two nodes.
 // Thread safety: one thread at a time.
 class ReductionGraph {
  public:
@@ -257,7 +257,7 @@ class ReductionGraph {
     touch(node);
   }
 
-  // Adds `costs` (rows = strategies of `first`) to the edge between the two, or makes one.
+  // Adds `costs` (rows = strategies of `first`) to the edge between the two nodes, or makes it.
   void add_edge(std::uint32_t first, std::uint32_t second, std::vector<double> costs) {
     const std::uint32_t fewer =
         nodes[first].edges.size() <= nodes[second].edges.size() ? first : second;
@@ -364,8 +364,8 @@ class ReductionGraph {
     detach(node);
   }
 
-  // Removes `node` and gives its costs, edges and memory to `into`, whose strategy s implies
-  // partner[s] of `node`.
+  // Removes `node`: adds its costs, edges and memory to `into`, whose strategy s implies
+  // partner[s].
   void merge(std::uint32_t node, std::uint32_t into, std::span<const std::uint32_t> partner) {
     record(node, into, partner);
     Node& n = nodes[node];
@@ -415,7 +415,7 @@ class ReductionGraph {
     nodes[node].segments.clear();
   }
 
-  // `best[s]` is the strategy of `node` that goes with strategy s of the neighbour.
+  // Records an elimination: best[s] is the strategy of `node` for strategy s of the neighbour.
   void record(std::uint32_t node, std::uint32_t neighbour, std::span<const std::uint32_t> best) {
     Reduction::Elimination elimination;
     elimination.node = node;
@@ -445,7 +445,7 @@ void find_cheapest_partners(std::span<const EdgeSide> sides, std::uint32_t s,
 // `cheapest`: by edge, the partner that is cheapest for s.
 bool dominates(const ReductionGraph::Node& n, std::span<const EdgeSide> sides,
                std::span<const std::uint32_t> cheapest, std::uint32_t t, std::uint32_t s) {
-  // The loss next to the cheapest partners of s is a lower bound; most pairs end here.
+  // The loss of t with the cheapest partners of s is a lower bound, which rejects most pairs.
   double loss = n.costs[t] - n.costs[s];
   for (std::size_t e = 0; e < sides.size(); ++e)
     loss += sides[e].at(t, cheapest[e]) - sides[e].at(s, cheapest[e]);
@@ -472,8 +472,8 @@ bool dominates(const ReductionGraph::Node& n, std::span<const EdgeSide> sides,
 // Thread safety: one thread at a time.
 class Dominance {
  public:
-  // Removes the dominated strategies of the node; of equal ones, the first stays. Returns false if
-  // there is none. Makes the segments of the node disjoint.
+  // Removes the dominated strategies of the node; of equal strategies the last stays. Returns false
+  // if there is none. Makes the segments of the node disjoint.
   bool remove_dominated(ReductionGraph& graph, std::uint32_t node) {
     graph.normalize(node);
     const ReductionGraph::Node& n = graph.nodes[node];
@@ -528,8 +528,8 @@ class RangeMinimum {
   std::vector<std::vector<std::int64_t>> levels_;
 };
 
-// Subtracts what all strategies of a node hold from the limits, and drops segments in which all
-// hold the same.
+// Subtracts the bytes that all strategies of a node hold from the strategies and the limits, and
+// drops segments in which all strategies hold the same.
 void take_off_common(ReductionGraph& graph) {
   std::vector<std::int64_t> change(graph.limits.size() + 1, 0);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -556,8 +556,8 @@ void take_off_common(ReductionGraph& graph) {
   }
 }
 
-// Preconditions: some strategy of every node holds nothing at any time point, and no limit is
-// negative.
+// Removes strategies that hold more than a limit at some time point. Preconditions: the least bytes
+// of every segment are 0, and no limit is negative.
 void remove_too_large(ReductionGraph& graph) {
   const RangeMinimum room(graph.limits);
   std::vector<char> kept;
@@ -578,8 +578,8 @@ void remove_too_large(ReductionGraph& graph) {
   }
 }
 
-// Which time points matter: the sum of the largest holdings exceeds the limit, and no neighbour
-// holds at least as much under at most the same limit.
+// By time point, 1 if its limit can bind: the sum of the nodes' largest bytes exceeds the limit,
+// and no neighbouring time point that is kept implies the limit.
 std::vector<char> binding(const ReductionGraph& graph) {
   const std::size_t size = graph.limits.size();
   std::vector<std::int64_t> change(size + 1, 0);
@@ -601,8 +601,9 @@ std::vector<char> binding(const ReductionGraph& graph) {
     peak += change[t];
     binds[t] = peak > graph.limits[t] ? 1 : 0;
   }
-  // Of two neighbours, the one that holds a subset of the other is dropped, unless its limit is
-  // lower. `last` is the last one kept; what began or ended since decides which holds more.
+  // Of two neighbours, drops the time point whose segments are a subset of the other's, unless its
+  // limit is lower. `last` is the last time point kept; the segments that began or ended since then
+  // tell which of the two sets is the subset.
   std::size_t last = size;
   std::uint32_t began = 0;
   std::uint32_t ended = 0;
@@ -644,8 +645,8 @@ void keep_time_points(ReductionGraph& graph, const std::vector<char>& kept) {
   }
 }
 
-// Subtracts what all strategies of a node hold from the limits. Removes strategies for which there
-// is no room, time points whose limit cannot be exceeded, and those that a neighbour implies.
+// Subtracts the bytes common to all strategies of a node from the limits. Removes strategies that
+// do not fit, and time points whose limit cannot be exceeded or is implied by a neighbour's.
 void reduce_memory(ReductionGraph& graph) {
   take_off_common(graph);
   if (graph.infeasible || graph.limits.empty()) return;
@@ -672,7 +673,7 @@ class Reducer {
   }
 
   ReductionGraph run() {
-    // The cheap rules run to their end before each round of the expensive ones.
+    // Applies the cheap rules until nothing changes before each round of the expensive rules.
     for (bool changed = true; changed && !stopped();) {
       settle();
       if (stopped()) break;
@@ -682,7 +683,7 @@ class Reducer {
       changed = graph_.eliminations.size() > eliminated;
       if (parameters_.removes_dominated) changed = remove_dominated() || changed;
     }
-    // Nodes that were fixed last may hold more than their limits.
+    // The nodes that were fixed last may exceed a limit.
     graph_.infeasible =
         graph_.infeasible || std::any_of(graph_.limits.begin(), graph_.limits.end(),
                                          [](std::int64_t limit) { return limit < 0; });
@@ -729,8 +730,8 @@ class Reducer {
     return !all;
   }
 
-  // An edge whose every entry is a term of the row plus a term of the column couples nothing: its
-  // terms go to the nodes.
+  // An edge is separable if every entry is a row term plus a column term. Moves the terms of the
+  // first separable edge to the nodes and removes the edge. Returns false if there is none.
   bool split_separable_edges(std::uint32_t node) {
     for (const std::uint32_t edge : graph_.nodes[node].edges) {
       const Side side = graph_.side(edge, node);
@@ -769,8 +770,8 @@ class Reducer {
     return true;
   }
 
-  // Merges a neighbour whose strategy is a function of this node's into this node, or the other way
-  // round, unless matrices would become much larger.
+  // Merges a neighbour whose strategy is a function of this node's strategy into this node, or this
+  // node into such a neighbour, unless matrices would become much larger.
   bool merge_functional(std::uint32_t node) {
     for (const std::uint32_t edge : graph_.nodes[node].edges) {
       const std::uint32_t other = graph_.side(edge, node).other;
@@ -805,7 +806,7 @@ class Reducer {
     const Node& n = graph_.nodes[node];
     if (!n.segments.empty() || n.edges.size() > 2) return;
     if (n.edges.size() == 2) {
-      // The new edge between the neighbours must not take more work than the two that it replaces.
+      // The new edge must be small, or not much larger than the edges that it replaces.
       const std::size_t a = graph_.side(n.edges[0], node).other_size;
       const std::size_t b = graph_.side(n.edges[1], node).other_size;
       const std::size_t replaced = n.size() * (a + b);
@@ -832,7 +833,7 @@ class Reducer {
   Dominance dominance_;
 };
 
-// Makes an instance of what is left.
+// Makes the core from the nodes, edges and time points that are left.
 void extract_core(ReductionGraph& graph, Reduction& reduction) {
   CostInstanceSpec spec;
   std::vector<std::uint32_t> core_of(graph.nodes.size(), Reduction::Elimination::kNone);

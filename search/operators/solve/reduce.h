@@ -12,11 +12,11 @@
 
 namespace shardwright::operators {
 
-// A smaller instance with the same optimum, and the way back.
+// A smaller instance (the core) with the same optimum, and the way back to the original.
 struct Reduction {
   // Proved: the original has no feasible choice.
   bool infeasible = false;
-  // The cost of everything that was decided. Add it to any cost of the core.
+  // The cost of everything decided already, to be added to any cost of the core.
   double constant = 0;
   // What is left to decide; may have no nodes.
   std::unique_ptr<const CostInstance> core;
@@ -42,16 +42,15 @@ struct Reduction {
 };
 
 // Applies these rules until nothing changes:
-// - remove strategies that have no allowed partner across some edge (arc consistency), or that
-// leave
-//   too little memory for what all other nodes hold at least;
+// - remove strategies that have no allowed partner across some edge (arc consistency);
+// - remove strategies that leave too little memory for the least that all other nodes hold;
 // - drop time points whose limit cannot be exceeded, and bytes that all strategies of a node hold;
 // - drop edges whose cost is a sum of one term per side;
-// - merge a node whose strategy is a function of a neighbour's into that neighbour, with its costs,
+// - merge a node whose strategy is a function of a neighbour's into the neighbour, with its costs,
 //   edges and memory;
-// - remove strategies that another one of the node dominates, memory included;
-// - eliminate nodes of up to two neighbours that hold no memory that matters.
-// If `kept`, flat by node and strategy, is not empty, strategies with a 0 there are removed first.
+// - remove strategies that another strategy of the node dominates, memory included;
+// - eliminate nodes of up to two neighbours that hold no bytes at the time points left.
+// If `kept`, flat by node and strategy, is not empty, its strategies of value 0 are removed first.
 // Cost: about a second for 35,000 nodes and 6 million matrix entries.
 // Source: Dechter, Bucket elimination, 1999 (elimination of nodes); Dominance in reduce.cc.
 Reduction reduce(const CostInstance& instance, const Budget& budget,

@@ -157,7 +157,7 @@ class Solver {
  private:
   const CostInstance& core() const { return *reduction_.core; }
 
-  // A cost to stay below is known, so that branch and bound needs no choice to start from.
+  // The caller gave a cutoff, so branch and bound needs no first choice.
   bool is_bounded() const { return options_->cutoff < kForbidden; }
 
   bool is_large() const { return core().num_strategies() > stages().most_branched_strategies; }
@@ -182,7 +182,7 @@ class Solver {
         [this](const ExactResult& result) { (void)take(result); }, *parameters_));
   }
 
-  // Finds a first choice, then bounds whose messages suggest better ones.
+  // Finds a first choice, then lower bounds by dual ascent, whose messages suggest better choices.
   void relax() {
     graph_.emplace(core());
     if (auto first = first_feasible(*graph_, *budget_, options_->seed, parameters_->feasible)) {
@@ -204,8 +204,8 @@ class Solver {
     if (!is_large() && !is_proved()) search_near(dual);
   }
 
-  // Solves the problem of the strategies whose bounds are lowest by tables, for a good choice
-  // before branch and bound: it excludes the more, the better the choice that is known.
+  // Solves the problem restricted to the strategies with the lowest bounds by tables. The better
+  // the choice known before branch and bound, the more strategies it excludes.
   void search_near(const DualAscent& dual) {
     std::vector<double> bounds;
     for (std::uint32_t node = 0; node < core().num_nodes(); ++node) {
@@ -233,7 +233,7 @@ class Solver {
     if (exact.choice) offer(near.expand(*exact.choice));
   }
 
-  // About the core.
+  // What is known of the core.
   KnownSolution known() const {
     KnownSolution known{best_, core_cost_, {}};
     if (options_->prices.empty()) return known;
@@ -258,7 +258,7 @@ class Solver {
     });
   }
 
-  // The local search begins where the ascent has come to, and both go on.
+  // Continues the ascent beside the local search, which begins with the ascent's choice and prices.
   void improve() {
     if (!dual_) return;
     LocalSearchOptions options;
@@ -317,7 +317,7 @@ class Solver {
       result_.prices[reduction_.times[t]] = prices[t];
   }
 
-  // Prices that were found by tables may be better.
+  // Keeps the prices found by tables if their bound is better.
   void report_dual() {
     if (dual_->bound() + reduction_.constant >= result_.lower_bound) report_prices(dual_->prices());
   }

@@ -40,16 +40,15 @@ struct SolveResult {
   std::vector<std::uint32_t> choice;  // by node; empty unless optimal or feasible
   double objective = 0;
   double lower_bound = 0;  // no choice is cheaper
-  // By time point with a limit, what a byte there is worth: prices that gave a good bound. Empty if
-  // none was sought.
+  // Prices of bytes that gave a good bound, by time point with a limit. Empty if none was sought.
   std::vector<double> prices;
   StopReason stopped_by = StopReason::kFinished;
 };
 
 struct SolveOptions {
   std::uint64_t seed = 0;
-  // Only choices that cost less are sought: kInfeasible then means that there is none. For those
-  // who know a choice of this cost.
+  // Only choices that cost less are sought, for callers who know a choice of this cost. kInfeasible
+  // then means that no cheaper choice exists.
   double cutoff = kForbidden;
   // By time point with a limit, prices to start from; empty if none are known.
   std::vector<double> prices;
@@ -57,8 +56,8 @@ struct SolveOptions {
   std::function<void(const SolveResult&)> on_progress;
 };
 
-// The result depends on seed and work limit, not on the number of workers, unless a
-// deadline or a stop ends the search. Work is counted in strategy evaluations.
+// Finds the cheapest choice. The result depends on seed and work limit, not on the number of
+// workers, unless a deadline or a stop ends the search. Work is counted in strategy evaluations.
 SolveResult solve(const CostInstance& instance, Executor& executor, Budget& budget,
                   const SolveOptions& options = {}, const SolverParameters& parameters = {});
 

@@ -50,7 +50,7 @@ class ProblemSolver {
            static_cast<double>(peak - problem_.soft_budget->bytes);
   }
 
-  // `other_bound` is a lower bound of all choices outside this instance; 0 = there are none.
+  // `other_bound`: a lower bound of the choices that this instance's limits exclude; 0 = none.
   SolveResult solve_instance(const CostInstance& instance, double other_bound) {
     SolveOptions options;
     options.seed = options_.seed;
@@ -104,9 +104,9 @@ class ProblemSolver {
     return peak;
   }
 
-  // The optimum under a hard limit is the cheapest of all choices whose peak is not above its own.
-  // So only choices of a lower peak can be better, and they save at most its overbudget cost. The
-  // limit falls until nothing can be saved.
+  // Solves instances with a falling hard limit. The optimum under a hard limit is the cheapest of
+  // all choices whose peak is at most the limit. So only choices of a lower peak can be better
+  // overall, and they save at most the overbudget cost. The limit falls until nothing can be saved.
   void solve_soft() {
     const std::int64_t soft = problem_.soft_budget->bytes;
     const CostInstance& whole = problem_.lowered.instance();

@@ -19,7 +19,7 @@ struct MemoryShortage {
   std::int64_t limit_bytes = 0;    // the lowest limit of the memory time points
   std::int64_t minimum_bytes = 0;  // every choice needs at least this much
   bool minimum_is_exact = false;   // some choice needs no more than `minimum_bytes`
-  // Some choice needs no more than this; none if no such choice is known.
+  // The peak of the lightest known choice; none if no choice is known.
   std::optional<std::int64_t> enough_bytes;
 };
 
@@ -48,8 +48,8 @@ struct ProblemSolveOptions {
   SolverParameters parameters;
 };
 
-// Solves a soft budget as a sequence of instances with falling hard limits. Every returned choice
-// has passed evaluate(). Deterministic and budgeted as solve().
+// Solves the problem; a soft budget is solved as a sequence of instances with falling hard limits.
+// Every returned choice has passed evaluate(). Determinism and budget are those of solve().
 ProblemSolution solve_problem(const OperatorProblem& problem, Executor& executor, Budget& budget,
                               const ProblemSolveOptions& options = {});
 

@@ -13,35 +13,36 @@ namespace shardwright::operators {
 
 // Thread safety: a value.
 struct BlockSolverParameters {
-  // A block is solved at most this often: each time the price of the time point that was exceeded
-  // rises. More attempts cost as much as a new block, which is the better bet.
+  // A block is solved at most this often; each attempt raises the price of the time point that was
+  // exceeded. A further attempt costs as much as a new block, which gains more on average.
   int most_attempts = 5;
-  // The price is this factor of the gain per byte of the choice that exceeded memory. At 1 that
-  // choice would still tie with the best.
+  // The new price is this factor times the gain per byte of the choice that exceeded the limit. At
+  // 1 that choice would still tie with the best.
   double overshoot = 1.3;
-  // A variable whose table would be too large keeps its strategy. It is the heaviest of this many
-  // random ones: random so that every variable gets its turn over many blocks, the heaviest
-  // because fixing it frees most.
+  // Where a table would be too large, a variable keeps its strategy: the one with the largest table
+  // out of this many random variables. Fixing it shrinks the tables most, and random draws give
+  // every variable its turn over many blocks.
   int draws = 6;
 };
 
 // Thread safety: a value.
 struct BlockPickerParameters {
-  // A ball grows next from one of the first so many nodes of its frontier. Some disorder makes the
-  // same start give different balls; too much makes chains of them.
+  // A ball grows next from a random one of this many first nodes of its frontier. Randomness gives
+  // different balls for the same start; too much turns balls into chains.
   std::size_t frontier_width = 4;
-  // If the component of a ball is too small to fill it, the ball goes on with the nodes that follow
-  // its first one in order. It looks at most this many times its size ahead.
+  // A ball whose connected component is too small goes on with the nodes that follow its first node
+  // in order, at most this many times its size.
   std::size_t fill_reach = 8;
-  // A block around holders of memory has about so many balls, of at least so many nodes each, and
-  // gives up after so many tries per node: holders must be in one block to exchange bytes.
+  // A block around holders of memory consists of about `holder_balls` balls, each of at least
+  // `least_holder_ball` nodes. It takes at most `holder_tries_per_node` tries per node. Holders can
+  // exchange bytes only within one block.
   std::size_t holder_balls = 4;
   std::size_t least_holder_ball = 4;
   std::size_t holder_tries_per_node = 4;
-  // A stiff block starts at the node of highest cost out of 1, 2, 4, ... random ones. This is the
-  // number of powers of two that are drawn from: sometimes anywhere, sometimes at the worst.
+  // A stiff block starts at the dearest of 2^k random nodes. k is drawn from 0 to this less 1, so
+  // starts range from any node to the dearest ones.
   std::uint32_t start_draw_powers = 10;
-  // A change that more nodes than this have to follow is dropped: it would hardly pay.
+  // A change is dropped if more nodes than this have to follow: it would rarely pay.
   std::size_t most_followers = 600;
 };
 
@@ -54,28 +55,27 @@ struct BlockParameters {
 // Parameters of PriceBundle.
 // Thread safety: a value.
 struct PriceBundleParameters {
-  // Lines of the model. Fewer know too little of how limits depend on each other; each costs a look
-  // at all chains per round.
+  // Lines of the model. Few miss how limits interact; each costs a pass over all chains.
   std::size_t most_lines = 12;
-  // The first step, as a part of the one that would reach the target if the bound were linear.
+  // The first step, as a part of the step that would reach the target if the bound were linear.
   double first_step = 0.05;
-  // Steps grow by `step_growth` if the first evaluation after a better bound gains at least
-  // `enough_gain` of what the model expects. They shrink by `large_step_decay` if the bound falls
-  // by more than was expected to be gained, and by `step_decay` if `patience` evaluations in a row
-  // gain nothing. A model that expects less than `least_gain` of the gap counts as one that expects
-  // this: better messages, not prices, raise the bound then.
+  // Steps grow by `step_growth` if the first evaluation after a better bound gains more than
+  // `enough_gain` of the gain that the model expects. They shrink by `large_step_decay` if the
+  // bound falls by more than the expected gain, otherwise by `step_decay` once `patience`
+  // evaluations in a row gain nothing. The expected gain counts as at least `least_gain` of the
+  // gap: gains below that come from better messages, not from the prices.
   double step_growth = 1.3;
   double enough_gain = 0.5;
   double large_step_decay = 0.6;
   double step_decay = 0.8;
   int patience = 3;
   double least_gain = 1e-4;
-  // Time is divided into so many stretches, and of each only the worst exceeded time point gets a
-  // first price: neighbours hold much the same. A time point without a price is forgotten after
-  // `forget_after` steps in which its limit was not exceeded.
+  // Time is divided into this many stretches. In each, only the time point of the largest excess
+  // may get a first price, since neighbouring time points hold similar bytes. A time point without
+  // a price is dropped after `forget_after` steps in which its limit was not exceeded.
   std::size_t stretches = 64;
   std::uint64_t forget_after = 30;
-  // Exchanges of weight among lines in a step.
+  // Limit of the exchanges of weight between lines per step.
   unsigned most_exchanges = 200;
 };
 
@@ -83,47 +83,46 @@ struct PriceBundleParameters {
 // Thread safety: a value.
 struct DualAscentParameters {
   PriceBundleParameters bundle;
-  // Passes in both directions in the first round. Lines are worth little, and steps become too
-  // long, while it is the messages that raise the bound.
+  // Pairs of a forward and a backward pass in the first round. Until messages have settled they
+  // raise the bound, not the prices: lines are then misleading and steps become too long.
   int first_sweeps = 10;
-  // Prices whose bound is worse by more than this part of the gap spoil the messages, which then
-  // return to those of the best bound.
+  // If the bound at new prices is worse by more than this part of the gap, the messages of the best
+  // bound are restored: such prices spoil them.
   double spoiled = 0.02;
 };
 
 // Parameters of MemoryPrices.
 // Thread safety: a value.
 struct MemoryPriceParameters {
-  // A single price is found by intersecting lines: steps at most, the first price as a part of the
-  // cost per byte, and its factor while the limit is still exceeded.
+  // A single price is found by intersecting lines. The limit of steps; the first price, as a part
+  // of cost / excess in bytes; and the factor of the price while the limit is still exceeded.
   int most_single_steps = 60;
   double first_price = 1e-6;
   double price_growth = 8;
-  // Where a price is known that was good for a similar problem, the first step multiplies or
-  // divides it by this, and each further one by the square, up to `price_growth`.
+  // If a price is known from a similar problem, the first step multiplies or divides it by this
+  // factor. Each further step squares the factor, up to `price_growth`.
   double known_price_step = 1.02;
-  // Several prices take steps by a bundle of lines: at most so many, until a stretch of `stretch`
-  // steps closes less than `progress` of the gap.
+  // Several prices are found by PriceBundle: at most `most_steps` steps, until a stretch of
+  // `stretch` steps closes less than `progress` of the gap.
   PriceBundleParameters bundle;
   int most_steps = 300;
   int stretch = 20;
   double progress = 1e-3;
-  // Steps aim at the best known cost; while there is none, this part above the bound.
+  // Steps aim at the best known cost; while none is known, at this part above the bound.
   double blind_target = 0.01;
 };
 
 // Parameters of LabelSearch and of its cutoffs.
 // Thread safety: a value.
 struct LabelParameters {
-  // Comparisons of bytes that are charged as one combination: what they cost.
+  // This many comparisons of bytes cost as much as one combination.
   std::uint64_t comparisons_per_combination = 8;
-  // Combinations that all calls together may look at, per label that may be kept. Beyond it another
-  // method is the better bet.
+  // Limit of combinations of all calls, per label that may be kept. Other methods then do better.
   std::uint64_t combinations_per_label = 16;
-  // The cutoff rises from the bound to the best known cost, or to that of the dearest choice while
-  // none is known. The first step is one part in so many of the way, and each is `step_growth`
-  // times the one before: lists grow steeply with the cutoff, and a cheap choice is proved by short
-  // ones.
+  // The cutoff rises in steps from the bound to the best known cost, or to the cost of the dearest
+  // choice while none is known. The first step is the whole way divided by this; each further step
+  // is `step_growth` times the step before. Lists grow steeply with it, and short ones can prove a
+  // cheap choice.
   double first_step_parts = 16;
   double step_growth = 2;
 };
@@ -131,14 +130,14 @@ struct LabelParameters {
 // Parameters of CountSearch.
 // Thread safety: a value.
 struct CountParameters {
-  // 0: lists alone.
+  // Subproblems. 0: no division by counts, only a LabelSearch.
   std::size_t most_parts = 0;
-  // Partial choices of the first part. Where dividing closes less than `least_gain` of the gap,
-  // parts may have `labels_growth` times as many, up to those of the whole search.
+  // Limit of partial choices in the first part. Where a division closes less than `least_gain` of
+  // the gap, the limit of the part grows by the factor `labels_growth`, up to `max_labels`.
   std::size_t first_labels = 10'000;
   double least_gain = 0.02;
   std::size_t labels_growth = 4;
-  // The first step of cutoffs, as a part of the bound: bounds of parts are mostly tight.
+  // The first step of the cutoff, as a part of the bound: bounds of parts are mostly tight.
   double first_step = 1e-6;
 };
 
@@ -153,32 +152,32 @@ struct ExactParameters {
 // Parameters of branch_and_bound().
 // Thread safety: a value.
 struct BranchParameters {
-  // Subproblems that are processed at once. Enough for the workers of a machine, few enough to use
-  // what the batch before has found.
+  // Subproblems that are processed at once: enough to occupy the workers of a machine, few enough
+  // that each batch profits from the results of the batch before.
   std::size_t batch = 8;
-  // A subproblem is closed by tables of at most so many entries and so many labels. Smaller than at
-  // the root, as there are many.
+  // Limits of the tables and labels of a subproblem, smaller than at the root as there are many.
   double most_table_entries = 1e6;
   std::size_t most_labels = 200'000;
   // Rounds of dual ascent for a subproblem, and passes over all nodes in both directions per round.
-  // It ends after `stretch` rounds that close less than `progress` of the gap: dividing pays more.
+  // The ascent ends after `stretch` rounds that close less than `progress` of the gap: from then on
+  // dividing pays more.
   int most_rounds = 150;
   int sweeps = 2;
   int stretch = 10;
   double progress = 0.03;
   // The ascent aims at the best known cost; while there is none, this part above the bound.
   double blind_target = 0.02;
-  // A subproblem is reduced again if the bounds excluded more than one strategy in so many.
+  // A subproblem is reduced again if bounds excluded more than one strategy in this many.
   std::size_t reduce_again_one_in = 20;
-  // The node to divide is chosen by its strategies whose bound is within this part of the gap.
+  // The node to divide is chosen by its strategies with bounds within this part of the gap.
   double near_share = 0.25;
 };
 
-// An arm is a shape and a size of blocks. Arms that gained more per work are picked more often.
-// Table sizes are in entries.
+// An arm is a shape, a size and a table limit of blocks. Arms that gained more per unit of work are
+// picked more often. Table sizes are in entries.
 // Thread safety: a value.
 struct ArmParameters {
-  // Shapes in use, by BlockKind, for measurements without one.
+  // Shapes in use, by BlockKind; measurements switch single shapes off.
   std::array<bool, 5> kinds{true, true, true, true, true};
   // Sizes of balls, windows and blocks around holders, in nodes: small ones are cheap, large ones
   // find changes that no small one can make.
@@ -192,34 +191,34 @@ struct ArmParameters {
   // Largest table of the elimination. A variable that needs a larger one keeps its strategy.
   std::size_t table = 20'000;
   std::size_t large_table = 300'000;
-  // Gains and work are multiplied by this after every batch: what paid at the start no longer does
-  // at the end.
+  // Gains and work are multiplied by this after every batch: what pays changes during a search.
   double fade = 0.98;
-  // Every arm gets at least this share of the blocks, or one bad start would end it. One whose
-  // blocks take more work than the mean gets it of the work: the largest balls took half of all. An
-  // arm with less than `forgotten` of a block, faded like gains, is tried again.
+  // Every arm gets at least this share of the blocks, so that a bad start does not end it. If its
+  // blocks take more work than the mean, the arm gets this share of the work instead. An arm whose
+  // faded number of blocks is below `forgotten` gets its share of the blocks again.
   double least_share = 0.03;
   double forgotten = 0.01;
 };
 
-// While relaxed, prices alone hold memory back. A step of the prices is made after each pass over
-// all nodes. The array elements belong together by index.
+// The relaxed phase: prices alone, not limits, hold memory back. Prices take a step after each pass
+// over all nodes. Elements of equal index belong together.
 // Thread safety: a value.
 struct RelaxationParameters {
-  // Steps of the first cycles, and the part of the cost that their first step is worth.
+  // Steps of the first cycles, and the size of their first step: the sum of price change times
+  // excess over the time points is this part of the cost.
   std::array<int, 2> first_steps{12, 40};
   std::array<double, 2> first_sizes{0.1, 0.1};
-  // Those of the cycles that follow, in turn: small steps stay near the best choice, large ones
+  // The same for the later cycles, in rotation: small steps stay near the best choice, large steps
   // leave it.
   std::array<int, 3> later_steps{8, 16, 40};
   std::array<double, 3> later_sizes{0.01, 0.03, 0.08};
-  // Steps of cycles that begin with a choice and prices of the dual ascent, in turn, and the part
-  // of the cost that their first step is worth: such prices are good already.
+  // The same for cycles that begin with a choice and prices of the dual ascent. Their steps are
+  // small, since the prices are good already.
   std::array<int, 2> suggested_steps{40, 80};
   double suggested_size = 0.03;
-  // Each step is this part of the one before, so that prices settle.
+  // Each step is this part of the step before, so that prices settle.
   double decay = 0.95;
-  // A cycle begins from the best choice if the current one costs more than this factor of it.
+  // A cycle begins from the best choice if the current cost is above this factor of the best.
   double give_up = 1.02;
 };
 
@@ -230,7 +229,7 @@ struct PriceParameters {
   // the largest price if that is more, until the limits hold.
   double raise_of_own = 0.2;
   double raise_of_largest = 0.05;
-  // Strict: if memory blocked a gain, the price there rises by this part of the gain per byte.
+  // Strict: if a limit blocked a gain, the price there rises by this part of the gain per byte.
   double blocked_step = 0.1;
   // Strict: prices where more than `room` of the limit is free are multiplied by `decay` per pass.
   double room = 0.002;
@@ -239,11 +238,9 @@ struct PriceParameters {
 
 // Thread safety: a value.
 struct LocalSearchParameters {
-  // Blocks of a batch. Enough for the workers of a machine, few enough that blocks see each
-  // other's results.
+  // Blocks of a batch: enough for the workers of a machine, few enough to share results soon.
   std::size_t blocks_per_batch = 16;
-  // The strict phase ends after so many passes over all nodes that lower the cost by less than
-  // `progress` of it.
+  // The strict phase ends after this many passes that lower the cost by less than `progress` of it.
   std::uint64_t strict_passes = 20;
   double progress = 1e-5;
   ArmParameters arms;
@@ -254,17 +251,17 @@ struct LocalSearchParameters {
 
 // Thread safety: a value.
 struct ReduceParameters {
-  // Rules, for measurements without one.
+  // Rules in use; measurements switch single rules off.
   bool splits_separable_edges = true;
   bool merges_functional = true;
   bool eliminates_nodes = true;
   bool reduces_memory = true;
   bool removes_dominated = true;
-  // A node of which another one is a function is merged into it unless its matrices would grow and
-  // have more entries than this together, 16 MiB.
+  // A node whose strategy is a function of a neighbour's strategy is merged into the neighbour,
+  // unless its matrices would grow and have more entries than this together (16 MiB).
   std::size_t most_merged_entries = std::size_t{1} << 21;
-  // Eliminating a node of two neighbours makes an edge between them. It is made if it has at most
-  // so many entries, or at most `fill_growth` times those of the edges that it replaces.
+  // Eliminating a node of two neighbours makes an edge between them. The edge may have this many
+  // entries, or `fill_growth` times those of the edges that it replaces.
   std::size_t most_fill = 4096;
   std::size_t fill_growth = 4;
 };
@@ -272,61 +269,62 @@ struct ReduceParameters {
 // Parameters of first_feasible().
 // Thread safety: a value.
 struct FeasibleParameters {
-  // Assignments that are tried, each with new weights of the time points. Weights settle long
-  // before this; if they do not, more rounds do not help.
+  // Assignments that are tried, each with new weights of the time points. If weights have not
+  // settled by then, more rounds do not help.
   int most_rounds = 60;
-  // Restarts of an assignment that runs into a contradiction. Of these, the first so many begin
-  // with the nodes whose strategies differ most in weighted bytes, the others in random order.
+  // Restarts of an assignment that runs into a contradiction. The first `steered_restarts` take the
+  // nodes whose strategies differ most in weighted bytes first, the others take a random order.
+  // Both prefer the nodes that failed most often.
   int most_restarts = 40;
   int steered_restarts = 20;
-  // Strategies of a node whose consequences are tried, lightest first: trying all of a node with
-  // hundreds costs more than it finds.
+  // Strategies of a node whose consequences are computed, lightest first. All strategies of a node
+  // with hundreds would cost more than they gain.
   std::size_t most_trials = 24;
-  // A time point's weight is multiplied by its fill (bytes / limit, at least `least_fill`) to this
-  // power. High, so that one round moves the weight to where the limit is exceeded.
+  // The weight of a time point is multiplied by its fill (bytes / limit, at least `least_fill`) to
+  // this power. A high power moves the weight to the exceeded limits within one round.
   double fill_power = 12;
   double least_fill = 0.01;
-  // No weight falls below this part of the largest, so that a time point can return.
+  // No weight falls below this part of the largest, so that a time point can matter again.
   double least_weight = 1e-6;
 };
 
-// What solve() itself decides: how much is spent on which stage.
+// How much solve() spends on each stage.
 // Thread safety: a value.
 struct StageParameters {
-  // The core is solved by tables of at most so many entries, about a second, and by at most so many
+  // Limits of the exact search on the core: entries of its tables, about a second of work, and
   // labels.
   double most_table_entries = 2e7;
   std::size_t most_labels = 3'000'000;
-  // Cores of more strategies are large: branch and bound, which reduces every subproblem anew, is
-  // left out, and the local search improves them instead.
+  // Cores of more strategies are large. They are improved by the local search instead of branch and
+  // bound, which reduces every subproblem anew.
   std::size_t most_branched_strategies = 30'000;
   // Large cores: passes of the local search within the limits before the bounds, for an early
   // answer.
   std::uint64_t descent_passes = 2;
-  // Rounds of dual ascent on the core, and passes over all nodes in both directions per round. It
-  // ends after `stretch` rounds that close less than `progress` of the gap.
+  // Rounds of dual ascent on the core, and passes over all nodes in both directions per round. The
+  // ascent ends after `stretch` rounds that close less than `progress` of the gap.
   int most_rounds = 800;
   int sweeps = 2;
   int stretch = 40;
   double progress = 1e-3;
-  // Rounds are limited to this much work. If that pays for fewer than `least_rounds`, one round is
-  // made for its bound: prices that have moved a few times only are worth nothing.
+  // Limit of the work of all rounds. If the limit allows fewer than `least_rounds`, a single round
+  // is made for its bound: prices after a few steps are of no use.
   std::uint64_t most_relaxation_work = 3'000'000'000;
   int least_rounds = 60;
-  // Beside the local search the ascent does this part of its work, and goes on until `last_stretch`
-  // rounds close less than `last_progress` of the gap. A choice that its messages suggest begins a
-  // cycle of the search once the bound has closed `suggested_progress` of the gap since the one
-  // before.
+  // Beside the local search the ascent does `ascent_share` times the work of the search, until
+  // `last_stretch` rounds close less than `last_progress` of the gap. The search begins a cycle
+  // with the choice that the messages suggest each time that the bound has closed
+  // `suggested_progress` of the gap since the suggestion before.
   double ascent_share = 0.5;
   int last_stretch = 100;
   double last_progress = 1e-3;
   double suggested_progress = 1e-3;
   // The ascent aims at the best known cost; while there is none, this part above the bound.
   double blind_target = 0.05;
-  // Strategies per node of the problem that is solved for a good choice before branch and bound:
-  // those with the lowest bounds.
+  // Before branch and bound, a problem of the strategies with the lowest bounds is solved for a
+  // good choice. Its strategies per node, on average.
   std::size_t near_strategies = 6;
-  // Batches without a better choice after which the local search ends, once the ascent has.
+  // Batches without a better choice after which the local search ends, once the ascent has ended.
   std::size_t patience = 2000;
 };
 

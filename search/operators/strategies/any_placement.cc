@@ -64,7 +64,8 @@ void cost_of_average(const OpNode& node, const StrategyWriter& writer, Strategy&
 }
 
 // Source: binary_elementwise_meta_info, ColossalAI
-// auto_parallel/meta_profiler/meta_registry/binary_elementwise_ops.py. The first tensor counts.
+// auto_parallel/meta_profiler/meta_registry/binary_elementwise_ops.py. Operations are counted by
+// the first tensor.
 void cost_of_binary(const StrategyWriter& writer, Strategy& strategy) {
   const double operations = rank_of(writer, 0) == 0 ? 0 : writer.local_elements(0);
   strategy.compute = phases(operations, 2 * operations);

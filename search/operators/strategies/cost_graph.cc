@@ -211,8 +211,8 @@ MergedGraph merge(const OpGraph& graph, CostGraph& costs) {
   return merge_nodes(num_strategies, may_merge, costs.edges, costs.matrices);
 }
 
-// Modules of one type count as equal whatever their sizes, so nodes of equal blocks may differ in
-// their strategies. Such nodes share nothing.
+// The aliases of repeated blocks, without nodes that differ in their number of strategies:
+// node_classes() treats modules of one type as equal whatever their sizes.
 std::vector<NodeAlias> find_aliases(const OpGraph& graph, const CostGraph& costs) {
   std::vector<NodeAlias> aliases = block_aliases(find_repeated_blocks(node_classes(graph)));
   std::erase_if(aliases, [&](const NodeAlias& alias) {

@@ -1,4 +1,4 @@
-// Turns an operator graph into a cost graph: strategies, resharding costs, the merged form.
+// Turns an operator graph into a cost graph: strategies, resharding costs and the merged form.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct CostGraphCounters {
   std::size_t path_questions = 0;  // path costs asked for by matrices
   std::size_t matrix_entries = 0;  // of all edges, shared or not
   std::size_t matrices_computed = 0;
-  std::size_t matrices = 0;  // distinct ones, with those of the merged form
+  std::size_t matrices = 0;  // distinct ones, including those of the merged form
 };
 
 // The input of ColossalAI's solver, by node of the operator graph. A node costs the compute and

@@ -34,15 +34,15 @@ inline constexpr std::size_t kMinBlockLength = 10;
 // All get_attr nodes are in one class, and every placeholder is in one of its own.
 std::vector<std::uint32_t> node_classes(const OpGraph& graph);
 
-// ColossalAI's search: for every class in turn, takes the blocks that begin at all of its nodes, if
-// they are equal over the length found so far, and makes them longer while they stay equal. The
-// last blocks found win. A block at the end of the graph loses its last node, the output. Source:
-// find_repeat_blocks, ColossalAI colossalai/auto_parallel/tensor_shard/utils/factory.py.
+// ColossalAI's search. For every class in turn: if the blocks that begin at all nodes of the class
+// are equal over the length found so far, extends them while they stay equal. The last blocks found
+// win. A block at the end of the graph loses its last node, the output. Source: find_repeat_blocks,
+// ColossalAI colossalai/auto_parallel/tensor_shard/utils/factory.py.
 RepeatedBlocks find_repeated_blocks(std::span<const std::uint32_t> classes,
                                     std::size_t min_length = kMinBlockLength);
 
-// Each node of a later block with the node at the same place of the first block, by node. If blocks
-// overlap, the last one decides.
+// Pairs each node of a later block with the node at the same position of the first block, by node.
+// If blocks overlap, the last block decides.
 std::vector<NodeAlias> block_aliases(const RepeatedBlocks& blocks);
 
 using CostMatrix = CostInstanceSpec::Matrix;
@@ -82,12 +82,13 @@ struct MergedGraph {
       extra;  // by node and strategy: what merging added; empty = no merge
 };
 
-// Merges as ColossalAI does, with its losses: a node keeps only what its last merge added, and a
-// new edge is dropped if one joins the same nodes already. Pairs (parent, mergeable node) are taken
-// from the last to the first. A strategy of the parent implies the last of the node's cheapest.
-// `num_strategies` and `may_merge` are by node, `edges` by consumer and then by input, no two
-// between the same nodes. New matrices are added to the pool. Source: CostGraph.merge_node,
-// ColossalAI colossalai/auto_parallel/tensor_shard/solver/cost_graph.py.
+// Merges as ColossalAI does, including its losses: a node keeps only the cost that its last merge
+// added, and a new edge is dropped if an edge joins the same nodes already. Pairs (parent,
+// mergeable node) are merged from the last to the first. A strategy of the parent implies the
+// node's cheapest strategy, the last of several. `num_strategies` and `may_merge` are by node,
+// `edges` by consumer and then by input, no two between the same nodes. New matrices are added to
+// the pool. Source: CostGraph.merge_node, ColossalAI
+// colossalai/auto_parallel/tensor_shard/solver/cost_graph.py.
 MergedGraph merge_nodes(std::span<const std::uint32_t> num_strategies,
                         const std::vector<bool>& may_merge, std::span<const CostEdge> edges,
                         MatrixPool& pool);

@@ -183,7 +183,7 @@ class AlphaBetaCosts final : public redistribution::StepCosts {
   const DeviceMesh& mesh_;
 };
 
-// The cheapest conversions of those that one_step.h has.
+// The cheapest sequence of the moves that for_each_move visits.
 std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShape& shape,
                                         const DimSpecs& from, const DimSpecs& to) {
   redistribution::MoveRules rules;
@@ -201,9 +201,10 @@ std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShap
   return moves;
 }
 
-// What a device holds while converting. The source stays; each intermediate is freed once the next
-// one exists. Collectives need memory besides their output; a split of the first dimension is a
-// view of its input. Source: mem_cost, ColossalAI colossalai/tensor/shape_consistency.py.
+// The elements that a device holds while converting. The source stays; each intermediate is freed
+// once the next one exists. Collectives need memory besides their output; a split of the first
+// dimension is a view of its input. Source: mem_cost, ColossalAI
+// colossalai/tensor/shape_consistency.py.
 class MemoryTrace {
  public:
   explicit MemoryTrace(std::int64_t source) : held_(source), peak_(source) {}
@@ -295,7 +296,7 @@ struct Question {
   friend bool operator==(const Question&, const Question&) = default;
 };
 
-// Of the contents, not the addresses, so that a run allocates as often as the last one.
+// A hash of the contents, not of the addresses, so that all runs allocate equally often.
 struct QuestionHash {
   std::uint64_t operator()(const Question& question) const {
     const std::uint64_t dims = hash_mix(question.from->dims.bits(), question.to->dims.bits());

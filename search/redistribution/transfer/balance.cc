@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint32_t kUnreached = ~std::uint32_t{0};
 
-// One computation. Nodes are demands and ports; an arc may carry any amount forward, and backward
-// what it carries.
+// One computation of Dinic's algorithm. Nodes are demands and ports. The residual capacity of an
+// arc is unlimited forward, and its amount backward.
 class Dinic {
  public:
   Dinic(const BipartiteGraph& graph, const std::vector<std::int64_t>& capacity, std::uint64_t& work)
@@ -42,7 +42,7 @@ class Dinic {
   }
 
  private:
-  // Breadth first from all demands that are not met. Returns true if a port with room is reached.
+  // Breadth-first search from all unmet demands. Returns true if a port with room is reached.
   bool find_levels() {
     demand_level_.assign(graph_.demands.size(), kUnreached);
     port_level_.assign(graph_.num_ports, kUnreached);
@@ -86,7 +86,7 @@ class Dinic {
     }
   }
 
-  // Sends at most `most` from a demand along shortest paths. Returns what it sent.
+  // Sends at most `most` from a demand along shortest paths. Returns the amount sent.
   std::int64_t push_demand(std::size_t d, std::int64_t most) {
     std::int64_t sent = 0;
     for (std::size_t& arc = next_arc_[d]; arc < graph_.first_arc[d + 1]; ++arc) {
@@ -138,8 +138,8 @@ class Dinic {
   std::vector<std::int64_t> room_;   // by port
   std::vector<std::vector<std::size_t>> arcs_of_port_;
   std::vector<std::uint32_t> arc_demand_;
-  // Steps from a demand that is not met: demands 0, 1, ..., the ports after demand i have i + 1,
-  // and so have demands that these ports could give back to.
+  // Levels of the breadth-first search: 0 for unmet demands; i + 1 for ports reached from a demand
+  // of level i, and for the demands that these ports could give back to.
   std::vector<std::uint32_t> demand_level_;
   std::vector<std::uint32_t> port_level_;
   std::vector<std::size_t> next_arc_;   // by demand; those before lead nowhere
@@ -256,7 +256,7 @@ class Balancer {
       capacity.push_back(static_cast<std::int64_t>(std::ceil(share - share * kRounding)));
       missing -= capacity.back();
     }
-    // What was rounded away of large shares, so that all ports together can take all.
+    // Adds bytes lost by the rounding of large shares, so that the capacities add up to `total`.
     for (std::size_t i = 0; missing > 0; i = (i + 1) % capacity.size()) {
       ++capacity[i];
       --missing;
@@ -267,7 +267,7 @@ class Balancer {
   void settle(const Region& region, const Part& part, const BipartiteFlow& flow, double level) {
     for (std::size_t i = 0; i < part.arcs.size(); ++i)
       result_.amount[part.arcs[i]] = flow.amount[i];
-    // Parts above their mean come first, so the first one that is settled is the highest.
+    // The parts of higher level are divided first, so the first settled part has the highest level.
     if (!result_.busiest_ports.empty()) return;
     result_.level = level;
     result_.busiest_ports = region.ports;

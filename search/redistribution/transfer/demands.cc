@@ -10,7 +10,7 @@
 namespace shardwright::redistribution {
 namespace {
 
-// The part that begins at or before `at`.
+// The index of the last part that begins at or before `at`.
 std::size_t part_at(const std::vector<Interval>& parts, std::int64_t at) {
   const auto after =
       std::upper_bound(parts.begin(), parts.end(), at,

@@ -16,14 +16,14 @@ namespace shardwright::redistribution {
 // Thread safety: a value.
 class ShardGrid {
  public:
-  // `places` has, by device of the layout's mesh, the place of its rank in
-  // TransferProblem::ranks(). O(devices * dimensions * log pieces).
+  // `places`: by device of the layout's mesh, the index of its rank in TransferProblem::ranks().
+  // O(devices * dimensions * log pieces).
   ShardGrid(const TransferProblem& problem, const Shape& shape, const TensorLayout& layout,
             const std::vector<std::uint32_t>& places);
 
   std::size_t num_cells() const { return holders_.size(); }
   Box box(std::size_t cell) const;
-  // The places of the ranks that hold the cell, ascending.
+  // The ranks that hold the cell, as indices into TransferProblem::ranks(), ascending.
   const std::vector<std::uint32_t>& holders(std::size_t cell) const { return holders_[cell]; }
   // Sets `cells` to those that overlap the box, ascending.
   void cells_overlapping(const Box& box, std::vector<std::uint32_t>& cells) const;
@@ -33,8 +33,8 @@ class ShardGrid {
   std::vector<std::vector<std::uint32_t>> holders_;  // by cell; the last dimension is innermost
 };
 
-// The same box of all tensors of a group, which some ranks of one host want. Ranks are places in
-// TransferProblem::ranks().
+// A box, the same in all tensors of a group, that some ranks of one host want. Ranks are indices
+// into TransferProblem::ranks().
 struct WantedPiece {
   std::uint32_t holders = 0;    // of Demands::sets
   std::uint32_t receivers = 0;  // of Demands::sets
@@ -43,14 +43,14 @@ struct WantedPiece {
   std::int64_t bytes = 0;  // of one copy
 };
 
-// What a rank holds and wants. The box is of all tensors of the group.
+// A box, the same in all tensors of a group, that a rank both holds and wants.
 struct KeptPiece {
   std::uint32_t rank = 0;
   std::uint32_t group = 0;
   std::uint32_t box = 0;
 };
 
-// Pieces that the same ranks hold and the same ranks of one host want.
+// Pieces with the same holders and the same receivers, which are on one host.
 struct SharedNeed {
   std::uint32_t receivers = 0;
   std::size_t first = 0;   // of Demands::wanted
@@ -58,7 +58,7 @@ struct SharedNeed {
   std::int64_t bytes = 0;  // of one copy
 };
 
-// Pieces that the same ranks hold and that ranks of one host want.
+// Pieces with the same holders, whose receivers are on one host.
 struct Need {
   std::uint32_t holders = 0;
   std::uint32_t host = 0;
@@ -69,7 +69,7 @@ struct Need {
 };
 
 struct Demands {
-  // Distinct lists of ranks, ascending, that hold or want the same elements.
+  // Distinct lists of ranks (ascending) that hold or want the same elements.
   std::vector<std::vector<std::uint32_t>> sets;
   std::vector<Box> boxes;
   std::vector<WantedPiece> wanted;  // by holders, host, receivers, group, box
@@ -81,8 +81,9 @@ struct Demands {
   std::uint32_t num_hosts = 1;
 };
 
-// Cuts every target shard where source shards end. Equal layouts of equal shapes are worked out
-// once. Returns nullopt if the budget was interrupted. `work` counts pairs of overlapping shards.
+// Finds the pieces to send: cuts every target shard where source shards end. Equal layouts of equal
+// shapes are processed once. Returns nullopt if the budget was interrupted. `work` counts pairs of
+// overlapping shards.
 std::optional<Demands> find_demands(const TransferProblem& problem, const Budget& budget,
                                     std::uint64_t& work);
 

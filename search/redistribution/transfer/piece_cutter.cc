@@ -8,13 +8,13 @@
 namespace shardwright::redistribution {
 namespace {
 
-// A place in the tensors of a group: in front of row `row` of a box of tensor `tensor`.
+// A position in the tensors of a group: in front of row `row` of the box of tensor `tensor`.
 struct CutPlace {
   std::int64_t tensor = 0;
   std::int64_t row = 0;
 };
 
-// What lies between two places of a piece.
+// The part of a piece between two positions.
 struct Stretch {
   const WantedPiece* piece;
   CutPlace from;
@@ -25,12 +25,12 @@ struct Sent {
   std::uint32_t from;
   std::uint32_t to;
   TransferPiece piece;
-  // What is passed on: its place in PieceCutter::sent_. kOwn: it is held from the start.
+  // Index in PieceCutter::sent_ of the first copy of a piece that is passed on; otherwise kOwn.
   std::size_t first_copy;
 };
 constexpr std::size_t kOwn = ~std::size_t{0};
 
-// Where a piece is among the transfers: which one, and where its bytes begin and end in the stream.
+// The transfer of a piece, and the range of its bytes in the stream of the transfer.
 struct StreamPlace {
   std::size_t transfer = 0;
   std::int64_t begin = 0;
@@ -42,7 +42,7 @@ class PieceCutter {
   PieceCutter(const TransferProblem& problem, const Demands& demands, std::int64_t passed_bytes)
       : problem_(problem), demands_(demands), passed_bytes_(passed_bytes) {}
 
-  // The holders send one stretch after the other of all that receivers do not get from each other.
+  // Adds the pieces of a need: holders send in stretches what receivers do not get from each other.
   void add_need(const Need& need, const SenderChoice& choice,
                 const std::vector<SenderShare>& shares) {
     Senders senders{shares, 0, shares.empty() ? 0 : shares[0].bytes, 0};
@@ -97,12 +97,12 @@ class PieceCutter {
   }
 
  private:
-  // The holders that send a need, and how far they have come.
+  // The holders that send a need, and the progress through their shares.
   struct Senders {
     const std::vector<SenderShare>& shares;
-    std::size_t at;      // the share that is being sent
-    std::int64_t end;    // where it ends, in bytes
-    std::int64_t begin;  // what was sent before
+    std::size_t at;      // the current share
+    std::int64_t end;    // end of the current share, in bytes
+    std::int64_t begin;  // bytes sent so far
   };
 
   StreamPlace append(const Sent& sent, std::vector<Transfer>& transfers) const {
@@ -125,8 +125,8 @@ class PieceCutter {
     return all;
   }
 
-  // Takes about so many bytes from the front of the stretches, in parts of about `passed_bytes_`: a
-  // part is passed on when it has arrived.
+  // Takes about `bytes` from the front of the stretches, in parts of about `passed_bytes_`, since a
+  // part is passed on only when it has arrived.
   std::vector<Stretch> take(std::int64_t bytes, std::vector<Stretch>& rest) const {
     std::vector<Stretch> taken;
     std::size_t used = 0;
@@ -200,7 +200,7 @@ class PieceCutter {
            of_row;
   }
 
-  // The place closest to so many bytes after the stretch begins, at its end at the latest.
+  // The position closest to `bytes` after the begin of the stretch, at most its end.
   CutPlace place_after(const Stretch& stretch, std::int64_t bytes) const {
     if (bytes >= bytes_of(stretch)) return stretch.to;
     const auto [rows, of_row] = rows_of(*stretch.piece);
@@ -209,7 +209,7 @@ class PieceCutter {
     return {row / rows, row % rows};
   }
 
-  // Adds what lies between two places: rows of the first tensor, whole tensors, rows of the last.
+  // Adds the pieces of a stretch: rows of the first tensor, whole tensors, rows of the last tensor.
   void add(const Stretch& stretch, std::uint32_t sender, std::uint32_t to) {
     const WantedPiece& piece = *stretch.piece;
     CutPlace from = stretch.from;
@@ -225,7 +225,7 @@ class PieceCutter {
     if (from.row < end.row) add_rows(piece, sender, to, from.tensor, from.row, end.row);
   }
 
-  // Rows of one tensor up to `end`; -1 means all that follow.
+  // Adds the rows of a tensor from `begin` to `end`; -1 = to the last row.
   void add_rows(const WantedPiece& piece, std::uint32_t sender, std::uint32_t to,
                 std::int64_t tensor, std::int64_t begin, std::int64_t end) {
     const Box& all = demands_.boxes[piece.box];

@@ -13,14 +13,15 @@ namespace shardwright::redistribution {
 
 struct CutTransfers {
   std::vector<Transfer> transfers;
-  std::vector<std::vector<StreamWait>> waits;  // by transfer: what it passes on, in its order
+  std::vector<std::vector<StreamWait>> waits;  // by transfer: for pieces passed on, in order
 };
 
-// Lays the pieces of each need end to end and gives each sender the next stretch, so that a
-// receiver has few senders and only pieces at the ends of stretches are cut. A cut is between two
-// tensors or across the longest dimension of a box, at the element that is closest to the share.
-// Adds what ranks keep. What a rank passes on is cut into parts of about `passed_bytes`, which are
-// sent when they have arrived. Returns transfers with pieces and bytes, in order, without messages.
+// Lays the pieces of each need end to end and gives each sender the next stretch of bytes, so that
+// a receiver has few senders and only pieces at the ends of stretches are cut. A cut is between two
+// tensors or across the longest dimension of a box, at the row closest to the share. Adds the
+// pieces that ranks keep. Pieces that a rank passes on are cut into parts of about `passed_bytes`,
+// each of which is sent on once it has arrived. Returns transfers with pieces and bytes, in order,
+// without runs.
 CutTransfers cut_pieces(const TransferProblem& problem, const Demands& demands,
                         const SenderChoice& choice, std::int64_t passed_bytes);
 

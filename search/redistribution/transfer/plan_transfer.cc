@@ -15,8 +15,8 @@
 namespace shardwright::redistribution {
 namespace {
 
-// A transfer takes no less than this part of a message, unless it is the end of the transfer. Half
-// of it makes twice as many short messages; twice as much wastes more of a round's memory.
+// A run has at least 1 / kLeastPart of a message, unless it ends the transfer. Shorter runs would
+// mean more short messages, longer ones would waste memory of a round.
 constexpr std::int64_t kLeastPart = 8;
 
 struct Pending {
@@ -26,8 +26,8 @@ struct Pending {
   std::size_t waits = 0;  // those that are over
 };
 
-// Fills round after round. A receiver takes from its senders in turn until its memory is full, and
-// first from the senders that have most left to send, since these decide how many rounds follow.
+// Fills round after round. A receiver takes from its senders in turn until its memory is full.
+// Senders with most left to send come first, since they determine the number of rounds.
 class RoundPlanner {
  public:
   RoundPlanner(const TransferProblem& problem, std::int64_t message_bytes,
@@ -75,7 +75,7 @@ class RoundPlanner {
   }
 
  private:
-  // What the sender has by now of what it has not sent.
+  // The unsent bytes that the sender holds by now, up to the first that it still waits for.
   std::int64_t sendable(Pending& pending) const {
     const std::vector<StreamWait>& waits = waits_[pending.transfer];
     const std::int64_t sent = transfers_[pending.transfer].bytes - pending.left;
@@ -85,7 +85,7 @@ class RoundPlanner {
     return pending.waits == waits.size() ? pending.left : waits[pending.waits].begin - sent;
   }
 
-  // Fills a receiver's memory of this round.
+  // Fills the memory of a receiver in this round.
   void fill(std::size_t to) {
     std::vector<Pending>& pending = pending_[to];
     std::stable_sort(pending.begin(), pending.end(), [&](const Pending& a, const Pending& b) {
@@ -114,7 +114,7 @@ class RoundPlanner {
   const std::vector<std::vector<StreamWait>>& waits_;
   std::vector<Transfer>& transfers_;
   std::vector<std::int64_t> arrived_;                           // by transfer, in earlier rounds
-  std::vector<std::pair<std::size_t, std::int64_t>> arriving_;  // transfers and bytes of this one
+  std::vector<std::pair<std::size_t, std::int64_t>> arriving_;  // transfers and bytes of this round
   std::vector<std::vector<Pending>> pending_;                   // by receiver
   std::vector<std::int64_t> to_send_;  // by rank: bytes that no round has yet
   std::vector<std::int64_t> to_receive_;
@@ -134,8 +134,8 @@ std::optional<std::int64_t> assign_rounds(const TransferProblem& problem,
 
 namespace {
 
-// A rank passes on so small a part of what it receives in a round. Half as many parts wait for
-// longer, twice as many are cut into twice as many pieces.
+// The memory of a round divided by this is the size of the parts that are passed on. Fewer parts
+// would wait longer, more would cut tensors into more pieces.
 constexpr std::int64_t kPassedParts = 16;
 
 Status check_limits(const TransferLimits& limits) {

@@ -12,10 +12,10 @@ namespace {
 
 using Kind = TransferPort::Kind;
 
-// More transfers than this between the ranks of hosts would be a plan that nobody can store.
+// Ranks pass nothing on if that might take more transfers than this: the plan would be too large.
 constexpr std::size_t kMostPassingPairs = std::size_t{1} << 20;
 
-// How much of each need comes from its own host, and from which other hosts the rest comes.
+// The bytes of each need from its own host, and the bytes from each other host.
 struct HostShares {
   std::vector<std::vector<SenderShare>> within;  // by need: of ranks that hold it
   std::vector<std::vector<SenderShare>> passed;  // as SenderChoice::passed
@@ -61,7 +61,7 @@ class SenderChooser {
     return std::max({receiving_time_, shares.within_time, shares.between_time});
   }
 
-  // Between which receivers elements may be passed on.
+  // The number of pairs of receivers between which elements may be passed on.
   std::size_t passing_pairs() const {
     std::size_t pairs = 0;
     for (const SharedNeed& shared : demands_.shared) {
@@ -71,7 +71,8 @@ class SenderChooser {
     return pairs;
   }
 
-  // Adds the bounds, if the choice is among all plans in which ranks pass on.
+  // Chooses the shares of holders and hosts. Adds bounds only for kYes, as these hold for all
+  // plans.
   std::optional<HostShares> choose_hosts(Within mode, Passing passing) {
     HostShares shares;
     shares.within.resize(demands_.needs.size());
@@ -93,19 +94,19 @@ class SenderChooser {
     if (passing == Passing::kNo) return shares;
     if (mode == Within::kAll) add_bound(incoming);
     if (mode == Within::kAll) add_bound(bound_of(between, *links));
-    // Of senders alone a bound holds only if no other host could send instead.
+    // A bound of senders within hosts requires that other hosts are ports, too, or do not exist.
     if (mode == Within::kEven || demands_.num_hosts == 1) add_bound(bound_of(within, *inside));
     return shares;
   }
 
-  // Adds what the ranks of a need's host send, and returns what is left for other hosts, by need.
+  // Adds the shares of ranks on the need's host. Returns the bytes left for other hosts, by need.
   std::vector<std::int64_t> add_within(const ChoiceGraph& within, const Balance& inside,
                                        HostShares& shares) const {
     std::vector<std::int64_t> outside;
     for (const Need& need : demands_.needs)
       outside.push_back(need.bytes);
     std::size_t last = ChoiceGraph::kFirst;
-    std::int64_t rest = 0;  // bytes that are too few for one more to all others
+    std::int64_t rest = 0;  // bytes left over by the division by the number of others
     for_each_amount(within, inside, [&](std::size_t d, TransferPort port, std::int64_t bytes) {
       if (port.kind != Kind::kSend) return;
       const std::size_t need = within.needs[d];
@@ -171,7 +172,7 @@ namespace {
 
 using Kind = TransferPort::Kind;
 
-// Adds demands and arcs, and numbers ports as they come.
+// Builds a ChoiceGraph from demands and arcs, and numbers ports in order of appearance.
 class GraphBuilder {
  public:
   explicit GraphBuilder(const TransferProblem& problem) : problem_(problem) {
@@ -188,7 +189,7 @@ class GraphBuilder {
     }
     choice_.graph.arc_port.push_back(entry->second);
   }
-  // Ends the arcs of a demand. Without arcs there is none.
+  // Makes a demand of the arcs added since the last call. Without arcs there is no demand.
   void add_demand(std::size_t need, std::size_t shared, std::int64_t bytes) {
     if (choice_.graph.arc_port.size() == choice_.graph.first_arc.back()) return;
     choice_.needs.push_back(need);
@@ -207,7 +208,7 @@ class GraphBuilder {
   std::map<TransferPort, std::uint32_t> numbers_;
 };
 
-// The number that the caller knows, instead of the place in a list.
+// The port with the caller's number of the rank or host instead of the index.
 TransferPort public_port(const TransferProblem& problem, const Demands& demands,
                          TransferPort port) {
   if (port.kind == Kind::kSend || port.kind == Kind::kReceive) {
@@ -220,7 +221,7 @@ TransferPort public_port(const TransferProblem& problem, const Demands& demands,
   return port;
 }
 
-// The largest sum, and whose it is.
+// The port of the largest sum, with the sum as bytes.
 TransferBound largest(const TransferProblem& problem, const Demands& demands, Kind kind,
                       const std::vector<std::int64_t>& sums) {
   const auto most = std::max_element(sums.begin(), sums.end());

@@ -1,4 +1,4 @@
-// Which ranks send how much of every need.
+// Chooses the ranks that send each need, and their shares.
 #pragma once
 
 #include <cstddef>
@@ -15,53 +15,54 @@
 namespace shardwright::redistribution {
 
 struct SenderShare {
-  std::uint32_t from = 0;  // place in TransferProblem::ranks()
+  std::uint32_t from = 0;  // index into TransferProblem::ranks()
   std::int64_t bytes = 0;
 };
 
 struct SenderChoice {
-  // By need: what holders send of it.
+  // By need: the bytes that holders send.
   std::vector<std::vector<SenderShare>> shares;
-  // By Demands::shared: how much of one copy each rank receives first and passes on to all others.
-  // Empty if no rank passes anything on. With the shares, every receiver gets its copy.
+  // By Demands::shared: the part of a copy that each rank receives first and passes on to all other
+  // receivers. Empty if no rank passes anything on. With the shares, every receiver gets its copy.
   std::vector<std::vector<SenderShare>> passed;
   std::vector<TransferBound> bounds;
 };
 
-// Without hosts: the busiest sender carries as little as possible, the next one too, and so on.
-// With hosts: elements come from the receiver's host where a rank of it holds them, unless its
-// senders would be the busiest ports of all; then as much comes from other hosts as evens that out.
-// What comes from other hosts loads their links, and then their ranks, as evenly as possible.
-// Where that takes less time, ranks pass on within their host (without hosts to any rank) what they
-// want and have received, so that a host receives every element once. Bounds hold for plans that do
-// so, too.
-// Returns nullopt if the budget was interrupted. `work` counts steps of flows.
+// Without hosts: minimises the load of the busiest sender, then that of the next, and so on. With
+// hosts: elements come from the receiver's host if a rank of the host holds them. If the senders
+// within hosts would then be the busiest ports of all, other hosts take over as much as evens the
+// loads out. Bytes from other hosts load the links of these hosts, and then their ranks, as evenly
+// as possible. If it takes less time, ranks pass on elements that they want themselves and have
+// received, within their host (without hosts, to any rank), so that a host receives every element
+// once. Bounds also hold for plans in which ranks pass on. Returns nullopt if the budget was
+// interrupted. `work` counts steps of flows.
 std::optional<SenderChoice> choose_senders(const TransferProblem& problem, const Demands& demands,
                                            const Budget& budget, std::uint64_t& work);
 
-// Numbers of ports are places in TransferProblem::ranks(), and hosts as Demands numbers them.
+// A graph of demands and ports. Port numbers index TransferProblem::ranks(), or hosts as in
+// Demands.
 struct ChoiceGraph {
   static constexpr std::size_t kFirst = ~std::size_t{0};
 
   BipartiteGraph graph;
   std::vector<std::size_t> needs;   // by demand of the graph
-  std::vector<std::size_t> shared;  // by demand of the graph; kFirst is the first copies of a need
+  std::vector<std::size_t> shared;  // by demand of the graph; kFirst: the first copies of a need
   std::vector<TransferPort> ports;
   std::vector<double> weights;  // by port: its bandwidth
 };
 
-// Whether a need that ranks of its host can serve may come from other hosts.
+// Whether other hosts may serve a need that ranks of its own host can serve.
 enum class Within : std::uint8_t {
-  kAll,   // it may not
-  kEven,  // it may, if other hosts have it, at the cost of its host's incoming link
+  kAll,   // they may not
+  kEven,  // they may, if they hold it, at the cost of the incoming link
 };
 
-// Whether ranks pass on, within their host, what they want and have received. A copy of each piece
-// then comes from a holder; the others may come from ranks that got it before.
+// Whether ranks pass on, within their host, elements that they want themselves and have received.
+// One copy of each piece then comes from a holder; the others may come from earlier receivers.
 enum class Passing : std::uint8_t { kNo, kYes };
 
-// kAll: what ranks of the same host can serve, with the ports kSend of these ranks.
-// kEven: everything; if ranks of other hosts can serve a need, it also has the port kHostIn.
+// kAll: the needs that ranks of their own host can serve, with the ports kSend of these ranks.
+// kEven: all needs; a need that other hosts can serve also has the port kHostIn.
 ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
                                Passing passing);
 
@@ -69,19 +70,19 @@ ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& de
 ChoiceGraph graph_between_hosts(const TransferProblem& problem, const Demands& demands,
                                 const std::vector<std::int64_t>& outside);
 
-// What no other ports than these can serve.
+// The bound given by the demands that only these ports can serve.
 TransferBound bound_of(const TransferProblem& problem, const Demands& demands,
                        const ChoiceGraph& choice, const std::vector<std::uint32_t>& ports);
 
-// The rank that receives most. What it receives is given.
+// The bound of the rank that receives most. The bytes that ranks receive do not depend on the plan.
 TransferBound busiest_receiver(const TransferProblem& problem, const Demands& demands);
 
-// The host that receives most from other hosts, of which each need takes `outside` bytes. A bound
-// if nothing else could come from within. Without ports if there are no other hosts.
+// The host that receives most from other hosts; `outside`: by need, the bytes from other hosts. A
+// bound if these bytes cannot come from within. Without ports if there are no other hosts.
 TransferBound busiest_host_in(const TransferProblem& problem, const Demands& demands,
                               const std::vector<std::int64_t>& outside);
 
-// Calls `function` with each demand, port and amount above 0, by demand.
+// Calls function(demand, port, amount) for each amount above 0, by demand.
 template <class Function>
 void for_each_amount(const ChoiceGraph& choice, const Balance& balance, const Function& function) {
   for (std::size_t d = 0; d < choice.needs.size(); ++d) {
@@ -98,21 +99,22 @@ struct HostShare {
   std::int64_t bytes = 0;
 };
 
-// The needs with the same holders that a host serves are one demand, which its ranks among the
-// holders share. A need then takes a stretch of their bytes, so that it has few senders.
+// Divides the bytes that a host sends among its ranks. The needs with the same holders that a host
+// serves form one demand, which its ranks among the holders share. Each need then takes a stretch
+// of these bytes, so that it has few senders.
 // Thread safety: one thread at a time. Refers to the demands.
 class HostSenders {
  public:
   // `between`: by need.
   HostSenders(const Demands& demands, const std::vector<std::vector<HostShare>>& between);
 
-  // The demands and the ranks that may send; ports are places in TransferProblem::ranks().
+  // The demands and the ranks that may send; ports are indices into TransferProblem::ranks().
   const BipartiteGraph& graph() const { return graph_; }
   // Adds the shares of the ranks to those of each need.
   void assign(const Balance& balance, std::vector<std::vector<SenderShare>>& shares) const;
 
  private:
-  // What one host sends to the needs that have the same holders.
+  // The bytes that a host sends to a need, among the needs with the same holders.
   struct Stretch {
     std::size_t need;
     std::int64_t bytes;
