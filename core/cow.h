@@ -1,5 +1,5 @@
-// Copy-on-write building blocks: an immutable shared array and a persistent vector. The identities
-// of their parts show what two values share.
+// Copy-on-write building blocks: an immutable shared array and a persistent vector. An Identity
+// shows whether two values share storage.
 #pragma once
 
 #include <array>
@@ -102,7 +102,7 @@ class PersistentVector {
   }
   ~PersistentVector() = default;
 
-  // A vector of `size` elements. Calls make(0), make(1), ... in index order.
+  // Returns a vector of `size` elements. Calls make(0), make(1), ... in index order.
   template <class Make>
   static PersistentVector generate(std::size_t size, const Make& make) {
     PersistentVector vector;
@@ -131,13 +131,13 @@ class PersistentVector {
     T value;
   };
 
-  // The same vector with element i replaced. On bad_alloc this vector is unchanged.
+  // Returns this vector with element i replaced. On bad_alloc this vector is unchanged.
   PersistentVector set(std::size_t i, T value) const {
     Change change{i, std::move(value)};
     return set_all({&change, 1});
   }
 
-  // The same vector with several elements replaced. Copies each node at most once and moves the
+  // Returns this vector with several elements replaced. Copies each node at most once and moves the
   // values out of `changes`. Precondition: indices ascend and none is repeated. On bad_alloc this
   // vector is unchanged.
   PersistentVector set_all(std::span<Change> changes) const {
@@ -148,7 +148,7 @@ class PersistentVector {
     return changed;
   }
 
-  // How many nodes set_all() copies for changes of these elements. O(changes x log8 size) time.
+  // Returns the number of nodes that set_all() copies for these changes. O(changes x log8 size).
   std::size_t nodes_copied(std::span<const Change> changes) const {
     std::size_t nodes = 0;
     for (unsigned level = 0; level <= depth_; ++level) {
@@ -167,8 +167,8 @@ class PersistentVector {
     return nodes;
   }
 
-  // The storage of the leaf that holds element i. Two versions share the leaf if their identities
-  // are equal.
+  // Identifies the leaf that holds element i. Two versions share the leaf if they return equal
+  // identities.
   Identity identity(std::size_t i) const {
     return static_cast<const void*>(&(*this)[i / kBranch * kBranch]);
   }

@@ -8,8 +8,8 @@
 
 namespace shardwright {
 
-// Least number of insertions, deletions, replacements and swaps of adjacent letters that turn `a`
-// into `b`. Ignores case. O(|a| |b|).
+// Returns the least number of insertions, deletions, replacements and swaps of adjacent letters
+// that turn `a` into `b`. Ignores case. O(|a| |b|).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // Returns the known name for which other tools use `name` ("BF16" for "bfloat16"). Without such an

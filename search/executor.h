@@ -10,10 +10,10 @@
 
 namespace shardwright {
 
-// How many iterations of a loop a worker takes at a time. Ranges start long, because neighbours in
-// a range share work, and end short, because the last ones decide how long the workers wait for
-// each other. Iterations that differ much in length, and share nothing, are better taken one by
-// one.
+// The sizes of the ranges of iterations that workers take from a loop. The first ranges are long,
+// because neighbours in a range share work. The last ranges are short, because they decide how long
+// the workers wait for each other. Iterations that differ much in length, and share nothing, are
+// better taken one by one.
 struct RangeSizes {
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
@@ -92,19 +92,19 @@ class Executor {
                         }}));
   }
 
-  // The same, but returns when every range is done.
+  // Runs the loop as begin_for() does and returns when every range is done.
   template <class Body>
   void parallel_for(std::size_t count, RangeSizes sizes, Body&& body) {
     begin_for(count, sizes, body).wait();
   }
 
  protected:
-  // Precondition: count > 0. Null if the loop is already done.
+  // Begins a loop. Returns null if the loop is already done. Precondition: count > 0.
   virtual std::unique_ptr<RunningLoop> begin(std::size_t count, RangeSizes sizes,
                                              RangeBody body) = 0;
 };
 
-// Runs every loop on the calling thread as one range, when it is begun.
+// Runs every loop on the calling thread as one range, inside the call that begins the loop.
 // Thread safety: as Executor.
 class InlineExecutor final : public Executor {
  public:

@@ -20,13 +20,13 @@ template <class D>
 concept ExplorationDomain = requires(D& domain, const D& fixed, const Budget& budget, Budget& spent,
                                      std::size_t slot, unsigned worker, std::size_t index) {
   // Batches that may be in flight at once, at least 1. With 1, every batch is proposed after the
-  // one before it was taken in. Constant during an exploration.
+  // previous batch was taken in. Constant during an exploration.
   { fixed.batches_in_flight() } -> std::convertible_to<std::size_t>;
   // Fills the slot with the next batch and returns its number of candidates. Returns 0 if there is
   // nothing to propose before another batch is taken in; if none is in flight, the exploration
   // ends. Must not change what evaluate reads of other slots.
   { domain.propose(slot, budget) } -> std::convertible_to<std::size_t>;
-  // How many candidates of a batch are one task.
+  // The number of candidates of a batch that make one task.
   { fixed.range_sizes() } -> std::convertible_to<RangeSizes>;
   // Evaluates the candidates [begin, end) of the slot's batch. Runs concurrently for disjoint
   // ranges and distinct workers, and concurrently with propose and synchronize of other slots. May
@@ -58,8 +58,8 @@ class BatchPipeline {
 
   bool empty() const { return oldest_ == next_; }
 
-  // Proposes batches and begins to evaluate them, until all slots are taken or there is nothing to
-  // propose. Returns why it stopped in the second case.
+  // Proposes batches and begins to evaluate them, until all slots are taken. Returns nothing then,
+  // and otherwise the reason why it stopped earlier.
   std::optional<StopReason> run_ahead() {
     while (next_ - oldest_ < batches_.size()) {
       if (const auto reason = budget_->interrupted()) return reason;
@@ -108,10 +108,10 @@ class BatchPipeline {
 // evaluated, the calling thread takes in the batches before it and proposes the ones after it; then
 // it helps to evaluate. The calls of propose and synchronize, and so all decisions, come in the
 // same order for any executor; only a deadline or a stop request depends on time. Calls
-// observe(domain) on the calling thread after every batch. A stop ends the exploration after the
-// batch that is taken in when it is noticed: later batches are dropped, evaluated or not. An
-// exception of any stage ends the exploration and reaches the caller after all evaluations that had
-// begun have ended.
+// observe(domain) on the calling thread after every batch. A stop that is noticed while a batch is
+// taken in ends the exploration after this batch; later batches are dropped, even if they were
+// evaluated. An exception of any stage ends the exploration and reaches the caller after all
+// evaluations that had begun have ended.
 template <ExplorationDomain Domain, class Observe = NoObserver>
 StopReason explore(Domain& domain, Executor& executor, Budget& budget,
                    const Observe& observe = {}) {

@@ -14,7 +14,7 @@
 
 namespace shardwright {
 
-// A value stays where it is as long as the map lives. `Hash` gives 64 good bits of a key.
+// The address of a value stays the same while the map lives. `Hash` gives 64 good bits of a key.
 // Thread safety: every member may be called from any thread.
 template <class Key, class Value, class Hash>
 class OnceMap {
@@ -25,8 +25,8 @@ class OnceMap {
     return shard(hash).find(hash, key);
   }
 
-  // Stores the value, unless the key has one already, which then stays. Returns what is stored. On
-  // bad_alloc nothing has changed.
+  // Stores the value unless the key already has a value. Returns the key's stored value. On
+  // bad_alloc the map is unchanged.
   const Value& keep(const Key& key, Value value) {
     const std::uint64_t hash = Hash()(key);
     return shard(hash).keep(hash, key, std::move(value));
@@ -110,7 +110,7 @@ class OnceMap {
 
     mutable SharedMutex mutex_;
     std::deque<Entry> entries_ SHARDWRIGHT_GUARDED_BY(mutex_);  // a deque never moves its elements
-    // The last one is in use. Readers may still use the others, which are smaller in total.
+    // The last table is in use. Readers may still use earlier tables, which together are smaller.
     std::vector<std::unique_ptr<Slots>> tables_ SHARDWRIGHT_GUARDED_BY(mutex_);
     std::atomic<const Slots*> current_{nullptr};
   };

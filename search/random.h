@@ -15,25 +15,25 @@ class RandomGenerator {
  public:
   explicit RandomGenerator(std::uint64_t key) : state_(key) {}
 
-  // The number at `index` of the sequence of `key`: what the call number `index` of bits() returns.
+  // Returns what bits() returns for `key` after `index` earlier calls.
   static std::uint64_t bits_at(std::uint64_t key, std::uint64_t index) {
     return mix(key + (index + 1) * kIncrement);
   }
 
   std::uint64_t bits() { return mix(state_ += kIncrement); }
-  // In [0, bound), from the upper 32 bits. Precondition: 0 < bound <= 2^32. Every value is drawn
-  // with a probability within bound / 2^32 of the mean. Costs one multiplication.
+  // Returns a number in [0, bound), from the upper 32 bits. Every value has probability 1 / bound,
+  // up to a relative error of bound / 2^32. Costs one multiplication. Requires 0 < bound <= 2^32.
   std::uint32_t below(std::size_t bound) {
     return static_cast<std::uint32_t>(((bits() >> 32) * bound) >> 32);
   }
-  // In [0, bound), as the remainder of all 64 bits: the bias is negligible for every bound that
-  // fits the result. Costs one division. Precondition: as of below().
+  // Returns a number in [0, bound), the remainder of all 64 bits. The bias is negligible for every
+  // bound of at most 32 bits. Costs one division. Precondition: as of below().
   std::uint32_t remainder(std::size_t bound) { return static_cast<std::uint32_t>(bits() % bound); }
-  // True half of the time.
+  // Returns true with probability 1/2.
   bool coin() { return (bits() & 1) != 0; }
-  // True with probability 1 / n. Precondition: n is a power of two.
+  // Returns true with probability 1 / n. Precondition: n is a power of two.
   bool one_in(std::uint64_t n) { return (bits() & (n - 1)) == 0; }
-  // In [0, 1).
+  // Returns a number in [0, 1).
   double fraction() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
  private:

@@ -55,8 +55,8 @@ class RankTotals {
       column[rank] += value;
   }
 
-  // The parts in the order of Perf, then their total. The total is summed on its own: a sum of the
-  // summed parts would round differently.
+  // By component of Perf in its order, then the total; each by rank. The total is summed on its
+  // own: a sum of the summed components would round differently.
   std::array<std::vector<double>, 6> ms_;
   PerTier<std::vector<Bytes>> bytes_;
 };

@@ -38,18 +38,18 @@ std::vector<TableLoadFactors> load_factors_to_choose(const Problem& problem);
 // space was extended by them.
 std::vector<TableLoadFactors> load_factors_of(const SearchSpace& space);
 
-// Returns what is wrong, or nothing if `claimed` is load_factors_of(space) and every declared
-// option with a cache has, for each of its table's load factors, an option with the same shards in
-// the space, and if the space holds no other options beyond the declared ones. A load factor of 1
-// stands for an option in plain HBM. The sets are those of the problem; costs are not looked at.
-// O(caches of a table x its load factors x its options) for each table.
+// Returns what is wrong, or nothing if all of this holds: `claimed` is load_factors_of(space); for
+// every declared option with a cache and each load factor of its table, the space has an option
+// with the same shards; the space adds no other options to the declared ones. A load factor of 1
+// stands for an option in plain HBM. The load factors follow from the problem; costs are not looked
+// at. O(caches of a table x its load factors x its options) for each table.
 std::optional<std::string> check_load_factors(const SearchSpace& space,
                                               const std::vector<TableLoadFactors>& claimed);
 
 // Returns true if the option keeps a part of its table in HBM: the kernel fused_uvm_caching.
 bool has_cache(const ShardingOption& option);
 
-// The options of every table, in the order of `options`. They stay where they are.
+// Returns pointers to the options of every table, in the order of `options`.
 std::vector<std::vector<const ShardingOption*>> options_by_table(
     const Problem& problem, std::span<const ShardingOption> options);
 

@@ -94,28 +94,28 @@ class Plan {
   bool empty() const { return assignments_.empty(); }
   const Assignment& operator[](std::size_t i) const { return assignments_[i]; }
 
-  // The plan with the shards of option i on `ranks`, one rank per shard.
-  // Cost: 4 bytes per rank plus O(log size) nodes. On bad_alloc this plan is unchanged.
+  // Returns the plan with the shards of option i on `ranks`, one rank per shard. Cost: 4 bytes per
+  // rank plus O(log size) nodes. On bad_alloc this plan is unchanged.
   Plan with_ranks(std::size_t i, std::span<const Rank> ranks) const {
     return with(i, Assignment::make(*assignments_[i].option, ranks));
   }
 
-  // The plan with another option of the same table at i. Precondition: the plan's owner keeps the
-  // option alive.
+  // Returns the plan with another option of the same table at i. Precondition: the plan's owner
+  // keeps the option alive.
   Plan with_option(std::size_t i, const ShardingOption& option, std::span<const Rank> ranks) const {
     SHARDWRIGHT_CHECK(option.table == assignments_[i].option->table);
     return with(i, Assignment::make(option, ranks));
   }
 
-  // The same plan, which now keeps `owner` alive instead. Precondition: that keeps every option of
-  // the plan alive. O(1), does not allocate.
+  // Returns the same plan, which keeps `owner` alive instead. Precondition: `owner` keeps every
+  // option of the plan alive. O(1), does not allocate.
   Plan with_owner(std::shared_ptr<const void> owner) const {
     Plan changed = *this;
     changed.owner_ = std::move(owner);
     return changed;
   }
 
-  // The storage of the ranks of option i, and of the tree node that holds its assignment.
+  // Identifies the ranks of option i, and the tree node that holds assignment i.
   Identity ranks_identity(std::size_t i) const { return assignments_[i].ranks.identity(); }
   Identity node_identity(std::size_t i) const { return assignments_.identity(i); }
   const std::shared_ptr<const void>& owner() const { return owner_; }
@@ -167,8 +167,8 @@ class PlanEdit {
   const Plan& base() const { return base_; }
   bool empty() const { return changes_.empty(); }
 
-  // Replaces assignment i and shares its ranks. At most once for each i. Precondition: the base
-  // plan's owner keeps the option alive.
+  // Replaces assignment i, whose new ranks are shared with `assignment`. Preconditions: called at
+  // most once for each i; the base plan's owner keeps the option alive.
   void set(std::size_t i, Assignment assignment) {
     SHARDWRIGHT_DCHECK(i < base_.size());
     changes_.push_back({i, std::move(assignment)});
@@ -181,8 +181,8 @@ class PlanEdit {
     rank_bytes_ += changes_.back().value.ranks.view().size_bytes();
   }
 
-  // The base plan with all changes. The edit is empty afterwards. Cost: the nodes that lead to a
-  // change, one allocation each; O(changes log changes) time if they were not set in order.
+  // Returns the base plan with all changes. The edit is empty afterwards. Cost: the nodes that lead
+  // to a change, one allocation each; O(changes log changes) time if they were not set in order.
   Plan publish(PlanCopies& copies) {
     const auto by_index = [](const Change& a, const Change& b) { return a.index < b.index; };
     if (!std::is_sorted(changes_.begin(), changes_.end(), by_index))

@@ -39,8 +39,8 @@ class HeldParts {
   // O(shards log shards).
   explicit HeldParts(const PlacedLayout& placed);
 
-  // The elements of the part that the rank does not hold: its area without what the shards on the
-  // rank cover. O(log shards + shards on the rank).
+  // Returns the number of elements of the part that no shard on the rank covers. O(log shards +
+  // shards on the rank).
   std::int64_t missing(const TensorPart& part, std::int64_t rank) const;
 
  private:
@@ -51,8 +51,8 @@ class HeldParts {
   std::vector<Held> held_;  // in the order of ranks
 };
 
-// The elements that the ranks of `to` do not hold yet. All elements count if `from` is not known.
-// O(shards x shards on one rank).
+// Returns the number of elements that the ranks of `to` do not hold yet: all elements if `from` is
+// not known. O(shards x shards on one rank).
 std::int64_t moved_elements(const PlacedLayout& from, const PlacedLayout& to);
 
 // The bytes of elements of `bits` each, rounded down.
@@ -81,8 +81,8 @@ class MoveCharges {
   bool has(TableId table) const {
     return table.index() < tables_.size() && tables_[table.index()].has_value();
   }
-  // In units of the rating. Bytes are rounded down shard by shard, so a plan is charged no more
-  // than weight x GiB moved, but for the rounding of sums. Precondition: has().
+  // Returns the charge in units of the rating. Bytes are rounded down shard by shard, so a plan is
+  // charged no more than weight x GiB moved, but for the rounding of sums. Precondition: has().
   double charge(TableId table, const TensorPart& part, Rank rank) const;
 
  private:
@@ -94,13 +94,13 @@ class MoveCharges {
   std::vector<std::optional<Table>> tables_;
 };
 
-// Bytes from every block of ranks to every other one. A rank that lacks a part of a table gets it
-// from one that held it: of several copies, from the one with the closest number. What a rank holds
-// itself is not counted.
+// Counts the bytes that every block of ranks sends to every other block. A rank that lacks a part
+// of a table receives the part from a rank that held it; if several did, from the one with the
+// closest number. What a rank holds itself is not counted.
 // Thread safety: one thread at a time.
 class RankFlows {
  public:
-  // Blocks of `block` ranks that follow each other. Preconditions: both are at least 1.
+  // Divides the ranks into blocks of `block` consecutive ranks. Preconditions: both are at least 1.
   RankFlows(std::int64_t ranks, std::int64_t block)
       : ranks_(ranks),
         block_(block),
@@ -115,8 +115,8 @@ class RankFlows {
     return bytes_[static_cast<std::size_t>(from * num_blocks_ + to)];
   }
 
-  // Adds a table with elements of `bits`. Ranks beyond ranks() are left out. Parts that no old
-  // shard holds have no sender. O(shards x old shards that overlap one).
+  // Adds a table whose elements have `bits` bits. Ranks beyond ranks() are left out. Parts that no
+  // old shard holds have no sender. O(shards x old shards that overlap one).
   void add(const PlacedLayout& from, const PlacedLayout& to, std::int64_t bits);
 
  private:

@@ -1,5 +1,5 @@
-// The digest that identifies where a plan puts every shard; recorded answers of TorchRec have it
-// too.
+// The digest that identifies where a plan puts every shard; recorded answers of TorchRec contain
+// this digest.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ class SearchSpace {
         new SearchSpace(std::move(problem), std::move(layouts), std::move(options)));
   }
 
-  // `base` with options `added` after its own. Copies the options of `base` and keeps it alive.
+  // Returns `base` with `added` after its own options, which are copied. Keeps `base` alive.
   static std::shared_ptr<const SearchSpace> extend(std::shared_ptr<const SearchSpace> base,
                                                    std::vector<ShardingOption> added) {
     std::vector<ShardingOption> options;
@@ -51,9 +51,9 @@ class SearchSpace {
   const ShardingOption& option(OptionId id) const { return options_[id.index()]; }
   std::size_t size() const { return options_.size(); }
 
-  // The options by content: the base of every OptionLayer (option_layer.h). Of equal options, which
-  // only a space from a file can have, the first one is found. The first call hashes all options;
-  // most searches add none and never call it.
+  // Returns the options by content: the base of every OptionLayer (option_layer.h). Of equal
+  // options, which only a space from a file can have, finds the first one. The first call hashes
+  // all options; most searches add no options and never call this function.
   const ShardingOptionInterner& interned() const {
     std::call_once(indexed_, [this] {
       interned_.emplace();

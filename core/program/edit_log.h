@@ -123,8 +123,8 @@ class EditLog {
   OpId insert_after(OpId anchor, Operation op);
   void remove(OpId id);
   void remove(VarId id);  // precondition: nothing reads or writes it
-  // Every input of the operator that reads `old_var` reads `new_var` instead, with the same
-  // mapping. If `wish` is given, this applies only to inputs with that mapping.
+  // Replaces `old_var` by `new_var` in every input of the operator that reads `old_var`; the
+  // input's mapping stays. If `wish` is given, replaces it only in inputs with that mapping.
   void rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wish = nullptr);
   void add_input(OpId id, Argument argument);
   void set_arguments(OpId id, std::vector<Argument> inputs, std::vector<Argument> outputs);

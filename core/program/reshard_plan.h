@@ -48,7 +48,7 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-// The steps of every rank that has any. Ranks are in the order in which planning met them.
+// The steps of every rank that has any. Ranks are in the order of their first planned steps.
 // Thread safety: a value.
 struct ReshardPlan {
   std::vector<std::pair<Rank, std::vector<Step>>> ranks;

@@ -25,8 +25,8 @@ struct Array {
 
 // The box `part` of the array. Precondition: the box lies within the array.
 Array slice(const Array& array, const Part& part);
-// Writes `piece` into the box `place` of the array. O(elements of the piece).
-// Precondition: the box lies within and has the shape of the piece.
+// Writes `piece` into the box `place` of the array. O(elements of the piece). Precondition: the box
+// lies within the array and has the shape of the piece.
 void paste(const Array& piece, const Part& place, Array& array);
 // Concatenates the arrays along `dim`. O(elements of the result). Precondition: at least one array;
 // the shapes differ at most in `dim`.

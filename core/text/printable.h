@@ -20,7 +20,7 @@ std::string size_of_at_least(std::int64_t bytes);
 struct CodePoint {
   char32_t value = 0;
   std::size_t bytes = 1;
-  bool valid = true;  // false: the first byte is part of no code point, and is the value
+  bool valid = true;  // false: the first byte is part of no code point; `value` is the byte
 };
 
 // Precondition: `text` is not empty.

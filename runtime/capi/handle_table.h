@@ -52,7 +52,7 @@ class HandleTable {
     std::shared_ptr<const void> object;
   };
   Found find(HandleKind kind, std::uint64_t handle) const;
-  // Ends the handle. Of several concurrent calls one gets the object, the others kDestroyed.
+  // Ends the handle. Of concurrent calls, one returns the object, the others return kDestroyed.
   Found remove(HandleKind kind, std::uint64_t handle);
 
  private:

@@ -29,10 +29,10 @@ struct PlannedResult {
 
   std::shared_ptr<const EmbeddingPlanResult> owner;
   const EmbeddingPlanResult& result;
-  // The options of the result's search space, then the plan's other options. Null if nothing was
-  // enumerated.
+  // The result's search space, followed by the options of the plan that are not in it. Null if no
+  // options were enumerated.
   std::shared_ptr<const embedding::SearchSpace> space;
-  std::vector<std::uint32_t> options;       // of the plan, by position: numbers in `space`
+  std::vector<std::uint32_t> options;       // by position in the plan: index in `space`
   std::uint64_t num_shards = 0;             // of the plan
   std::shared_ptr<const PlanDocument> old;  // plan before a replan; else null
 };

@@ -18,8 +18,8 @@ std::optional<std::uint32_t> number_in(const SearchSpace& space, const ShardingO
   return static_cast<std::uint32_t>(option - first);
 }
 
-// The space with the options that a proposer added to the plan. The owner of the plan keeps their
-// layouts alive.
+// Returns the space plus `added`, options of the plan that a proposer made. Shares ownership of the
+// plan, which keeps their layouts alive.
 std::shared_ptr<const SearchSpace> extended(const SearchSpace& space,
                                             const std::vector<const ShardingOption*>& added,
                                             const embedding::Plan& plan) {

@@ -71,7 +71,7 @@ std::optional<std::string> unknown_option_message(const Understood& understood) 
     const std::string_view name = argument.substr(0, argument.find('='));
     if (name == "--") return std::nullopt;  // only positional arguments follow
     if (!name.starts_with("--")) continue;
-    const std::string_view word = name.substr(2);  // dashes would make any two options alike
+    const std::string_view word = name.substr(2);  // dashes would make any two names similar
     if (std::find(names.begin(), names.end(), word) != names.end()) continue;
     const std::string_view near = nearest_name(word, names);
     return "unknown option " + std::string(name) +
@@ -101,8 +101,8 @@ bool is_about_extras(const CLI::ParseError& error) {
   return error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
 }
 
-// The first word that the command does not take, if it follows the value of an option: "--hbm 80
-// GiB", "--ranks 8 16".
+// Returns the error about the first word that the command does not take, if this word follows the
+// value of an option: "--hbm 80 GiB", "--ranks 8 16".
 std::optional<std::string> extra_value_message(const Understood& understood,
                                                const CLI::ParseError& error) {
   const std::vector<std::string> extras = understood.command->remaining();

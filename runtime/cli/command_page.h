@@ -29,7 +29,7 @@ struct CommandPage {
   std::vector<CommandPage> commands;
 };
 
-// The command and its subcommands, read from CLI11's tree, which `--help` prints, too.
+// Reads the command and its subcommands from CLI11's tree, which `--help` prints, too.
 CommandPage read_page(const CLI::App& app, const std::string& before = "");
 
 // All pages of the tree, every command before its subcommands.

@@ -88,7 +88,7 @@ std::string to_letter(std::uint64_t task, const std::string& answer) {
 }  // namespace
 
 struct Crew::StopOnLoss {
-  // Prints a loss at once, because this process may be killed while it waits for a reader.
+  // Prints a loss at once, because this process may be killed while its output waits for a reader.
   StopOnLoss(const Crew& crew, const std::stop_token& stop)
       : on_stop(stop, [this] { either.request_stop(); }),
         on_loss(crew.link_->loss(), [this, &crew] {
@@ -201,7 +201,7 @@ void Crew::tell_loss() const {
   std::fprintf(stderr, "shardwright: %s\n", printable(loss().to_string()).c_str());
 }
 
-// Ends all processes. All but the first one left wait before, so that it can write its answer.
+// Ends all processes, after the first remaining process has had time to write its answer.
 int Crew::end_after_loss() const {
   if (!speaks_after_loss()) std::this_thread::sleep_for(kLastAnswerTakes);
   tell_loss();

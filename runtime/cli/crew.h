@@ -34,13 +34,13 @@ class Crew final : public TaskDealer {
   bool is_alone() const { return link_ == nullptr; }
   // Null if this process is alone.
   Exchange* exchange() const { return link_.get(); }
-  // Returns a token that requests a stop when `stop` does or when a process is lost. The first
-  // process that is left prints a loss at once. See ProcessLink::heed() for the effect of `stop` on
-  // the link. Preconditions: called once; the crew is not moved afterwards.
+  // Returns a token that requests a stop when `stop` does or when a process is lost. The first of
+  // the remaining processes prints the loss at once. See ProcessLink::heed() for the effect of
+  // `stop` on the link. Preconditions: called once; the crew is not moved afterwards.
   std::stop_token heed(std::stop_token stop);
 
-  // The contents of a file, which the first process reads. Errors: as read_file(), in all
-  // processes; kMachineLimit if a process was lost.
+  // Returns the contents of a file, which the first process reads for all. Errors: as read_file(),
+  // in all processes; kMachineLimit if a process was lost.
   Result<std::string> read(const std::string& path) const;
 
   // A process that is alone passes each answer to `take` at once.

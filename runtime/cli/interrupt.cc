@@ -26,7 +26,7 @@ sigset_t awaited_signals() {
 
 }  // namespace
 
-// A thread that waits for the signal may call anything; a signal handler may call almost nothing.
+// Waits for signals in a thread, because a signal handler may call almost no function.
 InterruptGuard::InterruptGuard() {
   const sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);

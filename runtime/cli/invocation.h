@@ -35,10 +35,10 @@ int respond(const Invocation& invocation, Crew* crew,
 // Adds all commands of the list. `chosen` must outlive `app`.
 void add_commands(CLI::App& app, Chosen& chosen);
 
-// What the command line alone can do: both add fields, and set `run`.
+// The next two functions add what only the command line can do: fields, and `run`.
 // plan: checkpoints, and a batch of problems.
 void extend_plan(Invocation& invocation);
-// operators solve: the form of the contest.
+// operators solve: the command line of the contest.
 void extend_solve(Invocation& invocation);
 
 // completion and man.

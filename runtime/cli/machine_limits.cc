@@ -71,7 +71,7 @@ void clean_up_on(int signal) {
 void keep_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // In the wrong direction, so that using the stream is still an error.
+    // Opened in the wrong direction, so that using the stream is still an error.
     const int opened = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened >= 0 && opened != descriptor) close(opened);
   }

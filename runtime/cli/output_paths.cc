@@ -48,7 +48,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return first == std::filesystem::weakly_canonical(written_file(b), error) && !error;
 }
 
-// True for an answer or checkpoint that may replace the plan of --reuse or --resume, or each other.
+// Returns true if `output` may replace `other`, a plan of --reuse or --resume or another output.
 bool may_replace(const std::string& output, const std::string& other) {
   const bool is_answer = output == "--output" || output == "--checkpoint";
   return is_answer && (other == "--reuse" || other == "--resume" || other == "--output" ||

@@ -20,7 +20,7 @@ constexpr double kIntervalSeconds = 0.1;
 
 constexpr std::size_t kUsualWidth = 80;
 
-// Part of the running stage that is done. Best mode ends at whichever limit it reaches first.
+// Returns the fraction of the stage that is done. Best mode ends at the first limit it reaches.
 double share_of(const PlanProgress& progress) {
   const auto part = [](double done, double all) { return all > 0 ? done / all : 0; };
   if (!progress.is_best_search) {

@@ -8,9 +8,9 @@
 
 namespace shardwright::cli {
 
-// The state of a search in at most `width` columns of ASCII: its stage, the part of the stage that
-// is done (below 100 % while the search runs), the best rating with its unit, the time left. The
-// least important items are left out where the line is too narrow.
+// Returns the state of a search in at most `width` columns of ASCII: its stage, the percentage of
+// the stage that is done (below 100 while the search runs), the best rating with its unit, the time
+// left. The least important items are left out where the line is too narrow.
 std::string progress_text(const PlanProgress& progress, std::size_t width);
 
 // Shows the progress on standard error in one line, at most ten times a second. Shows nothing if

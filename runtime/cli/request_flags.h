@@ -17,7 +17,7 @@ void add_flags(CLI::App& command, commands::Fields& fields);
 // Sets the members of the request from the words. Errors: kInvalidInput at the flag.
 Status set_members(const commands::Fields& fields);
 
-// The error with flags instead of member names, in `where` and in the braces of the message.
+// Returns the error with flags instead of member names, in `where` and in the message's braces.
 Error in_flags(Error error, const commands::Fields& fields);
 // The same for a note that may begin with a member: "ranks: ...".
 std::string in_flags(const std::string& note, const commands::Fields& fields);

@@ -25,11 +25,11 @@ class ClaimChecker {
   static constexpr double kTolerance = 1e-9;
   static bool is_close(double a, double b);
 
-  // `root` is where the file lies in a larger one; findings name places in the file.
+  // `root` is the JSON pointer of the plan in a larger file; findings name places in the plan.
   explicit ClaimChecker(Verification& result, std::string root = {})
       : result_(result), root_(std::move(root)) {}
 
-  // A place in the file, from one in the larger file.
+  // Turns a place in the larger file into a place in the plan.
   std::string place(std::string where) const;
 
   // Counts a claim that is compared by other means.
@@ -38,14 +38,14 @@ class ClaimChecker {
   void report(std::string where, std::string message);
   // Lists a claim that could not be checked.
   void not_verified(std::string where, std::string message);
-  // Lists the outcome of the check of a certificate. `wrong`: what the check found, empty if
-  // nothing. A check that did not end or refused an older form is listed as not verified, any other
-  // refusal as a violation that begins with `refusal`. `searches`: those of all plans that the
-  // check repeats.
+  // Lists the outcome of the check of a certificate. `wrong`: why the check refused the
+  // certificate, or empty. A check that did not end or refused an older form is listed as not
+  // verified, any other refusal as a violation that begins with `refusal`. `searches`: the number
+  // of searches over all plans that the check repeats.
   void take_proof(const std::string& where, const std::string& refusal,
                   const std::optional<std::string>& wrong, std::size_t searches,
                   const Budget& budget);
-  // Lists that this many searches of all plans were repeated.
+  // Lists that `searches` searches over all plans were repeated.
   void repeated(const std::string& where, std::size_t searches);
   void differs(const std::string& where, const std::string& claimed, const std::string& found);
 
@@ -82,15 +82,15 @@ class ClaimChecker {
 // Returns true if the file says that no plan exists, rather than that none was found.
 bool claims_absence(const PlanDocument& document);
 
-// For a file without a plan. If it claims that none exists, proves that again: by the certificate,
-// or else by trying all plans (find_any_plan). Reports a violation if a plan exists, if the
-// certificate proves nothing, or if `error` contradicts itself; lists the claim as not verified if
-// neither way ends within its limits and those of the budget. `available` is the topology after
-// reservation and margin.
+// Checks a file without a plan. If it claims that no plan exists, proves that again: by the
+// certificate, or else by trying all plans (find_any_plan). Reports a violation if a plan exists,
+// if the certificate proves nothing, or if `error` contradicts itself; lists the claim as not
+// verified if neither way ends within its limits and those of the budget. `available` is the
+// topology after reservation and margin.
 void check_absence_claim(const embedding::SearchSpace& space, const embedding::Topology& available,
                          const PlanDocument& document, const Budget& budget, ClaimChecker& claims);
 
-// For a problem whose reservation exceeds its memory, which proves that no plan exists.
+// Checks a file whose problem reserves more than its memory, which proves that no plan exists.
 void check_negative_reservation(const PlanDocument& document, ClaimChecker& claims);
 
 }  // namespace shardwright

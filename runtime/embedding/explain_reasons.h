@@ -14,7 +14,7 @@ namespace shardwright {
 // "table_wise.fused", with the share of a cache.
 std::string option_name(const embedding::ShardingOption& option);
 
-// "equal rating", "0.35 ms worse on rank 5 (bwd_comms +0.3 ms)".
+// Such as "equal rating" or "0.35 ms worse on rank 5 (bwd_comms +0.3 ms)".
 std::string change_text(const embedding::Problem& problem, const embedding::OptionCost& cost);
 
 // "rank 3 lacks 1.2 GiB HBM (1288490189 bytes)".

@@ -1,4 +1,4 @@
-// Identities of problems and plans. Two are equal if and only if they mean the same.
+// Identities of problems and plans. They are equal if and only if these mean the same.
 #pragma once
 
 #include <string>

@@ -11,8 +11,8 @@
 
 namespace shardwright {
 
-// Minima over the options of a table, each by itself: the option of least HBM need not be the
-// option of least memory. An option counts the sum over its shards.
+// Minima over the options of a table, each taken separately: the option of least HBM need not be
+// the option of least memory. An option counts the sum over its shards.
 struct TableNeed {
   Bytes hbm;
   Bytes total;               // all tiers together
@@ -47,7 +47,7 @@ struct MemoryParts {
   friend bool operator==(const MemoryParts&, const MemoryParts&) = default;
 };
 
-// By rank. Precondition: `evaluation` is that of a plan under this reservation.
+// Returns the parts by rank. Precondition: `evaluation` is that of a plan under this reservation.
 std::vector<MemoryParts> memory_parts(const embedding::Problem& problem,
                                       const embedding::Reservation& reservation,
                                       const embedding::Evaluation& evaluation);

@@ -47,7 +47,7 @@ std::optional<std::int64_t> capacity_of(const Topology& topology, MemoryTier tie
   return first;
 }
 
-// For machines that differ in kind (sharding groups, HBM), where sizes would mislead.
+// Compares machines that differ in kind (sharding groups, HBM), where sizes would mislead.
 std::optional<std::string> other_kind(const PlanDocument& document, const Topology& topology) {
   const bool is_whole = document.reserved_topology && !document.sharding_group_size &&
                         document.reserved_topology->world_size == topology.spec().world_size;
@@ -174,7 +174,7 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Pro
   const Topology& topology = problem.topology();
   if (std::optional<std::string> kind = other_kind(document, topology)) return kind;
   std::string made_for, instead, flags;
-  // Without `was`, the flag alone.
+  // If `was` is empty, adds the flag alone.
   const auto add = [&](const std::string& was, const std::string& is, const std::string& flag) {
     flags += " " + flag;
     if (was.empty()) return;

@@ -1,5 +1,4 @@
-// Whether a plan was made with other flags than a problem: for another machine, batch size or
-// release.
+// Says whether a plan was made for another machine, batch size or release than a problem.
 #pragma once
 
 #include <optional>
@@ -10,12 +9,12 @@
 
 namespace shardwright {
 
-// A sentence on what the file says the plan was made for, and the flags that give it: "the plan was
-// made for 16 ranks and batches of 4096 samples, the problem as it is given has 8 and 512; give the
-// flags that the plan was made with: --ranks 16 --batch-size 4096". Nothing if the file and the
-// problem agree. The file has only digests of batch size, hosts and release: usual values are
-// tried, and the one with the same digest is named. O(ranks), and O(values tried x problem) if a
-// digest differs.
+// Returns a sentence that says what the plan was made for and which flags give that problem: "the
+// plan was made for 16 ranks and batches of 4096 samples, the problem as it is given has 8 and 512;
+// give the flags that the plan was made with: --ranks 16 --batch-size 4096". Nothing if the file
+// and the problem agree. The file has only digests of batch size, hosts and release: usual values
+// are tried, and the one with the same digest is named. O(ranks), and O(values tried x problem) if
+// a digest differs.
 std::optional<std::string> other_machine(const PlanDocument& document,
                                          const embedding::Problem& problem);
 

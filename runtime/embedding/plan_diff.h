@@ -47,12 +47,12 @@ struct PlanDiff {
   std::size_t tables_moved = 0;
   std::size_t tables_added = 0;
   std::size_t tables_removed = 0;
-  // Of tables that both plans have, and of tables that the old one lacks. Absent if the bytes of
-  // one of them are not known.
+  // Bytes of tables that both plans have, and of tables that the old plan lacks. Absent if the
+  // bytes of one of these tables are not known.
   std::optional<std::int64_t> moved_bytes;
   std::optional<std::int64_t> placed_bytes;
   Change<double> rating;
-  std::vector<RankDifference> ranks;  // as many as the larger of the two machines has
+  std::vector<RankDifference> ranks;  // one per rank of the larger machine
   // True if both were made for the same problem; absent if a file does not say.
   std::optional<bool> same_problem;
   std::string problem_differs_in;  // parts of the problem
@@ -60,7 +60,7 @@ struct PlanDiff {
   bool same() const { return tables.empty(); }
 };
 
-// As many ranks as the larger of the two machines has, by the plans' claims; at least 1.
+// The number of ranks of the larger of the two machines, as the files claim it; at least 1.
 std::int64_t machine_size(const PlanDocument& from, const PlanDocument& to);
 
 // What changes from `from` to `to`, by what the files claim; nothing is recomputed. Adds the moves

@@ -16,7 +16,7 @@ namespace shardwright {
 //
 // All layouts share the work and the time of one search: a quarter is divided equally among all,
 // and the rest among the layouts that may still have a better plan than the best one. A layout
-// whose bound has reached that rating gets no more.
+// whose bound has reached the best rating gets no more work.
 // Errors: as plan_embedding(); kInvalidInput in compat mode, which chooses no layout.
 Result<EmbeddingPlanResult> plan_layouts(const std::shared_ptr<const embedding::Problem>& problem,
                                          const PlanOptions& options);

@@ -42,7 +42,7 @@ struct Planning {
   std::shared_ptr<const embedding::Problem> problem;
   PlanOptions options;
   std::shared_ptr<const embedding::SearchSpace> space;  // null until enumerated or given
-  // Starts before the budget, so that a search that a deadline ended took at least as long.
+  // Starts before the budget, so that it shows at least the time limit after a deadline.
   Stopwatch total;
   Budget budget;
   PlanningExecutor executor;
@@ -63,8 +63,8 @@ PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& 
 // the proposals tried.
 PlanFailure stopped_by_work_limit(PlanFailure so_far);
 
-// The failure of best mode. `compat` is the failure so far, if any. It stays the answer unless
-// compat mode was stopped, or it says that no plan exists and there is no `proof` of that.
+// The failure of best mode. `compat` is the failure of compat mode, if any. It stays the answer
+// unless compat mode was stopped, or unless it says that no plan exists and `proof` is absent.
 PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> compat,
                           std::optional<AbsenceProof> proof);
 

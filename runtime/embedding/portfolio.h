@@ -12,10 +12,10 @@
 namespace shardwright {
 
 // Process p plans with seed + p; nothing is exchanged while it searches. At the end every process
-// has the best plan of all, the first one's among equals, beside the bound and the proof of its own
-// search. Compat mode has no seed: every process makes TorchRec's plan. Cost: two all-gathers, of a
-// digest and of a plan. A process whose exchange fails answers with its own plan, and so do all if
-// one leaves. Precondition: `options.exchange` is not null. Errors: as plan_embedding();
+// has the best plan of all (of equal plans, the first process's), and the bound and proof of its
+// own search. Compat mode has no seed: every process makes TorchRec's plan. Cost: two all-gathers,
+// of a digest and of a plan. A process whose exchange fails answers with its own plan, and so do
+// all if one leaves. Precondition: `options.exchange` is not null. Errors: as plan_embedding();
 // kInvalidInput if another process plans something else; kUnsupported for an open layout.
 Result<EmbeddingPlanResult> plan_portfolio(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,

@@ -150,8 +150,8 @@ std::optional<EmbeddingPlanResult> take_start(Planning& planning) {
   return start;
 }
 
-// Takes the start's certificate if the search has none. A checked one needs the start's plan: a
-// search that began with its bound has none only if the search's plan is of another space.
+// Takes the start's certificate if the search has none. Takes a checked one only with the start's
+// plan: a search that began with it has none only if its plan is of another space.
 void keep_start(EmbeddingPlanResult start, EmbeddingPlanResult& result) {
   const bool has_plan = result.plan && result.evaluation.valid();
   const bool takes_plan = !has_plan || *start.best_rating < *result.best_rating;

@@ -48,7 +48,7 @@ Status check_proposers(const embedding::SearchSpace& space);
 
 // Runs compat mode. Leaves the plan that TorchRec would choose, or why there is none, and the trace
 // if it was asked for. Scale-up adds options to `pool`. `budget` is the whole budget, or the part
-// that best mode gives to compat mode; `work` is what a proposal counts as. With
+// that best mode gives to compat mode; `work` is the work that a proposal counts as. With
 // `work_per_proposer`, the next proposer begins after this much work if there is a plan by then.
 void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget,
                    const embedding::ProposalWork& work = {},

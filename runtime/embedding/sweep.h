@@ -48,13 +48,14 @@ struct Sweep {
 
 // Plans every combination, one after the other, each with `options`: a work limit is per point.
 // Points that differ in memory alone share options and costs. In best mode each of these points
-// starts from the plan of the one with less memory, so more memory never fits less nor rates worse,
-// and its bound holds for less memory, too. A combination that is no valid machine is a point whose
-// `invalid` says why. Errors: as check_grid(); as plan_embedding(), if no combination is valid.
+// starts from the plan of the point with less memory, so it fits if that point fits and rates no
+// worse; its bound holds for that point, too. A combination that is no valid machine is a point
+// whose `invalid` says why. Errors: as check_grid(); as plan_embedding(), if no combination is
+// valid.
 //
-// With a dealer, processes plan the points, those that differ in memory alone in one process. The
-// first process has the answer; in the others it has no points. Points have no plans then. If a
-// process was lost, what it planned counts as left out by a stop.
+// With a dealer, several processes share the points; points that differ in memory alone go to one
+// process. The first process has the answer, in which points have no plans; the other processes
+// return no points. The points of a lost process count as left out by a stop.
 // Thread safety: may be called from any number of threads at once.
 Result<Sweep> sweep_embedding(const embedding::ProblemSpec& problem,
                               const embedding::SweepGrid& grid, const PlanOptions& options,

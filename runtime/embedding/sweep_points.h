@@ -13,8 +13,8 @@
 
 namespace shardwright {
 
-// Samples per second of all ranks, if a step takes what the plan is rated at; absent if nothing
-// fits or ratings are bytes.
+// Samples per second of all ranks if a step takes the time that the plan's rating says; absent if
+// nothing fits or ratings are bytes.
 std::optional<double> samples_per_second(const embedding::ProblemSpec& problem,
                                          const SweepPoint& point);
 
@@ -26,7 +26,7 @@ std::optional<double> price_per_billion(const embedding::ProblemSpec& problem,
 // per second and price (without prices: ranks and memory) and better in one of these. O(points^2).
 std::vector<bool> pareto_front(const embedding::ProblemSpec& problem, const Sweep& sweep);
 
-// The first clause of why a point does not fit; empty if it fits.
+// The first clause of the reason why a point does not fit; empty if it fits.
 std::string why_not(const SweepPoint& point);
 
 // The smallest number of ranks that fits for one memory and batch size.
@@ -42,10 +42,10 @@ std::vector<SmallestMachine> smallest_machines(const Sweep& sweep);
 // in the order of the points.
 std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
 
-// Encodes the points of one size of machine, without plans, or why they could not be planned.
+// Encodes the points of one size of machine, without plans, or the error of `status`.
 std::string to_message(const Status& status, const Sweep& points);
 
-// Adds the points of a message. Errors: the one of the message.
+// Adds the points of a message. Returns the error if the message has one.
 Status add_points(const std::string& message, Sweep& sweep);
 
 }  // namespace shardwright

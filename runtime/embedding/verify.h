@@ -17,14 +17,14 @@
 namespace shardwright {
 
 struct Verification {
-  std::shared_ptr<const embedding::Problem> problem;  // of verify_plan_file: what was answered
+  std::shared_ptr<const embedding::Problem> problem;  // the one answered; by verify_plan_file
   struct Finding {
     std::string where;  // JSON pointer in the plan file, or empty
     std::string message;
   };
   std::vector<Finding> violations;
-  // Claims that matter and were neither confirmed nor refuted: what would have to be given, or
-  // which limit was reached.
+  // Claims that matter and were neither confirmed nor refuted. The messages say what would have to
+  // be given, or which limit was reached.
   std::vector<Finding> not_verified;
   // Claims whose check repeated a search of all plans with the engine that proofs use. All others
   // were recomputed by code that knows nothing of the search.
@@ -42,9 +42,9 @@ struct Verification {
   std::optional<embedding::Plan> plan;
   embedding::Evaluation evaluation;
 
-  // Nothing is known to be false.
+  // Returns true if no claim is known to be false.
   bool valid() const { return violations.empty(); }
-  // Every claim that matters was checked and holds.
+  // Returns true if every claim that matters was checked and holds.
   bool verified() const { return violations.empty() && not_verified.empty(); }
 };
 

@@ -35,7 +35,7 @@ class IdleArenas {
     const auto found = std::find_if(arenas_.begin(), arenas_.end(), same_size);
     if (found == arenas_.end()) {
       auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(workers), 1);
-      // An arena whose first use fails waits for itself in the second one.
+      // An arena whose first use fails waits for itself in its second use.
       arena->initialize();
       return arena;
     }
@@ -44,7 +44,7 @@ class IdleArenas {
     return arena;
   }
 
-  // Without memory for the list the arena goes.
+  // Destroys the arena if there is no memory for the list.
   void give_back(std::unique_ptr<tbb::task_arena> arena) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
@@ -157,7 +157,7 @@ class TbbExecutor::TaskLoop::Links {
   bool broken() const { return broken_; }
 
  private:
-  // Returns false if TBB has no memory or thread for a link. The link may run all the same.
+  // Returns false if TBB has no memory or thread for a link; even then the link may run.
   bool spawn() noexcept {
     try {
       group_.run([this] { follow(); });
@@ -227,8 +227,8 @@ TbbExecutor::TaskLoop::TaskLoop(Arena& arena, std::size_t count, RangeSizes size
 TbbExecutor::TaskLoop::~TaskLoop() noexcept {
   if (!waited_) links_->drop_rest();
   if (!waited_) links_->finish();
-  // TBB cannot take a link back that it failed to queue. Such a group must not be destroyed: its
-  // destructor would wait for that link.
+  // TBB still counts a link that it failed to queue. The group of this link must not be destroyed,
+  // because its destructor would wait for the link.
   if (!links_->broken()) delete links_;
 }
 
@@ -240,7 +240,7 @@ void TbbExecutor::TaskLoop::wait() {
 
 namespace {
 
-// `threads`, or as many as there are cores, but no more than can be started.
+// Returns `threads` (0 = number of cores), but no more than the machine can start.
 unsigned possible_workers(int threads) {
   const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads)
                                       : std::max(1U, std::thread::hardware_concurrency());

@@ -8,7 +8,7 @@
 namespace shardwright {
 
 // Runs ranges on `threads` workers (0 = one per core) of a private task arena, or on fewer if the
-// machine cannot start so many. The calling thread is one of them while it waits for a loop. A
+// machine cannot start all. While it waits for a loop, the calling thread is one of the workers. A
 // private arena keeps planners in one process from sharing workers' scratch and from waiting for
 // each other's tasks. May be used from inside a TBB task of the host program.
 // Thread safety: as Executor.

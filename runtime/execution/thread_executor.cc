@@ -11,7 +11,7 @@
 namespace shardwright {
 
 // The loops in progress and the threads that run their ranges. One mutex guards everything: this
-// executor is made to be checked, not to be fast.
+// executor serves ThreadSanitizer and need not be fast.
 class ThreadExecutor::Pool {
  public:
   struct Work {
@@ -49,8 +49,8 @@ class ThreadExecutor::Pool {
     changed_.notify_all();
   }
 
-  // Runs ranges of `work` on the calling thread until none is left, then waits for those that other
-  // threads have.
+  // Runs ranges of `work` on the calling thread until none is left, then waits for the ranges that
+  // other threads run.
   void finish(Work& work) {
     std::unique_lock lock(mutex_);
     while (work.next < work.count)

@@ -56,7 +56,7 @@ unsigned count_startable(unsigned wanted) {
 }  // namespace
 
 unsigned startable_threads(unsigned wanted) {
-  // Threads of TBB outlive their executor, so what could be started once is there.
+  // Threads of TBB outlive their executor, so threads that were started once still exist.
   static std::atomic<unsigned> known{0};
   if (wanted <= known) return wanted;
   const unsigned able = count_startable(wanted);

@@ -4,9 +4,9 @@
 namespace shardwright {
 
 // Returns how many of `wanted` more threads can run at once, each with some memory of its own.
-// Starts them and ends them, since the limits of users, control groups and address space cannot be
-// asked for; afterwards remembers the largest answer. oneTBB needs this: where it cannot start a
-// thread that it was promised, it ends the process.
+// Starts and ends threads to find out, since no call returns the limits of users, control groups
+// and address space. Remembers the largest answer. Used because oneTBB ends the process if it
+// cannot start a thread that it was promised.
 // Thread safety: any thread may call it.
 unsigned startable_threads(unsigned wanted);
 

@@ -50,8 +50,8 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// The first unused name of a temporary file. take(name) creates the file, or returns false with
-// errno, EEXIST for a used name. Null with errno if no name can be taken.
+// Creates a temporary file under the first unused name and returns the name; null with errno on
+// failure. take(name) creates the file, or returns false with errno (EEXIST for a used name).
 template <class Take>
 std::unique_ptr<const std::string> take_name(const std::string& target, const Take& take) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -85,8 +85,7 @@ bool is_link(const std::string& path) {
   return std::filesystem::is_symlink(std::filesystem::symlink_status(path, error));
 }
 
-// Follows links by name up to the file itself, the name of an open descriptor, or a name that no
-// file has yet.
+// Follows symbolic links to a file, the name of an open descriptor, or a name without a file.
 std::string followed(std::string path) {
   for (int links = 0; links < kMostLinks && is_link(path); ++links) {
     if (named_descriptor(path)) return path;
@@ -98,7 +97,8 @@ std::string followed(std::string path) {
   return path;
 }
 
-// Opens a file without a name in the folder of `target`. Returns -1 if the file system cannot.
+// Opens a file without a name in the folder of `target`. Returns -1 if the file system has no
+// unnamed files.
 int open_unnamed(const std::string& target, unsigned mode) {
 #ifdef O_TMPFILE
   const int descriptor = ::open(folder_of(target).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
@@ -212,7 +212,7 @@ bool OutputFile::publish() {
     };
     if (link_as(path_.c_str())) return true;
     if (errno != EEXIST) return false;
-    // A link cannot replace a file, so the new file has a name of its own until the rename.
+    // linkat() cannot replace a file, so the new file has a temporary name until the rename.
     temporary_ = take_name(path_, link_as);
     if (!temporary_) return false;
   }

@@ -13,7 +13,7 @@ namespace shardwright {
 
 // Where a file lies until it is finished.
 enum class Unfinished {
-  kUnnamed,  // in no folder, so that not even SIGKILL leaves it; if the file system can
+  kUnnamed,  // without a name, so SIGKILL leaves no file; falls back to kNamed
   kNamed,    // beside its target, as FILE.PID.N.tmp
 };
 
@@ -61,14 +61,14 @@ class OutputFile {
   int error_ = 0;     // errno of the first failure
 };
 
-// The file that writing to `path` changes: symbolic links are followed, the last of them also to a
+// Returns the file that writing to `path` changes. Follows symbolic links, the last one also to a
 // file that does not exist.
 std::string written_file(const std::string& path);
 
 // Writes `text` to `path` with an OutputFile.
 Status write_file(const std::string& path, std::string_view text);
 
-// Removes the unfinished files of this process that have names. For a process that ends without
+// Removes the unfinished files of this process that have names. Called if the process ends without
 // unwinding. Async-signal-safe.
 void remove_unfinished_files() noexcept;
 

@@ -38,8 +38,8 @@ std::string lower_of(std::string_view text) {
   return lower;
 }
 
-// ", such as 80GiB" for a number and what may be short for a unit, as in "80G" or "80 gigs"; empty
-// for anything else.
+// Returns ", such as 80GiB" if `unit` may stand for a known unit, as in "80G" or "80 gigs";
+// otherwise an empty text.
 std::string unit_meant(std::string_view number, std::string_view unit) {
   constexpr std::array<std::string_view, 4> kMeant{"KiB", "MiB", "GiB", "TiB"};
   const std::size_t power = std::string_view("kmgt").find(unit.front());

@@ -9,12 +9,12 @@
 
 namespace shardwright {
 
-// The bytes of a positive number with a unit: B, KiB, MiB, GiB, TiB (powers of 1024) or KB, MB, GB,
-// TB (powers of 1000), in any case. Without a unit the number is bytes, and must be at least 2^20.
+// Reads a positive number with a unit as bytes: B, KiB, MiB, GiB, TiB (powers of 1024) or KB, MB,
+// GB, TB (powers of 1000), in any case. Without a unit: bytes, at least 2^20.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
-// The whole number that people write as "40k", "400_000", "40,000" or "4e4"; nullopt for any other
-// text. For remedies in messages: readers take digits only.
+// Returns the whole number that a text such as "40k", "400_000", "40,000" or "4e4" means; otherwise
+// nullopt. For messages: readers accept digits only.
 std::optional<std::int64_t> whole_number_meant(std::string_view text);
 
 }  // namespace shardwright

@@ -12,8 +12,8 @@
 
 namespace shardwright {
 
-// The answer to one request. Iterations are those of the counter-example loop; there are none if
-// nothing costs less than its first bound.
+// The answer to one request. `iterations` are those of the counter-example loop; the list is empty
+// if no solution costs less than the loop's first bound.
 struct AutoshardAnswer {
   operators::autoshard::Request request;
   operators::autoshard::Solution solution;

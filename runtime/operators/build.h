@@ -17,9 +17,9 @@ struct BuiltOperators {
   double build_s = 0;
 };
 
-// Builds the costs of `graph` on `mesh` with `threads` threads (0 = all cores); they are the same
-// for any number of threads. operators::lower() turns them into a problem for solve_operators().
-// Errors: kInvalidInput for `threads` below zero or above 4096; those of
+// Builds the costs of `graph` on `mesh` with `threads` threads (0 = all cores); the costs are the
+// same for any number of threads. operators::lower() turns them into a problem for
+// solve_operators(). Errors: kInvalidInput for `threads` below zero or above 4096; those of
 // operators::build_cost_graph().
 // Thread safety: may be called from any number of threads at once.
 Result<BuiltOperators> build_operators(const operators::OpGraph& graph,

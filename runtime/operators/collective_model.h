@@ -29,8 +29,8 @@ struct CollectiveModel {
   std::vector<redistribution::MeasuredTable> tables;  // measured
 };
 
-// Errors: those of the models' make(), below `/collectives`; kInvalidInput there for links, tables
-// or a device that do not fit the kind.
+// Makes the chosen model. Errors: those of the models' make(), at places below `/collectives`;
+// kInvalidInput below `/collectives` for links, tables or a device that do not fit the kind.
 Result<std::shared_ptr<const redistribution::CollectiveCosts>> make_collectives(
     const CollectiveModel& model, const redistribution::MeshShape& mesh,
     std::string_view device_name);

@@ -38,18 +38,18 @@ struct AtenPlanResult : operators::AtenSolution {
 
 // Errors: kInvalidInput at "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states",
 // "/overlap/...", "/operator_times/<row>", "/placements/<kind>/<target>", "threads"; those of
-// operators::solve_plan(). No plan within the memory is no error: the status says so. Thread
+// operators::solve_plan(). That no plan fits the memory is no error: the status says so. Thread
 // safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 
-// Which collectives move the tensors of a plan. Precondition: `plan` answers these options.
+// Returns the collectives that move a plan's tensors. Precondition: `plan` answers these options.
 // Errors: those of plan_aten().
 Result<std::vector<operators::AtenMove>> aten_moves(const operators::AtenGraph& graph,
                                                     const PlanAtenOptions& options,
                                                     const operators::AtenPlan& plan);
 
-// The whole problem that plan_aten() solves: its strategies, and what moving tensors between them
-// costs.
+// Returns the whole problem that plan_aten() solves: the strategies, and the costs of moving
+// tensors between strategies.
 Result<operators::OperatorProblem> build_aten(const operators::AtenGraph& graph,
                                               const PlanAtenOptions& options);
 

@@ -43,13 +43,13 @@ struct OperatorsResult : operators::ProblemSolution {
 // "optimal", "feasible", "infeasible", "unknown".
 const char* name_of(operators::SolveStatus status);
 
-// "the memory limit is 1000 bytes, but every choice needs at least 2000": one clause. If the limit
-// may suffice, "; every choice" instead of ", but every choice".
+// Returns one clause: "the memory limit is 1000 bytes, but every choice needs at least 2000". If
+// the limit may suffice, the clause has "; every choice" instead of ", but every choice".
 std::string shortage_text(const operators::MemoryShortage& shortage);
 
 // Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range,
-// or if another process solves something else. Thread safety: may be called from any number of
-// threads at once.
+// or if the processes were given different problems. Thread safety: may be called from any number
+// of threads at once.
 Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options = {});
 

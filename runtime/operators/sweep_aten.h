@@ -19,14 +19,14 @@ struct AtenSweep {
   bool any_fits() const { return !rows.empty() && rows.front().result.plan.has_value(); }
 };
 
-// All ordered factorisations of `devices` into at most `most_axes` factors above 1, sorted by the
-// number of axes, then by the size of the first. Preconditions: devices >= 1, most_axes >= 1.
+// Returns all ordered factorisations of `devices` into at most `most_axes` factors above 1, sorted
+// by the number of axes, then by the first extent. Preconditions: devices >= 1, most_axes >= 1.
 std::vector<redistribution::MeshShape> mesh_shapes(std::int64_t devices, std::size_t most_axes);
 
 // Plans on each of the mesh shapes, one after the other. The mesh of `options` is not read. Time
-// and work limits are those of each plan. Errors: those of plan_aten(); kInvalidInput for fewer
-// than 1 or more than 2^31 devices, and for no axes or more than 8. A mesh on which a rule leaves
-// no strategy has no plan. Thread safety: may be called from any number of threads at once.
+// and work limits apply to each plan. Errors: those of plan_aten(); kInvalidInput for fewer than 1
+// or more than 2^31 devices, and for no axes or more than 8. A mesh on which a rule leaves no
+// strategy has no plan. Thread safety: may be called from any number of threads at once.
 Result<AtenSweep> sweep_aten(const operators::AtenGraph& graph, std::int64_t devices,
                              std::size_t most_axes, const PlanAtenOptions& options);
 

@@ -17,9 +17,9 @@ using Kind = RankOperator::Kind;
 // A message or collective while ranks come to it.
 struct Meeting {
   const RankOperator* op = nullptr;  // of the rank that came first
-  std::vector<std::size_t> members;  // ranks that wait, as places in the list of ranks
+  std::vector<std::size_t> members;  // ranks that wait, as indices into the list of ranks
   std::size_t expected = 0;          // ranks of the answer that take part
-  double ready_us = 0;               // when the last one so far came
+  double ready_us = 0;               // when the latest rank so far arrived
   std::optional<double> start_us;
   std::size_t communication = 0;  // its place in the report, once it has begun
 };
@@ -55,7 +55,7 @@ class Replay {
  private:
   using Key = std::tuple<bool, std::vector<Rank>, std::size_t>;  // message, group, number
 
-  // The n-th operator of a rank on a group meets the n-th ones of the group's other ranks.
+  // Numbers meetings: the n-th operators on a group, one of each rank, are one meeting.
   void number_meetings(std::size_t place) {
     std::map<std::tuple<bool, std::vector<Rank>>, std::size_t> counts;
     std::vector<std::size_t>& numbers = meeting_of_.emplace_back();
@@ -147,8 +147,8 @@ class Replay {
     ++next_[place];
   }
 
-  // Where a rank waits for one that is not in the answer, the meeting begins without it. Returns
-  // false if nobody waits.
+  // Called when no rank can go on: begins the earliest meeting without the ranks that are not in
+  // the answer. Returns false if no rank waits.
   bool release_one() {
     Meeting* first = nullptr;
     for (Meeting& meeting : meetings_) {

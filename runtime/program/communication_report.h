@@ -22,13 +22,12 @@ struct RankedProgram {
 
 // A message or a collective.
 struct ReportedCommunication {
-  std::string type;  // of the operator: "c_allgather", "send_v2"
-  std::vector<program::Rank>
-      ranks;  // those that take part; of a message the sender, then the receiver
+  std::string type;                  // of the operator: "c_allgather", "send_v2"
+  std::vector<program::Rank> ranks;  // participants; for a message the sender, then the receiver
   double start_us = 0;
   double us = 0;
-  double receive_us = 0;        // of a message: when its receiver begins to take it
-  std::int64_t pair_bytes = 0;  // that one rank sends to another one
+  double receive_us = 0;        // for a message: when its receiver takes it
+  std::int64_t pair_bytes = 0;  // from one rank to another
   std::string tensor;
   std::string reader;  // the type of the program's operator that follows
 };
@@ -54,13 +53,13 @@ struct CommunicationReport {
 };
 
 // Replays the inserted operators of every rank in program order. A collective begins when all of
-// its ranks have come to it, and a message is received after it was sent. Operators in the blocks
-// of control flow run once. Open batch dimensions, of which a resharded program has none, count
-// once. Cost: O(operators x ranks of a group).
+// its ranks have reached it. A message is received after it was sent. Operators in the blocks of
+// control flow run once. Batch dimensions of unknown size, which a resharded program does not have,
+// count as 1. Cost: O(operators x ranks of a group).
 CommunicationReport make_communication_report(std::span<const RankedProgram> programs,
                                               const program::Cluster& cluster);
 
-// Of a resharded program.
+// Makes the report of a resharded program.
 CommunicationReport communication_of(const program::ReshardResult& result,
                                      const program::Cluster& cluster = {});
 

@@ -13,14 +13,14 @@ struct RankOperator {
   enum class Kind : std::uint8_t { kLocal, kSend, kReceive, kCollective };
   Kind kind = Kind::kLocal;
   std::string type;
-  std::vector<program::Rank> group;  // of a message the sender, then the receiver
+  std::vector<program::Rank> group;  // for a message the sender, then the receiver
   double us = 0;
-  std::int64_t pair_bytes = 0;  // that one rank of the group sends to another one
+  std::int64_t pair_bytes = 0;  // from one rank of the group to another
   std::string tensor;
   std::string reader;
 };
 
-// In program order, block after block.
+// Returns the inserted operators in program order, block after block.
 std::vector<RankOperator> inserted_operators(const RankedProgram& ranked,
                                              const program::Cluster& cluster);
 

@@ -40,11 +40,11 @@ struct TensorReshard {
   program::ReshardPlan plan;
   double us = 0;  // the slowest rank's time under the cost model
   // Set if both placements are on one mesh and steps along its axes suffice. Compat mode sets it
-  // only for partial placements and if `mesh_steps` asks for it.
+  // only if a placement is partial or `mesh_steps` is true.
   std::optional<std::vector<redistribution::Move>> mesh_moves;
-  std::vector<RankReshard> ranks;  // of both meshes, at least one; ascending
-  // The plan run on real arrays, in compat mode on smaller ones that are cut in the same way if
-  // need be; absent if these would be larger than asked for.
+  std::vector<RankReshard> ranks;  // ranks of either mesh, ascending; not empty
+  // The plan executed on arrays. Compat mode replaces an array that is too large by a smaller array
+  // that is cut in the same way. Absent if the array is still too large.
   std::optional<program::Simulation> simulation;
 };
 
@@ -55,12 +55,12 @@ struct TensorReshardOptions {
   program::Cluster cluster;
   // Elements times ranks of the largest tensor that is simulated.
   std::int64_t largest_simulation = program::kLargestSimulation;
-  std::stop_token stop;  // heard until the simulation begins
+  std::stop_token stop;  // read until the simulation begins
 };
 
 // Plans one resharding, inserts its operators into every rank's program and simulates it.
 // Errors: kInvalidInput if a placement does not fit the shape or its mesh; kUnsupported for meshes
-// of more than 4096 ranks, as plan_best(), and in compat mode as plan_compat(); kStopped.
+// of more than 4096 ranks; those of plan_best(), in compat mode those of plan_compat(); kStopped.
 // Thread safety: may be called from any number of threads at once.
 Result<TensorReshard> reshard_tensor(const ReshardCase& request,
                                      const TensorReshardOptions& options);

@@ -16,16 +16,16 @@ struct TransferOptions {
   std::stop_token stop;
 };
 
-// A plan that the checker has accepted, and its figures. Times are ms with hosts, else bytes.
+// A plan that the checker has accepted, and its figures. Times are ms with hosts, otherwise bytes.
 struct TransferAnswer {
   redistribution::TransferPlan plan;
   redistribution::PortLoads loads;
   double busiest = 0;  // time of the busiest port
-  double bound = 0;    // no plan has less
+  double bound = 0;    // lower bound on `busiest` for every plan
   std::int64_t moved_bytes = 0;
   std::int64_t kept_bytes = 0;
   std::int64_t messages = 0;
-  std::int64_t least_rounds = 0;  // what the memory and the busiest rank's bytes require
+  std::int64_t least_rounds = 0;  // lower bound, from the memory and the busiest rank's bytes
   std::uint64_t work = 0;
 };
 

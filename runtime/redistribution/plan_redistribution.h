@@ -35,15 +35,15 @@ struct DTensorModel {
 // Rings on the links of the user's machine (TopologyCosts).
 struct RingModel {
   std::vector<redistribution::AxisLink> links;  // one per axis
-  // A kernel that reads and writes a tensor; infinite: copies are free. GB = 10^9 bytes.
+  // Speed of a kernel that reads and writes a tensor; infinite = copies are free. GB = 10^9 bytes.
   double copy_gb_per_s = std::numeric_limits<double>::infinity();
-  // Also collectives over several axes, and permutes: each device sends all it holds to one other.
+  // Allows collectives over several axes, and permutes (each device sends its part to one other).
   bool groups = false;
 };
 
 struct RedistributionOptions {
   std::variant<DTensorModel, RingModel> model;
-  // What a device may hold in the course of a step, input and output together.
+  // Most bytes that a device may hold during a step, input and output together.
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::uint32_t> collectives;  // most steps that communicate
   std::stop_token stop;
@@ -61,9 +61,9 @@ struct PlannedRedistribution {
 Result<PlannedRedistribution> plan_redistribution(const RedistributionCase& request,
                                                   const RedistributionOptions& options);
 
-// The paths that no other one beats in both time and memory, from the cheapest to the one that
-// needs least memory: at least one, each with a higher cost and a lower peak than the one before. A
-// search per path. Errors and thread safety: those of plan_redistribution().
+// Returns the Pareto front of time and memory, from the cheapest path to the path with the least
+// memory. The front is not empty; each path has a higher cost and a lower peak than the path
+// before. Runs a search per path. Errors and thread safety: those of plan_redistribution().
 Result<std::vector<PlannedRedistribution>> plan_redistribution_front(
     const RedistributionCase& request, const RedistributionOptions& options);
 

@@ -17,10 +17,10 @@ class RedistributionTable {
  public:
   explicit RedistributionTable(RedistributionOptions options = {});
 
-  // The answer of plan_redistribution(), which lives as long as the table. Once it is known: O(axes
-  // + dimensions), without a lock or an allocation. Errors: those of plan_redistribution(), which
-  // are not remembered. Threads that ask the same new question at once may all search; one answer
-  // is kept.
+  // Returns the answer of plan_redistribution(), which lives as long as the table. A known answer
+  // takes O(axes + dimensions), without a lock or an allocation. Errors: those of
+  // plan_redistribution(), which are not remembered. Threads that ask the same new question at once
+  // may all search; one answer is kept.
   Result<const PlannedRedistribution*> plan(const RedistributionCase& request);
 
   std::size_t size() const { return answers_.size(); }

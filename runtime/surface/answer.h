@@ -40,7 +40,7 @@ struct Answer {
   std::function<void(const TextSink&)> write_csv;     // a table; empty if there is none
   std::vector<std::string> warnings;
   std::string hint;     // what to ask next; part of the text, not of the JSON
-  std::string summary;  // half a line: what an answer that went to a file says
+  std::string summary;  // half a line, printed if the answer went to a file
   std::shared_ptr<const EmbeddingPlanResult> plan;  // of `plan` and `replan`, else null
   std::shared_ptr<const PlanDocument> old_plan;     // that `replan` began with, else null
 };
@@ -58,7 +58,7 @@ struct Watch {
   Exchange* exchange = nullptr;
   TaskDealer* dealer = nullptr;
   bool is_first_process = true;
-  // Called on the thread of the command, without a lock held. Each may be empty.
+  // The functions below are called on the command's thread, without a lock held, and may be empty.
   std::function<void(const std::string&)> note;  // remarks for the user
   // A better plan of best mode, and the seconds that reading took; see PlanOptions::on_checkpoint.
   std::function<void(const EmbeddingPlanResult&, double)> on_checkpoint;

@@ -288,7 +288,7 @@ std::string not_checked_line(const Verification& verification) {
   return text.empty() ? "" : text + "\n";
 }
 
-// For a plan of another machine, on which nearly every claim is false: the first violation only.
+// Reports only the first violation: nearly every claim of another machine's plan is false.
 std::string other_machine_text(const Verification& verification) {
   std::string text = lines("violation", {verification.violations.front()});
   const std::size_t others = verification.violations.size() - 1;

@@ -10,7 +10,7 @@
 
 namespace shardwright::commands {
 
-// The options with the stop token and the progress function of the watch.
+// Returns the options with the stop token and the progress function of the watch.
 PlanOptions watched(PlanOptions options, const Watch& watch);
 
 // Logs the work of the search.

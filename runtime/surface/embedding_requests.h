@@ -25,7 +25,7 @@ struct ProblemRequest {
   Input problem;
   Input search_space;  // options and costs; may be absent
   ProblemOverrides overrides;
-  // Instead of both documents, if the caller has read them; may be null.
+  // Replace both documents if the caller has read them; may be null.
   std::shared_ptr<const embedding::Problem> read_problem;
   std::shared_ptr<const embedding::SearchSpace> read_space;
 };
@@ -126,8 +126,8 @@ void describe(EnumerateRequest& request, Fields& fields);
 // The member of requests that run on several threads.
 void describe_threads(int& out, Fields& fields);
 
-// Errors: those of reading the inputs and of the entries (runtime/embedding), with the input that
-// each is about.
+// Errors: those of reading the inputs and of the entries (runtime/embedding), at the input that
+// caused the error.
 Result<Answer> answer(const PlanRequest& request, const Watch& watch);
 Result<Answer> answer(const ReplanRequest& request, const Watch& watch);
 Result<Answer> answer(const VerifyRequest& request, const Watch& watch);

@@ -227,7 +227,7 @@ ValueReader<double> decimal_number(std::string what, bool zero_allowed) {
 
 ValueReader<std::int64_t> size_in_bytes(std::int64_t least) {
   const auto of_word = [least](const std::string& word) -> Result<std::int64_t> {
-    // Zero is a size where it is allowed, and plain bytes may be few there.
+    // Where zero is allowed, plain bytes may also be below the least size without a unit.
     if (least == 0) {
       if (const auto bytes = number_in<std::int64_t>(word); bytes && *bytes >= 0) return *bytes;
     }

@@ -34,10 +34,9 @@ struct Field {
   bool required = false;
   bool is_list = false;            // values with commas between them; in JSON one value or a list
   bool is_rest = false;            // takes all words that follow the flag
-  Input* document = nullptr;       // a file, or a value of JSON as it stands
+  Input* document = nullptr;       // null unless the member is a document
   std::vector<std::string> words;  // given on the command line
-  // Set the member. Errors: kInvalidInput, without a place (words) or with the place in the
-  // request.
+  // Set the member. Errors: kInvalidInput, from take_json() with the place in the request.
   std::function<Status(const std::vector<std::string>& words)> take_words;
   std::function<Status(JsonValue value)> take_json;
 
@@ -79,7 +78,7 @@ class Fields {
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  // A document that the command takes as `argument`, or with a flag if that is empty.
+  // Adds a document: the positional argument `argument`, or a flag if `argument` is empty.
   Field& document(std::string_view name, Input& out, std::string_view argument,
                   std::string_view help);
 
@@ -125,7 +124,7 @@ class Fields {
   Field& list(std::string_view name, std::vector<T>& out, std::string_view type,
               std::string_view help, auto reader);
 
-  // Whole numbers from 1 on, and ranges of them: "8,16", "8..64:8" (steps of 8), "8..64:x2"
+  // Adds a list of numbers from 1 on and ranges: "8,16", "8..64:8" (steps of 8), "8..64:x2"
   // (doubled).
   Field& counts(std::string_view name, std::vector<std::int64_t>& out, std::string_view help);
 
@@ -135,7 +134,7 @@ class Fields {
   std::deque<Field>& all() { return fields_; }
   const std::deque<Field>& all() const { return fields_; }
   const Field* find(std::string_view name) const;
-  // The message with `name` of the field for every member in braces: "give {ranks}".
+  // Replaces every member in braces, as in "give {ranks}", by `name` of its field.
   std::string named(std::string message, std::string (Field::*name)() const) const;
 
  private:

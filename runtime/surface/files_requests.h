@@ -31,12 +31,12 @@ void describe(SchemaRequest& request, Fields& fields);
 void describe(InitRequest& request, Fields& fields);
 void describe(ReportRequest& request, Fields& fields);
 
-// The JSON Schema of a kind of file, or the list of all kinds; a commented file to begin with.
-// Errors: kInvalidInput at "kind" for an unknown kind, or one without a template.
+// Answer with the JSON Schema of a kind of file or the list of all kinds, and with a commented
+// file. Errors: kInvalidInput at "kind" for an unknown kind, or one without a template.
 Result<Answer> answer(const SchemaRequest& request, const Watch& watch);
 Result<Answer> answer(const InitRequest& request, const Watch& watch);
-// The text and the page of a saved answer. Errors: those of reading it; kInvalidInput if the
-// document is no answer.
+// Answers with the text and the page of a saved answer. Errors: those of reading the answer;
+// kInvalidInput if the document is no answer.
 Result<Answer> answer(const ReportRequest& request, const Watch& watch);
 
 }  // namespace shardwright::commands

@@ -88,8 +88,8 @@ void describe(AutoshardRequest& request, Fields& fields);
 void describe(AtenPlanRequest& request, Fields& fields);
 void describe(AtenSweepRequest& request, Fields& fields);
 
-// Errors: those of reading the inputs and of the entries (runtime/operators), with the input that
-// each is about; kInvalidInput at "mesh" if there is none or it is no mesh.
+// Errors: those of reading the inputs and of the entries (runtime/operators), at the input that
+// caused the error; kInvalidInput at "mesh" if the mesh is absent or malformed.
 Result<Answer> answer(const BuildRequest& request, const Watch& watch);
 Result<Answer> answer(const SolveRequest& request, const Watch& watch);
 Result<Answer> answer(const StrategiesRequest& request, const Watch& watch);

@@ -9,13 +9,13 @@
 
 namespace shardwright::commands {
 
-// A sentence for each variable of block 0 that an operator reads before another one writes it for
-// the first time: either the order is wrong, or the variable has a value before the program runs,
-// which feeds and parameters have. `place` is the program's in its file. O(operators + arguments).
+// Returns a sentence for each variable of block 0 that an operator reads before another one first
+// writes it: either the order is wrong, or the variable has a value before the program runs, which
+// feeds and parameters have. `place` is where the program is in its file. O(operators + arguments).
 std::vector<std::string> reads_before_writes(const program::Program& program,
                                              const std::string& place);
 
-// A sentence for each plan of compat mode that the simulation refutes, a few at most.
+// Returns a sentence for each compat plan that the simulation refutes, a few at most.
 std::vector<std::string> wrong_plans(const program::Program& program, const std::string& place,
                                      const std::vector<program::WrongPlan>& wrong);
 std::vector<std::string> wrong_plans(const std::vector<TensorReshard>& answers);

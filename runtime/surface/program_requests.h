@@ -34,7 +34,7 @@ struct ApplyRequest {
 // shardwright program redistribute
 struct RedistributeRequest {
   Input redistribution;
-  bool front = false;  // also the paths that no other one beats in both time and memory
+  bool front = false;  // also all paths on the Pareto front of time and memory
 };
 
 // shardwright program transfer
@@ -52,7 +52,7 @@ void describe(RedistributeRequest& request, Fields& fields);
 void describe(TransferRequest& request, Fields& fields);
 
 // Errors: those of reading the inputs and of the entries (runtime/program,
-// runtime/redistribution), with the input that each is about.
+// runtime/redistribution), at the input that caused the error.
 Result<Answer> answer(const ReshardRequest& request, const Watch& watch);
 Result<Answer> answer(const ApplyRequest& request, const Watch& watch);
 Result<Answer> answer(const RedistributeRequest& request, const Watch& watch);

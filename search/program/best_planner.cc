@@ -290,7 +290,7 @@ class Mover {
       inboxes[t].zero = num_elements(inboxes[t].wanted) == 0 || holds_zeros(t);
       if (!inboxes[t].zero) fill(t, inboxes[t]);
     }
-    // Last, because a rank that has joined its pieces no longer has the tensor that others want.
+    // Joins come last: a rank that has joined its pieces has lost the tensor that others want.
     for (std::size_t t = 0; t < inboxes.size(); ++t) {
       close(target_.mesh.ids()[t], inboxes[t]);
     }

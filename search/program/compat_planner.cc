@@ -16,7 +16,7 @@ namespace {
 using redistribution::Axes;
 using redistribution::Placement;
 
-// The products of the extents of the last axes, from all axes down to none.
+// Returns the products of the extents of the last axes, from all axes down to none.
 std::vector<std::int64_t> boundaries(const ProcessMesh& mesh) {
   std::vector<std::int64_t> products{1};
   for (std::size_t axis = mesh.axes(); axis-- > 0;) {

@@ -32,32 +32,33 @@ redistribution::Placement placement_of(const DistAttr& attr,
 // The ranks along `axis` through the rank at `position`.
 std::vector<Rank> group_along(const ProcessMesh& mesh, std::size_t axis, std::size_t position);
 
-// For plan_compat() between placements on the same ranks, without partial axes. Returns true if
-// every rank is a member of its own gather's group, all members have the same group, gathers along
-// dimension 0 produce the wanted part, and ranks without a gather hold the part that they cut.
+// Checks a plan_compat() between placements on the same ranks, without partial axes: every rank is
+// a member of its own gather's group, all members have the same group, gathers along dimension 0
+// produce the wanted part, and ranks without a gather hold the part that they cut.
 bool gathers_correctly(const ReshardPlan& plan, const Shape& shape, const DistAttr& source,
                        const DistAttr& target);
 
-// For plan_compat() between disjoint meshes, without partial axes. Returns true if the parts that
-// each rank receives join into one box.
+// Checks a plan of plan_compat() between disjoint meshes, without partial axes. Returns true if the
+// parts that each rank receives join into one box.
 bool joins_all_parts(const ReshardPlan& plan);
 
-// Without partial axes: the steps of Paddle's static planner for every rank. As in Paddle, the plan
-// is empty if the target has some ranks of the source and some others. With partial axes:
-// plan_compat_mesh().
+// Returns plan_compat_mesh() if an axis is partial, otherwise the steps of Paddle's static planner
+// for every rank. As in Paddle, the plan is empty if the target has some ranks of the source and
+// some others.
 // Source: Paddle's static Resharder (the search for a sequence of operators) and its C++ functions.
 // Errors: kUnsupported if a dimension does not split evenly, or if a partial tensor changes to a
 // mesh of another shape.
 Result<ReshardPlan> plan_compat(const Shape& shape, const DistAttr& source, const DistAttr& target);
 
-// The steps along mesh axes, then a message from each rank to the rank at the same position of the
-// target mesh. Errors: as plan_compat().
+// Returns the steps along mesh axes, then a message from each rank to the rank at the same position
+// of the target mesh. Errors: as plan_compat().
 Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
                                      const DistAttr& target);
 
-// Steps after an operator on the source mesh that wrote a tensor of the target mesh: the i-th rank
-// of the target that is not in the source receives from the i-th rank of the source, modulo their
-// number. Errors: kUnsupported if the numbers differ and the tensor is not replicated.
+// Returns the steps after an operator on the source mesh that wrote a tensor of the target mesh:
+// the i-th target rank that is not in the source receives from source rank i modulo the number of
+// source ranks. Errors: kUnsupported for unequal numbers of receivers and source ranks, unless the
+// tensor is replicated.
 Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& source,
                                        const DistAttr& target);
 

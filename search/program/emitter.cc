@@ -204,7 +204,7 @@ LocalTensor CollectiveEmitter::concat_gather(const Step& step, const LocalTensor
   return compat_ ? whole : to_bool(whole);
 }
 
-// The sum of booleans is a count, and casting it back gives their logical or.
+// The sum of booleans is a count; casting the count to boolean gives their logical or.
 LocalTensor CollectiveEmitter::all_reduce(const Step& step, const LocalTensor& input) {
   const bool is_max = step.reduction == redistribution::ReduceOp::kMax;
   const LocalTensor sent = from_bool(input);
@@ -395,7 +395,7 @@ void Emitter::keep(const Step& step) {
   pieces_.push_back(step.local.empty() ? current_ : cut_box(step.local));
 }
 
-// Joins adjacent parts with one operator. Paddle's Resharder always joins two at a time.
+// Joins adjacent parts with one operator. Paddle's Resharder always joins two parts at a time.
 void Emitter::concat(const Step& step) {
   if (pieces_.size() < step.parts.size()) {
     current_ = pieces_.front();  // joined by a cached gather already

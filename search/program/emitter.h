@@ -24,7 +24,7 @@ class NameMaker {
   // Skips the names in `taken`, which must outlive this.
   explicit NameMaker(const std::unordered_set<std::string>& taken) : taken_(&taken) {}
   std::string make(const std::string& key);
-  // The same for a key that is used only once. Saves an entry unless its first name is taken.
+  // The same for a key that is used only once. Stores no counter unless its first name is taken.
   std::string make_sole(std::string key);
 
  private:

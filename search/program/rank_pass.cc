@@ -71,7 +71,7 @@ class RankPass {
         decision.source_wish == Decision::kOriginal ? request.var : copies_[decision.source_wish];
     std::optional<VarId> result;
     if (steps != nullptr) result = emitter_.emit(site_of(request, wish, key, source), *steps);
-    // A target rank without steps, or with sends only, already holds its part.
+    // A target rank without steps, or only with sends, already holds its part.
     if (!result && !options_.compat) result = source;
     if (!is_target || !result) return;
     copies_[request.wish] = *result;
@@ -104,7 +104,7 @@ class RankPass {
     return site;
   }
 
-  // The shape of this rank's part of the source of a plan; empty if it has none.
+  // Returns the shape of this rank's part of a plan's source; empty if the rank has no part.
   Shape local_shape(const PlanKey& key) {
     const auto position = position_in(key.source_mesh);
     if (!position) return {};
@@ -140,8 +140,8 @@ class RankPass {
     }
   }
 
-  // Reshards outputs right after their operators: in the order of the outputs, or in compat mode
-  // the last one first, as in Paddle's Resharder.
+  // Reshards outputs right after their operators: in the order of the outputs, or in compat mode in
+  // reverse order, as in Paddle's Resharder.
   Status reshard_outputs() {
     OpId op;
     OpId last;

@@ -197,7 +197,7 @@ class RequestWalk {
   }
 
   // Visits inputs in the order of their names, as Paddle's Resharder does; inputs with equal names
-  // in the order of the list.
+  // keep the order of the list.
   Status look_at_inputs(OpId id, const Operation& op) {
     order_.clear();
     for (const Argument& input : op.inputs)

@@ -55,7 +55,7 @@ class MeshRelations {
   // Returns true for the mesh of all ranks if the program also has smaller meshes. A tensor on this
   // mesh counts as a tensor on the union of the smaller meshes.
   bool is_union(MeshId mesh) const { return is_union_[mesh.index()]; }
-  // The smaller meshes within this mesh that are no unions. Empty unless they cover it.
+  // The smaller meshes within this mesh that are no unions. Empty unless these meshes cover it.
   const std::vector<MeshId>& parts(MeshId mesh) const { return parts_[mesh.index()]; }
 
  private:
@@ -73,7 +73,7 @@ struct Request {
   OpId consumer;
   VarId var;
   std::uint32_t wish = 0;  // index into `wishes`
-  MeshId source_mesh;      // the tensor's mesh, or the consumer's mesh if that is part of a union
+  MeshId source_mesh;      // the tensor's mesh; on a union, the consumer's mesh within it
   OpRole role = OpRole::kForward;
 };
 

@@ -36,7 +36,7 @@ struct ReshardCounters : EditCounters {
 struct RankProgram {
   Rank rank = -1;
   Program program;
-  std::optional<Program> startup;  // the part of it that the rank needs
+  std::optional<Program> startup;  // the part of the startup program that the rank needs
   std::vector<Edit> edits;
   ReshardCounters counters;
 };
@@ -54,8 +54,7 @@ struct ReshardResult {
   std::uint64_t requests = 0;       // inputs that must be resharded
   std::uint64_t plans = 0;          // distinct plans
   std::uint64_t items_scanned = 0;  // by the walk that all ranks share
-  // In compat mode, where Paddle's defects are reproduced; in the order of the program, outputs
-  // last.
+  // Only in compat mode, which reproduces Paddle's defects. In program order, outputs last.
   std::vector<WrongPlan> wrong;
 };
 

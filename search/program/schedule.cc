@@ -187,7 +187,7 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
   decisions.reserve(requests.requests.size());
   for (std::uint32_t i = 0; i < requests.requests.size(); ++i) {
     const Request& request = requests.requests[i];
-    // In best mode the first request of a wish stands for all of them.
+    // In best mode the first request of a wish stands for all its requests.
     if (!compat && requests.wishes[request.wish].requests.front() != i) continue;
     decisions.push_back(
         {i, Decision::kOriginal, &store.entry(key_from_tensor(program, requests, request))});
@@ -241,7 +241,7 @@ Status Schedule::check_outputs(const Program& program, const Requests& requests)
   return {};
 }
 
-// In compat mode in the order of receivers, as in Paddle's Resharder.
+// Adds the groups of outputs; in compat mode in order of receivers, as in Paddle's Resharder.
 void Schedule::add_output_groups(bool compat) {
   std::unordered_set<const PlanStore::Entry*> seen;
   for (const OutputDecision& output : outputs_) {

@@ -129,7 +129,7 @@ class Schedule {
   const std::vector<Decision>& decisions() const { return decisions_; }
   const std::vector<OutputDecision>& outputs() const { return outputs_; }
   const GroupTable& groups() const { return groups_; }
-  // The same groups as a value that the programs of all ranks share.
+  // The groups of groups(), as a value that the programs of all ranks share.
   const std::shared_ptr<const Communication>& communication() const { return communication_; }
 
  private:

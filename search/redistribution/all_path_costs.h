@@ -16,7 +16,7 @@
 namespace shardwright::redistribution {
 
 // Computes the costs of many paths of one tensor: one search from a source reaches all targets, and
-// every move is priced once. Without groups of axes and without new partial placements. Paths avoid
+// every move is priced once. Moves are along single axes and make no partial values. Paths avoid
 // placements that leave a device without elements. Thread safety: one thread at a time.
 class AllPathCosts {
  public:

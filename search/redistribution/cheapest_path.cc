@@ -265,8 +265,8 @@ class PathSearch {
     return rules_.groups && tensor_.mesh.size() > 1 && costs_.cost({move, 1, 1, 1}) < kInfinite;
   }
 
-  // Returns true if the last move was a permute. A second one is useless: two in a row equal a
-  // single permute along the same axes.
+  // Returns true if the last move was a permute. A second permute is useless: two permutes in a row
+  // equal one permute along the same axes.
   bool was_permuted(const PathState& state) const {
     return state.num_steps > 0 &&
            is_permutation(tensor_.shape, tensor_.mesh, open_[state.parent].at, state.at);
@@ -282,7 +282,7 @@ class PathSearch {
     return path;
   }
 
-  // Finds the move of a step again: states do not store their moves, as few states are on the path.
+  // Finds the move of a step again. States store no moves, since few states are on the path.
   PathStep cheapest_step(const Placement& from, const Placement& to) {
     PathStep step{{}, to, kInfinite};
     visitor_.visit(from, [&](const Move& move, const Placement& next, std::int64_t held_after) {

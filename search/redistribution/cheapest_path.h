@@ -29,8 +29,8 @@ struct Path {
   bool is_optimal = true;
   std::vector<PathStep> steps;
   double cost = 0;
-  // Elements of the largest device during a step, input and output together; at least at the
-  // source.
+  // The most elements that a device holds during a step, input and output together; without steps,
+  // its elements of the source.
   std::int64_t peak_elements = 0;
 
   // The steps that communicate.
@@ -44,7 +44,7 @@ struct PathState {
   double cost = 0;
   std::int64_t peak = 0;  // elements
   std::uint32_t num_steps = 0;
-  std::uint32_t collectives = 0;  // so far, if they are limited; otherwise 0
+  std::uint32_t collectives = 0;  // number so far, if it is limited; otherwise 0
   std::uint32_t parent = 0;       // the state before the last move
   double left = 0;                // a lower bound of the cost from here to the target
 };
@@ -71,7 +71,7 @@ class OpenStates {
     if (slots_[slot].index == 0) return std::nullopt;
     return states_[slots_[slot].index - 1].left;
   }
-  // Adds the state, or replaces the known one.
+  // Adds the state, or replaces the known state of the slot.
   void keep(std::size_t slot, const PathState& state);
   // The index of the state to expand next: the lowest estimate among the states not expanded since
   // they improved; ties go to less memory, fewer steps and the older state. Empty if there is none.

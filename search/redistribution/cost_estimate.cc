@@ -334,7 +334,7 @@ void CostEstimate::before_partial(const Pattern& to, double cost) {
 }
 
 // Moves to `to` that permuted devices. Patterns with the same cuts have the same permutations, so
-// only the first of them that is settled, the cheapest, is expanded.
+// only the pattern that is settled first, the cheapest, is expanded.
 void CostEstimate::before_permutes(const Pattern& to, double cost) {
   const double cheapest = cost + costs_.least_permute(0, space_.sharded(to));
   if (cheapest == kNoEstimate || cheapest > most_) return;

@@ -23,12 +23,12 @@ using AxisSet = std::uint32_t;
 // otherwise as in the source; otherwise sharded elsewhere or partial. Replicated axes are in no
 // set. An axis shards as in another placement if it cuts the same dimension there after the same
 // outer axes. With groups of axes there is a further set, `astray`: axes that have outer axes in
-// the target and shard the dimension that they shard there, but not as there; a permutation of
+// the target and shard the same dimension as there, but after other outer axes; a permutation of
 // devices may correct them. Thread safety: a value.
 struct Pattern {
   AxisSet as_target = 0;
   AxisSet as_source = 0;
-  AxisSet astray = 0;     // sharded in the target's dimension, but not as there
+  AxisSet astray = 0;     // same dimension as in the target, other outer axes
   AxisSet elsewhere = 0;  // sharded
   AxisSet partial = 0;
 
@@ -106,7 +106,7 @@ class PatternSpace {
   // One of the two placements.
   struct End {
     End(const Placement& end, std::size_t num_axes);
-    // The axes of `equal` whose outer axes are all in `equal`.
+    // Returns the axes of `equal` whose outer axes are all in `equal`.
     AxisSet aligned(AxisSet equal) const;
 
     Placement placement;
@@ -175,7 +175,7 @@ class SetCosts {
   double least(Move::Kind kind, AxisSet axes, AxisSet sharded);
   // The least cost of an exchange of these axes and, with `groups`, maybe further sharded axes.
   double least_exchange(AxisSet axes, AxisSet sharded, bool groups);
-  // The least cost of a permutation of devices along these axes and maybe others, at least two.
+  // The least cost of a permutation of devices along at least two axes: these and maybe others.
   double least_permute(AxisSet axes, AxisSet sharded);
   // The product of the sizes of these axes.
   std::int64_t parts(AxisSet axes) const;

@@ -107,7 +107,7 @@ class Translator {
     out.push_back(std::move(zero));
   }
 
-  // Ranks send in rings, each to the next. The first receives first, so none waits for ever.
+  // Each rank sends to the next in a ring. The first rank receives first, so none waits for ever.
   void permute(std::size_t position, std::vector<Step>& out) const {
     const std::size_t before = sender_to(position);
     if (before == position) return;

@@ -58,7 +58,7 @@ class CollectiveStepCosts final : public StepCosts {
     std::int64_t itemsize = 4;       // bytes of an element
     double launch_us = 0;            // of every collective, in addition to the model's cost
     double copy_bytes_per_us = 1e6;  // a kernel that reads and writes; infinite: copies are free
-    bool groups = true;              // ask the model for several axes at once, too
+    bool groups = true;              // also ask the model for several axes at once
     bool is_monotone = true;         // the model's times do not fall as bytes grow
   };
 

@@ -16,12 +16,12 @@ struct MoveRules {
   // Pieces of unequal size may be gathered, exchanged and scattered. If false, only a slice that
   // makes the target's shard of a whole dimension may give uneven pieces.
   bool uneven = true;
-  // Dimensions may be sharded on the way otherwise than in the target: small pieces move cheaply.
+  // Intermediate placements may shard dimensions unlike the target: small pieces move cheaply.
   bool detours = true;
   // Collectives over several axes at once, and messages that permute devices.
   bool groups = true;
   // Only the conversions of ColossalAI's sharding specs: the axes of a dimension ascend, and
-  // exchanges are between dimensions of at most one axis each, to the earlier one if both have one.
+  // exchanges are between dimensions of at most one axis each, to the earlier if both have one.
   // Source: get_all_one_step_transform_spec, ColossalAI colossalai/tensor/shape_consistency.py.
   bool colossal = false;
 };

@@ -32,7 +32,7 @@ class TriedStates {
   TriedStates(const RankContents& ranks, double target, StepLimit& limit);
 
   using State = std::string;
-  // Returns an empty state, which is never kept, if there are over 64 ranks or groups of tables.
+  // Returns an empty state, which is never stored, if there are over 64 ranks or groups of tables.
   State state(const TableSet& remaining, const Outlook& outlook);
   bool contains(const State& state) const { return states_.count(state) > 0; }
   // Does nothing once the states take 32 MiB.
@@ -44,7 +44,7 @@ class TriedStates {
     Rank kind = 0;  // the first rank of this kind
     double load = 0;
     PerTier<double> bytes = {};
-    std::uint64_t groups = 0;  // groups that have a table here, as bits
+    std::uint64_t groups = 0;  // bit g: the rank holds a table of group g
 
     friend auto operator<=>(const RankKey&, const RankKey&) = default;
   };
@@ -76,7 +76,7 @@ class Twins {
   const RankContents& ranks_;
   const Outlook& outlook_;
   StepLimit& limit_;
-  boost::container::small_vector<Rank, 16> kept_;  // on the last host only where hosts matter
+  boost::container::small_vector<Rank, 16> kept_;  // if hosts matter, ranks of the last host only
   boost::container::small_vector<std::uint32_t, 16> hosts_;
   std::uint32_t last_host_ = 0;
   bool seen_host_ = false;
@@ -125,16 +125,16 @@ class AllPlans {
     std::size_t next_place = 0;
     std::size_t end_place = 0;
     std::optional<Twins> twins;  // of ranks or hosts that were tried
-    PriceSums left;              // of the level, before a place is tried
+    PriceSums left;              // Level::left before a place is tried
     bool is_placed = false;
   };
   // A table while its choices are tried.
   struct Level {
     std::size_t table = 0;
     std::size_t next_choice = 0;
-    Rank next_first = 0;           // where shards of that choice may begin
-    std::optional<Twins> twins;    // of where they have begun
-    TriedStates::State state;      // without the table; empty if it is not kept
+    Rank next_first = 0;           // where shards of `next_choice` may begin
+    std::optional<Twins> twins;    // of the ranks where they have begun
+    TriedStates::State state;      // before the table is placed; empty if not stored
     std::size_t first_branch = 0;  // of its shards
     PriceSums later;               // the least that the tables after it cost
     PriceSums left;                // what the ranks that can take a shard are worth

@@ -87,14 +87,14 @@ struct OptionDomain {
   std::uint32_t classes = 0;
 };
 
-// A branch-and-bound node. It leaves every table some open options, each with a domain of classes.
+// A branch-and-bound node. It leaves every table some options, called open, each with a domain of
+// classes.
 //
 // First, a node drops options that no plan below the bound uses, for itself and its descendants:
 // - Common use: if all options of a table have a shard on every rank, every rank holds at least the
-//   smallest of these shards. Options that do not fit beside such shards of other tables go.
-// - Reduced costs, at each of `fixing` in turn: if every table has its cheapest option, a part of
-//   the value of all ranks is left. An option goes if it costs more than the cheapest option of its
-//   table plus this part.
+//   smallest of these shards. Drops options that do not fit beside such shards of other tables.
+// - Reduced costs, at each of `fixing` in turn: the slack is the value of all ranks less the cost
+//   of all cheapest options. Drops options that cost more than their table's cheapest plus slack.
 //
 // An inner node branches on the number of `tables` that use an option in `first_child`, which lists
 // options of the first table. The tables are equal: their open options have the same shards, costs
@@ -115,11 +115,10 @@ struct OptionDomain {
 //   more than the patterns of all ranks. The multipliers only speed up the check of the maxima.
 //   Whole ranks may have prices, too: a shard in a pattern is then worth its dual value less the
 //   price of what it takes of a whole rank, and the ranks are worth their patterns plus the prices
-//   of whole ranks. If uniform options are apart, a class and its uniform class form one whole
-//   rank.
+//   of whole ranks. With `uniform_apart`, a class and its uniform class form one whole rank.
 // - Search (`by_search`): all plans of the node were tried, and the check tries them again. The
-//   multipliers are prices that prune the search. Only without placement rules, which may forbid to
-//   exchange equal tables.
+//   multipliers are prices that prune the search. Such a leaf is refused if there are placement
+//   rules, which may forbid exchanging equal tables.
 struct BoundNode {
   bool is_leaf = true;
   std::vector<std::vector<CapacityMultipliers>> fixing;  // each by rank class
@@ -144,10 +143,10 @@ struct BoundCertificate {
   std::vector<BoundNode> nodes;
   // All plans below the bound were tried, under all placement rules, and the check tries them
   // again. Every node is then a leaf whose multipliers are prices that prune the search; any prices
-  // are valid. A bound of rating + weight x GiB moved (check_move_bound) has this form, too.
+  // are valid. A certificate for check_move_bound() is always by search.
   bool by_search = false;
-  // The load factors of caches that the proof covers beside those that constraints name; empty if
-  // best mode chooses none.
+  // The load factors of caches that the proof covers in addition to the load factors that
+  // constraints name; empty if best mode chooses none.
   std::vector<TableLoadFactors> load_factors{};
   // Uniform options have a shard on every rank or fill whole hosts. On the ranks of a class, their
   // shards differ by rounding only, and each counts as the smallest of them. If set, each of the n
@@ -156,7 +155,7 @@ struct BoundCertificate {
   // first child and the other class in the second. The shards in both classes together fit on whole
   // ranks. If a class has ranks of several hosts, options that fill hosts are not uniform.
   bool uniform_apart = false;
-  // Set for a certificate in a form of an earlier version, which proves nothing.
+  // Set for a certificate in the format of an earlier version, which proves nothing.
   bool is_older_form = false;
 
   // The number of searches over all plans that a check repeats. The check uses the prover's engine.

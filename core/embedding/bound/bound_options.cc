@@ -58,7 +58,7 @@ bool may_be_on_a_host(const PlacementRules& rules, const Topology& topology,
   return false;
 }
 
-// Every single shard has an allowed rank: Problem::make refuses rules that leave it none.
+// Only distinct_ranks can leave no place: Problem::make refuses rules that leave a shard no rank.
 bool may_be_free(const PlacementRules& rules, const Topology& topology,
                  const ShardingOption& option) {
   if (!rules.distinct_ranks(option.table)) return true;

@@ -7,9 +7,9 @@
 
 namespace shardwright::embedding {
 
-// The form of an option's placement: shard i on rank i of all ranks, or whole hosts filled in rank
-// order. An option that fills the only host is on all ranks. With one rank per host, an option of
-// PartitionBy::kMultiHost is free.
+// Two forms of an option's placement: shard i on rank i of all ranks (is_on_all_ranks), or whole
+// hosts filled in rank order (fills_hosts). An option that fills the only host is on all ranks.
+// With one rank per host, an option of PartitionBy::kMultiHost is free (is_free).
 bool is_on_all_ranks(const ShardingOption& option, const Topology& topology);
 bool fills_hosts(const ShardingOption& option, const Topology& topology);
 // Returns true if every shard may be on any rank.

@@ -82,15 +82,15 @@ class CertifiedClasses {
   // The load of a rank in a plan below the target is less than this.
   double load_limit(std::size_t rank_class) const { return load_limit_[rank_class]; }
   std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
-  // The first rank after this one that is of another class, or the number of ranks.
+  // Returns the first rank after `rank` that is of another class, or the number of ranks.
   std::uint32_t equal_until(std::size_t rank) const { return equal_until_[rank]; }
   // All classes as bits.
   std::uint32_t all() const { return (std::uint32_t{1} << size()) - 1; }
   bool uniform_apart() const { return !uniform_use_.empty(); }
-  // Every class is on one host, so options that fill hosts use all ranks of a class alike.
+  // If true, every class is on one host, so options that fill hosts use its ranks alike.
   bool are_on_one_host() const { return are_on_one_host_; }
-  // The classes, as bits, for shards of uniform options and of all others; all classes if uniform
-  // options are not apart.
+  // The classes, as bits, that hold shards of uniform options, and the classes that hold all other
+  // shards. Both are all classes if uniform options are not apart.
   std::uint32_t of_uniform() const;
   std::uint32_t of_others() const;
   // The uniform class of this class; the class itself if uniform options are not apart.
@@ -114,7 +114,7 @@ class CertifiedClasses {
 
   // Returns true if an otherwise empty rank of the class may hold the shard.
   bool fits(const ShardCost& cost, std::size_t rank_class) const;
-  // The same for the rounded use of shards. May be true although the exact use does not fit.
+  // Returns true if such a rank may hold shards of this use, which is rounded down.
   bool fits(const RankUse& use, std::size_t rank_class) const {
     const Storage& room = room_[rank_class];
     return use.load < load_limit_[rank_class] &&

@@ -113,7 +113,7 @@ class TreeChecker {
   struct Branch {
     const BoundNode* node;
     std::size_t above;            // mark of the options above it
-    std::size_t reduced;          // mark after the node dropped its own
+    std::size_t reduced;          // mark after the node's own drops
     std::vector<UniformUse> use;  // by class
     bool is_in_second_child = false;
   };

@@ -20,7 +20,7 @@ namespace shardwright::embedding {
 // lie below the exact sum. The check proves a bound that is higher by this amount.
 inline constexpr double kRatingSlack = 1e-9;
 
-// A work limit for a check that is limited only by the sizes of problem and certificate.
+// The work limit under which only the sizes of problem and certificate limit a check.
 inline constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::max();
 
 // Returns what is wrong with the proof, or nothing if it holds.
@@ -41,20 +41,20 @@ std::optional<std::string> check_bound(const SearchSpace& space, const Topology&
                                        std::uint64_t work_limit = kAnySteps,
                                        const std::function<bool()>& is_stopped = {});
 
-// A rating above that of every plan: all tables, each with its dearest option, on one rank. Empty
-// if it exceeds 1e200.
+// Returns a rating above that of every plan: all tables, each with its dearest option, on one rank.
+// Returns nothing if the rating exceeds 1e200.
 std::optional<double> unreachable_rating(const SearchSpace& space);
 
-// The same check for a certificate with an infinite bound, which states that no plan exists. It
-// proves that no plan rates below unreachable_rating().
+// Like check_bound(), for a certificate with an infinite bound, which states that no plan exists.
+// Checks that no plan rates below unreachable_rating().
 std::optional<std::string> check_absence(const SearchSpace& space, const Topology& available,
                                          BoundCertificate certificate,
                                          std::uint64_t work_limit = kAnySteps,
                                          const std::function<bool()>& is_stopped = {});
 
 // Checks that no plan of the space has a rating + weight x GiB moved from `held` below the bound.
-// The certificate must be one by search. All plans are tried again; good prices exclude all at the
-// root.
+// The certificate must be one by search. The check tries all plans again; good prices exclude all
+// plans at the root.
 std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,
                                             const HeldPlan& held,
                                             const BoundCertificate& certificate,

@@ -12,17 +12,17 @@
 
 namespace shardwright::embedding {
 
-// All open tables, each with its cheapest option at the leaf's multipliers, must cost more than the
-// capacity of all ranks. O(open options x classes).
+// Checks that all tables, each with its cheapest open option at the leaf's multipliers, cost more
+// than the capacity of all ranks. O(open options x classes).
 std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options, const BoundNode& leaf);
 
-// All open tables, each with its option of least dual value, must be worth more than the patterns
-// of all ranks according to the leaf; RankPricing checks the claim for every class. Takes its steps
-// from the limit.
+// Checks that all tables, each with its open option of least dual value, are worth more than the
+// patterns of all ranks according to the leaf; RankPricing checks the leaf's claim for every class.
+// Takes its steps from the limit.
 std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
                                               StepLimit& limit);
 
-// Tries all plans of the node again, in at most `most_steps` steps, and subtracts the steps taken.
+// Tries all plans of the node again in at most `most_steps` steps. Subtracts the steps taken.
 std::optional<std::string> check_search_leaf(const OpenOptions& options, const BoundNode& leaf,
                                              double target, std::uint64_t& most_steps,
                                              const std::function<bool()>& is_stopped);

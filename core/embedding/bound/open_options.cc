@@ -133,7 +133,7 @@ std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption
   return shards;
 }
 
-// Makes all shards of a uniform option count as the smallest one, of their class or of all.
+// Makes the shards of a uniform option count as the smallest, per class unless it fills hosts.
 void OpenOptions::set_apart(OptionId id) {
   const ShardingOption& option = space_.option(id);
   std::vector<ClassShards>& by_class = shards_by_class_[id.index()];
@@ -156,7 +156,7 @@ void OpenOptions::set_apart(OptionId id) {
   by_class = std::move(smallest);
 }
 
-// Returns false for a uniform option that has no smallest shard somewhere, after set_apart().
+// Returns false for a uniform option that lacks a smallest shard after set_apart().
 bool OpenOptions::has_smallest_shards(OptionId id) const {
   const ShardingOption& option = space_.option(id);
   if (classes_.are_on_one_host() && fills_hosts(option, available_))

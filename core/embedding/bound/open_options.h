@@ -24,19 +24,20 @@ struct ClassShards {
 // An open option and the rank classes where its shards may be.
 using OpenOption = OptionDomain;
 
-// The open options of the current node. At the root these are the options that could be part of a
-// plan below the target and that no other option of their table replaces. Replacing an option keeps
-// a plan below the target, but the plan may then break a placement rule. Therefore options without
-// any place under the rules are dropped first, and all other rules are ignored.
+// The open options of the current node: those that its plans may use. At the root these are the
+// options that could be part of a plan below the target and that no other option of their table
+// replaces. Replacing an option keeps a plan below the target, but may break a placement rule. So
+// options without any place under the rules are dropped first, and all other rules are ignored.
 // Thread safety: one thread at a time. Refers to its arguments.
 class OpenOptions {
  public:
-  // O(options x options of a table). Incomplete if `is_stopped`, which may be empty, says so.
+  // O(options x options of a table). Incomplete if `is_stopped` (may be empty) returned true.
   OpenOptions(const SearchSpace& space, const Topology& available, const CertifiedClasses& classes,
               const std::function<bool()>& is_stopped);
 
   bool is_complete() const { return complete_; }
-  // Returns false if uniform options are apart and an open one has no smallest shard in a class.
+  // Returns false if uniform options are priced apart and an open uniform option has no smallest
+  // shard in some class.
   bool can_be_apart() const { return can_be_apart_; }
 
   const SearchSpace& space() const { return space_; }
@@ -45,8 +46,8 @@ class OpenOptions {
 
   std::size_t num_tables() const { return open_.size(); }
   const std::vector<OpenOption>& of_table(std::size_t table) const { return open_[table]; }
-  // Restricts the n-th open option of the table to classes[n], a subset of its domain. Options
-  // without classes are dropped. Saves the options that the table had for restore().
+  // Restricts the n-th open option of the table to classes[n], a subset of its domain. Drops
+  // options without classes. Saves the table's options, which restore() sets again.
   void restrict_to(std::size_t table, std::span<const std::uint32_t> classes);
   // mark() is the number of changes so far. restore() undoes the changes after a mark.
   std::size_t mark() const { return replaced_.size(); }
@@ -54,7 +55,7 @@ class OpenOptions {
   // The number of options that are saved for restore().
   std::size_t num_kept() const { return num_kept_; }
 
-  // Returns true if a table has options in the space, but none that is still open.
+  // Returns true if some table has options in the space, but no open option.
   bool any_table_is_closed() const;
   // Returns true if the n-th open options of both tables are equal in shards, costs and domains,
   // for every n: any plan that the node allows may then exchange the two tables.
@@ -63,17 +64,17 @@ class OpenOptions {
   // Returns true if all shards of the option lie either in the classes `inside` or in the other
   // classes of its domain, whatever the plan.
   bool lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const;
-  // For an option with a shard on every rank: its shards by class and run. If uniform options are
-  // apart, all shards of a class count as the smallest one there. Empty for all other options.
+  // The shards, by class and run, of an option with a shard on every rank; empty for other options.
+  // If uniform options are apart, all shards of a class count as the smallest one there.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
-  // By run, what a shard uses. Precondition: the option is open, or was open at the root.
+  // Returns what a shard uses, by run. Precondition: the option is open, or was open at the root.
   std::span<const RunUse> runs(OptionId option) const {
     return {runs_.data() + first_run_[option.index()], space_.option(option).costs.size()};
   }
-  // If uniform options are apart, and an option fills hosts: the run as which all its shards count.
-  // Empty for all other options.
+  // If uniform options are apart and the option fills hosts, returns the run as which all its
+  // shards count. Otherwise returns nothing.
   std::optional<std::uint32_t> counted_run(OptionId option) const;
 
  private:
@@ -102,7 +103,7 @@ class OpenOptions {
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
   std::vector<RunUse> runs_;                               // of options open at the root
   std::vector<std::size_t> first_run_;                     // of those, by option
-  std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty if nothing is apart
+  std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty without uniform_apart
   std::vector<Replaced> replaced_;                         // in the order of the changes
   std::size_t num_kept_ = 0;                               // options in `replaced_`
 };
@@ -117,7 +118,7 @@ class LagrangianSum {
 
   // Returns true if all tables, each with its cheapest open option, cost more than all ranks have.
   bool excludes_all() const { return needed_ > capacity_; }
-  // Returns true if they do when `table` takes its open option number `option` instead.
+  // The same if `table` takes its open option number `option` instead of the cheapest one.
   bool excludes(std::size_t table, std::size_t option) const;
 
  private:
@@ -151,7 +152,7 @@ class CommonUse {
 // Returns the number of rounds, each of which takes O(open options x classes).
 std::uint64_t drop_by_common_use(OpenOptions& options);
 
-// Drops what a LagrangianSum at `multipliers` (by rank class) excludes. O(open options x classes).
+// Drops options that LagrangianSum at `multipliers` (by class) excludes. O(open options x classes).
 void drop_by_reduced_costs(OpenOptions& options,
                            const std::vector<CapacityMultipliers>& multipliers);
 

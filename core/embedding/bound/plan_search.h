@@ -26,8 +26,8 @@ struct FoundPlan {
     kGivenUp,   // the work limit was reached, or is_stopped() said so
   };
   Answer answer = Answer::kGivenUp;
-  // Set with kFound only; for a goal with an improvement, the last plan found, with any answer.
-  // Does not keep the options of the space alive.
+  // The plan found, only with kFound. With an improvement, the last plan found, whatever the
+  // answer. Does not keep the options of the space alive.
   std::optional<Plan> plan;
   // The final target; 0 without a target. With an improvement, every plan found lowers it.
   double below = 0;
@@ -43,18 +43,18 @@ FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
                         std::uint64_t work_limit = kAnyPlanSteps,
                         const std::function<bool()>& is_stopped = {});
 
-// The same for a plan that rates below the target of `goal`, including charges for moves if there
-// is an old plan. The plan found obeys all rules and fits the memory, but is not checked by
-// evaluate(). `prices` prune the search. If the first set of prices bounds the rating closely and
-// there are neither rules nor moves, the search also fills rank after rank (RankFilling). Loads are
-// summed in floating point, so the target must lie above a claimed bound by kRatingSlack.
-// Precondition: `goal` has a target.
+// Like find_any_plan(), for a plan that rates below the target of `goal`, including charges for
+// moves if there is an old plan. The plan found obeys all rules and fits the memory, but is not
+// checked by evaluate(). `prices` prune the search. If the first set of prices bounds the rating
+// closely and there are neither rules nor moves, the search also fills rank after rank
+// (RankFilling). Loads are summed in floating point, so the target must lie above a claimed bound
+// by kRatingSlack. Precondition: `goal` has a target.
 //
 // With an improvement the search is branch and bound: kNoneExists then means that no plan rates
 // below FoundPlan::below.
 //
 // Both functions: kNoneExists implies that evaluate() accepts no such plan. Time: exponential in
-// the worst case; at most `work_limit` steps, each of which looks at a rank. They return kTooLarge
+// the worst case; at most `work_limit` steps, each of which looks at a rank. Both return kTooLarge
 // at once if there are more than 4,096 ranks, or if a plan may have more than 4,096 shards, unless
 // prices alone exclude all plans below a target.
 FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const Topology& available,

@@ -42,7 +42,7 @@ class RankKinds {
 
   std::vector<std::uint32_t> kind_;  // by rank
   std::size_t num_kinds_ = 0;
-  std::vector<TableSet> told_apart_by_;  // by two kinds; empty if there are one or too many
+  std::vector<TableSet> told_apart_by_;  // by pair of kinds; empty for one kind or over 256
 };
 
 std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& available);
@@ -95,8 +95,8 @@ class RankContents {
   bool has_rules(std::size_t table) const {
     return tables_[table].distinct_ranks || !groups_of_[table].empty();
   }
-  // Returns true if the table's rules about other shards allow one on the rank: distinct ranks, and
-  // tables together or apart.
+  // Returns true if the rules that relate shards to each other (distinct ranks, tables kept
+  // together or apart) allow a shard of the table on the rank.
   bool may_join(Rank rank, std::size_t table) const;
 
   // Fills in `outlook`. `now` is the table being placed, one of `remaining`.
@@ -106,7 +106,7 @@ class RankContents {
     return kinds_.are_alike(a, b, remaining);
   }
   // Returns true if exchanging all that the remaining tables put on the two ranks changes nothing.
-  // Where hosts matter, that holds for ranks of one host only.
+  // Where hosts matter, returns true for ranks of one host only.
   bool are_alike(Rank a, Rank b, const Outlook& outlook) const;
   // The same for all ranks of two hosts, in their order.
   bool are_hosts_alike(std::uint32_t a, std::uint32_t b, const Outlook& outlook) const;
@@ -137,7 +137,7 @@ class RankContents {
   RankKinds kinds_;
   std::vector<Group> groups_;
   std::vector<std::vector<std::size_t>> groups_of_;  // by table
-  TableSet bound_to_hosts_;                          // tables with a choice that hosts bound
+  TableSet bound_to_hosts_;                          // tables with a choice that depends on hosts
 };
 
 }  // namespace shardwright::embedding

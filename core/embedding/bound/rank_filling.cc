@@ -326,8 +326,8 @@ void RankFilling::accept() {
   is_found_ = rating_ < target_;
 }
 
-// Adds what ranks gain from a table, and counts the table where it is free not to be. Placements
-// come in ascending order of cost, so the first one without a rank is the cheapest.
+// Adds what ranks gain from a table, and counts the table on every rank where it may, but need not,
+// lie. Placements come in ascending order of cost, so the first one without a rank is the cheapest.
 void RankFilling::add_gains(const Frame& frame, const Open& open) {
   const double cheapest = least(frame, open);
   std::uint64_t touched = 0;        // ranks of any placement so far
@@ -433,7 +433,7 @@ bool RankFilling::are_alike(const Frame& frame, Rank a, Rank b) const {
   });
 }
 
-// Returns true if the table has a placement that is the same with the ranks exchanged.
+// Returns true if the table has a placement that equals `own` with the ranks `a` and `b` exchanged.
 bool RankFilling::has_like(const Frame& frame, const Open& open, const PlacedShards& own, Rank a,
                            Rank b) const {
   const auto exchanged = [&](Rank rank) { return rank == a ? b : rank == b ? a : rank; };
@@ -480,8 +480,8 @@ void RankFilling::fill(std::size_t depth, std::size_t candidate) {
   leave_out(depth, candidate);
 }
 
-// Branch in which the table is not on the rank. If no candidate is on any rank of the orbit so far,
-// this table is kept off the whole orbit: otherwise ranks could be exchanged.
+// Branch in which the table is not on the rank. If no candidate so far is on a rank of the orbit,
+// the table is kept off the whole orbit, since the ranks of the orbit are interchangeable.
 void RankFilling::leave_out(std::size_t depth, std::size_t candidate) {
   Frame& frame = frames_[depth];
   const double budget = frame.budget;

@@ -104,7 +104,7 @@ class RankFilling {
   // A table that can lie on the rank that is filled.
   struct Candidate {
     Open open;
-    bool must = false;  // all its placements have a part there
+    bool must = false;  // all its placements have a shard there
     double best = 0;    // the most value that it uses of the rank, less the budget that it spends
     double most = 0;    // the most value that it uses of the rank
   };
@@ -112,13 +112,13 @@ class RankFilling {
   struct Gains {
     double sum = 0;
     double of_table = 0;               // of the current table
-    std::uint32_t num_free = 0;        // tables that may lie on the rank, or not
-    std::uint32_t num_placements = 0;  // with a part on it
+    std::uint32_t num_free = 0;        // tables that may, but need not, lie on the rank
+    std::uint32_t num_placements = 0;  // with a shard on the rank
   };
   // The state after some ranks are closed, and the filling of the next rank.
   struct Frame {
     std::vector<Open> open;
-    std::vector<std::uint32_t> left;  // placements, those of a table in a row
+    std::vector<std::uint32_t> left;  // placements that remain, grouped by table
     std::vector<Candidate> candidates;
     std::vector<double> best_from;  // by candidate: the sum of `best` from it on
     double budget = 0;
@@ -160,7 +160,7 @@ class RankFilling {
   std::uint64_t closed_ = 0;  // ranks, as bits
   std::vector<std::uint32_t> placement_of_;
   std::vector<std::uint64_t> avoided_;  // by table: ranks, as bits
-  std::vector<Frame> frames_;           // the first has everything; then by number of closed ranks
+  std::vector<Frame> frames_;           // by number of closed ranks; the first has everything
   std::vector<std::uint32_t> forced_;   // a stack of tables
   // Scratch.
   std::vector<Gains> gains_;  // by rank

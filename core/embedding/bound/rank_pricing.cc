@@ -53,7 +53,7 @@ namespace {
 // Combinations of the shards of one option on one rank; a certificate that needs more is refused.
 constexpr std::size_t kMaxCombinations = 4096;
 
-// A number of copies that never fit together, from the smallest use of each resource.
+// Returns a number of copies that never fit together, from the smallest use of each resource.
 std::uint32_t multiplicity_bound_of(const RankItemClass& own, const RankCapacity& capacity) {
   ShardSet least = own.items.front().shards;
   for (const RankItem& item : own.items)
@@ -72,8 +72,8 @@ std::uint32_t multiplicity_bound_of(const RankItemClass& own, const RankCapacity
 // labels are joined. Source: Horowitz, Sahni, "Computing Partitions with Applications to the
 // Knapsack Problem" (1974).
 constexpr std::size_t kMaxLabelsOfFirstHalf = 1000;
-// A label is compared with this many of those kept last, which use about as much load. Comparing
-// all pairs takes quadratic time and finds little more.
+// A label is compared with the labels kept last, up to this number, whose loads are close to its
+// own. Comparing all pairs takes quadratic time and finds little more.
 constexpr std::size_t kMaxComparisons = 64;
 constexpr std::size_t kComparisonsPerStep = 8;  // as long as one other step
 
@@ -192,7 +192,7 @@ void RankPricing::extend(const RankItemClass& own, const Completion& before,
                          const Completion& after, double claim, StepLimit& limit) {
   const std::uint32_t equal_copies = own.copies - std::min(own.copies, own.multiplicity_bound);
   double best = 0;
-  std::vector<double> best_from(own.items.size());  // of one more copy, from this item on
+  std::vector<double> best_from(own.items.size());  // by item: the best of one copy from it on
   for (std::size_t i = own.items.size(); i-- > 0;)
     best_from[i] = best = std::max(best, own.items[i].reduced_value);
   for (std::size_t item = 0; item < own.items.size(); ++item) {
@@ -220,8 +220,8 @@ void RankPricing::extend(const RankItemClass& own, const Completion& before,
   drop_dominated(after.free_below, 0, limit);
 }
 
-// Drops dominated labels. Uses up to `free_below` count as equal, since all that is to come fits.
-// So do numbers of copies up to `equal_copies`, since more copies are then left than can fit.
+// Drops dominated labels. Uses up to `free_below` count as equal, since all later classes fit then.
+// Numbers of copies up to `equal_copies` count as equal, since more are left than can fit.
 void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies,
                                  StepLimit& limit) {
   const auto counted = [&](const Label& label) {

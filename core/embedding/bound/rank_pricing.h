@@ -64,7 +64,7 @@ struct RankCapacity {
   double cost() const;
 };
 
-// Relative error of a sum of loads that was rounded down term by term, and of a quotient.
+// A bound on the relative rounding error of a quotient, and of a sum rounded down term by term.
 inline constexpr double kLoadSumSlack = 1e-9;
 
 struct RankItem {
@@ -81,13 +81,13 @@ struct RankItemClass {
   std::uint32_t multiplicity_bound = 1;  // this many copies never fit
 };
 
-// Adds one option of the table: every combination of up to counts[i] shards of runs[i] that fits.
-// Returns false if there are too many of them.
+// Adds one option of the table to its class: every combination of up to counts[i] shards of runs[i]
+// that fits. Returns false if there are too many combinations.
 bool add_items(const RankCapacity& capacity, const std::vector<ShardSet>& runs,
                const std::vector<std::uint32_t>& counts, RankItemClass& into);
 
-// Makes one class of all classes with the same items, drops empty ones, and sets the multiplicity
-// bounds.
+// Merges all classes with the same items into one class, drops empty classes, and sets the
+// multiplicity bounds.
 void merge_identical(const RankCapacity& capacity, std::vector<RankItemClass>& classes);
 
 // A multiple-choice knapsack: of every table, the rank holds shards of one option or nothing,

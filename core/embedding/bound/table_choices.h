@@ -52,12 +52,12 @@ class TableSet {
 
 // Which options count, and on which ranks their shards may be.
 struct PlaceDomain {
-  std::vector<std::uint32_t> classes;        // of ranks, as bits; by option, 0 if it does not count
+  std::vector<std::uint32_t> classes;        // by option: rank classes as bits; 0 if not counted
   std::vector<std::uint32_t> class_of_rank;  // by rank
 };
 
 struct PlanGoal {
-  // The target: a plan must rate below it. Without one, any plan counts that evaluate() accepts.
+  // A plan must rate below this target. Without a target, any plan that evaluate() accepts counts.
   std::optional<double> below;
   // If given, rating + weight x GiB moved from this old plan must be below the target. Borrowed.
   const HeldPlan* held = nullptr;
@@ -109,8 +109,8 @@ struct TableChoice {
 struct ChoicesOfTable {
   TableId table;
   bool distinct_ranks = false;
-  // All shards lie within this many consecutive ranks: one or those of a host if rules keep tables
-  // together, otherwise all ranks.
+  // All shards lie within this number of consecutive ranks: 1 or the ranks per host if rules keep
+  // the table together with others, otherwise all ranks.
   std::uint32_t ranks_in_reach = 0;
   std::vector<TableChoice> choices;
 
@@ -121,10 +121,11 @@ struct ChoicesOfTable {
   }
 };
 
-// The tables of the problem, in their order. An option is left out if its form does not fit the
-// machine, if max_shards forbids it, if a shard of it fits on no rank that its table's rules allow,
-// or if another option of as many shards, free to be anywhere or of the same form, costs no more
-// shard by shard. The last reason is valid under all rules, which name shards by number.
+// Returns the tables of the problem, in their order. An option is left out if its form does not fit
+// the machine, if max_shards forbids it, if a shard of it fits on no rank that its table's rules
+// allow, or if another option dominates it: one with the same form, or free of forms, that has
+// equally many shards, none of which costs more. Domination is valid under all rules, because
+// rules name shards by number.
 //
 // Without `below`, loads are 0, and options whose shards evaluate() refuses are left out. With
 // `below`, tables that have no options in the space are left out.
@@ -135,10 +136,9 @@ std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology
 void for_each_table(const SearchSpace& space, const Topology& available, const PlanGoal& goal,
                     const std::function<bool(ChoicesOfTable)>& take);
 
-// The number of ranks in a row that hold all shards of the table: one or those of a host if rules
-// keep it together with others, or all.
+// Returns ChoicesOfTable::ranks_in_reach of the table.
 std::uint32_t reach_of(TableId table, const PlacementRules& rules, const Topology& available);
-// Returns true if the form of the choice leaves all shards within so many ranks in a row.
+// Returns true if the form of the choice leaves all shards within `ranks` consecutive ranks.
 bool fits_in(const TableChoice& choice, std::uint32_t ranks, const Topology& available);
 
 // The factor by which the rating multiplies a rank's load.

@@ -140,7 +140,7 @@ struct PlanDocument {
   bool has_migration = false;
   std::optional<ClaimedFailure> failure;
 
-  // The layout of the machine; absent if the problem leaves open what the file does not state.
+  // The layout of the machine; absent if the file lacks a size that the problem leaves open.
   std::optional<embedding::MachineLayout> layout_on(const embedding::Topology& topology) const {
     const embedding::TopologySpec& spec = topology.spec();
     if (spec.groups && !sharding_group_size) return std::nullopt;

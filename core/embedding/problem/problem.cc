@@ -319,9 +319,9 @@ std::vector<ProposerSpec> default_proposers() {
   return {grid, greedy_depth, greedy_sum, uniform};
 }
 
-// Quantised modules hold their tables by pooling, those of sequences by data type, in the order of
-// the first of each. Source: EmbeddingBagCollection.__init__ and EmbeddingCollection.__init__,
-// torchrec/quant/embedding_modules.py.
+// Quantised modules group their tables: pooled tables by pooling, sequence tables by data type.
+// Groups are in the order of their first tables. Source: EmbeddingBagCollection.__init__ and
+// EmbeddingCollection.__init__, torchrec/quant/embedding_modules.py.
 void group_quantised(const std::vector<Table>& tables, std::vector<TableId>& order) {
   const auto alike = [&](TableId a, TableId b) {
     const Table &x = tables[a.index()], &y = tables[b.index()];

@@ -67,7 +67,7 @@ struct ReservationSpec {
   std::optional<double> parameter_multiplier;  // default: 1 for inference, otherwise 6
   std::optional<std::int64_t> dense_tensor_estimate_bytes;
   std::int64_t hbm_reserved_bytes = 0;  // of kFixedAbsolute
-  // Of kSkuAware. The base, if given, replaces margin and dense parameters.
+  // Of kSkuAware. model_base_bytes, if given, replaces margin and dense parameters.
   std::int64_t margin_bytes = 0;
   std::int64_t runtime_overhead_bytes = 0;
   std::optional<std::int64_t> model_base_bytes;

@@ -31,7 +31,7 @@ enum class InferenceTime : std::uint8_t {
 // The links between the hosts of a pod.
 enum class PodLinks : std::uint8_t {
   kLikeOneHost,   // a pod stands for a host everywhere
-  kBetweenHosts,  // host-wise options fill pods, but links and ties know physical hosts
+  kBetweenHosts,  // host-wise options fill pods; links and the order of equal ranks follow hosts
 };
 
 // The rules of one release as data. Code reads single rules and never compares releases.
@@ -51,7 +51,7 @@ struct ReleaseRules {
   bool no_memory_is_default = true;        // an hbm_cap or ddr_cap of 0 stands for the default
   bool has_absolute_reservations = false;  // fixed_absolute and sku_aware
   bool has_uneven_hosts = false;           // hosts or pods may leave ranks over
-  // SSD of a rank if the topology does not say; nothing = SSD is counted only where it is given.
+  // SSD of a rank if the topology states none; nothing = only SSD that the topology states counts.
   std::optional<std::int64_t> ssd_cap_bytes;
 
   PooledOutputs pooled_outputs = PooledOutputs::kOne;
@@ -60,7 +60,7 @@ struct ReleaseRules {
   bool estimates_input_dist = false;
   bool has_hardware_configs = false;  // the estimator takes coefficients of hardware
 
-  // No rank takes two columns of a table of kernel key_value that is sharded column_wise.
+  // No rank takes two column shards of a table of kernel key_value that is sharded column_wise.
   bool spreads_key_value_columns = false;
   bool validates_plans = false;  // after the search: modules, kernels
 };

@@ -77,8 +77,8 @@ constexpr PerTier<double> as_doubles(Storage bytes) {
           static_cast<double>(bytes.ssd.value())};
 }
 
-// The tier in which `needed` exceeds `room` by most bytes, the first such tier. SSD that is not
-// needed does not count.
+// Returns the tier in which `needed` exceeds `room` by the most bytes; the first one on ties. SSD
+// that is not needed does not count.
 constexpr MemoryTier scarcest_tier(Storage needed, Storage room) {
   const Storage over = needed - room;
   MemoryTier worst = over.ddr > over.hbm ? MemoryTier::kDdr : MemoryTier::kHbm;

@@ -65,8 +65,8 @@ struct CacheParams {
   std::optional<bool> prefetch_pipeline;
   std::optional<CacheStatistics> stats;
   std::optional<int> prefetch_passes;  // multipass_prefetch_config.num_passes
-  // Not in TorchRec: what best mode chooses from instead, above 0, at most 1; an empty list stands
-  // for the ladder of core/embedding/load_factors.h.
+  // Not in TorchRec: the load factors that best mode chooses from, each above 0 and at most 1; an
+  // empty list stands for the ladder of core/embedding/load_factors.h.
   std::optional<std::vector<double>> load_factors;
 };
 
@@ -77,7 +77,7 @@ struct KeyValueParams {
   std::optional<std::int64_t> l2_cache_size_gib;
 };
 
-// Most lookups per sample of one feature, far above what any has.
+// The largest accepted number of lookups per sample of one feature, far above real values.
 inline constexpr double kMaxPoolingFactor = 1e12;
 
 // The user's constraints on one table. An empty list means "not given".

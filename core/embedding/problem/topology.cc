@@ -66,8 +66,8 @@ std::int64_t ranks_of_group(const TopologySpec& spec, std::int64_t size, std::in
 // machine.
 bool may_be_uneven(const TopologySpec& spec) { return !spec.groups && spec.pod_sizes.size() <= 1; }
 
-// Ranks of a sharding group on one of its hosts, or 0 if the layout does not fit the machine: on
-// every pod a group has equally many ranks, and replicas lie in the same way.
+// Ranks of a sharding group on one of its hosts, or 0 if the layout does not fit the machine: a
+// group needs the same number of ranks on each of its pods, and replicas must lie alike.
 std::int64_t ranks_per_host(const TopologySpec& spec, const MachineLayout& layout) {
   const std::int64_t size = layout.group_size;
   if (may_be_uneven(spec)) return spec.local_world_size * layout.pod_size;

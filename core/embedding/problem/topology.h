@@ -21,8 +21,8 @@ struct ShardingGroupSpec {
   std::vector<std::int64_t> sizes;
   std::int64_t sync_interval = 1;  // training steps from one average to the next
   bool include_optimizer_state = true;
-  // A group has consecutive ranks, so that replicas are far apart. Otherwise the replicas of a
-  // shard are on consecutive ranks.
+  // If true, a group has consecutive ranks, so that replicas are far apart. Otherwise the replicas
+  // of a shard are on consecutive ranks.
   bool use_inter_host_allreduce = false;
 };
 
@@ -44,7 +44,7 @@ struct TopologySpec {
   std::optional<std::int64_t> ddr_cap_bytes;       // per rank; nothing = 128 GiB
   std::vector<std::int64_t> custom_hbm_cap_bytes;  // one per rank; empty = uniform
   std::vector<std::int64_t> custom_ddr_cap_bytes;
-  // Per rank. Without either of the two, SSD is not counted: tables on SSD take no SSD bytes.
+  // Per rank. If neither member is given, SSD is not counted: tables on SSD take no SSD bytes.
   std::optional<std::int64_t> ssd_cap_bytes;
   std::vector<std::int64_t> custom_ssd_cap_bytes;
   // Bandwidths in bytes per millisecond.
@@ -59,8 +59,8 @@ struct TopologySpec {
   double weighted_feature_bwd_compute_multiplier = 1;
   double uneven_sharding_perf_multiplier = 1;
   std::optional<ShardingGroupSpec> groups;  // absent = one group of all ranks
-  // Hosts whose ranks are linked like those of one host, which host-wise options then fill. Best
-  // mode chooses among several; empty = 1. Source: pod_size of Topology,
+  // Hosts per pod. The ranks of a pod are linked like those of one host, and host-wise options fill
+  // pods. Best mode chooses among several sizes; empty = 1. Source: pod_size of Topology,
   // torchrec/distributed/planner/types.py of release 1.9.2.
   std::vector<std::int64_t> pod_sizes;
 
@@ -75,9 +75,9 @@ struct TopologySpec {
 // are on no host: host-wise options do not use them, all others do. There may be no host.
 // Source: _get_host_level_devices, torchrec/distributed/planner/partitioners.py of release 1.9.2.
 //
-// With sharding groups of one size these are the ranks of a group, and lists by rank have one entry
-// for each of them. With pods of one size a host stands for a pod. As long as the layout is to be
-// chosen, ranks and hosts are those of the whole machine.
+// With sharding groups of one size, the ranks of a Topology are the ranks of one group, and lists
+// by rank have one entry for each of these. With pods of one size, a host stands for a pod. As long
+// as the layout is to be chosen, ranks and hosts are those of the whole machine.
 // Thread safety: a value.
 class Topology {
  public:
@@ -107,9 +107,9 @@ class Topology {
   std::int64_t linked_ranks() const { return spec_.local_world_size * pod_size(); }
   // The layouts to choose from, ascending; empty if the layout is fixed.
   std::vector<MachineLayout> layouts() const;
-  // What one byte of a shard that is averaged over the replicas adds to a training step, in ms: a
-  // ring all-reduce, spread over the interval. It passes at most `bandwidth` bytes per ms, on fast
-  // links if all replicas are among `linked` consecutive ranks.
+  // Returns the ms that one byte of a shard adds to a training step because its replicas are
+  // averaged: the time of a ring all-reduce, divided by the sync interval. The ring passes at most
+  // `bandwidth` bytes per ms, on fast links if all replicas are among `linked` consecutive ranks.
   double sync_ms_per_byte(double bandwidth, std::int64_t linked) const;
   bool has_hbm() const { return spec_.compute_device != ComputeDevice::kCpu; }
   // Returns true if the spec gives the ranks SSD, be it 0 bytes.
@@ -148,7 +148,7 @@ class Topology {
   bool has_ssd_ = false;
 };
 
-// `spec` with this layout in place of the choices that it leaves open.
+// Returns `spec` with `layout` in place of the choices that `spec` leaves open.
 TopologySpec with_layout(TopologySpec spec, const MachineLayout& layout);
 
 }  // namespace shardwright::embedding

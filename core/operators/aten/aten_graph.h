@@ -48,14 +48,14 @@ struct AtenTensor {
   friend bool operator==(const AtenTensor&, const AtenTensor&) = default;
 };
 
-// The shape of the largest local tensor: every axis divides a dimension and rounds up, in the order
-// in which the axes cut.
+// Returns the shape of the largest local tensor. Every axis divides the extent of its dimension and
+// rounds up, in the order in which the axes cut.
 redistribution::Shape local_shape(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
                                   const redistribution::Placement& placement);
 std::int64_t local_bytes(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
                          const redistribution::Placement& placement);
 
-// A placement along one axis; none where there is no tensor, or where it does not matter.
+// A placement along one axis; none if there is no tensor, or if the placement does not matter.
 using MaybeAxisPlacement = std::optional<redistribution::AxisPlacement>;
 
 // One way to run an operator along a mesh axis: what the devices along the axis hold of every

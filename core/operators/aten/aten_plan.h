@@ -27,8 +27,8 @@ struct OverlapShares {
 struct Hiding {
   enum class By : std::uint8_t { kNothing, kConsumer, kProducer };
   By by = By::kNothing;
-  double share = 0;  // of the move's time
-  double part = 0;   // of the operator's time; the parts of one operator add up to 1 at most
+  double share = 0;  // fraction of the move's time
+  double part = 0;   // fraction of the operator's time; at most 1 in all over its moves
 
   double hidden_us(double move_us, double compute_us) const {
     return by == By::kNothing ? 0 : std::min(share * move_us, part * compute_us);
@@ -39,10 +39,10 @@ struct Hiding {
 
 // A model of collectives that overlap with compute. A cost term may depend on two neighbouring
 // nodes only. Therefore an operator hides the gathering of its own parameters, up to its own
-// compute time; in a chain of operators this stands for hiding the gathering for the next one.
+// compute time; in a chain of operators this stands for hiding the gathering for the next operator.
 // Likewise, an operator that makes a gradient hides the reduction of this gradient, up to its own
-// compute time. If an operator may hide moves of several tensors, its time is divided among them by
-// bytes. Hidden time exceeds neither the time of the moves nor that of compute. Views and
+// compute time. If an operator may hide moves of several tensors, its time is divided among the
+// moves by bytes. Hidden time exceeds neither the time of the moves nor that of compute. Views and
 // placeholders take no time and hide nothing.
 // Thread safety: const members may be called from any thread.
 class Overlap {
@@ -54,7 +54,7 @@ class Overlap {
   const Hiding& of(const TakenTensor& taken) const {
     return shares_.any() ? hiding_[place_of(taken)] : nothing_;
   }
-  // The hidden part of a move that takes `move_us`. `compute_us(node)`: the time of an operator.
+  // Returns the hidden time of a move that takes `move_us`. `compute_us(node)`: an operator's time.
   template <class ComputeUs>
   double hidden_us(const TakenTensor& taken, double move_us, const ComputeUs& compute_us) const {
     const Hiding& hiding = of(taken);
@@ -70,7 +70,7 @@ class Overlap {
   OverlapShares shares_;
   Hiding nothing_;
   std::vector<Hiding> hiding_;        // by consumer, then by input
-  std::vector<std::uint32_t> nodes_;  // the hiding nodes, in the same order; 0 where nothing hides
+  std::vector<std::uint32_t> nodes_;  // the nodes that hide, in the same order; 0 if none
   std::vector<std::uint32_t> first_;  // by consumer, into both
 };
 
@@ -80,13 +80,13 @@ struct AtenNodePlan {
   std::vector<MaybePlacement> inputs;  // what the operator takes
   double compute_us = 0;
   std::vector<double> redistribute_us;  // by input; 0 where nothing moves
-  std::vector<double> hidden_us;        // of these; empty if nothing overlaps
+  std::vector<double> hidden_us;        // hidden part of redistribute_us; empty if nothing overlaps
 };
 
 struct AtenOutputPlan {
   redistribution::Placement placement;
   double redistribute_us = 0;
-  double hidden_us = 0;  // of it
+  double hidden_us = 0;  // hidden part of redistribute_us
 };
 
 // Thread safety: a value.

@@ -42,7 +42,7 @@ std::int64_t held_bytes(const AtenGraph& graph, const AtenPlan& plan, const Held
 std::vector<AtenMemory> memory_by_moment(const AtenGraph& graph, const AtenPlan& plan,
                                          std::int64_t optimizer_states);
 
-// By time point: the memory at that moment of the time point at which most is held. O(moments).
+// By time point: the memory at the moment of the time point at which the most is held. O(moments).
 std::vector<AtenMemory> memory_over_time(const AtenGraph& graph, const AtenPlan& plan,
                                          std::int64_t optimizer_states);
 
@@ -55,9 +55,9 @@ struct AtenJudgement {
 
 struct AtenEvaluation {
   double compute_us = 0;
-  double arithmetic_us = 0;  // part of it, in operators whose flops take longer than their traffic
+  double arithmetic_us = 0;  // part of compute_us: operators whose flops take longer than traffic
   double redistribute_us = 0;
-  double hidden_us = 0;  // of it, behind operators
+  double hidden_us = 0;  // part of redistribute_us, behind operators
   double total_us() const { return compute_us + redistribute_us - hidden_us; }
   std::int64_t peak_bytes = 0;
   std::uint32_t peak_at = 0;      // the time point

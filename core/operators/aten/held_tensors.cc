@@ -209,7 +209,7 @@ class Mover {
   }
 
  private:
-  // Returns true if the axis shards the same dimension in both, but after other outer axes.
+  // Returns true if both placements shard the dimension by this axis, but by other axes before it.
   bool is_cut_anew(const std::vector<AxisPlacement>& source, std::size_t axis) const {
     if (!source[axis].is_shard() || source[axis] != target_[axis]) return false;
     for (std::size_t outer = 0; outer < axis; ++outer) {

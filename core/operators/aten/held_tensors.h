@@ -64,14 +64,14 @@ struct HeldTensor {
   TakenTensor taken() const { return {index, tensor}; }
 };
 
-// Parameters and buffers are held all the time; a parameter has `optimizer_states` more copies.
-// Inputs are held from the start, tangents from the first operator of the backward, outputs of
-// operators from when they run, all to the end of their last use. A view holds nothing and extends
-// the lifetime of the viewed tensor. A moved input has a copy until the operator has run, or as
-// long as a view of the copy lives; a source that nothing else uses is freed as soon as it has
-// moved (kLastTaken). Outputs of the graph are moved to their placement as soon as they are made,
-// and held to the end, unless they share the storage of placeholders. By node, then by output of
-// the graph.
+// Returns what a device holds: tensors by node, then by output of the graph. Parameters and buffers
+// are held all the time; a parameter has `optimizer_states` more copies. Inputs are held from the
+// start, tangents from the first operator of the backward, and the output of an operator from the
+// moment at which it runs; each is held to the end of its last use. A view holds nothing and
+// extends the lifetime of the viewed tensor. A moved input has a copy until the operator has run,
+// or as long as a view of the copy lives; a source that nothing else uses is freed as soon as it
+// has moved (kLastTaken). An output of the graph is moved to its placement as soon as it is made,
+// and held to the end, unless it shares the storage of a placeholder.
 std::vector<HeldTensor> held_tensors(const AtenGraph& graph, std::int64_t optimizer_states);
 
 // For reports: time point t is all moments of node t; a last one follows all nodes.

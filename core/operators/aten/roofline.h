@@ -34,7 +34,7 @@ class OperatorTimes {
   // type.
   static Result<OperatorTimes> make(std::span<const OperatorTime> rows);
 
-  // None if it was not measured. Arguments that are no tensors do not count.
+  // Returns none if the operator was not measured with these inputs, of which only tensors count.
   std::optional<double> microseconds(std::string_view op,
                                      std::span<const redistribution::Shape> inputs,
                                      AtenType type) const;
@@ -47,7 +47,7 @@ class OperatorTimes {
   std::map<std::string, std::map<Key, double>, std::less<>> times_;  // by operator
 };
 
-// The placement of a tensor on a mesh; none where there is no tensor, or where it does not matter.
+// The placement of a tensor on a mesh; none if there is no tensor, or if it does not matter.
 using MaybePlacement = std::optional<redistribution::Placement>;
 
 // Thread safety: a value.
@@ -75,12 +75,13 @@ struct RooflineTimes {
   double us() const { return measured_us.value_or(std::max(traffic_us, arithmetic_us)); }
 };
 
-// The times of a node with these placements. A measured time takes precedence. Otherwise, the time
-// is the larger of the traffic (reading inputs and writing outputs, at least 7 us) and of the
-// arithmetic (the flops), both at 70 % of the device's rates. Placeholders and views cost nothing.
-// Flops of a type whose rate is not known count as none. A tensor without a placement counts whole.
-// Preconditions: a node of the graph, placements of its tensors.
-// Source: estimate_strategy_runtime_cost, in the same file; the order of operations is the same.
+// Returns the times of a node with these placements. A measured time takes precedence. Otherwise,
+// the time is the larger of the traffic (reading inputs and writing outputs, at least 7 us) and of
+// the arithmetic (the flops), both at 70 % of the device's rates. Placeholders and views cost
+// nothing. Flops of a type whose rate is not known count as none. A tensor without a placement
+// counts whole. Preconditions: a node of the graph, placements of its tensors.
+// Source: estimate_strategy_runtime_cost, in the file of DEVICE_LIMITS; the same order of
+// operations.
 RooflineTimes roofline_times(const AtenGraph& graph, const AtenNode& node,
                              const redistribution::MeshShape& mesh,
                              std::span<const MaybePlacement> outputs,

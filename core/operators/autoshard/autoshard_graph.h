@@ -65,7 +65,7 @@ struct Op {
   std::array<bool, 2> has_users{};         // in a cost model, by CostModel
 };
 
-// A checked graph: names are unique, every op reads earlier ops only and as many as its kind needs.
+// A checked graph: names are unique; every op reads earlier ops only, in the number of its kind.
 // Thread safety: immutable; shared freely.
 class Graph {
  public:
@@ -88,7 +88,7 @@ class Graph {
   std::int64_t elements(std::size_t i, CostModel model) const {
     return ops_[i].elements[static_cast<std::size_t>(model)];
   }
-  // Nothing reads the op: its output leaves the graph and must be replicated.
+  // Returns true if nothing reads the op: its output leaves the graph and must be replicated.
   bool is_output(std::size_t i, CostModel model) const {
     return !ops_[i].has_users[static_cast<std::size_t>(model)];
   }
@@ -156,7 +156,7 @@ std::int64_t reshard_cost(Spec from, Spec to, std::int64_t elements, std::int64_
                           CostModel model);
 
 // The scaled cost of what the op itself communicates. `input` is the spec of its first operand
-// before resharding, `required` that after. Source: see CostModel, `calculate_comm_cost_z3`.
+// before resharding, `required` the spec after. Source: see CostModel, `calculate_comm_cost_z3`.
 std::int64_t scaled_own_cost(const Graph& graph, std::size_t op, Spec input, Spec required,
                              std::int64_t devices, CostModel model);
 

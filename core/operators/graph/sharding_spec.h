@@ -41,7 +41,7 @@ struct DimSpec {
 };
 
 // The cost of converting a dimension in ColossalAI's count: 20 for dropping the last axis, 5 for
-// appending a later one, and 6 between two steps. Source: _dim_difference, ColossalAI
+// appending a later one, and 6 for every step after the first. Source: _dim_difference, ColossalAI
 // colossalai/tensor/sharding_spec.py.
 constexpr int dim_difference(DimSpec from, DimSpec to) {
   const int differing = from.axes ^ to.axes;

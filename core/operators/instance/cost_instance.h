@@ -72,8 +72,8 @@ class CostInstance {
     std::uint32_t second;
     std::uint32_t matrix;
   };
-  // The interval is cut to the time points with limits and never empty. bytes(usage, s) are those
-  // of strategy s.
+  // The interval is cut to the time points with limits and never empty. bytes(usage, s) is what the
+  // node holds with strategy s.
   struct Usage {
     LiveInterval live;
     std::uint32_t first_byte;
@@ -115,7 +115,7 @@ class CostInstance {
   }
   std::span<const std::int64_t> limits() const { return limits_; }
 
-  // The same instance with other limits: as many as before, none negative. Shares the matrices.
+  // The same instance with other limits, equally many and none negative. Shares the matrices.
   CostInstance with_limits(std::vector<std::int64_t> limits) const;
 
  private:
@@ -166,8 +166,8 @@ struct CompressedIntervals {
 };
 
 // Keeps the time points whose sets of live intervals are maximal (the maximal cliques of the
-// interval graph): those between a begin and an end that follow each other. A limit that holds at
-// the kept time points holds at all others. O(n log n).
+// interval graph): every begin that is followed by an end before the next begin. A limit that holds
+// at the kept time points holds at all others. O(n log n).
 CompressedIntervals compress(std::span<const TimeInterval> intervals);
 
 // Operators that must take the same strategy become one node of the solved instance: their costs

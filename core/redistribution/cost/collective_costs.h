@@ -62,8 +62,8 @@ struct DTensorLink {
 // Source: torch 2.13, torch/distributed/tensor/_collective_utils.py, MeshTopoInfo.
 std::vector<DTensorLink> dtensor_links(const MeshShape& mesh, std::int64_t devices_per_host);
 
-// (6.6 + hops * latency) + bytes / 2^30 * hops / devices / bandwidth * 10^6: the time of `hops`
-// steps in a ring that each move one part of `bytes` in `devices` parts.
+// Returns (6.6 + hops * latency) + bytes / 2^30 * hops / devices / bandwidth * 10^6: the time of
+// `hops` steps in a ring, each of which moves `bytes` / `devices` bytes.
 double dtensor_ring_us(const DTensorLink& link, std::int64_t devices, std::int64_t hops,
                        double bytes);
 

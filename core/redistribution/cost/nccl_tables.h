@@ -35,9 +35,9 @@ NcclConfig a100_nccl_config(std::int64_t gpus_per_node = 8);
 NcclConfig h100_nccl_config(std::int64_t gpus_per_node = 8);
 NcclConfig gb200_nccl_config(std::int64_t gpus_per_node = 72);
 
-// The configuration that AutoParallel takes for a CUDA device, such as "NVIDIA H100 80GB HBM3".
-// None if it does not know the device, or if the mesh does not fill nodes of the usual size (8
-// GPUs, 72 of Blackwell); it uses FlatCosts then. Source: detect_nccl_topo_config.
+// Returns the configuration that AutoParallel takes for a CUDA device ("NVIDIA H100 80GB HBM3"), or
+// none if AutoParallel does not know the device or the mesh does not fill nodes of the usual size
+// (8 GPUs, 72 of Blackwell); AutoParallel then uses FlatCosts. Source: detect_nccl_topo_config.
 std::optional<NcclConfig> find_nccl_config(std::string_view device_name, const MeshShape& mesh);
 
 // Errors (kInvalidInput, with the place below the configuration): counts below 1 (`channels` below
@@ -260,7 +260,7 @@ inline constexpr std::array<LatencyBandwidth, 10> kAllReduceNvlsTree = {{
     {165.0, 80.0},
     {165.0, 160.0},
 }};
-// The reached fractions of these bandwidths, by size per GPU. First: rings over all ranks of nodes.
+// The fractions of bandwidth that methods reach, by size per GPU. First: rings over whole nodes.
 inline constexpr SizeTable kFullMeshRingRamp = {0.01, 0.02, 0.03, 0.06, 0.1,  0.16, 0.25, 0.36,
                                                 0.68, 0.68, 0.68, 0.68, 0.68, 0.68, 0.68, 0.68,
                                                 0.68, 0.68, 0.79, 0.87, 0.87, 0.87, 0.87, 0.87};
@@ -271,8 +271,8 @@ inline constexpr SizeTable kNvlsTreeRamp = {1.0, 1.0, 1.0,  1.0,  1.0,  1.0,  1.
 // All-to-all on one node by copy engines, in GB/s, by architecture. NCCL uses them from Hopper on.
 inline constexpr std::array<double, kNumArchitectures> kCopyEngineBandwidth = {0.0, 380.0, 675.0};
 inline constexpr double kCopyEngineLatencyUs = 50.0;
-// All-to-all on several nodes: latency by number of nodes; the lost fraction of the network
-// bandwidth, to be divided by the number of nodes; the fraction that is reached, by size per GPU.
+// All-to-all on several nodes: latency by number of nodes; lost fraction of the network bandwidth,
+// to be divided by the number of nodes; reached fraction, by size per GPU.
 inline constexpr std::array<Point, 5> kAllToAllLatencies = {
     {{2, 37.0}, {4, 42.0}, {8, 60.0}, {16, 98.0}, {32, 290.0}}};
 inline constexpr double kAllToAllNetworkLoss = 0.44;

@@ -96,8 +96,8 @@ struct DTensorStep {
   double bytes;
 };
 
-// `bytes`: what a device holds before the change. Also the cost of a step in DTensor's search for a
-// cheapest plan, where `bytes` is bytes_per_device() of the state that the step starts from.
+// Returns the cost of a step. `bytes`: what a device holds before the step. DTensor's search for a
+// cheapest plan has the same cost, at bytes_per_device() of the state before the step.
 //
 //   S -> R  all-gather, of `bytes` times the devices
 //   S -> S  all-to-all

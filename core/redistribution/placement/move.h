@@ -11,18 +11,18 @@
 namespace shardwright::redistribution {
 
 // Returns true if a permutation of devices turns `a` into `b`: each device sends all that it holds
-// to at most one other. Both placements then cut every dimension into the same pieces and hold as
-// many terms of each reduction. Axes may differ in size if pieces are even. Preconditions: a
-// checked mesh, placements of the shape.
+// to at most one other. Both placements then cut every dimension into the same pieces and hold the
+// same number of terms of each reduction. Axes may differ in size if pieces are even.
+// Preconditions: a checked mesh, placements of the shape.
 bool is_permutation(const Shape& shape, const MeshShape& mesh, const Placement& a,
                     const Placement& b);
 
-// The axes along which a device and the device that holds the same part in the other placement
-// differ; ascending. Axes of one device are left out. Precondition: is_permutation(a, b).
+// Returns, ascending, the axes along which a device differs from the device that holds the same
+// part in the other placement. Axes of one device are left out. Precondition: is_permutation(a, b).
 Axes permuted_axes(const MeshShape& mesh, const Placement& a, const Placement& b);
 
-// The device that holds in `before` what `device` holds in `after`: a bijection of the devices. The
-// two devices differ along permuted_axes() only. Precondition: is_permutation(before, after).
+// Returns the device that holds in `before` what `device` holds in `after`. The map is a bijection
+// along permuted_axes() only. Precondition: is_permutation(before, after).
 std::int64_t permuted_from(const MeshShape& mesh, const Placement& before, const Placement& after,
                            std::int64_t device);
 
@@ -55,7 +55,7 @@ std::string_view to_name(Move::Kind kind);  // "all_gather", ...
 // "all_gather(0) of S(1)", as reports and messages show it.
 std::string to_text(const Move& move);
 
-// Errors (kInvalidInput without a place): what the move needs and the placement does not have.
+// Checks that the placement has what the move needs. Errors: kInvalidInput without a place.
 // Preconditions: a checked mesh, a placement of the shape.
 Status check_move(const MeshShape& mesh, const Shape& shape, const Placement& placement,
                   const Move& move);
@@ -65,7 +65,7 @@ Placement after(Placement placement, const Move& move);
 
 // The number of elements that the busiest sender sends in a move. Every collective passes parts
 // round a ring of the devices along its axes. Precondition: check_move().
-// Source: Thakur, Rabenseifner, Gropp, as core/redistribution/cost/topology_costs.h names them.
+// Source: Thakur, Rabenseifner, Gropp, as cited in core/redistribution/cost/topology_costs.h.
 std::int64_t sent_elements(const Shape& shape, const MeshShape& mesh, const Placement& before,
                            const Move& move);
 

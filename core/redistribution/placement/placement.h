@@ -170,13 +170,13 @@ class Placement {
   // Returns true if no other axis cuts the pieces of this axis. Precondition: is_shard(axis).
   bool is_innermost(std::size_t axis) const { return index(axis) + 1 == num_axes(dim(axis)); }
 
-  // The placement with one axis changed. Precondition: the axis is no shard, or an innermost one. A
-  // new shard becomes the innermost one of its dimension.
+  // Returns the placement with one axis changed. Precondition: the axis is no shard, or an
+  // innermost one. A new shard becomes the innermost one of its dimension.
   Placement with_replicate(std::size_t axis) const { return with(axis, 0); }
   Placement with_shard(std::size_t axis, std::size_t dim) const;
   // The same for several axes, which become the innermost ones in this order. `index`: the number
-  // of other axes that shard the dimension. Precondition: no other axis shards a dimension within
-  // these.
+  // of other axes that shard the dimension. Precondition: all axes that shard a dimension inside
+  // one of `axes` are in `axes`.
   Placement with_replicates(const Axes& axes) const {
     Placement placement = *this;
     for (const std::uint8_t axis : axes)
@@ -191,7 +191,7 @@ class Placement {
   }
   Placement with_partial(std::size_t axis, ReduceOp op) const;
 
-  // The word, and back. Precondition of of_code(): the word of a placement.
+  // The word of the placement, and the placement of a word that code() returned.
   constexpr std::uint64_t code() const { return code_; }
   static constexpr Placement of_code(std::uint64_t code) { return Placement(code); }
 
@@ -211,7 +211,7 @@ class Placement {
   std::uint64_t code_ = 0;
 };
 
-// The box that the device with this number holds. A partial axis leaves it as it is: the device has
+// Returns the box that the device holds. A partial axis does not change the box: the device has
 // one term of every element. Preconditions: a checked mesh, a placement of a tensor of this shape.
 // O(dimensions + axes).
 // Source for several axes with kCeil: torch 2.13, torch/distributed/tensor/_utils.py,

@@ -17,8 +17,8 @@ namespace shardwright::redistribution {
 std::vector<std::string> to_words(const Placement& placement, std::size_t num_axes);
 std::string to_text(const Placement& placement, std::size_t num_axes);  // joined by spaces
 
-// The inverse. "P" is "P(sum)". All or none of the shards of a dimension have an index.
-// Errors (kInvalidInput): those of Placement::make; at "/<axis>", words that are unknown and
+// The inverse of to_words(). "P" is "P(sum)". All or none of the shards of a dimension have an
+// index. Errors (kInvalidInput): those of Placement::make; at "/<axis>", words that are unknown and
 // indices that are not 0, 1, 2, ... within a dimension.
 Result<Placement> read_words(std::span<const std::string> words, std::size_t num_dims);
 
@@ -29,9 +29,10 @@ Result<Placement> read_words(std::span<const std::string> words, std::size_t num
 // _convert_shard_order_to_StridedShard.
 std::vector<std::int64_t> split_factors(const MeshShape& mesh, const Placement& placement);
 
-// The placement with these split factors, one per axis; those of axes that are no shards are not
-// read. Errors (kInvalidInput): those of Placement::make; at "/<axis>", a factor that no order of
-// the axes gives. Source: the same file, _maybe_convert_StridedShard_to_shard_order.
+// Returns the placement with these split factors, one per axis; factors of axes that are no shards
+// are ignored. Errors (kInvalidInput): those of Placement::make; at "/<axis>", a factor that no
+// order of the axes gives. Source: torch 2.13, torch/distributed/tensor/_dtensor_spec.py,
+// _maybe_convert_StridedShard_to_shard_order.
 Result<Placement> placement_of_split_factors(const MeshShape& mesh,
                                              std::span<const AxisPlacement> axes,
                                              std::size_t num_dims,

@@ -14,13 +14,13 @@ namespace shardwright::redistribution {
 // log n) for n boxes of a grid.
 bool covers_exactly(std::vector<Box> boxes, const Box& whole);
 
-// Independent of the planner. Errors (kVerificationFailed, `where` is the place in a plan file):
-// transfers out of order or of ranks that do not exist; a piece of tensors that its group does not
-// have, or of elements that the sender does not hold, unless it wants them and received them in
-// earlier rounds; bytes that are not the sum of the pieces; runs that do not carry exactly these
-// bytes, or exceed the memory in a round; a rank that does not get each element of its target
-// shards exactly once; a bound that is not what must pass through its ports. O(pieces log pieces +
-// groups * source boxes * target ranks).
+// Checks the plan without code of the planner. Errors (kVerificationFailed, `where` is the place in
+// a plan file): transfers out of order or of ranks that do not exist; a piece of tensors that its
+// group does not have, or of elements that the sender does not hold, unless the sender wants them
+// and received them in earlier rounds; bytes that are not the sum of the pieces; runs that do not
+// carry exactly the bytes of the transfer, or exceed the memory in a round; a rank that does not
+// get each element of its target shards exactly once; a bound that is not what must pass through
+// its ports. O(pieces log pieces + groups * source boxes * target ranks).
 Status check_transfer(const TransferProblem& problem, const TransferPlan& plan);
 
 }  // namespace shardwright::redistribution

@@ -7,9 +7,9 @@
 namespace shardwright::redistribution {
 
 // Every rank fills its source shards, gathers its streams, sends them run by run in the rounds of
-// the plan, and scatters what arrived. It may pass on what arrived from the next round on. For
-// small tensors: holds all shards of all ranks. Errors (kVerificationFailed): the first target
-// shard that has a wrong byte. Precondition: check_transfer().
+// the plan, and scatters what arrived. A rank may pass on what arrived, from the next round on.
+// Holds all shards of all ranks in memory, so tensors must be small. Errors (kVerificationFailed):
+// the first target shard that has a wrong byte. Precondition: check_transfer().
 Status execute_transfer(const TransferProblem& problem, const TransferPlan& plan);
 
 }  // namespace shardwright::redistribution

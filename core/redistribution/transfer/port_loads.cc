@@ -60,13 +60,13 @@ bool is_open(const PortSet& ports, const Source& source, std::int64_t host) {
   return !outgoing.empty() && (outgoing.size() > 1 || outgoing.front() != host);
 }
 
-// The number of ranks that cannot get their copy without a port of the set, whoever passes it on.
-// They are on one host, want the same box, and do not hold it.
+// Returns the number of `ranks` that cannot get their copy without a port of the set, whichever
+// rank passes it on. Precondition: `ranks` are on one host, want the same box, and do not hold it.
 std::int64_t copies_through(const PortSet& ports, const Source& source, std::int64_t host,
                             std::span<const Rank> ranks) {
   std::int64_t closed = 0;
   bool passes_on = false;         // one of the ranks can send
-  bool closed_passes_on = false;  // one of those that receive through a port can
+  bool closed_passes_on = false;  // a rank with kReceive in the set can send
   for (const Rank rank : ranks) {
     const bool receives = ports.has(TransferPort::Kind::kReceive, rank);
     const bool sends = !ports.has(TransferPort::Kind::kSend, rank);

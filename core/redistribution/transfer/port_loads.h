@@ -8,11 +8,11 @@
 
 namespace shardwright::redistribution {
 
-// The bytes that ranks want, do not hold, and cannot receive without using one of `ports`. A rank
-// that holds elements can send them within its host through its port kSend, and to another host
-// through kHostOut and kHostIn of the two hosts; both ways use kReceive of the receiver. A rank can
-// pass on what it wanted and received within its host through kSend. O(groups * source boxes *
-// target boxes * ranks of a target box).
+// Returns the bytes that ranks want, do not hold, and cannot receive without using one of `ports`.
+// A rank that holds elements can send them within its host through its port kSend, and to another
+// host through kHostOut and kHostIn of the two hosts; both ways use kReceive of the receiver.
+// Within its host, a rank can also pass on, through kSend, what it wanted and received. O(groups *
+// source boxes * target boxes * ranks of a target box).
 std::int64_t passing_bytes(const TransferProblem& problem, const std::vector<TransferPort>& ports);
 
 // The bytes of one rank. Thread safety: a value.
@@ -45,7 +45,7 @@ PortLoads port_loads(const TransferProblem& problem, const TransferPlan& plan);
 // The most bytes that a rank sends, or that it receives.
 std::int64_t busiest_bytes(const PortLoads& loads);
 
-// The bandwidth of such a port in bytes per ms. Without hosts it is 1, so that times are bytes.
+// The bandwidth of a port of this kind in bytes per ms. Without hosts it is 1: times are bytes.
 double bandwidth(const TransferProblem& problem, TransferPort::Kind kind);
 
 // The load of the busiest port: ms with hosts, bytes without.

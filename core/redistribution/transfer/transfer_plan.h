@@ -29,9 +29,8 @@ struct MessageRun {
 // All that one rank sends to another one. The pieces form one stream of bytes: piece by piece,
 // within a piece tensor by tensor, within a tensor the elements of the box in row-major order. Each
 // run carries the next bytes of the stream in messages of TransferPlan::message_bytes; the last
-// message of a run has the rest. What a rank sends to itself needs no messages. The last
-// `passed_on` bytes of the stream are wanted by the sender, too, which received them in earlier
-// rounds.
+// message of a run has the rest. What a rank sends to itself needs no messages. The sender wants
+// the last `passed_on` bytes of the stream, too, and received them in earlier rounds.
 struct Transfer {
   Rank from = 0;
   Rank to = 0;
@@ -46,10 +45,10 @@ struct Transfer {
 // A direction of a rank or host that has a bandwidth; bytes are counted against it.
 struct TransferPort {
   enum class Kind : std::uint8_t {
-    kSend,     // what a rank sends, with hosts: to ranks of its host
+    kSend,     // what a rank sends; with hosts, only to ranks of its host
     kReceive,  // what a rank receives
     kHostOut,  // what the ranks of a host send to other hosts
-    kHostIn,   // what they receive from other hosts
+    kHostIn,   // what the ranks of a host receive from other hosts
   };
 
   Kind kind = Kind::kSend;
@@ -59,9 +58,9 @@ struct TransferPort {
   friend auto operator<=>(const TransferPort&, const TransferPort&) = default;
 };
 
-// A lower bound on the time of every plan in which a rank receives what it wants once, and passes
-// it on within its host only. `bytes` must pass through `ports`, whichever ranks send them, so the
-// time is at least `bytes` divided by the sum of the ports' bandwidths.
+// A lower bound on the time of every plan in which a rank receives each element that it wants once,
+// and passes elements on within its host only. `bytes` must pass through `ports`, whichever ranks
+// send them, so the time is at least `bytes` divided by the sum of the ports' bandwidths.
 // Thread safety: a value.
 struct TransferBound {
   std::vector<TransferPort> ports;  // ascending

@@ -14,7 +14,7 @@
 
 namespace shardwright {
 
-// What a single process is sent outside of the exchange.
+// A message to one process, outside of the exchange.
 // Thread safety: a value.
 struct Letter {
   enum Kind : int { kAskNumber = 3, kNumber = 4, kPost = 5 };
@@ -24,10 +24,10 @@ struct Letter {
   std::string text;
 };
 
-// Sends every message to all other processes and keeps what they send, in order, by process. Sends
-// letters to single ones. Sends signs of life and remembers when each process was last heard of. No
-// call waits for another process, except the constructor and end(), which start and end MPI.
-// Thread safety: one thread, of which no other one may call MPI.
+// Sends each message to all other processes and queues the messages that arrive, by sender. Sends
+// letters to single processes. Sends signs of life and remembers when each process was last heard
+// of. Only the constructor and end(), which start and end MPI, wait for other processes.
+// Thread safety: one thread, the only one that calls MPI.
 class Mailbox {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,22 +43,23 @@ class Mailbox {
 
   void send(std::string message);
   void send_letter(std::uint32_t to, Letter::Kind kind, std::string text);
-  // Sends a sign of life to every process to which the last one is no longer on its way.
+  // Sends a sign of life to every process, unless the previous sign to this process has not left.
   void beat();
   // Takes in what has arrived. Returns true if anything has.
   bool receive();
   // Returns true if everything that was sent has left.
   bool is_sent();
 
-  // Returns true if there is a message of every other process that was not taken yet.
+  // Returns true if a message of every other process has arrived that was not taken yet.
   bool has_all() const;
-  // These messages and the last one of this process, by process. Precondition: has_all().
+  // Takes the oldest message of every other process, and the last message that this process sent.
+  // Returns them by process. Precondition: has_all().
   std::vector<std::string> take_all();
 
-  // The letters that have arrived since the last call.
+  // Returns the letters that have arrived since the last call.
   std::vector<Letter> take_letters();
 
-  // The first process that was last heard of before `since`.
+  // Returns the first process that was last heard of before `since`.
   std::optional<std::uint32_t> silent_since(Clock::time_point since) const;
   // Counts all processes as heard of now.
   void forgive(Clock::time_point now);
@@ -89,7 +90,7 @@ class Mailbox {
   std::uint32_t processes_ = 0;
   std::uint32_t process_ = 0;
   std::shared_ptr<const std::string> own_;   // the last message sent
-  std::vector<std::deque<Incoming>> inbox_;  // by process; any may be on their way
+  std::vector<std::deque<Incoming>> inbox_;  // by sender; some may still be arriving
   std::list<ComingLetter> letters_;
   std::list<Outgoing> outbox_;            // what has not left
   std::vector<MPI_Request> beats_;        // by process

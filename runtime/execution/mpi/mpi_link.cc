@@ -17,11 +17,11 @@ constexpr auto kSilence = 5s;
 constexpr auto kSilenceAfterStop = 500ms;
 // If the thread has not served for longer than this, this process itself was stopped.
 constexpr auto kOwnPause = 1s;
-// While messages are awaited: idle turns without a pause, then the pause after each turn, which
-// leaves busy cores to the processes that are awaited.
+// While the search waits for messages: the number of idle turns without a pause, then the pause
+// after each turn, which leaves busy cores to the other processes.
 constexpr unsigned kTurnsAtOnce = 64;
 constexpr auto kPause = 50us;
-// The pause after each turn while the search computes: messages can wait.
+// The pause after each turn while the search computes, when messages can wait.
 constexpr auto kLongPause = 2ms;
 constexpr auto kAbortTakes = 3s;
 
@@ -206,7 +206,7 @@ void MpiLink::keep_alive(Mailbox& mail, Clock::time_point now) {
   loss_.request_stop();
 }
 
-// Returns true if there is nothing left to do. What was sent must leave first.
+// Returns true if the link is closing and all messages have left or a process was lost.
 bool MpiLink::has_ended(Mailbox& mail) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool has_sent = !shared_.outgoing && shared_.posts.empty() && mail.is_sent();

@@ -12,10 +12,9 @@
 
 namespace shardwright {
 
-// Ends when a process sends nothing, which a process does at the latest when its Gathering is
-// destroyed: nobody waits for one that failed. The all-gather in which a process first sends
-// nothing is the last one in every process. Thread safety: one thread at a time. Refers to the
-// exchange.
+// A sequence of all-gathers, which ends in every process after the first all-gather in which some
+// process sends an empty message. The destructor sends an empty message, so no process waits for a
+// process that failed. Thread safety: one thread at a time. Refers to the exchange.
 class Gathering {
  public:
   explicit Gathering(Exchange& exchange) : exchange_(&exchange) {}
@@ -25,8 +24,8 @@ class Gathering {
     if (!ended_) exchange_->all_gather({});
   }
 
-  // The messages of all processes, by process. Nothing if a process has left, or if the exchange
-  // failed. Precondition: the message is not empty.
+  // Returns the messages of all processes, by process; nothing if a process sent an empty message
+  // or if the exchange failed. Precondition: the message is not empty.
   std::optional<std::vector<std::string>> gather(const std::string& message) {
     if (ended_) return std::nullopt;
     auto all = exchange_->all_gather(message);
@@ -36,8 +35,8 @@ class Gathering {
     return ended_ ? std::nullopt : std::move(all);
   }
 
-  // Compares what the processes were given. A process that has left is not compared. Errors:
-  // kInvalidInput at "exchange" if a digest differs.
+  // Compares digests of what the processes were given. Succeeds if gather() returns nothing.
+  // Errors: kInvalidInput at "exchange" if a digest differs.
   Status agree_on(const std::string& digest) {
     const auto digests = gather(digest);
     for (std::size_t other = 0; digests && other < digests->size(); ++other) {

@@ -9,7 +9,7 @@
 
 namespace shardwright {
 
-// What mpirun says to a process that it starts.
+// What mpirun tells a process that it starts.
 // Thread safety: a value.
 struct Launch {
   std::uint32_t process = 0;
@@ -22,10 +22,10 @@ Launch current_launch();
 // several.
 bool is_first_process();
 
-// Links the processes of the launch; null if there is one. The code that knows MPI is a library of
-// its own, which is loaded here: programs need MPI neither to be built nor to start. Starts a
-// thread that receives no signals. Errors: kUnsupported if this build has no such library, or one
-// of another version; kMachineLimit if the processes cannot be linked.
+// Links the processes of the launch; returns null if there is only one process. The code that knows
+// MPI is a library of its own, which is loaded here: programs need MPI neither to be built nor to
+// start. Starts a thread that receives no signals. Errors: kUnsupported if this build has no such
+// library, or one of another version; kMachineLimit if the processes cannot be linked.
 Result<std::unique_ptr<ProcessLink>> link_processes(const Launch& launch);
 
 }  // namespace shardwright

@@ -5,11 +5,11 @@
 
 namespace shardwright {
 
-// Found beside the command, or in the folder of libraries where it is installed.
+// The library lies beside the command, or in the folder of libraries of an installed command.
 inline constexpr const char* kLinkLibrary = "libshardwright_mpi.so";
 
-// The version of shardwright that the library was built from. It shares classes with the command,
-// so both must be of one build.
+// The version of shardwright that the library was built from. The library shares classes with the
+// command, so both must be of one build.
 using LinkVersion = const char*();
 inline constexpr const char* kLinkVersion = "shardwright_link_version";
 

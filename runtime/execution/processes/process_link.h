@@ -16,23 +16,23 @@ namespace shardwright {
 // unless one was lost.
 class ProcessLink : public Exchange {
  public:
-  // After `stop` is requested, less silence of a process counts as a loss: whoever asks this
-  // process to stop may have ended another one.
+  // After `stop` is requested, a shorter silence of a process counts as a loss, because the sender
+  // of the request may have ended that process.
   virtual void heed(std::stop_token stop) = 0;
-  // The next number of a counter 0, 1, 2, ... that all processes share: each number goes to one
-  // process. Nothing after a loss.
+  // Returns the next number of a counter 0, 1, 2, ... that all processes share: each number goes to
+  // one process. Returns nothing after a loss.
   virtual std::optional<std::uint64_t> next_number() = 0;
-  // Sends a letter to process 0, which may be this one. Does not wait for it.
+  // Sends a letter to process 0, which may be this one. Does not wait for the letter to arrive.
   virtual void post(std::string letter) = 0;
-  // In process 0, the letters that have come, in any order. Waits for one if `waits`; then nothing
-  // means that a process was lost.
+  // In process 0, returns the letters that have arrived, in any order. With `waits`, waits for a
+  // letter; an empty list then means that a process was lost.
   virtual std::vector<std::string> letters(bool waits) = 0;
-  // The process that did not answer, if one was lost. All later exchanges fail.
+  // Returns the process that did not answer, if a process was lost. After a loss exchanges fail.
   virtual std::optional<std::uint32_t> lost() const = 0;
-  // A token that is stopped when a process is lost: a search need not wait for an exchange.
+  // A token that is stopped when a process is lost, so that a search can end before an exchange.
   virtual std::stop_token loss() const = 0;
-  // Ends all processes of the launch, this one and those that hang included, with this exit status.
-  // For after a loss: nobody could wait for the others.
+  // Ends all processes of the launch, this one and hanging ones included, with this exit status.
+  // Called after a loss, when no process can wait for the others any more.
   virtual void abort(int status) = 0;
 };
 

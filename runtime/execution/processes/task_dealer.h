@@ -14,8 +14,8 @@ class TaskDealer {
 
   // Calls work(i) for every i below `count`, each in one of the processes, in no particular order.
   // In the first process, calls take(i, answer) with the result of work(i), in the order of the
-  // tasks, as soon as the answers before it have arrived. Returns false, with the tasks so far
-  // taken, if a process was lost.
+  // tasks, as soon as the answers before it have arrived. Returns false if a process was lost; then
+  // take() was called for the first tasks only.
   virtual bool deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
                     const std::function<void(std::size_t, const std::string&)>& take) = 0;
 };

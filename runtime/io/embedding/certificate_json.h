@@ -18,7 +18,7 @@ namespace shardwright {
 // of "shard_duals" and "max_pattern_values" in earlier versions, are still read.
 void write_certificate(const embedding::BoundCertificate& certificate, JsonWriter& json);
 
-// Reads the form only; check_bound() checks the proof. Errors: kInvalidInput with a JSON pointer.
+// Checks only the syntax, not the proof. Errors: kInvalidInput with a JSON pointer.
 Result<embedding::BoundCertificate> read_certificate(JsonValue value);
 
 }  // namespace shardwright

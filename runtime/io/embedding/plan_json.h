@@ -14,7 +14,7 @@
 
 namespace shardwright {
 
-// Writes [hbm, ddr] in bytes, and SSD as the third where the problem counts it or it is not 0.
+// Writes [hbm, ddr] in bytes, or [hbm, ddr, ssd] if `counts_ssd` or the SSD bytes are not 0.
 inline void write_storage(const embedding::Storage& storage, bool counts_ssd, JsonWriter& json) {
   json.begin_array().value(storage.hbm.value()).value(storage.ddr.value());
   if (counts_ssd || storage.ssd != Bytes()) json.value(storage.ssd.value());

@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// As read_plan() of a text. Errors: kInvalidInput; `where` is a JSON pointer in the whole text.
+// Like read_plan() of a text. Errors: kInvalidInput; `where` is a JSON pointer in the whole text.
 Result<PlanDocument> read_plan(JsonValue root);
 
 }  // namespace shardwright

@@ -8,7 +8,7 @@
 
 namespace shardwright {
 
-// One warning for each kind of mistake, with its place in the problem file: ranks that are on no
+// Returns a warning per kind of mistake, with its place in the problem file: ranks that are on no
 // host, bandwidths and memory in a wrong unit, groups of one table, factors for other features than
 // the table has, dimensions that FBGEMM's kernels refuse, a `min_partition` with which the columns
 // of its table are never split. TorchRec accepts all of these. O(tables + columns).

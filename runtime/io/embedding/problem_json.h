@@ -28,8 +28,8 @@ Result<embedding::ProblemSpec> read_problem(std::string_view text,
 // Returns true if read_problem() takes `text` for tables in CSV.
 bool is_problem_csv(std::string_view text);
 
-// An error of Problem::make about what read_problem() read from `text` with `overrides`: at the
-// flag that gave the value, or at its line and column if the text is CSV.
+// Moves the place of an error of Problem::make about a problem that was read from `text` with
+// `overrides`: to the flag that gave the value, or to line and column if the text is CSV.
 Error locate_in_problem(std::string_view text, const ProblemOverrides& overrides, Error error);
 
 // Reads a problem file without `tables` into `spec`. The file's constraints and placement rules

@@ -41,7 +41,7 @@ bool is_within(std::string_view place, std::string_view parent) {
          (place.size() == parent.size() || place[parent.size()] == '/');
 }
 
-// Checks that hosts and pods of the request fit the machine. Those of a file need not, as in
+// Checks that hosts and pods of the request fit the machine. Those of a file need not fit, as in
 // TorchRec.
 Status check_fit(const ProblemOverrides& given, const TopologySpec& topology) {
   const std::int64_t ranks = topology.world_size;
@@ -84,7 +84,7 @@ Status ProblemOverrides::apply(TopologySpec& topology) const {
   if (ranks) topology.world_size = *ranks;
   if (ranks_per_host) topology.local_world_size = *ranks_per_host;
   if (topology.world_size == 0) return {};  // the reader of the file reports it
-  // If `ranks` asks for less than one host, the topology is a part of that host.
+  // If `ranks` is below the ranks of a host, the machine is one host with `ranks` ranks.
   if (ranks && !ranks_per_host)
     topology.local_world_size = std::min(topology.local_world_size, topology.world_size);
   if (group_sizes) {

@@ -26,11 +26,11 @@ struct ProblemOverrides {
   std::optional<std::int64_t> sync_interval;             // of sharding groups
   std::optional<std::vector<std::int64_t>> pod_sizes;    // hosts
 
-  // The member of the first value that is given, such as "ranks"; empty if there is none.
+  // Returns the name of the first member that has a value, such as "ranks"; empty if none has.
   std::string_view first_given() const;
 
-  // An error about the problem with these values. If it is about a value that the request gave, its
-  // place becomes that member ("ranks"), because the file does not have the value.
+  // Moves the place of an error about the problem with these values: if the request gave the wrong
+  // value, the place becomes that member ("ranks"), because the file does not have the value.
   Error locate(Error error) const;
 
   // Errors: kInvalidInput, at the member, for values that contradict each other.

@@ -41,9 +41,9 @@ void write_options(const embedding::SearchSpace& space, ShardForm form, JsonWrit
 
 // Takes options in enumeration order, shard by shard. Checks that each option has the number of
 // shards that the partitioners assume, that the shards hold every row and column of their table
-// once, that a plan file can tell it from the others, and that byte sums do not overflow. Adjacent
-// equal shards become a run. Errors have an empty `where`; the caller adds the place. Thread
-// safety: one thread at a time.
+// once, that options with the same name in plan files cost the same, and that byte sums do not
+// overflow. Adjacent equal shards become a run. Errors have an empty `where`; the caller adds the
+// place. Thread safety: one thread at a time.
 class SearchSpaceBuilder {
  public:
   // The largest number of shards of an option, and so of a run.
@@ -90,7 +90,7 @@ class SearchSpaceBuilder {
 
   embedding::ShardingOption option_;
   embedding::ShardRuns runs_;
-  embedding::Storage bytes_left_;  // that the current option may still use
+  embedding::Storage bytes_left_;  // that shards may still add to the option
 };
 
 }  // namespace shardwright

@@ -53,7 +53,7 @@ class TablesCsv {
 
   // The problem as JSON.
   std::string json() const;
-  // An error about json(), or about the problem that was read from it, at its line and column.
+  // Moves the place of an error about json(), or the problem read from it, to line and column.
   Error locate(Error error) const;
 
  private:

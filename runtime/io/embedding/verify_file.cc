@@ -342,7 +342,7 @@ constexpr std::array<KeyCheck, 39> kKeyChecks{{
     {"search_space_sha1", Check::kNote},
 }};
 
-// What compat mode decides. The same problem always has the same answer.
+// The keys that compat mode decides. The same problem always has the same values.
 constexpr std::array<std::string_view, 5> kDecisionsOfCompat{"num_proposals", "num_plans",
                                                              "plan_hash", "error", "proposals"};
 
@@ -380,7 +380,7 @@ class FileVerifier {
       claims_.not_verified("", "the check was stopped before the file was compared");
       return {};
     }
-    // A plan that cannot be rebuilt is a violation already, and nothing follows from it.
+    // A plan that cannot be rebuilt is a violation already, and the file cannot be compared.
     if (document_.plan && !result_.plan) return {};
     RebuiltParts parts;
     parts.stats = has("stats");
@@ -423,8 +423,8 @@ class FileVerifier {
     return check_move_bound(*parts.migration);
   }
 
-  // The bound of rating + weight x GiB moved follows from its certificate, or from that of the
-  // rating.
+  // Checks that the bound of rating + weight x GiB moved follows from its own certificate or from
+  // the certificate of the rating.
   Status check_move_bound(Migration& migration) {
     const JsonValue file = *file_.find("migration");
     const auto claimed = file.find("lower_bound");
@@ -539,8 +539,8 @@ class FileVerifier {
       return;
     }
     was_repeated_ = true;
-    // The comparison below checks that compat mode fails so; whether a plan exists is not its
-    // question.
+    // The comparison below verifies the error, because an error of compat mode only claims that
+    // compat mode fails, not that no plan exists.
     std::erase_if(result_.not_verified, [](const auto& own) { return own.where == "/error"; });
     for (const std::string_view key : kDecisionsOfCompat) {
       const auto claimed = file_.find(key);
@@ -573,8 +573,8 @@ class FileVerifier {
   const VerifyInputs& inputs_;
   Verification& result_;
   ClaimChecker claims_;
-  bool was_repeated_ = false;  // compat mode's decisions were made again
-  bool is_ours_;               // written by this planner, so that it must be complete
+  bool was_repeated_ = false;  // compat mode was run again
+  bool is_ours_;               // written by this planner, so it must have all keys
 };
 
 // `document` is that of `file`.

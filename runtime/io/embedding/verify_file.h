@@ -25,7 +25,7 @@ enum class Members {
 };
 
 // Compares values at any depth. Numbers may differ by ClaimChecker::kTolerance. Reports every
-// difference with its place, unless that place has one already. O(size of both).
+// difference with its place, unless the place has a report already. O(size of both).
 void compare_values(JsonValue claimed, JsonValue found, Members members, ClaimChecker& claims);
 
 // Compares keys, lengths of lists and types of values, but no values.
@@ -40,7 +40,7 @@ struct RebuiltParts {
 
 // Writes a plan file anew: recomputes everything that follows from the problem and the plan, and
 // copies the history of the search from `document` (0 where it has none). Precondition:
-// `verification` is that of `document`, and its plan was rebuilt if the document has one.
+// `verification` is that of `document`, and has a plan if the document has one.
 Result<JsonDocument> rebuild_file(const embedding::Problem& problem, const PlanDocument& document,
                                   const Verification& verification, RebuiltParts parts);
 
@@ -57,14 +57,14 @@ using VerifyOneLayout = std::function<Result<Verification>(
 
 // Verifies each plan file under `other_layouts`, which has one for every other layout of the
 // machine. No layout may have a better plan than the file, or a lower bound below the file's. If
-// `asked` leaves the layout open, the bound of the file needs all layouts. `document` is that of
-// `file`; findings are added to `result`. Errors: as `verify`.
+// `asked` leaves the layout open, the bound of the file needs all layouts. `document` was read from
+// `file`. Adds findings to `result`. Errors: as `verify`.
 Status check_other_layouts(const embedding::Problem& asked, const PlanDocument& document,
                            JsonValue file, const VerifyOneLayout& verify, Verification& result);
 
 // Inputs without which some claims cannot be checked.
 struct VerifyInputs {
-  std::shared_ptr<const embedding::SearchSpace> search_space;  // null: enumerate
+  std::shared_ptr<const embedding::SearchSpace> search_space;  // null: options are enumerated
   std::optional<std::vector<PlanEntry>> old_plan;              // that `replan` began with
   Budget budget = {};
 };

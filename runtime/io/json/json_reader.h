@@ -39,7 +39,7 @@ requires(std::is_enum_v<Enum>) Status read_value(JsonValue value, Enum& out) {
   return {};
 }
 
-// The error of a value that is no list: `expected(what)`, and to write a single value in brackets.
+// Returns the error of a value that is no list: `expected(what)`, with the advice to use brackets.
 Error not_a_list(JsonValue value, std::string_view what);
 
 template <class T>
@@ -69,8 +69,7 @@ Status read_value(JsonValue value, std::vector<T>& out) {
   return {};
 }
 
-// Returns a function that reads a list. Errors: the list is empty; the member must be left out
-// then.
+// Returns a function that reads a list. An empty list is an error: the member must be left out.
 template <class T>
 auto filled_list(std::vector<T>& out) {
   return [&out](JsonValue value) -> Status {
@@ -114,10 +113,10 @@ class ObjectReader {
   ObjectReader& ignore(std::initializer_list<std::string_view> keys);
   ObjectReader& ignore(std::span<const std::string_view> keys);
 
-  // Returns success, or one error, the first that exists of these: an error of a member that was
-  // read before any key was found missing; the first unknown key, which may be the missing one
-  // misspelt; the first missing key. Errors of members that are read after a missing key are
-  // dropped, because they may only follow from it.
+  // Returns success or one error, by this priority: an error of a member that was read before any
+  // key was found missing; the first unknown key, which may be the missing one misspelt; the first
+  // missing key. Errors of members that are read after a missing key are dropped, because they may
+  // only follow from it.
   Status finish();
 
  private:

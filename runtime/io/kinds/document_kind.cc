@@ -84,8 +84,8 @@ constexpr std::array kFormats{
     Format{"shardwright.transfer", Kind::kTransferPlan},
 };
 
-// Members that only documents of one kind have, as paths from the root. A kind may have several
-// forms.
+// A set of members, as paths from the root, by which documents of one kind are recognised. A kind
+// may have several forms.
 struct Form {
   Kind kind;
   std::string_view first;

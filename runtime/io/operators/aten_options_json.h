@@ -17,19 +17,19 @@ namespace shardwright {
 // By AtenOutputRole.
 inline constexpr std::array<std::string_view, 3> kOutputRoles{"output", "gradient", "mutation"};
 
-// R, S<dim>, P (a sum), Pavg, Pmax, Pmin; "-" where there is no tensor.
+// Reads R, S<dim>, P (a sum), Pavg, Pmax or Pmin; "-" where there is no tensor.
 Status read_axis_word(JsonValue value, operators::MaybeAxisPlacement& out);
 std::string axis_word(const operators::MaybeAxisPlacement& placement);
 
-// A list of words, one per mesh axis; where axes shard one dimension, the earlier one cuts first.
+// Reads one word per mesh axis. If several axes shard a dimension, the earlier axis cuts first.
 Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Placement& out);
 // Writes ["-", ...] for none.
 void write_placement(JsonWriter& json, const operators::MaybePlacement& placement,
                      std::size_t num_axes);
 
-// One JSON object. A `mesh` that is not empty replaces the mesh of the text, which may then be
-// absent. Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no
-// mesh, placements that have not one word per axis.
+// Reads one JSON object. A `mesh` that is not empty replaces the mesh of the text, which may then
+// be absent. Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no
+// mesh, placements of another length than the mesh.
 Result<PlanAtenOptions> read_aten_options(std::string_view text,
                                           const redistribution::MeshShape& mesh = {});
 

@@ -7,16 +7,16 @@
 
 namespace shardwright {
 
-// One row per node and output of the graph, if there is a plan; otherwise why there is none.
+// Writes a row per node and output of the graph if there is a plan, otherwise why there is none.
 void write_aten_plan(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                      const AtenPlanResult& result, const TextSink& sink);
 
-// The whole problem in the form of the IOPDDL contest, which `operators solve` reads. Costs are
-// microseconds times 10^9, rounded; 10^18 is forbidden.
+// Writes the whole problem in the format of the IOPDDL contest, which `operators solve` reads.
+// Costs are microseconds times 10^9, rounded; 10^18 means forbidden.
 void write_aten_instance(const operators::AtenGraph& graph, const operators::CostInstance& instance,
                          const TextSink& sink);
 
-// The meshes from the fastest to the slowest, then those without a plan.
+// Writes the meshes from the fastest to the slowest, then the meshes without a plan.
 void write_aten_sweep(const AtenSweep& sweep, const TextSink& sink);
 
 }  // namespace shardwright

@@ -43,8 +43,8 @@ inline Status read_type(JsonValue value, operators::AtenType& out) {
   return {};
 }
 
-// A function that reads one of `names`, which are numbered like the enumeration. `what` is what
-// errors call them.
+// Returns a function that reads one of `names`; name i stands for value i of the enumeration.
+// Errors call the names `what`.
 template <class Enum, std::size_t kSize>
 auto read_word(std::string_view what, const std::array<std::string_view, kSize>& names, Enum& out) {
   return [what, &names, &out](JsonValue v) -> Status {

@@ -26,11 +26,12 @@ Status read_solver_preference(JsonValue value, operators::SolverPreference& pref
 // Reads "replicated" or "distributed".
 Status read_distributed(JsonValue value, bool& distributed);
 
-// Reads the attributes of any operator. Placeholders and outputs set `distributed` by `option`.
+// Reads the attributes of any operator. The attribute `option` of placeholders and outputs sets
+// `distributed`.
 Status read_attrs(JsonValue value, operators::OpAttrs& attrs, bool& distributed);
 
-// A window of one number, as in MaxPool2d(3, 2), becomes one number per dimension of the node's
-// first shape beyond batch and channels.
+// Repeats a window of one number, as in MaxPool2d(3, 2), for every dimension of the node's first
+// shape except batch and channels.
 void spread_window(operators::OpNode& node);
 
 // Moves the weight to the front and the bias after it, whatever their order in the file.
@@ -53,7 +54,7 @@ struct StrategyRecord {
 };
 
 // Reads `{records: [{id, mesh, kind, call, attrs, operands, producer, shard_option,
-// solver_preference}]}`. Errors: as above; pointers begin with `/records/<i>`.
+// solver_preference}]}`. Errors: as read_op_graph(); pointers begin with `/records/<i>`.
 Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text);
 
 }  // namespace shardwright

@@ -36,8 +36,8 @@ Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view te
 // Returns "all_gather", "all_to_all" or "shard".
 std::string_view pattern_name(operators::ReshardPattern pattern);
 
-// Writes the requests with a path and its cost for each pair. For kCompat and kSum, writes both of
-// these costs. `paths` has one list per request, with one path per pair.
+// Writes the requests with a path and its cost for each pair. For kCompat and kSum, writes the
+// costs of both kinds. `paths` has one list per request, with one path per pair.
 void write_reshard_answers(std::span<const ReshardQuestions> questions,
                            std::span<const std::vector<operators::ReshardPath>> paths,
                            operators::PathCost mode, const TextSink& sink);

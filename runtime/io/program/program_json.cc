@@ -164,7 +164,7 @@ class ProgramReader {
     return {};
   }
 
-  // Reads {"ranks", "point_to_point", "ring_id"}. Rings are numbered by place unless given.
+  // Reads {"ranks", "point_to_point", "ring_id"}. The default `ring_id` is the index in the list.
   Status read_group(JsonValue value) {
     std::vector<Rank> ranks;
     ProcessGroup group;

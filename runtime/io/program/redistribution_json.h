@@ -23,7 +23,7 @@ Result<RedistributionDocument> read_redistribution(std::string_view text);
 void write_redistribution(const RedistributionDocument& document,
                           const PlannedRedistribution& answer, const TextSink& sink);
 
-// The same for the first path, and all paths under "front". Precondition: at least one.
+// Writes the first path and, under "front", all paths. Precondition: at least one path.
 void write_redistribution_front(const RedistributionDocument& document,
                                 std::span<const PlannedRedistribution> front, const TextSink& sink);
 

@@ -18,7 +18,7 @@ Result<redistribution::TransferProblem> read_transfer(std::string_view text);
 void write_transfer(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
                     const TextSink& sink);
 
-// "0-63,128": numbers that follow each other as ranges, in the order of the list.
+// Returns consecutive numbers as ranges, in the order of the list: "0-63,128".
 std::string ranges_text(const std::vector<std::int64_t>& numbers);
 
 }  // namespace shardwright

@@ -15,7 +15,7 @@ namespace shardwright {
 // "0-7", cut to a few ranges.
 std::string rank_list(std::vector<embedding::Rank> ranks);
 
-// What excludes an option, and what memory it lacks; empty for a possible one.
+// Returns what excludes an option or what memory it lacks; empty for a possible option.
 std::string obstacle_text(const embedding::OptionCost& cost);
 
 // A change that helps. For a constraint, `change` says which one to drop, and the rest is empty.

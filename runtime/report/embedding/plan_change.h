@@ -18,7 +18,7 @@ struct PlanChange {
   embedding::RankFlows flows;  // between blocks of ranks where there are more than kMostBlocks
 };
 
-// What changes from `from` to `to`. Blocks are whole hosts where `ranks_per_host` is known. Errors:
+// The changes from `from` to `to`. Blocks are whole hosts where `ranks_per_host` is known. Errors:
 // those of diff_plans(). Cost: that of diff_plans() and of RankFlows::add() for every table.
 Result<PlanChange> make_plan_change(const PlanDocument& from, const PlanDocument& to,
                                     std::optional<std::int64_t> ranks_per_host);

@@ -20,8 +20,8 @@ struct Constraint {
   std::vector<embedding::TableId> tables;  // ascending
 };
 
-// Everything in a problem file that restricts plans or changes their cost. Tables with the same
-// constraint share a line, in the order of their first table. Then come groups, memory and
+// Returns everything in a problem file that restricts plans or changes their cost. Tables with the
+// same constraint share a line, in the order of their first table. Then come groups, memory and
 // measurements.
 std::vector<Constraint> constraint_list(const embedding::Problem& problem);
 
@@ -60,7 +60,7 @@ struct ReportedRank {
   double perf_ms = 0;
 };
 
-// The course of the search: `steps` by work done or by the number of the proposal.
+// The course of the search. A step has the work done, or the number of the proposal.
 struct ReportedSearch {
   PlanMode mode = PlanMode::kBest;
   std::uint64_t num_options = 0, num_proposals = 0, num_plans = 0, work = 0;
@@ -84,7 +84,7 @@ struct ReportedReservation {
   embedding::ReservationSpec::Type type = embedding::ReservationSpec::Type::kHeuristical;
   double percentage = 0;
   std::optional<embedding::Storage> dense,
-      inputs;  // absent if not computed or if reserving failed
+      inputs;  // absent if not computed or if the reservation failed
 };
 
 // A result as reports show it. The numbers are those that the verifier computes and checks.

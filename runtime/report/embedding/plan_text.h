@@ -26,8 +26,8 @@ std::string text_report(const embedding::Problem& problem, const EmbeddingPlanRe
 // The number of options of every table, and the fastest one.
 std::string text_report(const embedding::SearchSpace& space, const TextReportOptions& options = {});
 
-// One line on an answer: rating and bound, or that there is no plan, and what ended the search
-// before its time.
+// One line on an answer: rating and bound, or that there is no plan; and the limit, if any, that
+// ended the search early.
 std::string summary_text(const embedding::Problem& problem, const EmbeddingPlanResult& result);
 
 // "8.116 ms", or bytes for the storage model.
@@ -45,7 +45,7 @@ std::string bound_text(const embedding::Problem& problem, const EmbeddingPlanRes
                        bool colours = false);
 
 // The layouts of the machine that best mode chose from, each with its plan's rating and bound;
-// empty if it had no choice. O(layouts).
+// empty without other layouts. O(layouts).
 std::string layouts_section(const EmbeddingPlanResult& result, const TextReportOptions& options);
 
 // The first and the last improvements, by work; empty for fewer than two.

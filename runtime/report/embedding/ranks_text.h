@@ -16,8 +16,8 @@ namespace shardwright {
 std::string ranks_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                           const TextReportOptions& options);
 
-// The parts of a time as a bar; `whole` takes `width` cells. Coloured blocks, or the letters of
-// time_bar_key().
+// Draws the parts of a time as a bar, in coloured blocks or in the letters of time_bar_key(). A
+// time of `whole` takes `width` cells.
 std::string time_bar(const embedding::Perf& parts, double whole, std::size_t width, bool colours);
 
 // The key of time_bar(), for the parts that are not 0 in `parts`.

@@ -8,9 +8,9 @@
 
 namespace shardwright {
 
-// The key "change". A table is [name, what, bytes, place before, place after], a place [sharding
-// type, kernel, [first rank, count, ...]], a rank [ms before, after, hbm before, after, ddr before,
-// after], a flow [first block, second block, bytes]. O(tables + shards + blocks^2).
+// Writes the key "change". A table is [name, what, bytes, place before, place after], a place
+// [sharding type, kernel, [first rank, count, ...]], a rank [ms before, after, hbm before, after,
+// ddr before, after], a flow [first block, second block, bytes]. O(tables + shards + blocks^2).
 void write_change(const PlanChange& change, JsonWriter& json);
 
 // Write all data of a page; the text has no "<".

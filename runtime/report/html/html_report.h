@@ -44,7 +44,7 @@ void write_html_report(const ProblemDiff& diff, const TextSink& sink);
 void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
                        const TextSink& sink);
 
-// A plan for a graph of PyTorch's operators, or why there is none. `moves`: those of the plan.
+// A plan for a graph of PyTorch's operators, or why there is none. `moves`: by aten_moves().
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
                        const TextSink& sink);

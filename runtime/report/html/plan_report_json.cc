@@ -200,7 +200,7 @@ void write_list(const char* key, const std::vector<ReportedRank>& ranks, const F
   json.end_array().new_line();
 }
 
-// Each as [hbm by rank, ddr by rank], and SSD by rank where it counts.
+// Writes each part as [hbm by rank, ddr by rank], with ssd by rank if the problem counts SSD.
 void write_memory(const std::vector<ReportedRank>& ranks, bool counts_ssd, JsonWriter& json) {
   constexpr std::pair<const char*, Storage MemoryParts::*> kParts[] = {
       {"capacity", &MemoryParts::capacity}, {"reservation", &MemoryParts::reservation},

@@ -374,7 +374,7 @@ namespace {
 
 using namespace operators;
 
-// The begin of every time point. Operators run one after the other, each after the moves of its
+// The beginning of every time point. Operators run one after the other, each after the moves of its
 // inputs. A graph output moves after the operator that makes it. Hidden moves take no time.
 std::vector<double> begins_us(const AtenGraph& graph, const AtenPlan& plan) {
   std::vector<double> us(num_time_points(graph) + 1, 0);

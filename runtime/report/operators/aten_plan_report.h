@@ -26,7 +26,8 @@ struct FoldedPath {
 };
 FoldedPath fold_path(std::string_view path);
 
-// Equal rows of paths such as "layers.0.weight" and "layers.1.weight", in order of appearance.
+// Joins equal rows whose paths differ in one number, such as "layers.0.weight" and
+// "layers.1.weight". Rows keep the order of appearance.
 // Thread safety: one thread at a time.
 template <class Row>
 class FoldedRows {
@@ -71,10 +72,10 @@ struct ModuleCosts {
   std::size_t operators = 0;
   double forward_us = 0;  // of operators
   double backward_us = 0;
-  double move_us = 0;     // of tensors that operators of the module take, or that leave the graph
-  std::size_t moves = 0;  // of these tensors
+  double move_us = 0;     // of operators' inputs and of graph outputs
+  std::size_t moves = 0;  // of inputs and graph outputs
   std::int64_t sent_bytes = 0;
-  std::int64_t parameter_bytes = 0;  // and of buffers
+  std::int64_t parameter_bytes = 0;  // parameters and buffers
 
   double us() const { return forward_us + backward_us + move_us; }
   ModuleCosts& operator+=(const ModuleCosts& other);
@@ -96,7 +97,7 @@ struct ReportedModule {
 // A parameter or buffer belongs to the innermost module on its path that has operators; inputs and
 // tangents belong to the model. Siblings whose names are numbers become one module if their
 // operators, times, shapes and placements are equal. A module without a number that contains
-// nothing but one other module is joined with that module. `moves`: those of the plan.
+// nothing but one other module is joined with that module. `moves`: aten_moves() of the plan.
 // Precondition: the result has a plan.
 ReportedModule make_module_tree(const operators::AtenGraph& graph, const operators::AtenPlan& plan,
                                 std::span<const operators::AtenMove> moves);
@@ -118,12 +119,12 @@ struct MovedTensors {
 };
 
 // Groups equal moves into rows; a path has the numbers of the row: "layers.0-31.mlp". Rows are in
-// descending order of their total time. `moves`: those of the plan.
+// descending order of their total time. `moves`: aten_moves() of the plan.
 std::vector<MovedTensors> moved_tensors(const operators::AtenGraph& graph,
                                         const operators::AtenPlan& plan,
                                         std::span<const operators::AtenMove> moves);
 
-// What a device holds from a time on. Of several time points in one entry, the one with most bytes.
+// What a device holds from a time on. An entry for several time points shows the fullest.
 // Thread safety: a value.
 struct ReportedMemory {
   double us = 0;  // since the step began
@@ -157,11 +158,11 @@ struct AtenPlanReport {
   std::vector<MovedTensors> moves;
   std::vector<ReportedMemory> memory;  // by time; one of them is the peak
   std::optional<double> backward_at_us;
-  std::vector<ReportedHeld> held;  // the most bytes of a row first, at most kMostHeld
+  std::vector<ReportedHeld> held;  // by the row's bytes, descending; at most kMostHeld
   std::size_t held_rows = 0;       // number of rows before the cut
 };
 
-// Empty without a plan. `moves`: those of the plan.
+// Empty without a plan. `moves`: aten_moves() of the plan.
 AtenPlanReport make_aten_plan_report(const operators::AtenGraph& graph,
                                      const PlanAtenOptions& options, const AtenPlanResult& result,
                                      std::span<const operators::AtenMove> moves);

@@ -28,9 +28,9 @@ std::string outcome_text(const AtenPlanResult& result);
 // The operator at the time point, or "the end".
 std::string time_point_text(const operators::AtenGraph& graph, std::size_t time_point);
 
-// Totals with the bound and the memory, how parameters, inputs and outputs lie, and what every
-// module takes; or why there is no plan. Modules that differ only in a number, as repeated blocks
-// do, share a row if they are sharded alike.
+// Totals with the bound and the memory, the placements of parameters, inputs and outputs, and the
+// costs of every module; or why there is no plan. Modules that differ only in a number, as repeated
+// blocks do, share a row if they are sharded alike.
 std::string aten_plan_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                              const AtenPlanResult& result, std::size_t width);
 

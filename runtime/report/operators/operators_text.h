@@ -13,7 +13,7 @@ namespace shardwright {
 
 struct OperatorsReportOptions {
   std::size_t width = 100;          // columns
-  std::size_t max_operators = 400;  // rows; of more operators, the most expensive
+  std::size_t max_operators = 400;  // rows; beyond it, only the most expensive
   std::size_t max_conversions = 60;
   double read_s = 0;  // time to read the problem
 };

@@ -19,7 +19,7 @@ std::string redistribution_text(const RedistributionCase& request,
                                 const RedistributionOptions& options,
                                 const PlannedRedistribution& answer, std::size_t width);
 
-// The first path as above, and a row for each path. Precondition: at least one.
+// redistribution_text() of the first path, and a row for each. Precondition: at least one path.
 std::string redistribution_front_text(const RedistributionCase& request,
                                       const RedistributionOptions& options,
                                       std::span<const PlannedRedistribution> front,

@@ -40,7 +40,7 @@ ReportedPort busiest_of(const TransferProblem& problem, const PortLoads& loads, 
   return most;
 }
 
-// The largest lower bound that is about ports of this kind alone; 0 if there is none.
+// Returns the largest lower bound whose ports are all of this kind; 0 if there is none.
 double proved_of(const TransferProblem& problem, const TransferPlan& plan, Port kind) {
   double best = 0;
   for (const TransferBound& bound : plan.bounds) {

@@ -13,13 +13,13 @@ namespace shardwright {
 // The busiest port of a kind. Times are ms with hosts, otherwise bytes.
 struct ReportedPort {
   redistribution::TransferPort::Kind kind = redistribution::TransferPort::Kind::kSend;
-  std::int64_t number = -1;  // of the rank or host; -1 if none carries anything
+  std::int64_t number = -1;  // of the rank or host; -1 if no port carries bytes
   std::int64_t bytes = 0;
   double time = 0;
   double bound = 0;  // the least time of the busiest port of this kind; 0 if nothing is proved
 };
 
-// Receiving and sending ranks, and with hosts their links out and in.
+// Returns the busiest receiving and sending rank, with hosts also the busiest link out and in.
 std::vector<ReportedPort> busiest_ports(const redistribution::TransferProblem& problem,
                                         const TransferAnswer& answer);
 

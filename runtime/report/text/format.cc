@@ -150,7 +150,7 @@ std::string cut_to(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
   std::string kept;
-  std::string colours;  // that were cut off; the last one ends the colour
+  std::string colours;  // the last colour that was cut off; ends the colour
   bool full = false;
   for (std::size_t columns = 0; !text.empty();) {
     const Printed next = first_printed(text);

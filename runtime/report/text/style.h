@@ -28,9 +28,9 @@ std::string paint(std::string_view text, Ink ink, bool colours);
 // A title on its own line, after an empty line.
 std::string heading(std::string_view text, bool colours);
 
-// A whole report: escapes what could command a terminal (core/text/printable.h), but keeps line
-// breaks, and the colours of paint() if `colours` is true. A name in it has passed printable(name)
-// before.
+// Escapes what could command a terminal in a whole report (core/text/printable.h). Keeps line
+// breaks, and the colours of paint() if `colours` is true. Precondition: names have passed
+// printable(name).
 std::string printable(std::string_view text, bool colours);
 
 // The text of a table's cell, on one line, with the colours of paint().

@@ -173,8 +173,7 @@ Rank EjectionChain::rank_to_relieve() {
   return state_->slot(slot + random_->below(state_->num_shards(first.table))).rank;
 }
 
-// Draws a table with a shard on the rank. Returns false if there is none or the chain has the
-// table.
+// Draws a table with a shard on the rank. Returns false if none is there or the chain has it.
 bool EjectionChain::draw_table_on(Rank rank, std::uint32_t& table) {
   const std::span<const std::uint32_t> shards = state_->shards_on(rank);
   if (shards.empty()) return false;
@@ -225,8 +224,7 @@ namespace {
 constexpr std::uint64_t kSixteenths = 16;
 // Work of drawing a move, in updates of a rank.
 constexpr std::uint64_t kDrawWork = 8;
-// With more choices than this, a new choice is not in a near cache, and reading it takes as long as
-// kFarWork updates.
+// With more choices than this, a new choice is not in a near cache, and reading it takes kFarWork.
 constexpr std::size_t kMostNear = 6'144;
 constexpr std::uint64_t kFarWork = 50;
 // With more choices than this, no cache of the processor holds them for all lanes.
@@ -291,8 +289,8 @@ void Annealer::try_choice(std::uint32_t table, double most) {
   placer_.spend(far_work_);
   const std::uint32_t choice = choices_.draw(table, random_);
   const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
-  // The slope of the energy refuses most choices on all ranks before any rank is read, and if the
-  // table is already on all ranks, before any rank is changed.
+  // The slope of the energy refuses most choices on all ranks before their shards are added, and if
+  // the table is already on all ranks, before any rank is changed.
   if (everywhere && state_->own_reach(table) == Reach::kAllRanks) {
     const RankLoads::Removal removal = state_->removal_of(state_->chosen(table));
     if (removal.rise + removal.slope * least_load(choice) > most)

@@ -14,6 +14,7 @@
 
 namespace shardwright::embedding {
 
+// The choices that a move may give a table.
 // Thread safety: one thread at a time. Refers to the allocation.
 class ConsideredChoices {
  public:
@@ -21,8 +22,8 @@ class ConsideredChoices {
 
   // Considers choices whose shards all rate below `rating` and whose price is low enough. The slack
   // is the priced load and memory that the cheapest choices of all tables leave; a choice may
-  // exceed the cheapest choice of its table by `part` of the slack. With `part` = 1, every choice
-  // of an allocation below the rating is considered. Cost: O(choices).
+  // exceed the cheapest choice of its table by the fraction `part` of the slack. With `part` = 1,
+  // every choice of an allocation below the rating is considered. Cost: O(choices).
   void set_rating(double rating, double part = 1);
 
   // Tables with several considered choices, or with ranks to decide.
@@ -48,6 +49,7 @@ class ConsideredChoices {
   std::vector<double> least_priced_;  // by table
 };
 
+// Draws ranks for moves.
 // Thread safety: one thread at a time. Refers to everything that it is given.
 class RankSampler {
  public:
@@ -55,11 +57,11 @@ class RankSampler {
               const MoveParameters& parameters)
       : state_(&state), placer_(&placer), random_(&random), parameters_(&parameters) {}
 
-  // The rank of the highest energy among a few random ranks.
+  // Returns the rank of the highest energy among a few random ranks.
   Rank draw_loaded();
-  // A rank of the window for the shard: a random one, or the best of a few random ones.
+  // Returns a rank of the window for the shard: a random rank, or the best of a few random ranks.
   Rank draw_target(const ShardUse& use, Window window);
-  // The number of ranks to compare for one shard of a new choice.
+  // Returns the number of ranks to compare for one shard of a new choice.
   std::uint32_t breadth();
 
  private:
@@ -91,7 +93,7 @@ class EjectionChain {
   double begin_with_block(std::uint32_t table, std::uint32_t slot, Rank target);
 
   // The energy has risen by `rise` so far. Ejects further tables until it has risen by at most
-  // `most` or the chain is at its longest. Keeps the chain only if the rise is at most `most`.
+  // `most` or the chain has its largest length. Keeps the chain only if the rise is at most `most`.
   void finish(double rise, double most);
 
  private:
@@ -114,8 +116,8 @@ class EjectionChain {
 };
 
 // Moves: shift a shard to another rank, swap the ranks of two shards, eject a shard, move a block
-// of shards to another host, give a table another choice, move a unit of bonded tables. Half of
-// them begin at a rank of high energy. A move is accepted if the energy rises by at most the
+// of shards to another host, give a table another choice, move a unit of bonded tables. Half of the
+// moves begin at a rank of high energy. A move is accepted if the energy rises by at most the
 // temperature times an exponentially distributed number. That is the Metropolis rule with the
 // random number drawn first.
 // Source: Kirkpatrick, Gelatt, Vecchi 1983, "Optimization by simulated annealing".

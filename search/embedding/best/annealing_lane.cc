@@ -128,7 +128,7 @@ Rank AnnealingLane::busiest_rank() const {
   return busiest;
 }
 
-// Balances the busiest rank with another one, again and again. Moves of single shards find the last
+// Repeatedly balances the busiest rank with another one. Moves of single shards find the last
 // ten-thousandth of an even division only by luck.
 void AnnealingLane::even_out(std::uint64_t work, const Budget& budget) {
   const auto size = static_cast<std::uint32_t>(state_.ranks().size());

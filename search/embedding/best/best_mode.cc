@@ -27,7 +27,7 @@ using embedding::Topology;
 
 // Work limit of a certificate's check: a fraction of a second.
 constexpr std::uint64_t kAbsenceCheckSteps = std::uint64_t{1} << 27;
-// The rating given to the prover, as a multiple of the rating to prove: leaves room for rounding.
+// The rating given to the prover is this multiple of the rating to prove: room for rounding.
 constexpr double kTargetFactor = 2;
 // A small shortage of memory needs large prices to raise the bound to the target. For ordinary
 // bounds these prices are useless.
@@ -45,7 +45,7 @@ BoundCertificate closed_root(const embedding::SearchSpace& space, const Topology
   return certificate;
 }
 
-// Runs the prover against a rating that every plan stays below. Empty if `work` did not suffice.
+// Runs the prover against a rating that every plan stays below. Returns nothing if it fails.
 std::optional<BoundCertificate> raise_above(double rating, const ChoiceModel& model,
                                             std::uint64_t work, Budget& budget,
                                             BoundParameters parameters) {
@@ -98,7 +98,7 @@ using embedding::OptionPool;
 using embedding::Plan;
 using embedding::Topology;
 
-// Work limits of a certificate's check: two seconds, and a tenth of one after a stop.
+// Work limits of a certificate's check: two seconds, and a tenth of a second after a stop.
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 29;
 constexpr std::uint64_t kCheckStepsAfterStop = std::uint64_t{1} << 25;
 

@@ -22,9 +22,9 @@
 namespace shardwright {
 
 // Returns a certificate with an infinite bound that the check of core has accepted, or nothing if
-// no proof was found with `work` steps. The proof: no plan rates below a rating that no plan can
-// reach, because a table has no place or memory does not suffice. Placement rules of single tables
-// count, rules about groups do not. Spends its steps from `budget`.
+// no proof was found with `work` steps. It proves that no plan rates below a rating that every plan
+// would stay below: a table has no place, or memory does not suffice. Placement rules of single
+// tables count, rules about groups do not. Spends its steps from `budget`.
 std::optional<embedding::BoundCertificate> prove_absence(
     const embedding::OptionPool& pool, const embedding::Topology& available, std::uint64_t work,
     Budget& budget, const embedding::BoundParameters& parameters = {});
@@ -64,9 +64,9 @@ struct BestPlan {
   StopReason reason = StopReason::kFinished;
 };
 
-// The answer's certificate has passed the check of core. After a stop or at a deadline the check
-// has about a tenth of a second. Errors: kInfeasible if the placement rules leave a table without
-// an option.
+// Runs best mode. The answer's certificate has passed the check of core. After a stop or at a
+// deadline the check has about a tenth of a second. Errors: kInfeasible if the placement rules
+// leave a table without an option.
 Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
                                 const embedding::Topology& available,
                                 const embedding::BestSettings& settings, const BestStart& start,

@@ -16,14 +16,14 @@ namespace shardwright::embedding {
 
 // Thread safety: a value.
 struct ConstructParameters {
-  // A memory tier counts in the placement of a shard only if the choices fill more than this part
-  // of it: a tier that is far from full does not run short, and even loads are worth more.
+  // A memory tier counts in the placement of a shard only if the choices fill more than this
+  // fraction of the tier: a tier that is far from full does not run short.
   double scarce_fill = 0.5;
-  // Ranks per block. A block is skipped if its least load and bytes already cost too much. Affects
-  // speed only.
+  // Ranks per block. A block is skipped if its least load and bytes cost too much. Affects speed
+  // only.
   static constexpr std::size_t ranks_per_block = 32;
-  // Choices on all ranks change what fits beside them. choices_below() chooses again until both
-  // agree, at most this often.
+  // Choices on all ranks leave less room for the others. choices_below() chooses again until
+  // choices on all ranks need no more room than was left for them, at most this often.
   static constexpr int most_agreement_rounds = 8;
   // Bisection steps of the price of memory in every such round. The price needs only enough
   // precision to rank the choices of a table.
@@ -50,8 +50,8 @@ struct MoveParameters {
   std::uint32_t shift_sixteenths = 5;
   // Two shards swap ranks. The most frequent move, because it still fits when memory is full.
   std::uint32_t swap_sixteenths = 6;
-  // An ejection chain may change this many tables, one time in `long_chain_one_in`; otherwise one
-  // table more than the move itself. If memory is full, a table fits only if another leaves.
+  // One ejection chain in `long_chain_one_in` may change this many tables, the others one table
+  // more than the move itself. If memory is full, a table fits only if another leaves.
   std::size_t longest_chain = 6;
   std::uint64_t long_chain_one_in = 8;
   // Under placement rules, one in this many new choices goes to a random host or rank as a whole,
@@ -97,7 +97,7 @@ struct CoolingParameters {
 // What a round aims at. Weights are in units of the goal's energy.
 // Thread safety: a value.
 struct TargetParameters {
-  // The target lies below the best rating by one of these parts of the rating's distance to the
+  // The target lies below the best rating by one of these fractions of the rating's distance to the
   // bound, drawn at random: low targets rearrange everything, high targets even out loads.
   std::array<double, 4> target_shares{1, 0.5, 0.2, 0.05};
   // Weight of a full rank once there is a plan. The weight is small, because in full memory the way
@@ -105,9 +105,9 @@ struct TargetParameters {
   double memory_weight = 0.1;
   // Weights of a broken rule once there is a plan, one of them drawn at random per round.
   static constexpr std::array<double, 4> rule_weights{0.1, 1, 10, 100};
-  // While there is no plan, the target in bounds is `fitting_target`, plus `fitting_target_growth`
-  // per round, and the weight of memory grows by a factor per round, for `fitting_rounds` rounds:
-  // fitting matters more and more. Rules weigh `fitting_rule_weight` more than memory.
+  // While there is no plan, the target is a multiple of the bound: `fitting_target`, plus
+  // `fitting_target_growth` per round. The weight of memory grows by a factor per round. Both grow
+  // for `fitting_rounds` rounds. Rules weigh `fitting_rule_weight` more than memory.
   static constexpr double fitting_target = 1.05;
   static constexpr double fitting_target_growth = 0.1;
   static constexpr double fitting_weight_growth = 4;
@@ -121,9 +121,10 @@ struct RestartParameters {
   // Limits of the shards of a first allocation, as multiples of the bound. All limits are tried,
   // and the best allocation is kept: small shards spread evenly, but splitting has its cost.
   std::array<double, 8> shard_limits{1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
-  // If the best one's busiest rank exceeds the mean load by this factor, its shards on single ranks
-  // are too few and too large to be even. Bisection then finds the least factor on the price of
-  // their load, up to `most_single_factor`, with which the busiest rank has a shard less.
+  // If the busiest rank of the best allocation exceeds the mean load by this factor, shards of
+  // choices on single ranks are too few and too large to be even. Bisection then finds the least
+  // factor on the price of their load, up to `most_single_factor`, with which the busiest rank has
+  // one such shard less.
   static constexpr double coarse_excess = 1.05;
   static constexpr double most_single_factor = 4;
   static constexpr int single_factor_steps = 8;
@@ -132,22 +133,23 @@ struct RestartParameters {
   double price_step = 0.25;
   std::uint32_t first_price_steps = 2;
   static constexpr std::uint32_t price_steps = 5;
-  // Weights of memory and of rules in the comparison of allocations: any that fits is better.
+  // Weights of memory and of rules in the comparison of allocations: whether they fit comes first.
   double memory_weight = 1000;
   static constexpr double rule_weight = 1000;
   // One round in this many continues from the current allocation instead of the best one.
   std::uint32_t keep_current_one_in = 8;
 
-  // Far from the bound, rounds start with the result of choices_below(), which decides which tables
-  // are on all ranks: no chain of moves changes this in full memory. At ratings above `far` bounds,
-  // one round in `far_one_in` starts this way; above `near` bounds, one in `near_one_in`.
+  // Far from the bound, rounds start with choices_below(), which decides which tables are on all
+  // ranks: no chain of moves changes this in full memory. One round in `far_one_in` does so if the
+  // rating exceeds `far` times the bound; one in `near_one_in` if it exceeds `near` times the
+  // bound.
   static constexpr double far = 1.25;
   double near = 1.05;
   static constexpr std::uint32_t far_one_in = 2;
   static constexpr std::uint32_t near_one_in = 8;
-  // Nearer to the bound, but above `nearest` bounds, one round in `drawn_one_in` starts with random
-  // choices. Their expected price above the cheapest choices is `drawn_excess` times the distance
-  // to the bound, times the square of a random fraction: near the bound small differences decide.
+  // If the rating exceeds only `nearest` times the bound, one round in `drawn_one_in` starts with
+  // random choices. Their expected price above the cheapest choices is `drawn_excess` times the
+  // distance to the bound, times the square of a random fraction: small differences decide.
   static constexpr double nearest = 1.0001;
   static constexpr std::uint32_t drawn_one_in = 4;
   static constexpr double drawn_excess = 1;
@@ -157,16 +159,16 @@ struct RestartParameters {
   // factor decides for all tables at once how much of the load lies on single ranks.
   static constexpr double reach_spread = 5;
   // Where memory is scarce, a round considers choices that exceed the cheapest of their table by up
-  // to one of these parts of what an allocation as good as the best one can spare.
+  // to one of these fractions of the slack (see ConsideredChoices).
   static constexpr std::array<double, 4> considered_parts{1, 1.0 / 4, 1.0 / 16, 1.0 / 64};
-  // Targets that choices_below() tries: in the first such round by bisection, later at random.
+  // Number of targets that choices_below() tries: by bisection the first time, then at random.
   static constexpr int first_target_tries = 6;
   static constexpr int target_tries = 3;
-  // No target is below this part of the best rating.
+  // No target is below this fraction of the best rating.
   static constexpr double least_target = 1e-3;
   // The price of memory is multiplied by a random factor from 1 to 1 + spread.
   static constexpr double target_price_spread = 0.5;
-  // Weight of memory and of rules in such a round.
+  // Weight of memory and of rules in a round that starts with construct_below().
   static constexpr double target_weight = 10;
   // Work per choice and target of choices_below(), in updates of a rank.
   static constexpr std::uint64_t work_per_choice = 10;
@@ -175,12 +177,12 @@ struct RestartParameters {
 // Pair balancing: the shards of two ranks are divided again, as evenly as possible.
 // Thread safety: a value.
 struct BalanceParameters {
-  // Subsets of each half of the shards that are enumerated; a power of two, at most 2^15. Its
-  // logarithm, doubled, is the number of shards that are divided at once: 20.
+  // Number of subsets that are enumerated for each half of the shards: a power of two, at most
+  // 2^15. Twice its logarithm, 20, is the largest number of shards that are divided at once.
   static constexpr std::size_t subsets = 1024;
-  // Work of pair balancing in every other round, times the number of earlier rounds.
+  // Work of pair balancing in every other round, per earlier round.
   std::uint64_t work_per_round = 50'000;
-  // Pair balancing ends early after this many failed tries, times the number of ranks.
+  // Pair balancing ends early after this many consecutive failed tries per rank.
   std::uint32_t vain_tries_per_rank = 4;
 };
 
@@ -212,30 +214,30 @@ struct LaneParameters {
   static constexpr std::uint64_t settled_proof_share = 24;
   static constexpr std::uint64_t calm_proof_share = 144;
   std::uint64_t calm_work = 32'000'000;
-  // The same limit while one lane of the proof works alone, and at most the number of annealing
-  // lanes. Less than the work of all default annealing lanes, since the steps of a proof take
+  // The limit while one lane of the proof works alone; the number of annealing lanes is a limit,
+  // too. It is below the work of all default annealing lanes, since the steps of a proof take
   // longer and two threads should both be busy.
   static constexpr std::uint64_t alone_proof_share = 12;
   // If the bound has not risen for this much work either, `settled_proof_share` counts again.
   std::uint64_t stuck_work = 256'000'000;
-  // Lanes that each start a round from a suggestion of the proof.
+  // Number of lanes that start a round from the same suggestion of the proof.
   std::uint32_t suggestion_tries = 3;
   // Largest number of waiting suggestions. Older ones are for targets farther from the bound.
   std::uint32_t most_suggestions = 32;
   // Plans count as getting better if over the last 1 / recent_parts of all work the rating fell by
-  // this part of its distance to the bound.
+  // this fraction of its distance to the bound.
   static constexpr double progress = 0.1;
-  // The search continues after a proof within the gap while over the last 1 / last_parts of all
-  // work the rating fell by `last_progress` of its distance to the bound, unless this distance is
-  // below the part `nothing_better` of the rating.
+  // A proof within the gap does not end the search while over the last 1 / last_parts of all work
+  // the rating fell by the fraction `last_progress` of its distance to the bound, unless this
+  // distance is below the fraction `nothing_better` of the rating.
   static constexpr std::uint64_t last_parts = 8;
   double last_progress = 0.5;
   static constexpr double nothing_better = 1e-6;
   std::uint64_t recent_parts = 4;
 };
 
-// The proof needs at least one lane, annealing two. More lanes than a search of ordinary length has
-// rounds would do nothing but begin.
+// The proof needs at least one lane, annealing two. With more than kMostLanes, the work of an
+// ordinary search would not suffice for more than the beginning of every lane.
 inline constexpr std::uint32_t kLeastLanes = 3;
 inline constexpr std::uint32_t kMostLanes = 4096;
 inline constexpr std::uint32_t kDefaultLanes = 32;

@@ -72,8 +72,8 @@ bool BestSearch::goes_on() const {
 // Returns true if there is nothing left to find or to prove.
 bool BestSearch::is_done() const { return is_proved() && !goes_on(); }
 
-// By how much the rating fell over the last 1 / parts of the work; infinite if there was no plan
-// before. Precondition: there is a best plan.
+// Returns by how much the rating fell over the last 1 / parts of the work; infinity if there was no
+// plan before this work. Precondition: there is a best plan.
 double BestSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
   const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
     return step.work >= work / parts * (parts - 1);
@@ -131,8 +131,8 @@ std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
   return found;
 }
 
-// The best of the plan that the proof found below its target and the suggestions in which every
-// table has a place. Precondition: there is a prover.
+// Returns the best among the plan that the proof found below its target and the suggestions in
+// which every table has a place. Precondition: there is a prover.
 std::optional<RatedAllocation> BestSearch::found_by_proof(
     const std::vector<SuggestedStart>& suggestions) {
   std::optional<RatedAllocation> best;
@@ -155,8 +155,8 @@ void BestSearch::count_work(Budget& budget) {
   span_ += *std::max_element(lane_work_.begin(), lane_work_.end());
 }
 
-// The first of all lanes' best allocations, or what the proof found if that is better, becomes the
-// known plan. The proof's bound becomes the search's, and its suggestions go to the lanes.
+// Publishes the best allocation of all lanes, or the plan that the proof found if it is better.
+// Takes over the bound of the proof and gives the suggestions of the proof to the lanes.
 void BestSearch::take_in(std::uint64_t work) {
   const double bound_before = bound_;
   const RatedAllocation* found = lanes_.best_of_all(best_);
@@ -184,8 +184,7 @@ void BestSearch::take_in(std::uint64_t work) {
   if (std::optional<SuggestedStart> next = suggestions_.take()) lanes_.suggest(*std::move(next));
 }
 
-// Shortens the next round to the work that is left for all lanes, but not below the length of the
-// first round.
+// Shortens the next round to the work left for all lanes, but to no less than the first round.
 void BestSearch::shorten_round(const Budget& budget) {
   const LaneParameters& lanes = parameters_.lanes;
   const std::uint64_t left = budget.most_work_left().value_or(~std::uint64_t{0});
@@ -193,8 +192,8 @@ void BestSearch::shorten_round(const Budget& budget) {
   round_work_ = std::min(round_work_, std::max(most, lanes.first_round_work));
 }
 
-// After every round: count what the lanes did, take in what they found, decide what the proof does
-// next.
+// After a round: counts the lanes' work, takes in their results, and sets the next work of the
+// proof.
 bool BestSearch::synchronize(std::size_t, Budget& budget) {
   const std::uint64_t round_work = round_work_;
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);

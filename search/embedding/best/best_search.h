@@ -57,7 +57,7 @@ class BestSearch {
   bool synchronize(std::size_t slot, Budget& budget);
 
   const std::optional<RatedPlan>& best() const { return best_; }
-  // Returns true if there is no feasible plan, because a table fits nowhere.
+  // Returns true if no feasible plan exists, because a table fits nowhere.
   bool none_exists() const { return hopeless_; }
   // A lower bound of the rating of every plan; 0 if there is none.
   double bound() const { return bound_; }

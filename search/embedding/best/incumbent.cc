@@ -36,7 +36,7 @@ bool Incumbent::offer(const RatedPlan& found, AllocationState& state) {
   return true;
 }
 
-// The state may differ in any table from an allocation that is still empty.
+// Begins with an empty allocation, from which the state may differ in any table.
 void Incumbent::begin(AllocationState& state) {
   best_.emplace().allocation = Allocation(state.model().num_tables());
   state.mark_all_changed();
@@ -87,16 +87,15 @@ class TieWork {
   std::uint64_t done_ = 0;
 };
 
-// Returns true if the tentative changes keep the state feasible below the bar, and its HBM within
-// the peak.
+// Returns true if the tentative state is feasible and below the bar, and its HBM within the peak.
 bool within(const AllocationState& state, std::int64_t peak) {
   return state.all_good() && state.tentative_peak_hbm() <= peak;
 }
 
 bool may_leave_rank(Reach reach) { return reach == Reach::kDevice || reach == Reach::kHost; }
 
-// The rank that would use the least HBM with the slot's shard, if that is below `peak`; otherwise
-// the shard's own rank.
+// Returns the rank that would use the least HBM with the slot's shard, if less than `peak`;
+// otherwise the shard's own rank.
 Rank roomiest_rank(const AllocationState& state, std::uint32_t index, std::int64_t peak) {
   const Slot& slot = state.slot(index);
   const std::uint32_t local = state.model().local_world_size();

@@ -38,6 +38,7 @@ bool is_better(const A& a, const B& b) {
 // A smaller relative difference of ratings, or of a rating and a bound, is rounding.
 constexpr double kLeastProgress = 1e-9;
 
+// The best allocation that a lane knows.
 // Thread safety: one thread at a time. Refers to the context.
 class Incumbent {
  public:

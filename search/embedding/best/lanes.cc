@@ -104,8 +104,8 @@ std::uint64_t ProofLanes::most_alone() const {
   return std::min<std::uint64_t>(parameters_.alone_proof_share, parameters_.annealing_lanes);
 }
 
-// While few lanes of a shared tree have leaves, each gets less work, until these lanes together
-// have the work of a lane that works alone: leaves are then distributed again sooner.
+// The share of all lanes of a shared tree. It is small while few lanes have leaves, so that leaves
+// are soon distributed again, but gives these lanes together the work of a lane that works alone.
 std::uint64_t ProofLanes::share_of_tree(std::uint64_t share) const {
   const auto lanes = prover_->shared()->lanes();
   const auto busy = static_cast<std::uint64_t>(

@@ -1,4 +1,4 @@
-// The lanes of best mode that anneal, and those that prove.
+// The lanes of best mode: lanes that anneal, and lanes that prove.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@
 
 namespace shardwright::embedding {
 
-// The suggestions of the proof that wait for a lane. Those that place the most tables come first,
-// and of these the newest, whose targets are closest to the bound. The places of a suggestion are
-// used once, and its choices a few times, because each lane places them in its own way.
+// The suggestions of the proof that wait for a lane. Suggestions that place the most tables come
+// first; on a tie the newest, whose target is closest to the bound. The ranks of a suggestion are
+// used once. Its choices are used a few times, because each lane places them in its own way.
 // Thread safety: one thread at a time. Refers to the model.
 class Suggestions {
  public:
@@ -66,7 +66,7 @@ class SearchLanes {
 
   // Runs a round of a lane. Returns its work, in steps.
   std::uint64_t run(std::size_t lane, std::uint64_t work, double lower_bound, const Budget& budget);
-  // The best allocation of the lanes, the first on a tie; null if none is better than `known`.
+  // Returns the best allocation, that of the first lane on a tie; null if `known` is not worse.
   const RatedAllocation* best_of_all(const std::optional<RatedPlan>& known) const;
 
  private:

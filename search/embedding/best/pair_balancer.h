@@ -15,7 +15,7 @@ namespace shardwright::embedding {
 // Number partitioning by meeting in the middle: compares the sorted subset sums of one half of the
 // shards with those of the other half.
 // Source: Horowitz, Sahni 1974, "Computing partitions with applications to the knapsack problem".
-// Thread safety: one thread at a time. Allocates while constructed.
+// Thread safety: one thread at a time.
 class PairBalancer {
  public:
   explicit PairBalancer(const BalanceParameters& parameters);
@@ -36,7 +36,7 @@ class PairBalancer {
   };
 
   void collect(const AllocationState& state, Rank rank, Rank other);
-  // In order of load: subsets without a shard are merged with those that have it, from the back.
+  // Lists all subsets by load: merges, shard by shard, the subsets without and with the shard.
   void sum_subsets(const AllocationState& state, std::size_t begin, std::size_t end,
                    std::vector<Subset>& subsets);
   bool find(const AllocationState& state, Rank a, Rank b, const ShardUse& free_on_a,

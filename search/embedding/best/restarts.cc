@@ -47,7 +47,7 @@ std::uint32_t choose(const SearchContext& context, std::size_t table, double sha
   return first + best;
 }
 
-// The size of a choice's shards, by load or weighted memory, as a part of a rank's even share.
+// The size of a choice's shards, by load or weighted memory, as a fraction of a rank's even share.
 double size_of(const Choice& choice, const EvenWeights& weights, double ranks) {
   const double shards = choice.num_shards;
   double size = choice.max_load / weights.mean_load;
@@ -137,7 +137,7 @@ EvenPlacer::EvenPlacer(AllocationState& state, const EvenWeights& weights,
 
 Rank EvenPlacer::place(const ShardUse& use) {
   constexpr std::size_t kBlocksPerUpdate = 2;
-  constexpr std::uint64_t kSummary = 8;  // and the update of the rank
+  constexpr std::uint64_t kSummary = 8;  // of a block, and the update of the rank
   work_ += kSummary + blocks_.size() / kBlocksPerUpdate;
   std::size_t first = 0;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -365,7 +365,7 @@ struct Restarts::Start {
   Allocation best;
   double least = std::numeric_limits<double>::infinity();
   double bound = 0;
-  double limit = 0;   // of the shards of `best`, in bounds
+  double limit = 0;   // of the shards of `best`, as a multiple of the bound
   Evenness evenness;  // of `best`
   std::vector<Tried> tried;
 };
@@ -423,8 +423,8 @@ std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
   return evenness;
 }
 
-// If some ranks have one large shard more than others, bisection finds the least factor on the
-// price of these shards with which no rank has the last one: tables then go on all ranks instead.
+// If some ranks have one large shard more than others, finds by bisection the least factor on the
+// price of these shards with which the busiest rank has one less: tables then go on all ranks.
 void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
   if (start.evenness.excess <= restarts.coarse_excess) return;
@@ -485,7 +485,7 @@ bool Restarts::begins_below(double bound, std::uint32_t lane, std::uint64_t roun
   return annealer_->random().below(one_in) == 0;
 }
 
-// Returns the target, or 0 if stopped, with the best allocation in the state.
+// Places the start and returns the target. If stopped, restores the best allocation and returns 0.
 double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
   state_->set_goal({0, target, restarts.memory_weight, true, restarts.rule_weight});

@@ -29,7 +29,7 @@ struct EvenWeights {
   PerTier<double> total_bytes = {};
 };
 
-// The weights for these choices of all tables. A tier counts if the choices fill much of it.
+// Returns the weights for `choices`, one per table. A tier counts if the choices fill much of it.
 EvenWeights even_weights(const SearchContext& context, std::span<const std::uint32_t> choices,
                          const ConstructParameters& parameters);
 
@@ -50,7 +50,7 @@ class EvenPlacer {
 
  private:
   struct Block {
-    RankLoad least;         // of what its ranks hold; the largest capacity
+    RankLoad least;         // the least that a rank holds, and the largest capacity
     double scale = 0;       // the least
     double least_rise = 0;  // for the current shard
   };
@@ -74,29 +74,29 @@ class EvenPlacer {
 struct ChoiceCost {
   MemoryPrices memory;
   double memory_factor = 1;  // on the prices of memory
-  // On the load of choices that are not on all ranks: a few large shards leave gaps on every rank.
+  // Factor on the load of choices that are not on all ranks: a few large shards leave gaps.
   double single_factor = 1;
 };
 
-// The cheapest choice of every table without a shard above `shard_limit`. A table without such a
-// choice takes a choice whose largest shard is smallest.
+// Returns for every table the cheapest choice without a shard of more load than `shard_limit`. A
+// table without such a choice takes a choice whose largest shard is smallest.
 // Precondition: every table has a choice.
 std::vector<std::uint32_t> choose_priced(const SearchContext& context, double shard_limit,
                                          const ChoiceCost& cost);
 
-// Places the choices of all tables: bonded units first, then choices on all ranks, on hosts, and
-// single shards, each kind in descending order of cost. Tables that have ranks keep them, unless
-// they are bonded. Memory may be exceeded. Adds to `work`. Returns nothing if stopped.
+// Places the choices of `made`: bonded units first, then choices on all ranks, on hosts, and single
+// shards, each kind by descending size. Tables that have ranks keep them, unless they are bonded.
+// Memory may be exceeded. Adds to `work`. Returns nothing if stopped.
 std::optional<Allocation> construct(AllocationState& state, RandomGenerator& random,
                                     Allocation made, const ConstructParameters& parameters,
                                     std::uint64_t& work, StopCheck& stopped);
 
-// The cheapest choices of all tables at `price_factor` times the prices of memory at which the
-// choices just fit. Choices on all ranks take load and memory from every rank, and every other
-// shard must fit beside them, so the choice is repeated until both agree. Returns nothing if they
-// do not agree in the end, or if the choices need more load than all ranks have below the target:
-// an allocation below the target is then unlikely. Also returns nothing if the budget (may be null)
-// is interrupted. Time: O(choices) for about a hundred prices, a few times over.
+// Returns the cheapest choices of all tables at `price_factor` times the prices of memory at which
+// the choices just fit. Every other shard must fit beside the choices on all ranks, so the tables
+// choose again until choices on all ranks need no more room than was left for them. Returns nothing
+// if that never happens, or if the choices need more load than all ranks have below the target: an
+// allocation below the target is then unlikely. Also returns nothing if the budget (may be null) is
+// interrupted. Time: O(choices) for each of a few hundred prices.
 std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& context, double target,
                                                         double price_factor,
                                                         const ConstructParameters& parameters = {},
@@ -123,10 +123,10 @@ class Restarts {
   // Returns true if the round starts with construct_below(): always with a suggestion, otherwise
   // depending on ratings, the lane and the round.
   bool begins_below(double bound, std::uint32_t lane, std::uint64_t round);
-  // Leaves an allocation for a low target in the state and returns the target: the suggested
-  // target; or the first time the lowest target found with choices, later a random one. Near the
-  // bound the choices are random. If no target that was tried has choices, or if the budget is
-  // interrupted, changes nothing and returns 0.
+  // Leaves an allocation for a low target in the state and returns the target. A suggestion sets
+  // the target. Otherwise it is the lowest target found for which there are choices (in the first
+  // call) or a random one (later). Near the bound the choices are random. If no target that was
+  // tried has choices, or if the budget is interrupted, changes nothing and returns 0.
   double construct_below(double bound, const Budget& budget);
 
  private:

@@ -158,7 +158,7 @@ class CutProgram {
     }
     return shares;
   }
-  // An upper limit of the bound at any multipliers.
+  // An upper bound of the Lagrangian bound at any multipliers.
   double max_bound() const { return program_.objective(); }
 
   std::vector<CapacityMultipliers> multipliers() const {

@@ -28,9 +28,9 @@ class LagrangianFunction {
 
   bool every_table_is_possible() const;
 
-  // A lower bound of the rating of every plan below the target if the load multipliers, each
-  // divided by its rank's time scale, sum to at most 1 over all ranks. Each table takes its
-  // cheapest choice, as use() and cheapest() then say. O(possible choices of the groups).
+  // Returns a lower bound of the rating of every plan below the target. Sets use() and cheapest()
+  // for the cheapest choice of every table. Precondition: the load multipliers, each divided by its
+  // rank's time scale, sum to at most 1 over all ranks. O(possible choices of the groups).
   double value(const std::vector<CapacityMultipliers>& multipliers, Budget& budget);
   const std::vector<ClassUse>& use() const { return use_; }
   const std::vector<EqualTables>& groups() const { return groups_; }
@@ -40,7 +40,7 @@ class LagrangianFunction {
   std::span<const std::uint32_t> possible(std::size_t group) const {
     return std::span(possible_).subspan(begin_[group], begin_[group + 1] - begin_[group]);
   }
-  // Price of all shards of a choice, each in its cheapest class.
+  // Returns the price of all shards of a choice, each in its cheapest class.
   double cost_of(std::uint32_t choice, const std::vector<CapacityMultipliers>& multipliers) const;
 
  private:
@@ -60,8 +60,8 @@ class LagrangianFunction {
   std::vector<std::uint32_t> cheapest_;  // by group
 };
 
-// A bound is lowered by this part before it is claimed. The check raises the bound by kRatingSlack
-// and rounds every sum to the safe side, which takes less than the remaining two thirds.
+// The fraction by which a bound is lowered before it is claimed. A third is kRatingSlack, by which
+// the check raises the bound; two thirds exceed what the check's rounding to the safe side takes.
 inline constexpr double kBoundRounding = 3 * kRatingSlack;
 
 struct AggregateBound {
@@ -72,8 +72,8 @@ struct AggregateBound {
   std::vector<double> shares;
 };
 
-// The largest Lagrangian bound over all multipliers. Only choices that are possible below `target`
-// count, so the proved bound is min(bound, target).
+// Computes the largest Lagrangian bound over all multipliers. Only choices that are possible below
+// `target` count, so the proved bound is min(bound, target).
 // Source: J. E. Kelley, "The Cutting-Plane Method for Solving Convex Programs" (1960).
 // O(rounds x choices) time.
 AggregateBound aggregate_bound(const BoundRows& rows, double target, const Domain& domain,

@@ -20,15 +20,15 @@ struct RankClassParameters {
   // Kinds of ranks that are distinguished, by memory and time scale. With more kinds, all ranks
   // count as one kind, with the memory of the largest rank and the speed of the fastest.
   static constexpr std::size_t max_kinds = 8;
-  // Kinds are split where the load of a choice changes between ranks, up to this many classes.
+  // Largest number of classes when kinds are split where the load of a choice changes.
   static constexpr std::size_t max_classes = 16;
-  // Up to this many hosts, every host may be a class, so that a branch can place a choice on one
-  // host. Every host then has its own pricing problem.
+  // Largest number of hosts at which every host may be a class, so that a branch can place a choice
+  // on one host. Every host then has its own pricing problem.
   std::uint32_t max_hosts = 4;
-  // Uniform choices get their own classes (RankClasses::apart) up to this many classes in all.
+  // Uniform choices get their own classes (RankClasses::apart) if this makes at most this many.
   static constexpr std::size_t max_apart = 16;
-  // Ranks with neighbouring loads are of different classes if the loads differ by this part of the
-  // larger one. Smaller differences hardly weaken the bound.
+  // A class is split between two ranks only if their loads from a choice differ by more than this
+  // fraction of the larger load. Smaller differences hardly weaken the bound.
   static constexpr double load_difference = 1e-3;
 };
 
@@ -40,7 +40,7 @@ struct AggregateParameters {
   // The rounds end when the bound is within this relative distance of the cutting-plane model's
   // optimum: far below the gap that counts as optimal.
   double gap = 1e-7;
-  // Work of solving the small linear program once, and of building it, in pricing steps.
+  // Work of one solution of the small linear program, and of its construction, in pricing steps.
   static constexpr std::uint64_t program_steps = 2'000;
   static constexpr std::uint64_t new_program_steps = 6'000;
   // Largest number of reductions of a node's domain, each with new multipliers.
@@ -64,27 +64,25 @@ struct KnapsackParameters {
   // Units of a capacity when resources are rounded: fewer units leave fewer different labels, but
   // let patterns exceed the rank by more.
   static constexpr double rounding_units = 1 << 15;
-  // A pattern whose value exceeds the dual value of its class by this part is accepted without a
-  // proof of optimality: column generation needs only an improving column.
+  // A pattern whose value exceeds the dual value of its class by this fraction is accepted without
+  // a proof of optimality: column generation needs only an improving column.
   double good_enough = 1e-3;
   // A full search follows the beam search at once if the last full search took fewer steps than
   // this. Otherwise the full search waits until beam searches find no column.
   std::uint64_t max_easy_steps = 50'000;
-  // Kept labels with which a label is compared in all resources, besides the Pareto front of HBM
-  // and value. Comparing all pairs takes quadratic time and finds little more.
+  // Largest number of labels with which a label is compared in all resources, after the Pareto
+  // front of HBM and value. Comparing all pairs finds little more.
   static constexpr std::size_t max_comparisons = 32;
   // Bisection steps for one multiplier. Each halves its error and costs a pass over all items.
   std::uint32_t multiplier_bisections = 30;
   // Golden-section steps for the multiplier of HBM. Each divides its error by 1.6.
   std::uint32_t hbm_sections = 40;
-  // Pairs of labels per step when the two halves are joined: comparing a pair is cheaper than
-  // making a label.
+  // Pairs of labels per step when the two halves are joined: a pair is cheaper than a label.
   std::uint64_t pairs_per_step = 8;
   // Work of one label, in steps of the budget.
   static constexpr std::uint64_t label_work = 2;
   // Factors on the best multipliers of load and HBM: each pair gives another completion bound.
-  // Labels with much load and little memory, or the reverse, are bounded better at other
-  // multipliers.
+  // Labels with much load and little memory, or the reverse, need other multipliers.
   struct Scale {
     double load;
     double hbm;
@@ -94,14 +92,15 @@ struct KnapsackParameters {
 
 // Thread safety: a value.
 struct ColumnGenerationParameters {
-  // The dual value of the tables must exceed that of the best patterns on all ranks by this part to
-  // prove a target. The part must exceed the slack and the rounding of the certificate's check.
+  // The dual value of the tables must exceed that of the best patterns on all ranks by this
+  // fraction to prove a target. It exceeds the slack and the rounding of the check.
   static constexpr double margin = 1e-7;
-  // The relaxation counts as feasible if its excess of ranks is less than this part of all ranks:
-  // the solver's tolerance.
+  // A relaxation is feasible if its excess (MasterProgram) is less than this, the solver's
+  // tolerance.
   static constexpr double feasible_excess = 1e-9;
-  // A pattern enters the program if its value exceeds the dual value of its class by both margins.
-  // These are above the rounding of the dual values, so that no pattern enters twice.
+  // A pattern enters the program if its value exceeds the dual value of its class by the sum of a
+  // relative and an absolute margin. They exceed the rounding of dual values: no pattern enters
+  // twice.
   static constexpr double min_relative_gain = 1e-9;
   static constexpr double min_gain = 1e-12;
   // Weight of the center in the dual values for pricing; 1 - weight goes to the program's values.
@@ -122,7 +121,7 @@ struct ColumnGenerationParameters {
   // Patterns kept for later questions. Loading more takes longer than finding some again.
   static constexpr std::size_t max_known_patterns = 1'000;
   // When a group's solution is distributed to its equal tables, a table is complete if at most this
-  // part of it is left: the rounding of the solver's values.
+  // fraction of it has no choice yet: the rounding of the solver's values.
   double min_share = 1e-9;
   // Equal shards of all tables share a row of the master program: a pattern with a shard of one
   // table then serves another table, too.
@@ -131,20 +130,21 @@ struct ColumnGenerationParameters {
 
 // Thread safety: a value.
 struct BranchingParameters {
-  // A branch must separate mean sizes that differ by more than this part of all load or memory.
+  // The mean sizes of the choices on the two sides of a branch must differ by more than this
+  // fraction of the load or memory of all ranks.
   static constexpr double min_separation = 1e-9;
-  // A node branches before column generation if the two sides of the branch differ by this part of
-  // all load or memory. Only a few tables have such branches, so the tree stays small.
+  // A node branches before column generation if the two sides of the branch differ by more than
+  // this fraction of the load or memory of all ranks. Few tables have such branches.
   static constexpr double large_separation = 0.02;
-  // The same for a light tree where no branch has the larger difference.
+  // The fraction for a light tree where no branch exceeds `large_separation`.
   static constexpr double light_separation = 0.005;
   // Exponent of the size difference in the width of a branch. The exponent is small because the
-  // fractionality of the number of tables matters more. With 1, MLPerf DLRM takes three times as
-  // many nodes.
+  // fractionality of the number of tables matters more. With 1, MLPerf DLRM takes three times the
+  // nodes.
   static constexpr double size_exponent = 0.1;
   // A number of tables this close to an integer counts as whole: the solver's tolerance.
   static constexpr double min_part = 1e-6;
-  // A group branches on the places of a choice only if at least this many tables have the choice.
+  // A group branches on the places of a choice that at least this many (fractional) tables have.
   double min_share = 0.5;
   // Factor in the width of a branch whose number of tables is whole, in place of its fractionality.
   // Such a branch comes last; without it, nodes would be left that nothing divides.
@@ -153,40 +153,39 @@ struct BranchingParameters {
 
 // Thread safety: a value.
 struct BoundTargetParameters {
-  // Work for the tree for the goal that comes before bisection.
+  // Work for the small first tree, which tries the goal before bisection.
   static constexpr std::uint64_t early_tree_work = 3'000'000;
   // Work for one light tree. Every better plan gets a light tree.
   std::uint64_t light_work = 3'000'000;
-  // Light trees, each with another target, after the rating fell by `rating_fall`; otherwise one.
+  // Number of light trees, of different targets, after the rating fell by `rating_fall`; else 1.
   std::uint32_t light_trees = 8;
-  // Bisection ends when its interval is shorter than this part of the rating: at the root node, and
-  // with branching, where every target may take a whole tree.
+  // Bisection ends when its interval is shorter than this fraction of the rating: `root_step` at
+  // the root node, `tree_step` with branching.
   double root_step = 1e-3;
   static constexpr double tree_step = 2e-5;
-  // The same once a tree ran out of work: more work for farther targets gains more than a last
-  // small step.
+  // The fraction once a tree ran out of work: more work per target gains more than a small step.
   static constexpr double cut_tree_step = 1e-2;
-  // The goal lies below the rating by this part of the optimality gap. A proof of the goal proves
-  // the rating optimal. A target closer to the rating would be harder and prove no more.
+  // The goal lies below the rating by this fraction of the optimality gap. A proof of the goal
+  // proves the rating optimal. A target closer to the rating would be harder and prove no more.
   double goal_in_gap = 0.9;
-  // Work for the relaxation of the root node: at first, its growth after a question ran out of
-  // work, and the largest. Most problems are proved with little work, so the first value is small.
+  // Work for the relaxation of the root node: at first, the growth factor after it ran out without
+  // an answer, and the largest. Most problems need little work.
   std::uint64_t root_work = 8'000'000;
   static constexpr std::uint64_t root_work_growth = 4;
   static constexpr std::uint64_t max_root_work = 128'000'000;
   // Work for the relaxation of one node of a tree.
   static constexpr std::uint64_t node_work = 40'000'000;
-  // Work for one tree: at first, its growth after a tree used it up, and the largest. MLPerf DLRM
-  // on two hosts takes 66 million; half of this leaves two of six seeds without a proof.
+  // Work for one tree: at first, the growth factor after a tree used it up, and the largest. MLPerf
+  // DLRM on two hosts takes 66 million; half of this leaves two of six seeds without a proof.
   static constexpr std::uint64_t tree_work = 128'000'000;
   static constexpr std::uint64_t tree_work_growth = 4;
   static constexpr std::uint64_t max_tree_work = 4'000'000'000;
-  // A tree that has used its work continues if at least `closed_part` of it is proved. Its limit is
-  // then its work, times `most_extension`, times the proved part: other methods wait for the tree.
+  // A tree that has used its work continues if at least the fraction `closed_part` of the tree is
+  // proved. The limit is then the work times `most_extension` times the proved fraction.
   static constexpr double closed_part = 0.25;
   static constexpr double most_extension = 16;
-  // A light tree gets this part of `light_work` in addition if `closed_part` of it is proved. Case
-  // 43, with 500 tables in full memory, takes 4 million steps; cut short, it keeps a gap of 4.4 %.
+  // A light tree gets this fraction of `light_work` in addition if `closed_part` of the tree is
+  // proved. Case 43, with 500 tables in full memory, takes 4 million steps.
   double light_extension = 0.5;
   // The work of a tree for a target below the goal is divided by this number. Such a tree may be
   // small; a large one is of little use for the goal.
@@ -199,17 +198,17 @@ struct BoundTargetParameters {
   static constexpr std::size_t max_nodes = 4'000;
 };
 
-// Starts from fractional mixes of patterns.
+// Parameters of PatternRounding.
 // Thread safety: a value.
 struct RoundingParameters {
-  // Largest number of dives for one fractional plan. No dive begins after `most_work`, or after
-  // 1 / `parts_of_work` of the earlier work if that is more: this lowers the gap after 30 s from
-  // 0.5 to 0.3 % for hugectr_180 on 64 ranks, and from 0.7 to 0.2 % for recshard_rm2.
+  // Largest number of dives for one fractional plan. No dive begins once the dives took `most_work`
+  // or, if that is more, 1 / `parts_of_work` of the work before the first dive. The second limit
+  // lowers the gap of hugectr_180 on 64 ranks after 30 s from 0.5 to 0.3 %.
   static constexpr std::uint64_t tries = 64;
   std::uint64_t most_work = 2'000'000;
   static constexpr std::uint64_t parts_of_work = 32;
-  // The places of the best dive are given up if its tables without a place need more than one rank
-  // and more than this part of all ranks.
+  // The ranks that the best dive chose are given up if its tables without a place need more than
+  // one rank and more than this fraction of all ranks.
   static constexpr double most_unplaced = 1.0 / 64;
   // Limits of pricing for new patterns: rounds per solution of the linear program, and work per
   // dive. Good patterns suffice.
@@ -226,7 +225,7 @@ struct RoundingParameters {
 // Trees that first branch on what uniform choices use of every rank.
 // Thread safety: a value.
 struct UniformTreeParameters {
-  // Work for one target: at first, its growth per level of effort, and the largest.
+  // Work for one target: at first, the growth factor per level of effort, and the largest.
   std::uint64_t work = 8'000'000;
   std::uint64_t work_growth = 4;
   std::uint64_t most_work = 1'000'000'000;
@@ -236,18 +235,18 @@ struct UniformTreeParameters {
   std::uint32_t suggestions = 4;
   // Work for column generation at a node.
   static constexpr std::uint64_t node_work = 4'000'000;
-  // A node divides the interval of uniform use while its width is more than this part of a rank;
-  // then the node divides choices.
+  // A node divides the widest interval of uniform use if it is wider than this fraction of a rank,
+  // and otherwise the choices of a group of tables.
   static constexpr double least_width = 1e-3;
-  // The same where no choice is left to divide.
+  // The fraction where no choice is left to divide.
   static constexpr double least_stuck_width = 1e-6;
   // The interval of a memory tier is divided only if the tier is at least this full.
   static constexpr double fullness = 0.9;
 };
 
 // Limits of the exhaustive search of a node's plans. The search takes a few thousand steps where
-// few choices are open. It finds at once that large shards do not fit beside each other, which a
-// fractional mix of patterns does not show.
+// few choices are possible. It finds at once that large shards do not fit beside each other, which
+// a fractional mix of patterns does not show.
 // Thread safety: a value.
 struct NodeSearchParameters {
   // Steps for the root of the early tree, for the root of a tree for a lower target, and for a node
@@ -258,31 +257,30 @@ struct NodeSearchParameters {
   // Each failure at a node that nothing divides halves `leaf_steps`, down to this, until the target
   // rises: a search that fails at one target seldom ends at the next lower one.
   static constexpr std::uint64_t least_leaf_steps = std::uint64_t{1} << 18;
-  // Steps for other nodes: at first, at most, and the least. A success doubles the steps of a lane,
-  // a failure halves them. With fewer than the least, the lane no longer searches.
+  // Steps for other nodes: at first, the largest number, and the smallest. A success doubles the
+  // steps of a lane, a failure halves them. Below the smallest number the lane no longer searches.
   static constexpr std::uint64_t node_steps = std::uint64_t{1} << 15;
   static constexpr std::uint64_t most_node_steps = std::uint64_t{1} << 18;
   static constexpr std::uint64_t least_node_steps = std::uint64_t{1} << 12;
   // Largest number of search steps in a certificate, because its check repeats them.
   std::uint64_t proof_steps = std::uint64_t{1} << 24;
-  // Steps of the search at the root at first, and their growth after a failure, up to
-  // `proof_steps`.
+  // Steps of the search at the root: at first, and the growth factor per failure, to `proof_steps`.
   std::uint64_t first_root_steps = std::uint64_t{1} << 18;
   std::uint64_t root_steps_growth = 4;
-  // Bisection at the root ends when its interval is shorter than this part of the goal: trees raise
-  // a nearer bound.
+  // Bisection at the root ends when its interval is shorter than this fraction of the goal: trees
+  // raise the bound further.
   static constexpr double root_target_step = 3e-3;
-  // Tables times ranks of a tiny problem. The search at the root is its first method, and begins
-  // with `tiny_steps`, which take a tenth of a second.
+  // Largest product of tables and ranks of a tiny problem. The search at the root is its first
+  // method, and begins with `tiny_steps`, which take a tenth of a second.
   std::uint64_t most_tiny_cells = 64;
   static constexpr std::uint64_t tiny_steps = std::uint64_t{1} << 22;
-  // Open choices times ranks: a larger root is not searched.
+  // Largest product of possible choices and ranks at which the root is searched.
   std::uint64_t most_root_cells = std::uint64_t{1} << 13;
   // Work of one search step, which reads all prices, in units of the budget.
   std::uint64_t step_work = 2;
   // Search steps between pauses, about the work of a lane in a round.
   static constexpr std::uint64_t steps_between_pauses = std::uint64_t{1} << 18;
-  // Open choices times ranks: a larger node is not searched.
+  // Largest product of possible choices and ranks at which a node is searched.
   static constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
 };
 
@@ -295,8 +293,8 @@ struct BoundParameters {
   // If the master program would have more rows than this, only the aggregate bound and light trees
   // are used: a larger program takes longer to solve than a whole search.
   std::size_t max_master_rows = 6'000;
-  // When the rating has fallen by this part, the aggregate bound is computed again, since it may
-  // exclude more choices, and trees begin anew.
+  // When the rating has fallen by this fraction, the aggregate bound is computed again, since it
+  // may exclude more choices, and trees begin anew.
   static constexpr double rating_fall = 1e-3;
 
   BoundMethods methods;

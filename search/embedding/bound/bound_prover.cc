@@ -82,7 +82,7 @@ void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   }
 }
 
-// Null if nothing is left to try. A method that is not due comes last.
+// Returns null if nothing is left to try. A method that is not due comes last.
 BoundMethod* BoundProver::next_method() const {
   const auto goes_on = [](const auto& method) { return method->goes_on(); };
   const auto is_due = [&](const auto& method) { return method->is_due(proof_); };

@@ -54,11 +54,11 @@ class BoundProver {
   BoundProver(const BoundProver&) = delete;
   BoundProver& operator=(const BoundProver&) = delete;
 
-  // Does about `work` units (of Budget::spend) against the best rating known, which must not rise
-  // from call to call. Returns early when finished.
+  // Does about `work` units (of Budget::spend). `rating`: the best rating known, which must not
+  // rise from call to call. Returns early when finished.
   void run(std::uint64_t work, double rating, Budget& budget);
 
-  // The same in rounds. In a round, run_lane() may be called once for every lane.
+  // The same as run(), in rounds. In a round, run_lane() may be called once for every lane.
   std::size_t num_lanes() const { return proof_.parameters().targets.tree_lanes; }
   void begin_round(double rating);
   // Returns true if this round has work for all lanes, and false if only the first lane works.
@@ -66,7 +66,7 @@ class BoundProver {
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   void end_round();
 
-  // Goes on from a proof that the check of core has accepted. Call it before anything else.
+  // Continues from a proof that the check of core has accepted. Call it before anything else.
   void begin_from(const BoundCertificate& proved) { proof_.begin_from(proved); }
 
   double bound() const { return proof_.bound(); }

@@ -22,9 +22,9 @@ struct EqualTables {
   std::uint32_t size() const { return static_cast<std::uint32_t>(tables.size()); }
 };
 
-// Tables of one kind have equal choices and costs. Generated models, and models with many features
-// of one form, have thousands of tables of a dozen kinds. The linear programs have rows per group
-// of one kind instead of rows per table.
+// Tables of one kind have equal choices and costs. Generated models, and models with many equal
+// features, have thousands of tables of a dozen kinds. The linear programs have rows per group of
+// one kind instead of rows per table.
 // Thread safety: immutable; const members may be called from any thread.
 class TableKinds {
  public:
@@ -49,7 +49,7 @@ class TableKinds {
 };
 
 // A column of the master program: shards on one rank of a class, as (row, count) by rising row. It
-// holds rows of one choice per table at most. A row of the first table of a group counts for every
+// holds rows of at most one choice per table. A row of the first table of a group counts for every
 // table of the group.
 // Thread safety: a value.
 struct RankPattern {
@@ -58,8 +58,8 @@ struct RankPattern {
   double load = 0;
 };
 
-// `need` shards of one choice with equal cost, at most `max_per_rank` of them on one rank. For a
-// choice with a shard on every rank, a row holds the shards of one rank class, one per rank.
+// Shards of one choice with equal cost: `need` shards, of which one rank holds at most
+// `max_per_rank`. If the choice has a shard on every rank, a row holds those of one rank class.
 struct BoundRow {
   std::uint32_t choice = 0;
   std::uint32_t run = 0;  // of the choice's layout; the rank class, if `in_class`
@@ -71,15 +71,14 @@ struct BoundRow {
   PerTier<double> bytes = {};  // `storage` as numbers, for pricing
 };
 
-// A solution of the relaxation: the share of every choice, and by row and rank class the number of
-// shards.
+// A solution of the relaxation: the shares of choices, and the number of shards by row and class.
 struct FractionalPlan {
   std::vector<double> shares;
   std::vector<std::vector<double>> shards;
   std::vector<RankPattern> patterns;  // all columns of the linear program that are patterns
 };
 
-// For every table the choice of the largest share. Precondition: the plan is not empty.
+// Returns for every table the choice with the largest share. Precondition: the plan is not empty.
 std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const FractionalPlan& plan);
 
 // All rows, choice after choice. Where shards of a row differ (a class of ranks with slightly
@@ -88,7 +87,7 @@ std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const Fracti
 // Thread safety: const members may be called from any thread.
 class BoundRows {
  public:
-  // Precondition: RankClasses::can_separate_hosts(), if hosts are to be separate.
+  // Precondition: RankClasses::can_separate_hosts() if `separate_hosts`.
   BoundRows(const ChoiceModel& model, bool separate_hosts,
             const RankClassParameters& parameters = {})
       : BoundRows(model, RankClasses(model, separate_hosts, parameters)) {}
@@ -115,8 +114,8 @@ class BoundRows {
   }
   // Returns false if no plan that rates below `target` can take the choice.
   bool is_possible(std::uint32_t choice, double target) const;
-  // The places of a choice that lies in one place, for branching: the hosts, if one host holds all
-  // its shards, or the rank classes, if it has a single shard. Empty for other choices.
+  // The places for branching of a choice whose shards are all in one place: the hosts if one host
+  // holds all shards, or the rank classes if there is a single shard. Empty for other choices.
   std::span<const ClassSet> places(std::uint32_t index) const;
 
  private:
@@ -137,7 +136,7 @@ class BoundRows {
   std::vector<std::uint32_t> first_row_;
 };
 
-// Every choice that a plan below the target can take, in all rank classes that its kind allows.
+// Every choice that a plan below the target can take, in its classes by RankClasses::everywhere().
 Domain root_domain(const BoundRows& rows, double target);
 
 }  // namespace shardwright::embedding

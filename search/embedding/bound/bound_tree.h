@@ -28,7 +28,7 @@ class BoundTree {
   std::size_t size() const { return nodes_.size(); }
   // Leaves that are not proved for the target, in preorder.
   std::vector<NodeId> open_leaves(double target) const;
-  // The part of the tree that is proved for the target: a node has half the weight of its parent.
+  // The fraction of the tree proved for the target: a node has half the weight of its parent.
   // Source: Knuth, "Estimating the Efficiency of Backtrack Programs" (1975).
   double closed_part(double target) const;
   // The choices of a node that a plan below the target can take. O(depth x choices).

@@ -75,8 +75,8 @@ void BranchAndPrice::step(Proof& proof, Budget& budget) {
   }
 }
 
-// A much better plan has another goal. The old tree is divided where the old goal needed it, and a
-// new tree takes fewer nodes. The small tree that comes first is not kept either.
+// Chooses the next target. Drops the small first tree. Drops all trees after a much better plan:
+// they are divided where the old goal needed branches, and new trees take fewer nodes.
 void BranchAndPrice::choose_target(Proof& proof) {
   const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(proof.bound(), proof.rating(), proof.goal());

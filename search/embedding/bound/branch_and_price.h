@@ -31,10 +31,10 @@ class TargetSchedule {
         root_work_(parameters.targets.root_work),
         tree_work_(parameters.targets.tree_work) {}
 
-  // Empty when nothing is left to try. `goal`: the target that would prove the rating optimal.
-  // Precondition: bound < rating.
+  // Returns the next target, or nothing if none is left to try. `goal`: the target that would prove
+  // the rating optimal. Precondition: bound < rating.
   std::optional<double> next(double bound, double rating, double goal);
-  // The rating fell, so there is another goal. Trees begin again with hosts that count as equal.
+  // Begins with a new goal after the rating fell. Trees begin again with hosts that count as equal.
   void begin_again();
   void fail(double target);
   void note_cut_short() { was_cut_short_ |= !is_early_; }
@@ -86,12 +86,12 @@ class BranchAndPrice final : public BoundMethod {
 
   bool goes_on() const override { return target_ != 0; }
   bool is_due(const Proof&) const override { return !is_exhausted_; }
-  // One step of the first lane, or the choice of a target.
+  // Does one step of the first lane, or chooses a target.
   void step(Proof& proof, Budget& budget) override;
 
   // The tree that lanes share; null if there is none.
   const TreeView* shared() const { return is_shared_ ? view_ : nullptr; }
-  // Returns true if the tree has had BoundTargetParameters::alone_work and has at least two leaves
+  // Returns true if the tree has used BoundTargetParameters::alone_work and has at least two leaves
   // to work on. A small tree ends sooner on one lane, which begins with the next target at once.
   bool should_share() const;
   // `begins_again`: all methods had ended, and the rating fell. `is_over`: the proof has ended.

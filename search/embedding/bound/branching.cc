@@ -82,7 +82,7 @@ std::optional<Branch> Branching::choose_large(const Domain& domain,
   return by_identifier(rows_->model(), std::move(best));
 }
 
-// The load or HBM of a choice as a part of the target load or HBM of all ranks.
+// The load or HBM of a choice as a fraction of the target load or HBM of all ranks.
 double Branching::size_of(std::uint32_t choice, bool by_memory, double target) const {
   const Choice& own = rows_->model().choices()[choice];
   return by_memory ? static_cast<double>(own.storage.hbm.value()) / total_hbm_
@@ -120,7 +120,8 @@ std::optional<Branch> Branching::choose_widest_gap(const Domain& domain,
   return by_identifier(model, std::move(best));
 }
 
-// The fractional number of the group's tables that have this choice of its first table.
+// The fractional number of tables of the group that take `choice`, by its number in the first
+// table of the group.
 double Branching::number_of(const EqualTables& group, std::uint32_t choice,
                             const FractionalPlan& plan) const {
   const ChoiceModel& model = rows_->model();
@@ -131,8 +132,8 @@ double Branching::number_of(const EqualTables& group, std::uint32_t choice,
   return number;
 }
 
-// The widest branch that separates the choices, sorted by size, so that the number of tables with
-// the smaller choices is whole or fractional, as `whole` says.
+// Returns the widest branch between the smaller and the larger choices of the group. The number of
+// tables with the smaller choices is whole if `whole`, and fractional otherwise.
 Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whole,
                              const Domain& domain, const FractionalPlan& plan, double target,
                              double min_separation) const {

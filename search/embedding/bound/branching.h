@@ -29,19 +29,19 @@ class Branching {
  public:
   Branching(const BoundRows& rows, const BranchingParameters& parameters);
 
-  // The kinds of branches, in order of preference: (1) a group's choices of small load or memory
-  // from its other choices, where a fractional number of tables uses the small ones; (2) the same
-  // where the number is whole, since the relaxation may give a rank more shards of a choice than
-  // tables have it; (3) the number of tables with a choice in a given place. Empty if no branch
-  // exists. O(choices x (classes + log choices)).
+  // Returns a branch of the first kind that exists: (1) between the choices of small load or memory
+  // of a group and its other choices, where a fractional number of tables uses the small ones; (2)
+  // the same where this number is whole, since the relaxation may place more shards of a choice
+  // than its tables have; (3) on the number of tables with a choice in a given place. Returns
+  // nothing if no branch exists. O(choices x (classes + log choices)).
   std::optional<Branch> choose(const Domain& domain, const std::vector<EqualTables>& groups,
                                const FractionalPlan& plan, double target) const;
-  // The widest branch of the first kind whose sides differ by more than the part `least` of the
-  // load or memory of all ranks. Of the plan only the shares are used.
+  // Returns the widest branch of kind (1) whose sides differ by more than the fraction `least` of
+  // the load or memory of all ranks. Uses only the shares of the plan.
   std::optional<Branch> choose_large(const Domain& domain, const std::vector<EqualTables>& groups,
                                      const FractionalPlan& plan, double target, double least) const;
-  // A branch at the widest gap between the sizes of a table's choices, whatever a plan takes of
-  // them. Empty if no gap exceeds the part `least` of the load or memory of all ranks.
+  // Returns a branch at the widest gap between the sizes of a table's choices, without regard to a
+  // plan; nothing if no gap exceeds the fraction `least` of the load or memory of all ranks.
   std::optional<Branch> choose_widest_gap(const Domain& domain,
                                           const std::vector<EqualTables>& groups, double target,
                                           double least) const;

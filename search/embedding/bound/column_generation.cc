@@ -49,8 +49,8 @@ void PatternPool::end(const std::function<bool(std::size_t)>& is_basic) {
   }
 }
 
-// The pattern in rows of the first tables of kinds. Rows of groups of one kind are merged, so every
-// row appears once.
+// Returns the pattern in rows of the first tables of kinds. Rows of groups of one kind are merged,
+// so every row appears once.
 RankPattern PatternPool::by_kind(const RankPattern& pattern) const {
   const ChoiceModel& model = rows_->model();
   RankPattern other{pattern.rank_class, {}, pattern.load};
@@ -70,8 +70,8 @@ RankPattern PatternPool::by_kind(const RankPattern& pattern) const {
   return other;
 }
 
-// The pattern in rows of the groups. Empty if it does not fit below the target, or if the domains
-// of the groups do not allow it.
+// Returns the pattern in rows of the groups, or nothing if the pattern does not fit below the
+// target or the domains of the groups do not allow it.
 std::optional<RankPattern> PatternPool::by_group(const RankPattern& pattern, double target,
                                                  const Domain& domain,
                                                  const std::vector<EqualTables>& groups) const {
@@ -197,8 +197,8 @@ RelaxationAnswer ColumnGeneration::end(RelaxationAnswer answer) {
   return answer;
 }
 
-// Prices at the center of an earlier question, which may prove this question infeasible. The rank
-// values are scaled to the limit of a proof; a pattern of more value enters the program.
+// Prices at the center of an earlier question, which may prove this question infeasible. Scales the
+// rank values to the largest that prove it; a pattern of more value enters the program.
 bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
   if (center_.empty()) return false;
   DualPoint point = center_.point();

@@ -1,4 +1,4 @@
-// Column generation: is there a fractional mix of rank patterns that holds all tables?
+// Column generation. A question: does a fractional mix of rank patterns hold all tables?
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ class PatternPool {
 struct RelaxationAnswer {
   enum class Kind : std::uint8_t {
     kInfeasible,  // no plan rates below the target; `leaf` proves it
-    kFeasible,    // a fractional plan does; `plan`
+    kFeasible,    // a fractional plan rates below the target; `plan`
     kUnknown,     // not decided, for lack of work or of precision
   };
   Kind kind = Kind::kUnknown;

@@ -30,7 +30,7 @@ CommonUse least_of(CommonUse a, const CommonUse& b) {
   return a;
 }
 
-// Thread safety: one thread at a time. Refers to its arguments.
+// Reduction by common use. Thread safety: one thread at a time. Refers to its arguments.
 class CommonLoad {
  public:
   CommonLoad(const BoundRows& rows, double target, Domain& domain)

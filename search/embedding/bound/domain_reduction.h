@@ -11,7 +11,7 @@
 
 namespace shardwright::embedding {
 
-// Each by rank class.
+// Several sets of multipliers, each by rank class.
 using MultiplierList = std::vector<std::vector<CapacityMultipliers>>;
 
 // The result of the reduction of a node's domain.
@@ -35,7 +35,7 @@ struct DomainReduction {
 DomainReduction reduce_domain(const BoundRows& rows, double target, Domain& domain,
                               const AggregateParameters& parameters, Budget& budget);
 
-// Reduced-cost fixing with each of these multipliers, and common use before and after each.
+// Repeats a reduction: reduced-cost fixing with each set of `fixing`, common use before and after.
 void fix_choices(const BoundRows& rows, double target, const MultiplierList& fixing, Domain& domain,
                  Budget& budget);
 

@@ -89,7 +89,7 @@ bool Knapsack::add_item(const Item& item) {
   return true;
 }
 
-// Of equal items the first stays.
+// Keeps the first of equal items.
 void Knapsack::drop_dominated_items(std::size_t first) {
   std::size_t kept = first;
   for (std::size_t i = first; i < items_.size(); ++i) {

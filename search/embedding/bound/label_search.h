@@ -114,7 +114,7 @@ class Knapsack {
   // differ. Every pattern that fits still fits; new ones may exceed the capacity by one unit per
   // item.
   void round_down(double units);
-  // Sorts the classes, those with the most valuable items first.
+  // Sorts the classes by the largest reduced value of an item, in falling order.
   void sort_classes(const CapacityMultipliers& multipliers);
 
   const Resources& capacity() const { return capacity_; }
@@ -124,7 +124,7 @@ class Knapsack {
     return std::span(items_).subspan(own.first_item, own.num_items);
   }
   std::span<const ItemClass> classes() const { return classes_; }
-  // A number of copies that does not fit, or one more than the copies of the class.
+  // Returns a number of copies that a rank cannot hold, at most one more than the class has.
   std::uint32_t multiplicity_bound(const ItemClass& own) const;
 
  private:
@@ -147,7 +147,7 @@ struct Label {
 };
 
 // Upper bounds of the value that a label can still reach, by Lagrangian relaxations at several
-// multipliers. Also knows up to which use all items of the remaining classes fit.
+// multipliers. Also keeps free_use(), the use up to which all items of the remaining classes fit.
 // Source: Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints" (2005),
 // completion bounds.
 // Thread safety: one thread at a time.
@@ -160,19 +160,19 @@ class CompletionBound {
   // The largest value of a pattern by the relaxation that was added first.
   double max_value() const { return relaxations_.front().max_value; }
 
-  // All item classes remain.
+  // Begins a pass over the item classes: all classes remain.
   void begin();
-  // The class no longer remains, in value and in use, apart from copies that look_ahead() counts.
+  // Remove the value or the use of the class from those of the remaining classes.
   void pass_value(std::size_t class_index);
   void pass_use(const ItemClass& own);
-  // From now on a copy ahead of the class is any of its items from `item` on.
+  // Sets which items of the class a further copy may be: `item` and the items after it.
   void look_ahead(const ItemClass& own, std::uint32_t item);
 
-  // The use in comparisons: at least `free_use`, up to which all remaining items fit.
+  // Returns the use in comparisons, at least free_use(): smaller uses are equivalent.
   Resources counted_use(const Resources& use) const { return componentwise_max(use, free_use_); }
   const Resources& free_use() const { return free_use_; }
-  // Returns true if the label can be completed to more than `value`, including `copies_ahead`
-  // copies of the current class.
+  // Returns false if no completion of the label, with up to `copies_ahead` further copies of the
+  // current class, exceeds `value`.
   bool can_exceed(const Label& label, std::uint32_t copies_ahead, double value) const {
     const Resources use = counted_use(label.use);
     return std::all_of(relaxations_.begin(), relaxations_.end(), [&](const Relaxation& own) {
@@ -212,16 +212,16 @@ class ParetoFront {
 
 // Removes a label if another label has at least its value, at most its use of every resource and at
 // most its copies of the current class. Labels are visited by rising load. The Pareto front finds
-// dominating labels among those with the least DDR, SSD and copies; the last few kept of the other
-// labels are compared in all resources.
+// dominating labels among those with the least DDR, SSD and copies; the last few other kept labels
+// are compared in all resources.
 // Source: Nemhauser, Ullmann, "Discrete Dynamic Programming and Capital Allocation" (1969).
 // Thread safety: one thread at a time.
 class DominanceFilter {
  public:
   explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}
 
-  // Compares CompletionBound::counted_use(). Numbers of copies up to `equal_copies` count as equal,
-  // because more copies of the class are then left than fit.
+  // Removes dominated labels. Compares their CompletionBound::counted_use(). Numbers of copies up
+  // to `equal_copies` count as equal, because the copies left are then more than fit.
   void apply(const CompletionBound& completion, std::uint32_t equal_copies,
              std::vector<Label>& labels);
 
@@ -257,9 +257,9 @@ class LabelSearch {
   // Starts with a greedy pattern. The search looks only for patterns of more value than `at_least`.
   // Refers to the knapsack, which must not change until the search ends.
   void begin(const Knapsack& knapsack, const CapacityMultipliers& multipliers, double at_least);
-  // A beam search, which keeps the most promising labels of every item class and proves nothing.
+  // Runs a beam search, which keeps the most promising labels per item class and proves nothing.
   void run_beam();
-  // The full search. Returns false if there are too many labels; otherwise no pattern has more
+  // Runs the full search. Returns false if there are too many labels; otherwise no pattern has more
   // value than proved_value(). Once there are many labels, the remaining classes are searched
   // separately, and the two sets of labels are joined.
   // Source: Horowitz, Sahni, "Computing Partitions with Applications to the Knapsack Problem"

@@ -35,8 +35,8 @@ class LightTree {
   bool is_proved() const { return !is_stuck_ && open_.empty(); }
   // Visits one node. Precondition: it has not ended.
   void step(Budget& budget);
-  // The choices of the largest shares at the node that has nothing large to divide; empty if there
-  // is no such node.
+  // The choices with the largest shares at the node where the tree is stuck, because no branch has
+  // large enough sides. Empty if there is no such node.
   const std::vector<std::uint32_t>& stuck_choices() const { return stuck_choices_; }
   // The certificate's nodes. Precondition: is_proved().
   std::vector<BoundNode> certificate_nodes() const { return tree_.certificate_nodes(target_); }
@@ -59,13 +59,13 @@ class LightTree {
   std::uint64_t work_ = 0;
   BoundTree tree_;
   std::vector<Open> open_;  // the last is next
-  bool is_stuck_ = false;   // a node has nothing large to divide
+  bool is_stuck_ = false;   // a node has no branch with large sides
   std::vector<std::uint32_t> stuck_choices_;
 };
 
-// One tree for the goal of every better plan, if the goal is below the lowest target that failed: a
-// higher target would fail, too. If the rating fell by BoundParameters::rating_fall, more trees
-// follow, by bisection between the bound and that target.
+// Plants a tree for the goal of every better plan, if the goal is below the lowest target that
+// failed: a higher target would fail, too. If the rating fell by BoundParameters::rating_fall, more
+// trees follow, by bisection between the bound and the lowest failed target or the goal.
 // Thread safety: one thread at a time.
 class LightTrees final : public BoundMethod {
  public:

@@ -152,7 +152,7 @@ bool MasterProgram::fits(const BoundRow& row, std::uint32_t rank_class) const {
   return rows_.fits(row, rank_class) && row.load <= rows_.classes().load_limit(rank_class, target_);
 }
 
-// Adds entries for the parts of a rank's load and of each memory tier that the row's shards take.
+// Adds entries for the fractions of a rank's load limit and memory that the row's shards take.
 void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
   const double limit = rows_.classes().load_limit(rank_class, target_);
   entries_.push_back({class_row_[rank_class], row.need * row.load / limit});
@@ -211,7 +211,7 @@ std::vector<std::uint32_t> MasterProgram::possible_choices(const EqualTables& gr
   return possible;
 }
 
-// Merges entries of one row: shards of a column may share a row.
+// Merges the entries of a row: several shards of a column may share the row.
 void MasterProgram::merge_equal_rows() {
   if (!parameters_.shares_rows) return;
   std::sort(entries_.begin(), entries_.end(),

@@ -16,8 +16,8 @@
 
 namespace shardwright::embedding {
 
-// Dual values: of one shard, by row (of the first tables of groups only), and of a rank, by class.
-// If uniform choices are apart, also of the capacities of a whole rank, by class of other choices.
+// Dual values of one shard, by row (of the first tables of groups only), and of a rank, by class.
+// If uniform choices are apart, also of the load and memory of a whole rank, by whole_class().
 struct DualPoint {
   std::vector<double> shards;
   std::vector<double> ranks;
@@ -37,7 +37,7 @@ class DualCenter {
 
   // Begins a question. The center remains, but its ratio is unknown.
   void begin() { ratio_ = 0; }
-  // Returns true if no question had a center.
+  // Returns true if no question has set a center yet.
   bool empty() const { return point_.ranks.empty(); }
   // Returns true if the ratio is known for this question.
   bool is_rated() const { return ratio_ > 0; }
@@ -59,8 +59,8 @@ class DualCenter {
   double ratio_ = 0;  // 0 = unknown
 };
 
-// Minimises the excess: the largest part by which the ranks in use exceed the size of a class, if
-// every table's choices sum to one and the patterns hold all shards of these choices. The
+// Minimises the excess: the largest fraction by which the ranks in use exceed the size of a class.
+// The choices of every table sum to one, and the patterns hold all shards of these choices. The
 // relaxation is feasible if the excess is 0. Columns are choices and the patterns known so far; a
 // pattern improves the program if its value exceeds the dual value of its rank class. Classes for
 // uniform choices have rows of load and memory instead of patterns, since many small shards fill a
@@ -127,7 +127,7 @@ class MasterProgram {
   std::vector<std::size_t> group_row_;        // by group
   std::vector<std::size_t> class_row_;        // by rank class
   std::vector<std::size_t> first_tier_row_;   // by rank class for uniform choices
-  std::vector<std::size_t> first_whole_row_;  // ... of the others
+  std::vector<std::size_t> first_whole_row_;  // by rank class for other choices
   std::vector<std::size_t> shard_row_;        // by row of the model
   std::map<std::pair<double, Storage>, std::size_t>
       equal_shards_;                                           // rows of equal shards, if shared

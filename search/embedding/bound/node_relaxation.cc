@@ -137,8 +137,8 @@ bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   return true;
 }
 
-// A search that gives up decides nothing. Column generation follows, unless it came before: then
-// the next search of a node without a branch gets fewer steps, as it would usually fail, too.
+// After a search without a decision, column generation follows if it did not come before. Otherwise
+// the next search of a node without a branch gets fewer steps: it would usually fail, too.
 std::optional<NodeAnswer> NodeRelaxation::search(Budget& budget) {
   if (!search_->step(budget)) return std::nullopt;
   SearchedNode node = search_->take_answer();
@@ -161,7 +161,7 @@ std::optional<NodeAnswer> NodeRelaxation::search(Budget& budget) {
   return answer;
 }
 
-// The answer after column generation, or nothing if all plans of the node are to be tried.
+// Returns the answer after column generation, or nothing if a search of all plans follows.
 std::optional<NodeAnswer> NodeRelaxation::answer(RelaxationAnswer found, Budget& budget) {
   NodeAnswer answer;
   answer.plan = std::move(found.plan);

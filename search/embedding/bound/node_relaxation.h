@@ -25,13 +25,13 @@ struct SearchedNode {
     kUnknown,
   };
   Kind kind = Kind::kUnknown;
-  std::optional<Plan> found;  // the best plan found; with an `improvement`, of any kind
+  std::optional<Plan> found;  // the best plan found; an `improvement` may set it for any kind
   double below = 0;           // the target, or less after a plan was found
   BoundNode leaf;             // of a certificate, without its `fixing`
   std::uint64_t steps = 0;
 };
 
-// The number of open choices, times ranks.
+// Returns the number of choices with a class in the domain, times the number of ranks.
 std::uint64_t open_cells(const BoundRows& rows, const Domain& domain);
 
 // Tries all plans of a node, in steps.
@@ -40,8 +40,8 @@ class NodeSearch {
  public:
   // `most_steps`: limit of steps. `fixing`: its last multipliers are the prices that shorten the
   // search. `improvement`: if positive, the search continues after a plan, for plans better by this
-  // part. With placement rules the search ignores the node and tries all plans of the model that
-  // obey the rules: a node exchanges equal tables, which a rule may forbid.
+  // fraction. With placement rules the search ignores the node and tries all plans of the model
+  // that obey the rules: a node exchanges equal tables, which a rule may forbid.
   NodeSearch(const BoundRows& rows, double target, const Domain& domain,
              const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
              const BoundParameters& parameters, Budget& budget);

@@ -19,7 +19,7 @@ constexpr double kUnplaced = 1e3;
 // The least gain of a new pattern: its largest random cost, 1, plus a margin.
 constexpr double kLeastGain = 2;
 
-// A smaller part of a rank counts as 0.
+// A smaller fraction of a rank counts as 0.
 constexpr double kNothing = 1e-6;
 
 }  // namespace
@@ -167,7 +167,7 @@ bool PatternProgram::add_patterns(Budget& budget) {
   return added;
 }
 
-// By row, the number of shards that have no place in the fixed patterns.
+// Returns by row the number of shards that have no place in the fixed patterns.
 std::vector<std::uint32_t> PatternProgram::most_of_use() const {
   std::vector<double> left(demand_.rows.size(), 0.0);
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {

@@ -18,15 +18,16 @@
 
 namespace shardwright::embedding {
 
+// What the patterns of a PatternProgram must hold, and the ranks that have patterns.
 // Thread safety: a value.
 struct PatternDemand {
   // Shards that are counted together.
   struct Row {
     Resources use;    // of one shard
-    double size = 0;  // `use` as a part of a rank, summed over the resources
+    double size = 0;  // `use` as a fraction of a rank, summed over the resources
     bool fills_hosts = false;
   };
-  // One way to shard a table, with the number of shards of each row.
+  // One choice of a table: its number of shards by row.
   using Shards = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
   // Equal tables, each of which has one of these choices.
   struct Tables {
@@ -41,7 +42,7 @@ struct PatternDemand {
   std::map<std::uint32_t, Row> rows;  // by number
   std::vector<Tables> tables;
   std::vector<Ranks> classes;
-  // The ranks of every host, all of one class, if choices fill hosts. Otherwise 1.
+  // If choices fill hosts, the number of ranks per host, all of one class; otherwise 1.
   std::uint32_t ranks_of_host = 1;
 };
 
@@ -49,9 +50,9 @@ struct PatternDemand {
 // same host part.
 using HostPart = PatternDemand::Shards;
 
-// Every table has a choice or no place, every rank has a pattern, and the patterns hold the shards
-// of the choices. The program minimises the size of tables without a place. Pricing adds patterns
-// for the known host parts, because fixed variables leave room that no known pattern fills.
+// A linear program that minimises the size of tables without a place. Every other table has a
+// choice, every rank has a pattern, and the patterns hold the shards of the choices. Pricing adds
+// patterns for known host parts, because fixed variables leave room that no pattern fills.
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
 class PatternProgram {
  public:

@@ -86,7 +86,7 @@ class MultiplierSearch {
     return relaxed(multipliers).value;
   }
 
-  // With the best multiplier of load at every point, the relaxation is convex in that of HBM.
+  // With the best multiplier of load everywhere, the relaxation is convex in the multiplier of HBM.
   // Source: J. Kiefer, "Sequential Minimax Search for a Maximum" (1953), golden section.
   void minimise_over_hbm(CapacityMultipliers& best) {
     constexpr double kGoldenRatio = 0.6180339887498949;

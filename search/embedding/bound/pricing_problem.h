@@ -13,9 +13,9 @@ namespace shardwright::embedding {
 
 // Minimises the Lagrangian relaxation of the knapsack approximately, and returns the multipliers.
 // The relaxation is the cost of the capacity plus the best reduced value of an item for every copy.
-// It bounds the value of every pattern, and is convex in the multipliers. Bisection on the sign of
-// the slack finds those of load, DDR and SSD, a golden-section search around this that of HBM.
-// Time: O(items x evaluations), which is added to `steps`.
+// It bounds every pattern's value, and is convex in the multipliers. Bisection on the sign of the
+// slack finds the multipliers of load, DDR and SSD. A golden-section search finds the multiplier of
+// HBM, with a bisection of load inside. Time: O(items x evaluations), which is added to `steps`.
 CapacityMultipliers best_multipliers(const Knapsack& knapsack, const KnapsackParameters& parameters,
                                      std::uint64_t& steps);
 

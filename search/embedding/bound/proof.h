@@ -48,7 +48,7 @@ class Proof {
   }
   // Bisection ends when its interval is shorter than this.
   double least_step() const { return parameters_.targets.root_step * rating_; }
-  // Returns true if the rating is below `rating` by the part BoundParameters::rating_fall.
+  // Returns true if the rating is below `rating` by the fraction BoundParameters::rating_fall.
   bool fell_below(double rating) const { return rating_ < rating * (1 - parameters_.rating_fall); }
 
   double bound() const { return certificate_.bound; }
@@ -64,7 +64,7 @@ class Proof {
 
   // Suggests choices, perhaps with ranks, for a plan below a target that a method could not prove.
   void suggest(Allocation start, double target);
-  // The last few suggestions since the last call, in terms of the given model.
+  // Returns the last few suggestions since the last call. Their choices are of the given model.
   std::vector<SuggestedStart> take_suggestions() { return std::exchange(suggestions_, {}); }
   // Records a plan below a target that was found instead of a proof.
   void find(std::optional<Plan> plan) {

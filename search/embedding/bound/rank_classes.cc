@@ -7,10 +7,10 @@
 namespace shardwright::embedding {
 namespace {
 
-// The load limit of a class without capacity, as a part of the limit of a whole rank.
+// The load limit of a class without capacity, as a fraction of the limit of a whole rank.
 constexpr double kLeastPart = 1e-12;
 
-// Raises `most_load`, which uniform choices may reach: loads stay strictly below a limit.
+// Relative increase of `most_load`: uniform choices may reach it, but loads stay below a limit.
 constexpr double kClosed = 1e-9;
 
 std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
@@ -19,8 +19,8 @@ std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
   return values;
 }
 
-// Ranks at which the load of a choice with a shard on every rank changes, each with its largest
-// change (negated), by falling change.
+// Returns the ranks at which the load of a choice with a shard on every rank changes, each with its
+// largest change (negated), in order of falling change.
 std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& model,
                                                            double least_difference) {
   std::map<std::uint32_t, double> changes;
@@ -180,7 +180,7 @@ void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParamet
       split[r] = 2 * split[r] + (r >= rank ? 1 : 0);
     const Labels values = distinct(split);
     if (values.size() > parameters.max_classes) return;
-    // Only their order counts, and small numbers cannot overflow.
+    // Only the order of labels counts, and small labels cannot overflow.
     for (std::uint64_t& value : split) {
       value = static_cast<std::uint64_t>(std::lower_bound(values.begin(), values.end(), value) -
                                          values.begin());

@@ -37,13 +37,14 @@ inline bool is_uniform(const Choice& choice) {
 // Thread safety: immutable; const members may be called from any thread.
 class RankClasses {
  public:
-  // Precondition: can_separate_hosts(), if hosts are to be separate.
+  // Precondition: can_separate_hosts() if `separate_hosts`.
   RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
 
-  // Classes in which uniform choices are apart (see BoundCertificate). Of 2n classes, c and c + n
-  // stand for the same ranks: class c has the capacity for other choices, class c + n the capacity
-  // for uniform choices. Hosts are separate if they are few. Where a class covers several hosts,
-  // only choices on all ranks are apart. Precondition: can_be_apart().
+  // Makes classes in which uniform choices are apart: in classes of their own (see
+  // BoundCertificate). Of 2n classes, c and c + n stand for the same ranks: class c has the
+  // capacity for other choices, class c + n the capacity for uniform choices. Hosts are separate if
+  // they are few. Where a class covers several hosts, only choices on all ranks are apart.
+  // Precondition: can_be_apart().
   static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
   static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
 
@@ -65,19 +66,19 @@ class RankClasses {
     return uniform_apart() &&
            (hosts_apart_ ? is_uniform(choice) : choice.reach == Reach::kAllRanks);
   }
-  // The number of classes without the classes for uniform choices.
+  // The number of classes for other choices; 0 if uniform choices are not apart.
   std::size_t num_apart() const { return num_apart_; }
-  // The class of the same ranks that is not for uniform choices, and the class with all capacity of
-  // these ranks. Precondition: uniform_apart().
+  // whole_class(): the class of the same ranks for other choices. whole(): a class for other
+  // choices, but with all capacity of its ranks. Precondition: uniform_apart().
   std::uint32_t whole_class(std::uint32_t rank_class) const { return rank_class % num_apart_; }
   const RankClass& whole(std::uint32_t rank_class) const { return whole_[rank_class]; }
-  // The class of the same ranks for uniform choices; the class itself if these are not apart.
+  // The class of the same ranks for uniform choices; `rank_class` if they are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const { return rank_class + num_apart_; }
   // Returns true for a class for uniform choices.
   bool is_for_uniform(std::uint32_t rank_class) const {
     return uniform_apart() && rank_class >= num_apart_;
   }
-  // Sets the interval of what uniform choices use of a rank, by class, in plans below the target.
+  // Sets by class the interval of what uniform choices use of a rank in plans below the target.
   // Precondition: uniform_apart().
   void set_uniform_use(std::span<const UniformUse> use, double target);
   // The classes where shards of a choice may be.
@@ -87,7 +88,7 @@ class RankClasses {
   }
 
   ClassSet everywhere() const { return (ClassSet{1} << classes_.size()) - 1; }
-  // A set for every class.
+  // For every class, the set of this class alone.
   std::span<const ClassSet> single_classes() const { return single_classes_; }
   // The classes of every host. Empty unless hosts are separate.
   std::span<const ClassSet> hosts() const { return hosts_; }
@@ -101,7 +102,7 @@ class RankClasses {
   static void split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
                             Labels& labels);
   void make_classes(const ChoiceModel& model, const Labels& labels);
-  // Every class is on one host.
+  // Returns true if every class is on one host.
   bool are_on_one_host(const ChoiceModel& model) const;
   void set_apart(bool with_hosts);
 

@@ -62,7 +62,7 @@ bool RootSearch::is_tiny(const Proof& proof) const {
              parameters_.search.most_tiny_cells;
 }
 
-// The least distance of the goal and of a better plan below the rating, as a part of the rating.
+// How far the goal and a better plan must lie below the rating, as a fraction of the rating.
 double RootSearch::closeness(const Proof& proof) const {
   return is_tiny(proof) ? kBoundRounding
                         : parameters_.targets.goal_in_gap * parameters_.optimality_gap;

@@ -19,7 +19,7 @@ std::uint32_t whole_part(double value) {
   return static_cast<std::uint32_t>(std::max(0.0, std::floor(value + kWhole)));
 }
 
-// A smaller part of a rank is rounding.
+// A size of less than this fraction of a rank is rounding.
 constexpr double kPlaced = 1e-6;
 
 }  // namespace
@@ -60,7 +60,7 @@ bool PatternDive::fix_parts(Budget& budget) {
   }
 }
 
-// The first part of every class is the empty host part.
+// Gives all other hosts to the empty host part, which is the first part of its class.
 void PatternDive::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) const {
   for (std::uint32_t c = 0; c < demand_.classes.size(); ++c) {
     std::uint32_t left = demand_.classes[c].count / demand_.ranks_of_host;
@@ -171,7 +171,7 @@ class PatternRounding::Rounding {
     begin_dives(plan.patterns);
   }
 
-  // One dive, with the next seed. Returns true if no other dive follows.
+  // Runs one dive, with the next seed. Returns true if no other dive follows.
   bool dive(Budget& budget) {
     if (!dive_) return true;
     const std::uint64_t before = budget.work_done();
@@ -270,7 +270,7 @@ class PatternRounding::Rounding {
       made_.choice[*next] = model_.first_choice(*next) + *open.on_all_ranks - open.first_choice;
   }
 
-  // Lets the shards of a table wait for ranks. `same`: the choice of the first of the equal tables.
+  // Lets the shards of a table wait for ranks. `same`: the same choice of the first equal table.
   void wait(std::uint32_t table, std::uint32_t same) {
     const Choice& choice = model_.choices()[same];
     made_.ranks[table].resize(choice.num_shards);
@@ -287,7 +287,7 @@ class PatternRounding::Rounding {
     }
   }
 
-  // The first row with equal shards stands for all of them: equal shards can exchange places.
+  // Returns the first row with equal shards, which are interchangeable.
   std::uint32_t counted_as(std::uint32_t row) {
     const BoundRow& own = rows_.rows()[row];
     const Reach reach = model_.choices()[own.choice].reach;
@@ -324,7 +324,7 @@ class PatternRounding::Rounding {
     return {row.load, row.bytes.hbm, row.bytes.ddr, row.bytes.ssd};
   }
 
-  // Adds patterns of one host part: the plan's patterns have none if uniform choices are apart.
+  // Adds patterns of one host part, which the plan's patterns lack if uniform choices are apart.
   void add_host_parts(std::vector<RankPattern>& patterns) const {
     for (const auto& [row, own] : demand_.rows) {
       for (std::uint32_t c = 0; c < demand_.classes.size() && own.fills_hosts; ++c) {
@@ -333,7 +333,7 @@ class PatternRounding::Rounding {
     }
   }
 
-  // Reduces patterns to the capacity that choices on all ranks leave: a relaxation may exceed it.
+  // Removes shards from patterns that exceed the capacity which choices on all ranks leave.
   std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) {
     for (RankPattern& pattern : patterns) {
       std::map<std::uint32_t, std::uint32_t> counts;
@@ -352,8 +352,7 @@ class PatternRounding::Rounding {
     return patterns;
   }
 
-  // Removes shards until the others fit: the smallest shard that is large enough, or else the
-  // largest shard.
+  // Removes shards until the others fit: the smallest that is large enough, or else the largest.
   template <class Use>
   static void trim(RankPattern& pattern, double room, const Use& use_of) {
     double excess = -room;

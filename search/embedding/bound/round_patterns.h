@@ -23,7 +23,7 @@ struct RankCount {
   std::uint32_t ranks = 0;
 };
 
-// Thread safety: a value.
+// The result of a PatternDive. Thread safety: a value.
 struct WholePatterns {
   std::vector<RankCount> patterns;                 // sorted by class and host part
   std::vector<std::vector<std::uint32_t>> tables;  // tables with a place, by group and choice
@@ -71,7 +71,7 @@ class PatternDive {
 // place. Other tables have their choice of the largest share, or a choice on all ranks, and no
 // ranks: the search places them. No table has ranks if no dive found patterns or gave enough tables
 // a place, or if choices fill hosts and a class has only some ranks of a host.
-// Thread safety: one thread at a time. Refers to its arguments, but for the plan and the budget.
+// Thread safety: one thread at a time. Refers to its arguments, except the plan and the budget.
 class PatternRounding {
  public:
   // Precondition: the plan is not empty.
@@ -82,7 +82,7 @@ class PatternRounding {
   PatternRounding& operator=(const PatternRounding&) = delete;
   ~PatternRounding();
 
-  // One dive. Returns true if there is nothing left to do.
+  // Runs one dive. Returns true if no other dive follows.
   bool step(Budget& budget);
   // Call it once, after step() has returned true.
   Allocation take_start(Budget& budget);
@@ -92,7 +92,7 @@ class PatternRounding {
   std::unique_ptr<Rounding> rounding_;
 };
 
-// All steps of a PatternRounding at once.
+// Runs all steps of a PatternRounding and returns its start.
 Allocation round_patterns(const BoundRows& rows, const Domain& domain,
                           const std::vector<EqualTables>& groups, const FractionalPlan& plan,
                           double target, const BoundParameters& parameters, Budget& budget);

@@ -63,7 +63,7 @@ void TreeLane::step(Budget& budget) {
   work_ += budget.work_done() - before;
 }
 
-// More steps after a success, fewer after a failure, which costs as much as a success.
+// Gives a search more steps after a success, fewer after a failure, which costs as much.
 void TreeLane::adapt_search(const NodeAnswer& answer) {
   if (current_ == 0 || search_steps_ == 0 || !answer.was_searched) return;
   search_steps_ = answer.proof.by_search ? std::min(2 * search_steps_, search_->most_node_steps)

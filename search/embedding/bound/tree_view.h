@@ -48,9 +48,9 @@ class TreeLane {
   void begin(double target, const NodeLimits& limits);
   // Sets the open leaves. They are visited in this order.
   void assign(const std::vector<BoundTree::NodeId>& leaves);
-  // Takes the half of the other lane's waiting leaves that the lane would visit last: leaves that
-  // one lane visits in a row are close in the tree and need the same patterns. Their domains are
-  // not taken. Precondition: both lanes have called hand_over().
+  // Takes the half of the other lane's waiting leaves that the other lane would visit last: leaves
+  // that one lane visits in a row are close in the tree and need the same patterns. Their domains
+  // are not taken. Precondition: both lanes have called hand_over().
   void take_half(TreeLane& other);
   // The number of leaves that the lane has not begun.
   std::size_t num_waiting() const { return open_.size(); }
@@ -180,7 +180,7 @@ class RankViews {
   // The model of the proof: the given model, or its for_bounds() if there are placement rules.
   const ChoiceModel& model() const { return *model_; }
   bool has_own_model() const { return own_model_ != nullptr; }
-  // The master program would be too large: only the aggregate bound and light trees run.
+  // Returns true if only the aggregate bound and light trees run: the master program is too large.
   bool is_only_aggregate() const { return of(RankView::kJoint)->is_too_large(); }
 
   // Created at the first call.

@@ -112,7 +112,7 @@ double UniformTree::whole_rank(std::uint32_t rank_class, std::optional<MemoryTie
   return tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
 }
 
-// The widest interval from a lower end to the least use of all tables. No plan has less use.
+// Returns the widest interval from a lower end to the least use that all tables have together.
 UniformTree::Interval UniformTree::certain() const {
   constexpr double kBelow = 1 - 1e-6;  // by more than rounding and the tolerance of limits
   Interval best;
@@ -164,8 +164,8 @@ UniformTree::Interval UniformTree::widest(const FractionalPlan& plan) const {
   return best;
 }
 
-// The interval from the node's least use to the mean use of the fractional plan, which is counted
-// twice. Division in the middle excludes the fractional plan from both children.
+// Returns the interval from the node's least use to the mean use of the fractional plan. The
+// relaxation counts this twice; a split in the middle excludes the plan from both children.
 UniformTree::Interval UniformTree::interval_of(std::uint32_t rank_class,
                                                std::optional<MemoryTier> tier,
                                                const FractionalPlan& plan) const {

@@ -32,9 +32,9 @@ class UniformTree {
   UniformTree(const UniformTree&) = delete;
   UniformTree& operator=(const UniformTree&) = delete;
 
-  // Begins with a target and a limit of work. Patterns of earlier targets are kept. `divides`: if
-  // false, the tree only splits off use that every plan has, and ends at the first fractional plan,
-  // for take_suggestion().
+  // Begins with a target and a limit of work. Patterns of earlier targets are kept. If `divides` is
+  // false, the tree only raises the lower ends of intervals to the use that every plan has. It ends
+  // at the first fractional plan, which take_suggestion() rounds.
   void begin(double target, std::uint64_t work, bool divides = true);
   // Gives up the target.
   void abandon();
@@ -72,7 +72,7 @@ class UniformTree {
   // The interval of a resource of a class, and where to divide it.
   struct Interval {
     UniformSplit split;
-    double width = 0;  // as a part of the rank
+    double width = 0;  // as a fraction of the rank
   };
 
   void take(NodeAnswer answer);
@@ -146,6 +146,7 @@ class UniformTargets {
   double suggested_ = 0;  // the last target to suggest a plan; at first stuck_
 };
 
+// Tries the targets of UniformTargets with a UniformTree.
 // Thread safety: one thread at a time. Refers to the proof.
 class UniformTrees final : public BoundMethod {
  public:

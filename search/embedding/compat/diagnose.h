@@ -11,8 +11,8 @@
 namespace shardwright::embedding {
 
 // Explains a search in which every proposal failed. `lowest` is the failed proposal of least total
-// storage, `lowest_storage` that storage. Cost: O(options x ranks) at worst, plus one placement. If
-// the budget is interrupted first, the reason is kStopped.
+// storage, `lowest_storage` its total storage. Cost: O(options x ranks) at worst, plus one
+// placement. If the budget is interrupted first, the reason is kStopped.
 PlanFailure diagnose(const OptionPool& pool, const Topology& available,
                      std::span<const OptionId> lowest, Storage lowest_storage,
                      const Budget& budget = {});

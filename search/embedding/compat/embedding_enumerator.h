@@ -15,9 +15,9 @@ namespace shardwright::embedding {
 
 // The search space of `problem`, with costs. Tables are in TorchRec's order of modules (the last
 // module first, unless use_exact_enumerate_order). The options of a table are in the order of the
-// sharder's declaration or of the table's constraints, as the release says: sharding types outer,
-// kernels inner. Tables are estimated in parallel. If `cost_model` is given, it replaces the
-// Estimator.
+// sharder's declaration or of the table's constraints, depending on TorchRec's release: sharding
+// types outer, kernels inner. Tables are estimated in parallel. If `cost_model` is given, it
+// replaces the Estimator.
 // Errors: kInvalidInput, naming the table, if it has no option, too few buckets for row_wise, or a
 // cost above 2^62 bytes, or if `cost_model` gives costs that no search can use; kStopped if the
 // budget is interrupted.

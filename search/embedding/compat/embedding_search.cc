@@ -36,7 +36,7 @@ std::size_t EmbeddingSearch::propose(std::size_t slot, const Budget& budget) {
   return batch.candidates.size();
 }
 
-// Made by the thread that uses it first, so that no two workers' scratch shares a cache line.
+// The thread that uses an evaluator first makes it, so no two workers' scratch shares a cache line.
 ProposalEvaluator& EmbeddingSearch::evaluator(std::size_t worker) {
   auto& evaluator = evaluators_[worker];
   if (!evaluator) evaluator = std::make_unique<ProposalEvaluator>(*pool_, available_, parts_);
@@ -70,8 +70,8 @@ bool EmbeddingSearch::synchronize(std::size_t slot, Budget& budget) {
   return true;
 }
 
-// Takes in candidates in order. Ends after the one at which the proposer stops and, if every
-// outcome is needed, before the first one without an outcome. Returns how many it took in.
+// Takes in candidates in order. Ends after the candidate at which the proposer stops and, if every
+// outcome is needed, before the first candidate without an outcome. Returns their number.
 std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
   best_.index = BestCandidate::kNone;
   lowest_failed_.index = BestCandidate::kNone;
@@ -82,8 +82,8 @@ std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
     if (candidate.is_new && candidate.done) count(batch, i, budget);
     const ProposalOutcome* const outcome = source_.cache().outcome(candidate.entry);
     if (outcome == nullptr) {
-      // The search was interrupted before this one was evaluated. Workers may have evaluated later
-      // ones, and the best of those still counts. Only a trace and proposers must have no gap.
+      // The search was interrupted before this candidate was evaluated. The best of the later ones
+      // that workers have evaluated still counts. Only a trace and proposers must have no gap.
       has_gap_ = needs_ratings_;
       if (has_gap_) break;
       continue;
@@ -116,8 +116,8 @@ void EmbeddingSearch::count(const CandidateBatch& batch, std::size_t index, Budg
   }
 }
 
-// Takes the best candidate as the workers saved it, or places it again if it is another one,
-// because the proposer stopped or an interruption left a gap before the saved one.
+// Takes the best candidate as the workers saved it. If they saved another candidate, because the
+// proposer stopped or an interruption left a gap before that one, places the best one again.
 void EmbeddingSearch::keep_best(CandidateBatch& batch) {
   if (batch.best().index == best_.index) {
     std::swap(best_, batch.best());

@@ -39,8 +39,8 @@ class EmbeddingSearch {
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);
 
-  // Between explorations: skips the proposals that the present proposer has not made yet. Returns
-  // false if it was the last one.
+  // Skips the proposals that the present proposer has not made yet. Returns false if it was the
+  // last proposer. Precondition: no exploration is running.
   bool skip_to_next_proposer() { return source_.skip_to_next_proposer(); }
 
   // How many proposals all proposers may make, repeated ones included.
@@ -48,20 +48,20 @@ class EmbeddingSearch {
   std::uint64_t num_proposals() const { return num_proposals_; }
   std::uint64_t num_plans() const { return num_plans_; }
   bool has_plan() const { return best_plan_.has_value(); }
-  // Candidates are rated in scratch. A Plan exists only for those that are kept: the first is made
-  // whole, every later one is an edit of the one before.
+  // Candidates are rated in scratch memory. A Plan is made only of a candidate that becomes the
+  // best: the first plan is built whole, every later plan is an edit of its predecessor.
   const std::optional<Plan>& best_plan() const { return best_plan_; }
   const PlanCopies& copies() const { return copies_; }
   double best_rating() const { return best_.rating; }
-  // The least total storage of a proposal that failed; nothing if none did.
+  // The least total storage of a proposal that failed; nothing if no proposal failed.
   const std::optional<Storage>& lowest_failed_storage() const { return lowest_failed_.storage; }
   // The failed proposal of least total storage, for a diagnosis.
   const std::vector<OptionId>& lowest_failed_options() const { return lowest_failed_.options; }
   const std::vector<ProposalRecord>& trace() const { return trace_; }
 
  private:
-  // Proposals per range at least. Shorter ranges spend more time on jumping to their start than on
-  // walking.
+  // The least number of proposals per range. A worker jumps to the start of a range and then walks
+  // from proposal to proposal; in shorter ranges the jump takes longer than the walk.
   static constexpr std::size_t kGrain = 4;
   // One batch is taken in, one is proposed, and two keep the workers busy meanwhile.
   static constexpr std::size_t kBatchesInFlight = 4;

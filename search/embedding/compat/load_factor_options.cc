@@ -154,8 +154,8 @@ Result<std::vector<ShardingOption>> missing_options(const Options& declared,
   return added;
 }
 
-// The largest cache of the same shards that is no larger, or plain HBM for plain HBM; null if there
-// is none.
+// Returns the option with the same shards whose cache is the largest that is no larger than in
+// `wanted`, or plain HBM for plain HBM; null if there is none.
 const ShardingOption* closest(const Options& options, const ShardingOption& wanted) {
   const ShardingOption* found = nullptr;
   for (const ShardingOption* const option : options) {

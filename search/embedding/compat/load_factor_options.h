@@ -21,7 +21,7 @@ namespace shardwright::embedding {
 Result<ShardingOption> with_load_factor(const ShardingOption& cached,
                                         std::optional<double> load_factor, const CostModel& model);
 
-// The same without a cache: all rows are in HBM.
+// Returns `cached` without a cache, with all rows in HBM and the costs that `model` gives it.
 Result<ShardingOption> in_plain_hbm(const ShardingOption& cached, const CostModel& model);
 
 // HBM of one table as an affine function of its cache load factor, in single precision:
@@ -36,7 +36,7 @@ struct CacheStorageModel {
 // Fits the model to the bytes at load factors 0.1 and 0.9.
 CacheStorageModel fit_cache_storage(std::int64_t low_bytes, std::int64_t high_bytes);
 
-// One table that takes part in the division.
+// A table among which allocate_cache_budget() divides bytes.
 struct CachedTable {
   CacheStorageModel model;
   std::int64_t fused_hbm_bytes = 0;  // what the table takes without a cache, all in HBM
@@ -44,16 +44,16 @@ struct CachedTable {
   float priority = 0;
 };
 
-// The load factors after dividing `budget_bytes` more HBM by priority. A cache takes at most what a
-// full cache needs; what is left over is divided again. A table whose cache would take more than
-// the table itself gets load factor 1.0 and returns the difference.
+// Divides `budget_bytes` of additional HBM among the tables by priority and returns the new load
+// factors. A cache takes at most what a full cache needs; bytes left over are divided again. A
+// table that is smaller than its cache gets load factor 1.0 and gives back the difference.
 // Source: EmbeddingOffloadScaleupProposer.allocate_budget,
 // torchrec/distributed/planner/proposers.py.
 std::vector<float> allocate_cache_budget(const std::vector<CachedTable>& tables,
                                          double budget_bytes);
 
 // The space in which best mode searches: `space` and, for every table whose load factor best mode
-// chooses, the options that the space lacks with a cache at a load factor of the table's set
+// chooses, the missing options with a cache at each load factor of the table's set
 // (core/embedding/load_factors.h). Returns `space` itself if no table has a choice or if the space
 // was extended before. Tables are estimated in parallel, by `cost_model` or else by the Estimator.
 // Errors: those of the cost model; kInvalidInput if a cost cannot be used; kStopped if the budget
@@ -63,8 +63,8 @@ Result<std::shared_ptr<const SearchSpace>> with_load_factors(
     const CostModel* cost_model = nullptr);
 
 // Returns `plan`, whose options are declared or have a cache that scale-up resized, as a plan of
-// the extended space. Ranks stay and are shared. A cache that the space lacks becomes the largest
-// one that is no larger. Empty if the space lacks another option.
+// the extended space. Ranks stay and are shared. A cache that the space lacks is replaced by the
+// space's largest smaller cache. Empty if the space lacks any other option.
 std::optional<Plan> on_load_factors(const std::shared_ptr<const SearchSpace>& space,
                                     const Plan& plan);
 

@@ -108,8 +108,9 @@ namespace {
 // The bisection stops at this width of the range, in bytes.
 constexpr std::int64_t kResolution = 10 * kMebibyte;
 
-// The average load, or the largest shard if it is larger. The average is a rounded quotient cut to
-// an integer, as in Python. Source: the lower bound in MemoryBalancedPartitioner.partition.
+// Returns the average HBM per device, or the largest shard's HBM if that is larger. Rounds the
+// quotient, then cuts it to an integer, as Python does. Source: the lower bound in
+// MemoryBalancedPartitioner.partition.
 std::int64_t least_hbm_per_device(std::span<const OptionId> proposal, const OptionPool& pool,
                                   std::uint32_t world_size) {
   WideUnsigned total = 0;

@@ -11,7 +11,7 @@
 
 namespace shardwright::embedding {
 
-// Places whole proposals. Every worker has its own, which gets many proposals one after the other.
+// Places whole proposals. Every worker has its own partitioner and passes it many proposals.
 // Thread safety: none; one per worker.
 class Partitioner {
  public:
@@ -34,8 +34,8 @@ std::unique_ptr<Partitioner> make_partitioner(const PartitionerSpec& spec);
 // Places the groups of a proposal in the order that GroupOrder gives, a few groups per step, so
 // that a worker can advance two proposals at once. Walks over the groups and dispatches on where
 // their shards may be. `Placement` (placement.h) has the state of the ranks, and its place_run()
-// (placement.cc) picks the rank: of those on which the shard fits, least time, then rank in host,
-// then host.
+// (placement.cc) picks the rank: of the ranks on which the shard fits, the one of least time; ties
+// go by rank in host, then by host.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py (commit a48cef79).
 // Thread safety: none; one per worker.
 class GreedyPerfPartitioner final : public Partitioner {
@@ -53,7 +53,7 @@ class GreedyPerfPartitioner final : public Partitioner {
   bool running() const { return next_ < groups_.size(); }
   // Places the next groups. Precondition: running().
   void step();
-  // Makes one step of each. Precondition: both are running, on different placements.
+  // Makes one step of each partitioner. Precondition: both are running, on different placements.
   static void step_together(GreedyPerfPartitioner& a, GreedyPerfPartitioner& b);
   // Returns true if everything fitted so far.
   bool feasible() const { return feasible_; }

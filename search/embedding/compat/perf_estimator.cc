@@ -192,7 +192,7 @@ class ShardPerf {
     return c.input_read_size * moved.input_read + c.lookup_size * moved.lookup +
            c.embedding_output * moved.output + c.hash_size * static_cast<double>(rows_);
   }
-  // What table- and column-wise types read if the configuration says otherwise.
+  // Adapts what table- and column-wise types read to the hardware's configuration, if there is one.
   Moved with_columns_as_configured(Moved moved) const {
     if (hardware_ == nullptr) return moved;
     const double inputs = in_.batch.inputs;
@@ -236,7 +236,7 @@ class ShardPerf {
     }
     return backward + (in_.is_weighted ? forward * hardware.weighted_kernel_multiplier : 0);
   }
-  // Shared by `ranks` ranks; `lookups` as the regression counts them, before rounding up.
+  // `ranks` ranks share the fetches. `lookups`: as the regression counts them, before rounding up.
   double prefetch(double ranks, double lookups) const {
     const double fetches = in_.expected_cache_fetches / ranks;
     if (hardware_ == nullptr) return fetches * dim_ * element_ / topology_.spec().hbm_to_ddr_mem_bw;
@@ -288,7 +288,7 @@ Perf ShardPerf::table_wise() const {
   const double fwd_comms = fwd_output / global_bandwidth();
   const Moved forward = with_columns_as_configured({input_read, lookup, fwd_output});
   const double fwd_compute = forward_compute(forward, true);
-  // Only configured hardware reads the rest: no floor of columns here.
+  // Only configured hardware uses `backward`, where the lookup has no least number of columns.
   const Moved backward{forward.input_read, inputs * world_ * dim_ * element_, bwd_output};
   return make(fwd_compute, fwd_comms, backward_compute(fwd_compute, backward),
               bwd_output / global_bandwidth(), prefetch(1, inputs * world_));
@@ -352,8 +352,7 @@ Perf ShardPerf::data_parallel() const {
                                  static_cast<long double>(in_.table_data_type_size);
   const double fwd_compute = forward_compute(moved, false);
 
-  // Ring all-reduce over at most two nodes' worth of traffic, one NIC per rank. It takes in all
-  // sharding groups.
+  // Ring all-reduce over all sharding groups: traffic of at most two nodes, one NIC per rank.
   const auto world = static_cast<double>(topology_.spec().world_size);
   const auto local = static_cast<double>(linked_ranks(*in_.problem));
   const double nodes = std::min(world / local, 2.0);

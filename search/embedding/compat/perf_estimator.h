@@ -13,7 +13,7 @@ namespace shardwright::embedding {
 // Size of an index, and of a weight, per lookup: 8 bytes. Source: BIGINT_DTYPE,
 // torchrec/distributed/planner/constants.py.
 inline constexpr double kInputDataTypeSize = 8;
-// Source: UVM_CACHING_RATIO and KV_CACHING_RATIO, the same file.
+// Source: UVM_CACHING_RATIO and KV_CACHING_RATIO, torchrec/distributed/planner/constants.py.
 inline constexpr double kDefaultCachingRatio = 0.2;
 
 // Per local batch of one rank, summed over the features left to right.
@@ -55,9 +55,9 @@ EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& opt
 // shard_estimators.py, in single precision like the source.
 double expected_miss_rate(const CacheStatistics& stats, double load_factor);
 
-// Bytes per millisecond at which a kernel reads embeddings on the problem's device, by the
-// hardware's configuration or else the topology, or nothing if TorchRec knows no such combination.
-// Source: kernel_bw_lookup, torchrec/distributed/planner/constants.py.
+// Returns the bytes per millisecond at which a kernel reads embeddings on the problem's device,
+// from the hardware's configuration or else from the topology. Empty if TorchRec knows no bandwidth
+// for this kernel and device. Source: kernel_bw_lookup, torchrec/distributed/planner/constants.py.
 std::optional<double> kernel_bandwidth(const EstimateInputs& in);
 
 // Time of a shard of `rows` x `columns`.
@@ -73,8 +73,8 @@ Perf estimate_perf(const EstimateInputs& in, double bandwidth, std::int64_t rows
 // TorchRec 1.9.2.
 Milliseconds estimate_input_dist(const EstimateInputs& in);
 
-// Time per step of averaging a shard over its replicas in other sharding groups; 0 without them.
-// Tables that do not lie in HBM pass the link between host and device, or that of SSD.
+// Time per step of averaging a shard over its replicas in other sharding groups; 0 without
+// replicas. Tables outside HBM pass the link between host and device, or the link to SSD.
 Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent);
 
 }  // namespace shardwright::embedding

@@ -112,7 +112,7 @@ class HostLoads {
       touched_.push_back(host);
     }
   }
-  // For ranks on no host, `host` is the number of hosts.
+  // Marks a host that has changed. For ranks on no host, `host` is the number of hosts.
   void touch(std::uint32_t host) {
     if (known_[host] == 0) return;
     known_[host] = 0;
@@ -158,7 +158,7 @@ class HostLoads {
 class GroupOrder {
  public:
   // A group is known by its first member; next_member() gives the others. A single table whose
-  // equal shards may go to any device is plain: placing it reads nothing but this.
+  // equal shards may go to any device is plain: placing it reads nothing but its Group.
   struct Group {
     std::uint32_t first_position = 0;
     std::uint32_t num_shards = 0;  // of a plain group, 0 otherwise
@@ -175,7 +175,7 @@ class GroupOrder {
   void change(std::span<const OptionId> proposal, std::uint32_t position, OptionId before);
 
   // The options at `positions` (each once) have changed. O(groups + positions log positions): for
-  // proposals that are far apart.
+  // proposals that differ in many positions.
   void change_many(std::span<const OptionId> proposal, std::span<const std::uint32_t> positions);
 
   std::span<const Group> groups() const { return groups_; }
@@ -249,18 +249,18 @@ class Placement {
 
   // Places shard i of every uniform option of the proposal on rank i, in proposal order.
   bool place_uniform(std::span<const OptionId> proposal);
-  // Places each shard on the device of least (time, rank in host, host) on which it fits, and of
-  // those that have no other shard of the option if it wants distinct ranks.
+  // Places each shard on the device of least (time, rank in host, host) on which it fits. If the
+  // option wants distinct ranks, devices with another shard of the option are left out.
   bool place_on_devices(const OptionRow& row);
-  // Does the same for plain groups, one after the other. Returns how many fitted.
+  // Places plain groups in this way, one after the other. Returns the number of groups that fitted.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);
-  // Does the same on two placements, with equally many groups each. It alternates between them
-  // shard by shard, so that the dependent steps of one overlap with those of the other.
+  // Places plain groups on two placements, the same number on each. Alternates between the
+  // placements shard by shard, so that the dependent steps of one overlap with those of the other.
   static std::pair<std::size_t, std::size_t> place_plain_together(
       Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
       std::span<const GroupOrder::Group> groups_b);
-  // Places all options within one host: the first one in order of summed time on which they fit.
-  // `storage` is what the group needs in all.
+  // Places all options of the group within one host: of the hosts on which they fit, the one of
+  // least summed time. `storage` is the storage of the whole group.
   bool place_on_host(std::span<const OptionId> group, Storage storage);
   // Places a grid: row-wise within each of several hosts.
   bool place_on_hosts(const OptionRow& row);
@@ -291,7 +291,7 @@ class Placement {
 
  private:
   static constexpr std::uint32_t kNoDevice = ~std::uint32_t{0};
-  // The rows of shorter proposals stay in the cache.
+  // Proposals with more options are prefetched; the rows of shorter ones stay in the cache.
   static constexpr std::size_t kLongProposal = 1024;
   static constexpr std::size_t kBlock = 16;
 
@@ -302,7 +302,7 @@ class Placement {
     bool operator<(const Full& other) const { return hbm < other.hbm; }
   };
 
-  // Device i of a host, in the order of ranks. A host is what host-wise options fill.
+  // Device i of a host, in the order of ranks. A host: the ranks that host-wise options fill.
   std::uint32_t device(std::uint32_t host, std::uint32_t i) const {
     return device_of_rank_[host * local_ + i];
   }

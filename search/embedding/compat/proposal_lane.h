@@ -23,7 +23,7 @@
 
 namespace shardwright::embedding {
 
-// Parts that replace those that a problem names. A part that is left out is the problem's. Parts
+// Parts that replace the parts that a problem names. A part that is left out is not replaced. Parts
 // are made for every search: a factory must not return null, and what it makes belongs to that
 // search. An exception that a part throws ends the search and reaches the caller.
 // Thread safety: a value; partitioners and rating models are made by the workers that use them, so
@@ -48,13 +48,13 @@ class ProposalLane {
   ProposalLane(const OptionPool& pool, const Topology& available, const SearchParts& parts);
 
   // Takes proposal `index` of the batch. Cost: O(tables), or less if few changes lie between it and
-  // the one taken last.
+  // the proposal taken last.
   void take(const ProposalBatch& batch, std::size_t index);
   // Call before the first proposal of another batch.
   void invalidate() { taken_ = kNothing; }
   std::size_t taken() const { return taken_; }
 
-  // Partitions the proposal taken: start, then run to the end. No allocation in the steady state.
+  // start() and then run() partition the proposal taken. No allocation in the steady state.
   void start();
   bool running() const { return greedy_ != nullptr && greedy_->running(); }
   template <class Stopped>
@@ -68,7 +68,7 @@ class ProposalLane {
     while (a.running() && b.running() && !stopped())
       GreedyPerfPartitioner::step_together(*a.greedy_, *b.greedy_);
   }
-  // The outcome. A rating that certainly exceeds `bound` is not computed and is infinite.
+  // Returns the outcome. A rating that certainly exceeds `bound` is not computed and is infinite.
   // Precondition: not running.
   ProposalOutcome finish(double bound);
 
@@ -79,7 +79,7 @@ class ProposalLane {
     const auto ranks = placement_.all_ranks();
     saved.ranks.assign(ranks.begin(), ranks.end());
   }
-  // The hash of all its ranks. Precondition: it was feasible.
+  // The hash of all ranks of the proposal just finished. Precondition: it was feasible.
   std::string ranks_sha1() const;
 
  private:
@@ -113,11 +113,11 @@ class ProposalEvaluator {
     best_.ranks.reserve(pool.num_rank_slots());
   }
 
-  // Evaluates the candidates of [begin, end) for which wanted(i), and offers the best of them to
-  // the batch if it beats everything known of earlier batches. Calls done(lane, outcome) for each,
-  // in no particular order. Without `every_rating`, a rating that is certain to be worse than that
-  // of another candidate of this or an earlier batch is infinite. Once the budget is interrupted,
-  // no more candidates are done.
+  // Evaluates the candidates i of [begin, end) for which wanted(i) is true, and offers the best one
+  // to the batch if it beats the best rating known from earlier batches. Calls done(lane, outcome)
+  // for each candidate evaluated, in no particular order. Without `every_rating`, a rating that is
+  // certain to be worse than that of another candidate of this or an earlier batch is infinite.
+  // Once the budget is interrupted, no further candidate gets an outcome.
   template <class Wanted, class Done>
   void evaluate(CandidateBatch& batch, std::size_t begin, std::size_t end, bool every_rating,
                 const Budget& budget, const Wanted& wanted, const Done& done) {
@@ -157,7 +157,7 @@ class ProposalEvaluator {
     batch.offer_best(best_);
   }
 
-  // Places one candidate by itself.
+  // Evaluates one candidate alone and returns it with its ranks.
   const BestCandidate& evaluate_one(const CandidateBatch& batch, std::size_t index) {
     invalidate();
     best_.clear();

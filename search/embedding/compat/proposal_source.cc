@@ -8,10 +8,10 @@ namespace {
 
 // Shards to place per batch: 0.1 to 3 ms of work for one thread. Shorter batches spend more on the
 // O(tables) cost of their base and of two lanes that jump to it. In a search of 1,000 proposals,
-// longer batches leave too few to propose one while another is evaluated.
+// longer batches would be too few to propose one while another is evaluated.
 constexpr std::uint64_t kBatchPlacements = 1 << 18;
-// Proposals per batch at least, whatever their size: fewer would not pay for the jumps of two
-// lanes. Also the length of the first batch: nothing runs before it is proposed.
+// The least number of proposals per batch, whatever their size: fewer would not pay for the jumps
+// of two lanes. Also the length of the first batch, before which nothing runs.
 constexpr std::size_t kMinBatch = 64;
 // Bounds the memory of a batch of tiny proposals, 120 bytes each; longer ones save nothing.
 constexpr std::size_t kMaxBatch = 2048;

@@ -17,10 +17,10 @@
 namespace shardwright::embedding {
 
 // Runs the proposers one after the other, marks proposals whose options were proposed before, and
-// cuts the batch in which the work limit is reached. Both are decided when a batch is proposed, in
-// proposal order, so batches can be proposed ahead of evaluation and the cut is the same for any
-// number of workers. A proposer that needs feedback proposes only while no other batch is in
-// flight.
+// cuts the batch in which the work limit is reached. Marks and cut are decided when a batch is
+// proposed, in proposal order, so batches can be proposed ahead of evaluation and the cut is the
+// same for any number of workers. A proposer that needs feedback proposes only while no other batch
+// is in flight.
 // Thread safety: none; the thread that proposes and takes in owns it.
 class ProposalSource {
  public:
@@ -34,10 +34,9 @@ class ProposalSource {
   std::uint64_t proposals_at_most() const;
 
   // Fills `batch`. Returns false if there is nothing to propose now: the proposers have finished,
-  // the batches in flight use up the work limit, or the proposer waits for their feedback.
+  // the batches in flight use up the work limit, or the proposer waits for feedback.
   bool propose(CandidateBatch& batch, const Budget& budget);
-  // Skips what the present proposer has not proposed. Returns false if it was the last one.
-  // Precondition: no batch is in flight.
+  // Moves on to the next proposer. Returns false if there is none. Requires no batch in flight.
   bool skip_to_next_proposer() {
     last_ = nullptr;
     proposer_ = std::min(proposer_ + 1, proposers_.size());
@@ -46,7 +45,7 @@ class ProposalSource {
   // Passes the outcome of a candidate of the oldest batch in flight to its proposer. Returns false
   // if the proposer withdraws the proposals after it.
   bool feedback(const CandidateBatch& batch, std::size_t index, const ProposalOutcome& outcome);
-  // Forgets that candidates of `batch` from `taken_in` on were ever proposed.
+  // Forgets the candidates of `batch` from index `taken_in` on, as if they had not been proposed.
   void withdraw(const CandidateBatch& batch, std::size_t taken_in);
   // Notes that `batch`, the oldest in flight, was taken in.
   void retire(const CandidateBatch& batch);

@@ -61,9 +61,9 @@ class ProposalBatch {
     current_.clear();
     running_ = Step();
   }
-  // Starts the next batch of the proposer that filled `previous`, this batch or another one, whose
-  // last proposal becomes the base. `previous` keeps its proposals but takes no further ones; its
-  // const members may be in use elsewhere. O(tables).
+  // Starts the next batch of the proposer that filled `previous`, which may be this batch. The last
+  // proposal of `previous` becomes the base. `previous` keeps its proposals but takes no further
+  // ones; its const members may be in use elsewhere. O(tables).
   void continue_from(ProposalBatch& previous) {
     base_ = previous.current_;
     running_ = previous.running_;
@@ -72,7 +72,7 @@ class ProposalBatch {
     changes_.clear();
   }
 
-  // Reserves memory for this many proposals of few changes each.
+  // Reserves memory for `proposals` proposals of few changes each.
   void reserve(std::size_t proposals) {
     steps_.reserve(proposals);
     changes_.reserve(proposals + current_.size());
@@ -190,13 +190,13 @@ class ProposalCache {
     return {table_[at], true};
   }
 
-  // Reserves memory for this many entries in all.
+  // Reserves memory for `entries` entries in all.
   void reserve(std::size_t entries) {
     while (entries * 2 > table_.size())
       grow();
   }
 
-  // The outcome of an entry; null before it was set.
+  // The outcome of an entry; null before set_outcome().
   const ProposalOutcome* outcome(Index index) const {
     return entries_[index].known ? &entries_[index].outcome : nullptr;
   }
@@ -205,8 +205,8 @@ class ProposalCache {
     entries_[index].known = true;
   }
 
-  // Forgets the entries from `size` on, latest first. Entries were inserted in order, so no older
-  // entry was probed past a later one, and the others stay.
+  // Removes the entries from `size` on, latest first. Entries were inserted in order, so no probe
+  // for an older entry passes the slot of a later one: older entries can still be found.
   void truncate(std::size_t size) {
     while (entries_.size() > size) {
       table_[slot_of(entries_.back().key)] = kFree;
@@ -256,8 +256,8 @@ struct BestCandidate {
   std::vector<OptionId> options;
   std::vector<Rank> ranks;  // by rank slot
 
-  // Returns true if a proposal of that rating and index comes before this one. Ties go to the
-  // earlier proposal.
+  // Returns true if a proposal of the other rating and index is better than this one. Ties go to
+  // the earlier proposal.
   bool loses_to(double other_rating, std::size_t other_index) const {
     return other_rating < rating || (other_rating == rating && other_index < index);
   }

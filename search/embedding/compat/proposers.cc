@@ -61,7 +61,7 @@ void GreedyProposer::offer(const OptionPool& pool, std::uint32_t position) {
   const auto& options = tables_[position].options;
   if (index_[position] + 1 >= options.size()) return;
   const OptionRow& row = pool.row(options[index_[position]]);
-  // An option without any of the storage that counts is never the largest.
+  // An option without HBM and DDR is never the largest: other storage does not count.
   if (row.storage.hbm == Bytes() && row.storage.ddr == Bytes()) return;
   heap_.push_back({row.max_storage, row.storage, position});
   std::push_heap(heap_.begin(), heap_.end());
@@ -207,9 +207,9 @@ class BinsFromTheFirst {
   double count_;
 };
 
-// The same if the reservation exceeds the HBM. The size of a bin is then negative, and so are all
-// totals. In TorchRec's lists negative bins count from the end, and a total before the first bin
-// ends its search with an IndexError.
+// The bins of combinations if the reservation exceeds the HBM. The size of a bin is then negative,
+// and so are all totals. In TorchRec's lists negative bins count from the end, and a total before
+// the first bin ends its search with an IndexError.
 class BinsFromTheLast {
  public:
   static constexpr bool kAllMustFit = true;

@@ -27,8 +27,7 @@ class Proposer {
  public:
   virtual ~Proposer() = default;
 
-  // How many proposals may be asked for at once: 1 if each depends on the feedback of the one
-  // before.
+  // The number of proposals that may be asked for at once: 1 if each depends on the last feedback.
   virtual std::size_t look_ahead() const = 0;
 
   // Returns true if later proposals depend on feedback(), or if propose() adds options to the pool.
@@ -59,8 +58,8 @@ std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPo
                                         const Topology& available,
                                         const CostModel* cost_model = nullptr);
 
-// The options of every table, best first: by their slowest shard if `use_depth`, otherwise by the
-// sum over shards. Stable. Source: _sharding_option_score,
+// Returns the options of every table by ascending time: of the slowest shard if `use_depth`,
+// otherwise summed over the shards. The order is stable. Source: _sharding_option_score,
 // torchrec/distributed/planner/proposers.py.
 std::vector<OptionPool::TableOptions> sorted_by_perf(const OptionPool& pool, bool use_depth);
 
@@ -69,9 +68,9 @@ void push_first_options(const std::vector<OptionPool::TableOptions>& tables, Pro
 
 // Each proposal moves one table to its next option: the table whose current option has the largest
 // (largest shard HBM, total HBM, largest shard DDR, total DDR), the first such table on ties; SSD
-// does not count, as in TorchRec 1.9.2. With a threshold it stops after that many ratings in a row
-// that are no better. Cost: O(log tables) per proposal. Source: GreedyProposer,
-// torchrec/distributed/planner/proposers.py (commit a48cef79).
+// does not count, as in TorchRec 1.9.2. With a threshold it stops after more than `threshold`
+// ratings in a row that are not better than the best. Cost: O(log tables) per proposal. Source:
+// GreedyProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class GreedyProposer final : public Proposer {
  public:
   GreedyProposer(const ProposerSpec& spec, const OptionPool& pool);
@@ -134,8 +133,8 @@ class GridSearchProposer final : public Proposer {
   bool finished_ = false;
 };
 
-// One proposal per sharding type that every table offers, with the best option of each table. Types
-// are in order of first appearance, tables in order of first appearance with that type.
+// One proposal per sharding type that every table offers, with each table's best option of this
+// type. Types are in order of first appearance, tables in order of first appearance with that type.
 // Source: UniformProposer, torchrec/distributed/planner/proposers.py (commit a48cef79).
 class UniformProposer final : public Proposer {
  public:

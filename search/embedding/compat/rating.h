@@ -41,7 +41,7 @@ double rate_perf(std::span<const OptionId> proposal, const Placement& placement,
                  std::vector<double>& perf_by_rank);
 
 // The HBM of the fullest rank in bytes. `hbm_by_rank` is scratch of one number per rank.
-// Source: NoopStorageModel, the same file.
+// Source: NoopStorageModel, torchrec/distributed/planner/perf_models.py.
 double rate_storage(std::span<const OptionId> proposal, const Placement& placement,
                     std::vector<std::int64_t>& hbm_by_rank);
 

@@ -45,9 +45,9 @@ class LuusJaakolaSearch {
 
 // Starts from one option per table, UVM caching if it is offered. Searches for the number of HBM
 // bytes to add to the caches; tables get them in proportion to cacheability x lookups. A table
-// whose cache would hold all of it is promoted to plain HBM. Every step needs the feedback of the
-// last. Arithmetic on bytes and load factors is in single precision wherever TorchRec's tensors
-// are.
+// whose cache would hold all of it is promoted to plain HBM. Every proposal needs the feedback of
+// the previous one. Arithmetic on bytes and load factors is in single precision wherever TorchRec's
+// tensors are.
 // Source: EmbeddingOffloadScaleupProposer, torchrec/distributed/planner/proposers.py (commit
 // a48cef79).
 class EmbeddingOffloadScaleupProposer final : public Proposer {
@@ -55,8 +55,8 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
   EmbeddingOffloadScaleupProposer(const ProposerSpec& spec, const OptionPool& pool,
                                   const Topology& available, const CostModel* cost_model = nullptr);
 
-  // TorchRec's proposer asserts that a table with a cache has cache_params, whatever they say.
-  // Errors: kInvalidInput with their place in the problem file.
+  // Checks that every table with a cache has cache_params, of any content, as TorchRec's proposer
+  // asserts. Errors: kInvalidInput with the place of the missing cache_params in the problem file.
   static Status check_caches(const SearchSpace& space);
 
   std::size_t look_ahead() const override { return 1; }

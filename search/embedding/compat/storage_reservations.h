@@ -18,7 +18,7 @@ struct Reservation {
   std::vector<Storage> margin;  // by rank, what must stay free; empty if nothing must
 };
 
-// The memory of dense parameters in multiples of their size, if the problem does not say.
+// The memory of dense parameters in multiples of their size, if the problem names no multiplier.
 constexpr double default_dense_multiplier(ReservationSpec::Type type) {
   // For training: parameters, gradients and optimizer state of the dense part.
   return type == ReservationSpec::Type::kInference ? 1 : 6;

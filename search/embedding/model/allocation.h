@@ -13,13 +13,13 @@
 
 namespace shardwright::embedding {
 
-// A choice for every table and a rank for every shard. Engines change it in place; what they hand
-// to each other is a Plan.
+// A choice for every table and a rank for every shard. Engines change an allocation in place and
+// pass plans to each other.
 // Thread safety: a value.
 struct Allocation {
   Allocation() = default;
   explicit Allocation(std::size_t tables) : choice(tables), ranks(tables) {}
-  // Without ranks.
+  // Returns an allocation of these choices without ranks.
   static Allocation of_choices(std::vector<std::uint32_t> choices) {
     Allocation made(choices.size());
     made.choice = std::move(choices);
@@ -30,24 +30,24 @@ struct Allocation {
   std::vector<std::vector<Rank>> ranks;  // by table, one per shard; empty for Reach::kAllRanks
 };
 
-// The allocation as a plan, tables in the model's order. The plan keeps the pool's options alive.
+// Returns a plan with the tables in the model's order, which keeps the pool's options alive.
 Plan to_plan(const ChoiceModel& model, const Allocation& allocation, PlanCopies& copies);
 
-// The same as an edit of `base`: only tables with another option or other ranks are copied.
-// Preconditions: base has the model's tables in its order, options of its pool, and the shards of a
-// choice with Reach::kAllRanks in rank order.
-// Cost: reads all ranks of both; allocates for the tables that differ.
+// Returns the allocation as an edit of `base`: only tables whose option or ranks differ are copied.
+// Preconditions: `base` has the model's tables in the model's order and options of the model's
+// pool; the shards of a choice with Reach::kAllRanks are in rank order.
+// Cost: reads all ranks of allocation and base; allocates for the tables that differ.
 Plan to_plan(const ChoiceModel& model, const Allocation& allocation, const Plan& base,
              PlanCopies& copies);
 
-// Gives a table of the allocation the option and ranks of an assignment. Returns true if that
-// changed anything. Precondition: the option is one of the model's choices.
+// Gives a table of the allocation the option and ranks of an assignment. Returns true if the table
+// changed. Precondition: the option is one of the model's choices.
 bool take_table(const ChoiceModel& model, std::size_t table, const Assignment& assignment,
                 Allocation& into);
 
-// The plan as an allocation. An option that is no choice is replaced by the choice that dominates
-// it, so no rank has more load or memory than by the plan. Empty if the plan has a table or an
-// option that is not of the model.
+// Returns the plan as an allocation. An option that is no choice of the model is replaced by the
+// choice that dominates it, so no rank has more load or memory than in the plan. Returns nothing if
+// the model lacks a table or an option of the plan.
 std::optional<Allocation> to_allocation(const ChoiceModel& model, const Plan& plan);
 
 // Where a search may find a plan that rates below `target`: a choice for every table, and the ranks

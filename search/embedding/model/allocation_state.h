@@ -35,10 +35,10 @@ class AllocationState : public RankLoads {
   bool has_choice(std::size_t table) const { return chosen_[table].choice != kNoChoice; }
   std::uint32_t choice(std::size_t table) const { return chosen_[table].choice; }
   const Choice& chosen(std::size_t table) const { return model().choices()[choice(table)]; }
-  // The same as of chosen(), without reading the choice.
+  // Copies of members of chosen(), which spare reading the choice.
   std::uint32_t num_shards(std::size_t table) const { return chosen_[table].num_shards; }
   Reach own_reach(std::size_t table) const { return chosen_[table].reach; }
-  // Where one shard of the table may move by itself, given the tables it is kept together with.
+  // The reach of a shard that moves alone: own_reach(), restricted by the table's bond.
   Reach reach(std::size_t table) const {
     const Reach own = own_reach(table);
     const Bond bond = context_->units().bond(table);
@@ -58,11 +58,11 @@ class AllocationState : public RankLoads {
   // Sums all ranks again, so that rounding errors of changes do not accumulate.
   void recompute();
 
-  // Records where shards are. Precondition: the loads were changed accordingly and kept.
+  // Record where shards are now. Precondition: the loads were changed accordingly and kept.
   void note_rank(std::uint32_t slot, Rank rank);
-  // `ranks` has one entry per shard of the choice, or none if it is on all ranks.
+  // `ranks` has one entry per shard of the choice, or none if the choice is on all ranks.
   void note_choice(std::size_t table, std::uint32_t choice, std::span<const Rank> ranks);
-  // Tables noted since the last clear_changed(), each once.
+  // The tables that changed since the last clear_changed(), each once.
   const std::vector<std::uint32_t>& changed_tables() const { return changed_; }
   void clear_changed();
   void mark_changed(std::size_t table);

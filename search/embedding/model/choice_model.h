@@ -34,7 +34,7 @@ struct ChoiceRun {
   Storage storage = {};
 };
 
-// The run whose shard needs no more load and no more memory than any other shard, if there is one.
+// Returns the run whose shards need no more load and memory than any other shard, if there is one.
 inline std::optional<ChoiceRun> smallest_shard(std::span<const ChoiceRun> runs) {
   const auto least = std::find_if(runs.begin(), runs.end(), [&](const ChoiceRun& a) {
     return a.count > 0 && std::all_of(runs.begin(), runs.end(), [&](const ChoiceRun& b) {
@@ -53,7 +53,7 @@ struct Choice {
   double load = 0;        // over all shards
   double max_load = 0;    // of one shard
   Storage storage;        // over all shards
-  PerTier<double> bytes;  // the same as numbers to be priced
+  PerTier<double> bytes;  // `storage` as doubles, which prices multiply
 };
 
 // A table with its choices, in proposal order.
@@ -62,10 +62,10 @@ struct TableChoices {
   std::vector<Choice> choices;
 };
 
-// Keeps the choices that have a place under the rules of their table, and on one rank or host with
-// the tables that must be together with it. For tables that must be apart, it drops a choice that
-// needs so many ranks or hosts that too few are left for the others. What is kept may still not fit
-// together: the search finds that out. Memory is ignored.
+// Drops the choices that have no place: under the rules of their own table, or on a common rank or
+// host of the tables that must be together with it. For tables that must be apart, drops a choice
+// that needs so many ranks or hosts that too few are left for the other tables. The remaining
+// choices may still exclude each other; the search finds that out. Ignores memory.
 // Errors: kInfeasible if a table has no choice left, with the place of the rule that removed the
 // last one. Time: O(choices), and O(choices x ranks) for tables with rules; more if every shard has
 // its own allowed ranks and all must be on distinct ranks.
@@ -90,20 +90,20 @@ class ChoiceModel {
   }
 
   // The model that the check of a lower bound uses (core/embedding/bound/bound_options.h):
-  // it ignores the rules that keep tables together or apart. Without rules it equals this model.
+  // it ignores the rules that keep tables together or apart. Without such rules both are equal.
   ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, Kind::kForBounds); }
 
-  // A relaxation of this model: choice i has the runs runs[i], and is left out if there are none.
-  // Precondition: no shard takes more load or memory than in this model.
+  // Returns a relaxation of this model: choice i has the runs runs[i], or is left out if runs[i] is
+  // empty. Precondition: no shard takes more load or memory than in this model.
   ChoiceModel relaxed(std::span<const std::vector<ChoiceRun>> runs) const;
 
-  // kInfeasible if a table has no choice left, with the place of the rule that excluded the last.
+  // kInfeasible if a table has no choice left; names the rule that excluded its last choice.
   const Status& status() const { return status_; }
 
   const OptionPool& pool() const { return *pool_; }
   std::uint32_t world_size() const { return world_size_; }
   std::uint32_t local_world_size() const { return local_world_size_; }
-  // As in Topology: ranks behind the last host are on none, and there may be no host.
+  // The number of whole hosts, which may be 0. Ranks behind the last whole host are on no host.
   std::uint32_t num_hosts() const { return world_size_ / local_world_size_; }
   std::uint32_t num_hosted_ranks() const { return num_hosts() * local_world_size_; }
   bool is_one_host() const { return world_size_ == local_world_size_; }
@@ -131,8 +131,8 @@ class ChoiceModel {
   std::uint32_t first_choice(std::size_t table) const { return first_choice_[table]; }
   // O(log tables).
   std::size_t table_of(std::uint32_t choice) const;
-  // The choice for an option: the option itself or the one that dominates it. Empty if the rules
-  // exclude the option.
+  // Returns the choice for an option: its own choice, or the choice that dominates the option.
+  // Empty if the rules exclude the option.
   std::optional<std::uint32_t> choice_of(OptionId option) const {
     const std::uint32_t choice = choice_of_[option.index()];
     return choice == kNone ? std::nullopt : std::optional(choice);

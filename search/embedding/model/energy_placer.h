@@ -9,13 +9,13 @@
 
 namespace shardwright::embedding {
 
-// Ranks [first, first + size): all of them, a host, or one.
+// The ranks [first, first + size): all ranks, those of a host, or a single rank.
 struct Window {
   Rank first = 0;
   std::uint32_t size = 0;
 };
 
-// A table's new choice and ranks, before AllocationState::note_choice().
+// A table's new choice and ranks, which AllocationState::note_choice() has not recorded yet.
 struct Replacement {
   std::uint32_t table = 0;
   std::uint32_t choice = 0;
@@ -27,28 +27,28 @@ class EnergyPlacer {
  public:
   EnergyPlacer(AllocationState& loads, RandomGenerator& draws) : loads_(&loads), draws_(&draws) {}
 
-  // Adds the shards of `choice`, tentatively and in shard order. Each goes where it costs least
-  // among `breadth` random ranks (or hosts) of the window, or all of them if there are no more.
-  // Sets `ranks`, to none if the choice is on all ranks, and returns by how much the energy
-  // rises.
+  // Adds the shards of `choice`, tentatively and in shard order. Each shard goes where the energy
+  // rises least, among `breadth` random ranks (or hosts) of the window, or among all if the window
+  // has no more. Sets `ranks`, to none if the choice is on all ranks. Returns the energy's rise.
   double place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
                Window window);
-  // The same for the tables of a unit, with their given choices, on the cheapest of `tries` hosts
-  // (or ranks).
+  // Places all tables of a unit with the choices in `members` on the cheapest of `tries` random
+  // hosts (or ranks), in the same way.
   double place_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   Window all_ranks() const { return {0, loads_->model().world_size()}; }
-  // The window of the table while the other tables of its unit stay. Precondition: it has a choice.
+  // The window in which the table may move while the other tables of its unit stay. Precondition:
+  // the table has a choice.
   Window own_window(std::size_t table) const;
   // The window in which a new choice of the table is placed: its own window or, one time in
-  // `whole_place_one_in` for a table with placement rules, one random host or rank. Otherwise the
-  // cheapest ranks would too often be those that the table just left.
+  // `whole_place_one_in` for a table with placement rules, one random host or rank. Without the
+  // random window, the cheapest ranks would too often be those that the table just left.
   Window new_window(std::uint32_t table, std::uint32_t choice, std::uint64_t whole_place_one_in);
-  // A random rank of the window; one that the shard's rules allow, if there is one.
+  // Draws a rank of the window, among those that the shard's rules allow if there are any.
   Rank draw_rank(const ShardUse& use, Window window);
-  // A random host; one with a rank that the shard's rules allow, if there is one.
+  // Draws a host, among those with a rank that the shard's rules allow if there are any.
   std::uint32_t draw_host(const ShardUse& use);
-  // AllocationState::take_away(), counted as work.
+  // Calls AllocationState::take_away() and counts its work.
   double take_away(std::size_t table);
   // Adds one shard to each rank of the host that begins at `first_rank`.
   double add_to_host(std::span<const ShardUse> uses, Rank first_rank);

@@ -1,4 +1,4 @@
-// The ranks under a plan that is changed table by table.
+// The loads of ranks under a plan that changes table by table, and a greedy placer of one table.
 #pragma once
 
 #include <cstdint>
@@ -59,16 +59,16 @@ class PlanLoads {
 // ranks in question, total time.
 using Badness = std::tuple<std::int64_t, double, double>;
 
-// What a placement respects besides the rules about the table alone.
+// What a placement respects besides the rules that concern the table alone.
 struct PlacementView {
   bool memory = true;              // otherwise every rank has room for everything
   const RankSet* ranks = nullptr;  // the only ones to use; nullptr = all
 };
 
-// Greedy: each shard goes to the rank (or host) that leaves the least badness; the smaller number
-// wins ties. Optimal for one option if its shards cost the same, or if the sharding type leaves
-// only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws no random
-// numbers: answers to questions must not depend on a seed. Refers to its arguments.
+// Greedy: each shard goes to the rank (or host) that leaves the least badness; the smaller rank or
+// host number wins ties. Optimal for one option if its shards cost the same, or if the sharding
+// type leaves only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws
+// no random numbers: answers to questions must not depend on a seed. Refers to its arguments.
 // Thread safety: one thread at a time.
 class GreedyPlacer {
  public:

@@ -98,15 +98,15 @@ class OptionPool {
   // Returns true if no proposal needs 2^62 bytes or more over all tables and ranks, counting the
   // weights of virtual tables, too, which take no memory but are moved.
   bool totals_fit() const;
-  // The largest number of shards of non-uniform options in one proposal, and in one option.
+  // The largest numbers of shards of non-uniform options: in one proposal, and in one option.
   std::uint32_t num_rank_slots() const { return num_rank_slots_; }
   std::uint32_t most_placed_shards() const { return most_placed_shards_; }
 
-  // The id of `option`, which is added if there is no equal one. O(1) expected.
+  // Returns the id of `option`, which is added if the pool has no equal option. O(1) expected.
   OptionId intern(ShardingOption option);
-  // The id of an option by its address. Empty if the option is not of this pool. O(1) expected.
+  // Finds the id of an option by its address. Empty if the pool lacks the option. O(1) expected.
   std::optional<OptionId> id_of(const ShardingOption* option) const;
-  // How many options proposers have added to the space.
+  // The number of options that proposers have added to the options of the space.
   std::size_t num_added() const { return options_.size() - space_->size(); }
 
   // Keeps alive the options that plans of this search point to.

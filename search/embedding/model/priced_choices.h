@@ -20,13 +20,13 @@ struct PricingParameters {
   static constexpr int coarse_steps = 12;
   // Bisection steps for the prices that choices are compared by: 12 digits.
   static constexpr int fine_steps = 40;
-  // Factor by which a price is raised until the cheapest choices fit, and the most raises.
+  // Factor by which a price is raised until the cheapest choices fit, and the most raises made.
   double price_growth = 8;
   static constexpr int most_price_growths = 60;
-  // How often the prices of the memories are set in turn. If only one memory is scarce, one turn is
-  // exact.
+  // Rounds in which the prices of the tiers are set in turn. If only one tier is scarce, one round
+  // is exact.
   static constexpr int turns = 3;
-  // The bound is bracketed by this factor, then bisected to bound_width or for bound_steps steps.
+  // Steps of this factor bracket the bound; bound_steps bisections narrow it to bound_width.
   static constexpr double bound_growth = 1.5;
   double bound_width = 1.001;
   int bound_steps = 10;
@@ -51,7 +51,7 @@ class PricedChoices {
 
   // Admits the choices that fit and pass the test, and no others. O(choices).
   void admit(const std::function<bool(const Choice&)>& test);
-  // Admits the choices whose largest shard rates at most this on some rank.
+  // Admits the choices whose largest shard rates at most `shard_rating` on the fastest rank.
   void admit_below(double shard_rating);
 
   // Sets the prices at which the cheapest choices fit in all memory. Prices are set one at a time,
@@ -65,7 +65,7 @@ class PricedChoices {
   // temperature more than the cheapest of its table is e times less likely. The temperature is at
   // most `excess` and such that the expected extra cost of all tables together is `excess`, up to
   // the precision of `steps` bisections. The load of a choice is multiplied by the factor of its
-  // reach. Precondition as above. Time: O(choices) per step of `steps`.
+  // reach. Precondition: as of cheapest(). Time: O(choices) per step of `steps`.
   std::vector<std::uint32_t> draw(const MemoryPrices& prices, const ReachFactors& factors,
                                   double excess, int steps, RandomGenerator& random) const;
 

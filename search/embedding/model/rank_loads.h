@@ -56,7 +56,7 @@ class RuleViolations {
   explicit RuleViolations(const ChoiceModel& model);
 
   std::uint64_t broken() const { return broken_; }
-  // Ranks that the shard may be on; nullptr = every one.
+  // The ranks that the shard may be on; nullptr = every rank.
   const RankSet* allowed(std::uint32_t table, std::uint32_t shard) const {
     const Watched& at = watched_[table];
     return at.by_shard ? model_->rules().allowed(model_->table(table), shard) : at.allowed;
@@ -65,7 +65,7 @@ class RuleViolations {
   bool alone(std::uint32_t table) const {
     return !watched_[table].distinct && watched_[table].members.empty();
   }
-  // Rules that the shard would break on the rank. O(groups of the table).
+  // The number of violations that the shard would add on the rank. O(groups of the table).
   std::uint32_t cost(std::uint32_t table, std::uint32_t shard, Rank rank) const;
   // Adds (sign 1) or removes (sign -1) a shard. Returns the change in the number of violations.
   // `mark` numbers the change; marks ascend.
@@ -78,20 +78,20 @@ class RuleViolations {
  private:
   struct Member {
     std::uint32_t group = 0;  // index into groups_
-    std::size_t counts = 0;   // where its counts begin: the table's shards by place
+    std::size_t counts = 0;   // index into counts_: the table's shards by place
   };
   struct Watched {
     const RankSet* allowed = nullptr;
     bool by_shard = false;  // allowed differs by shard
     bool distinct = false;
-    std::size_t counts = 0;  // where its counts begin: its shards by rank, if distinct
+    std::size_t counts = 0;  // index into counts_: the table's shards by rank, if distinct
     std::vector<Member> members;
   };
   struct Group {
     bool together = false;
     std::uint32_t ranks_per_place = 1;
     std::uint32_t used = 0;  // places with shards
-    std::size_t counts = 0;  // where its counts begin: shards (together) or tables (apart) by place
+    std::size_t counts = 0;  // index into counts_: shards (together) or tables (apart) by place
   };
   struct Change {
     std::size_t mark;
@@ -120,9 +120,9 @@ struct RankLoad : RankState {
   bool bad = false;  // too full, or its load is not below the bar
 };
 
-// What a search minimises. `target` and `scale` are loads. The energy of a rank is the excess of
-// its load over the target, in scales, linear or squared, plus memory_weight times the excess of
-// its bytes over its capacity, in mean capacities. Every broken rule adds rule_weight.
+// The energy that a search minimises. `target` and `scale` are loads. The energy of a rank is its
+// load's excess over the target divided by `scale`, linear or squared, plus memory_weight times its
+// bytes beyond its capacity divided by the mean capacity. Every broken rule adds rule_weight.
 struct Goal {
   double target = 0;
   double scale = 1;
@@ -146,12 +146,12 @@ class RankLoads {
   // kRanksPerUpdate ranks in order.
   std::uint64_t pass_work() const { return ranks_.size() / kRanksPerUpdate; }
 
-  // Both recompute the energies. Ranks whose load reaches the bar are bad.
+  // Set the goal or the bar and recompute the energies. A rank whose load reaches the bar is bad.
   void set_goal(const Goal& goal);
   void set_bar(double bar);
   const Goal& goal() const { return goal_; }
   double bar() const { return bar_; }
-  // Every rank is below the bar and within its memory, and no rule is broken.
+  // Returns true if every rank is below the bar and within its memory, and no rule is broken.
   bool all_good() const { return bad_ == 0 && rules_.broken() == 0; }
   // What the load adds to the rating of this rank.
   double scaled(Rank rank, double load) const {
@@ -174,7 +174,7 @@ class RankLoads {
     const double load = at.load - scaled(rank, use.load);
     return energy_of(at, load, Storage() - use.storage) - at.energy;
   }
-  // What remove_everywhere() would return, and slope() after it.
+  // What remove_everywhere() would return, and what slope() would return after the removal.
   struct Removal {
     double rise = 0;
     double slope = 0;
@@ -187,14 +187,14 @@ class RankLoads {
     return goal_.rule_weight * rules_.cost(use.table, use.shard, rank);
   }
 
-  // Tentative changes; each returns by how much the energy rises, less than 0 if it falls.
+  // Tentative changes. Each returns the rise of the energy, which is below 0 if the energy falls.
   double add(Rank rank, const ShardUse& use) { return change(rank, 1, use); }
   double remove(Rank rank, const ShardUse& use) { return change(rank, -1, use); }
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
-  // Adds choices that are on all ranks, in this order; not tentatively. Returns false, with the
-  // state undefined, if `stopped` returns true, which is called with the work so far. Precondition:
-  // nothing is tentative.
+  // Adds choices that are on all ranks, in this order and not tentatively. Calls `stopped` with the
+  // work so far; if it returns true, returns false and leaves the state undefined. Precondition: no
+  // change is tentative.
   template <class Stopped>
   bool hold_everywhere(std::span<const std::uint32_t> choices, Stopped& stopped) {
     begin_filling();
@@ -207,7 +207,7 @@ class RankLoads {
     return true;
   }
   std::size_t num_tentative() const { return journal_.size(); }
-  // The most HBM on a rank that tentative changes touch.
+  // The HBM of the fullest rank among those that tentative changes touch.
   std::int64_t tentative_peak_hbm() const;
   // Takes tentative changes back until `count` are left.
   void take_back(std::size_t count = 0);
@@ -218,7 +218,7 @@ class RankLoads {
 
  protected:
   // To sum all ranks again: clear_ranks(), then fill() shard by shard, in the order in which loads
-  // are to be added, then end_filling(), which computes the energies. Nothing of it is tentative.
+  // are to be added, then end_filling(), which computes the energies. Not tentative.
   void clear_ranks();
   void begin_filling();
   void fill(Rank rank, const ShardUse& use);

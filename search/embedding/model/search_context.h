@@ -25,8 +25,8 @@ struct ShardUse {
 enum class Bond : std::uint8_t { kNone, kHost, kRank };
 
 // A unit is the union of overlapping groups of tables that are kept together on one host or rank. A
-// part is the union of those that are kept on one rank. Groups that every plan obeys, because there
-// is only one host or rank, are ignored.
+// part is the union of overlapping groups that are kept on one rank. Groups that every plan obeys,
+// because there is only one host or rank, are ignored.
 // Thread safety: immutable; const members may be called from any thread.
 class TableUnits {
  public:
@@ -53,15 +53,15 @@ class TableUnits {
  private:
   std::vector<Unit> units_;
   std::vector<std::uint32_t> unit_;  // by table; empty where there is no unit
-  std::vector<std::uint32_t> part_;  // a table of the part, the same for all
+  std::vector<std::uint32_t> part_;  // by table: the first table of its part
   std::size_t largest_ = 0;
 };
 
 // Thread safety: immutable; const members may be called from any thread. Refers to the model.
 class SearchContext {
  public:
-  // Cost: O(choices) for a few hundred prices, and one ShardUse per shard of every choice that is
-  // not on all ranks.
+  // Cost: O(choices) for each of a few hundred prices, and one ShardUse per shard of every choice
+  // that is not on all ranks.
   // An interrupted budget makes prices less exact and the bound lower.
   explicit SearchContext(const ChoiceModel& model, const PricingParameters& pricing = {},
                          const Budget& budget = {});
@@ -83,15 +83,15 @@ class SearchContext {
   // Capacity of all ranks together, in bytes; ranks that must stay empty count as zero.
   const PerTier<double>& total_bytes() const { return total_bytes_; }
 
-  // Returns true if every shard of the choice fits on some empty rank that it may be on.
+  // Returns true if every shard of the choice fits on some empty rank that the shard may be on.
   bool fits(std::uint32_t choice) const { return fits_[choice] != 0; }
 
   // The shards of a choice that is not on all ranks.
   std::span<const ShardUse> shards(std::uint32_t choice) const {
     return {uses_.data() + first_use_[choice], model_->choices()[choice].num_shards};
   }
-  // Slots keep the ranks of a table's shards. A table has as many as its choice with the most
-  // shards needs.
+  // A slot keeps the rank of one shard. A table has a slot for every shard of its choice with the
+  // most shards.
   std::uint32_t first_slot(std::size_t table) const { return first_slot_[table]; }
   std::uint32_t num_slots() const { return first_slot_.back(); }
 

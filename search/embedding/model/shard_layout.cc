@@ -73,7 +73,7 @@ class LayoutBuilder {
   ShardLayout layout_;
 };
 
-// Blocks of ceil(rows / devices) rows; the last non-empty block is short, later ones are empty.
+// Adds blocks of ceil(rows / devices) rows; the last non-empty block is short, later ones empty.
 void add_row_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devices,
                     std::int64_t columns, std::int64_t column_offset) {
   const std::int64_t block = (rows + devices - 1) / devices;
@@ -85,7 +85,7 @@ void add_row_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devi
   builder.add_run(0, columns, rows, column_offset, devices - used);
 }
 
-// Whole buckets, divided as evenly as possible: the first ranks take one more.
+// Adds blocks of whole buckets. If they do not divide evenly, the first ranks take one more.
 void add_bucket_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devices,
                        std::int64_t columns, std::int64_t buckets) {
   const std::int64_t bucket_rows = rows / buckets;
@@ -96,7 +96,7 @@ void add_bucket_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t d
   builder.add_run(bucket_rows * each, columns, larger * extra, 0, devices - extra);
 }
 
-// In proportion to the memory of each rank, rounded down; the last rank takes the rest.
+// Adds blocks in proportion to the memory of each rank, rounded down; the last rank takes the rest.
 void add_uneven_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t columns,
                        const std::vector<std::int64_t>& memory, std::int64_t buckets) {
   std::int64_t total = 0;
@@ -131,8 +131,8 @@ ShardLayout row_wise(const Table& table, const TensorShape& shape, const Topolog
   return builder.take();
 }
 
-// The smallest width of at least the bound that divides the columns and is a multiple of 4, or all
-// columns.
+// Returns the smallest width that is at least the bound, divides the columns and is a multiple of
+// 4; all columns if there is no such width.
 std::int64_t column_block(const Table& table, std::int64_t columns) {
   std::int64_t bound = kMinColumnWiseDim;
   if (table.constraints && table.constraints->min_partition &&

@@ -9,7 +9,7 @@
 
 namespace shardwright::embedding {
 
-// The least width of a column block if the table's constraints name none.
+// The least width of a column block if the table's constraints name no width.
 // Source: MIN_CW_DIM, torchrec/distributed/planner/constants.py.
 inline constexpr std::int64_t kMinColumnWiseDim = 128;
 
@@ -33,9 +33,9 @@ constexpr std::int64_t element_bits(const TensorShape& shape) {
 // quantised tables.
 TensorShape tensor_shape(const Table& table, SharderSpec::Type sharder);
 
-// Whole buckets into which row_wise divides the rows; 0 = single rows. They count in modules whose
-// configuration declares the table virtual. Source: _get_num_buckets,
-// torchrec/distributed/planner/enumerators.py.
+// The number of buckets that row_wise keeps whole when it divides the rows; 0 = it divides single
+// rows. Only modules whose configuration declares the table virtual have buckets. Source:
+// _get_num_buckets, torchrec/distributed/planner/enumerators.py.
 std::int64_t row_buckets(const Table& table);
 
 // The shards of `table` under `type` on `topology`, in TorchRec's order. Equal neighbours form one

@@ -58,8 +58,9 @@ class FitOracle {
   // `quick_is_full`: the planner ignores the effort and always searches fully.
   FitOracle(Planner planner, bool quick_is_full, std::stop_token stop);
 
-  // Uses the options and costs of `space` if it is given: for problems that differ in memory alone.
-  // The answer is kStopped, and the rest may be absent, if a stop was requested.
+  // Answers whether the problem has a plan. Uses options and costs of `space`, if given: for
+  // problems that differ in memory alone. After a stop request the answer is kStopped, and other
+  // members may be absent.
   Fit ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space = nullptr);
 
   bool quick_is_full() const { return quick_is_full_; }
@@ -81,11 +82,11 @@ struct FoundStep {
   bool less_is_impossible = false;  // proved for step - 1; otherwise planning found no plan
 };
 
-// Asks `fit_of(step, effort)` for steps 1 to `most`; step 0 is the problem as it is, which has no
-// known plan. Assumes that a step fits if an earlier one does: bisects the steps that are proved
-// impossible, brackets the answer by planning with little work, and lowers it by planning with more
-// and more work for as long as that finds plans. run() returns nothing if not even `most` fits.
-// Cost: O(log most) brief plannings and usually one or two longer ones.
+// Finds the smallest of the steps 1 to `most` that fits, by asking `fit_of(step, effort)`. Step 0
+// is the problem as it is, which has no known plan. Assumes that a step fits if a smaller step
+// does. Bisects for the largest step that is proved impossible, brackets the answer by planning
+// with little work, and lowers it with more work while planning finds plans. run() returns nothing
+// if not even `most` fits. Cost: O(log most) brief plannings and usually one or two longer ones.
 // Thread safety: one thread at a time.
 template <class FitOf>
 class StepSearch {

@@ -13,8 +13,8 @@
 
 namespace shardwright::embedding {
 
-// The problem with these tables alone. Groups keep those of their tables that are left.
-// Precondition: `tables` is ascending.
+// Returns the problem with these tables alone. Placement groups keep their tables that are in
+// `tables`. Precondition: `tables` is ascending.
 ProblemSpec only_tables(const ProblemSpec& spec, std::span<const TableId> tables);
 
 struct IrreducibleSet {
@@ -24,10 +24,11 @@ struct IrreducibleSet {
   bool tested = false;
 };
 
-// Narrows `tables`, which do not fit even if they have the machine to themselves: takes the fewest
-// of the largest tables that do not fit, then leaves out each table that is not needed. `space` has
-// the options of all tables of `problem`. Cost: a planning per table of the set plus O(log tables)
-// of them; large sets are tested by exchanging one table in a plan that is known.
+// Narrows `tables`, which do not fit even if they have the machine to themselves: takes tables, the
+// largest first, until they do not fit; then leaves out every table without which the rest does not
+// fit either. `space` has the options of all tables of `problem`. Cost: one planning per table of
+// the set and O(log tables) further ones; a large set is first tested by exchanging a table in a
+// known plan.
 IrreducibleSet find_irreducible_set(const Problem& problem, const SearchSpace& space,
                                     std::vector<TableId> tables, FitOracle& oracle);
 
@@ -44,11 +45,11 @@ struct InfeasibleReason {
   Kind kind = Kind::kSearch;
   bool proved = false;  // otherwise planning found nothing
   // Tables that do not fit even if they have the machine to themselves, in the order of the
-  // problem. If `irreducible`, a plan of the others was found and verified for each of them.
+  // problem. If `irreducible`, for each of them a plan of the others was found and verified.
   std::vector<TableId> tables;
   bool irreducible = false;
   // Lower bound of the bytes needed, and the bytes available after reservation. For kReservation:
-  // rank 0's, reservation included. Absent if nothing is proved.
+  // what the reservation takes of rank 0, and the HBM of rank 0. Absent if nothing is proved.
   std::optional<std::int64_t> needed_bytes;
   std::optional<std::int64_t> available_bytes;
   std::optional<MemoryShortage> shortage;  // the proof, if memory is the reason
@@ -56,8 +57,8 @@ struct InfeasibleReason {
 };
 const char* to_name(InfeasibleReason::Kind kind);
 
-// `present` is what can be proved of the problem as it is. `no_place`: planning found that the
-// placement rules leave a table no place.
+// Finds out why the problem has no plan. `present`: the oracle's answer for the problem as it is.
+// `no_place`: planning found that the placement rules leave a table no place.
 InfeasibleReason find_infeasible_reason(const Fit& present, bool no_place, FitOracle& oracle);
 
 }  // namespace shardwright::embedding

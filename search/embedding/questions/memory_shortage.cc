@@ -55,7 +55,7 @@ class MemoryNeeds {
   MemoryNeeds(const SearchSpace& space, const Topology& available, const Budget& budget);
 
   // Asks the budget once per kStopInterval numbers whether it was interrupted. A proof that then
-  // leaves out tables counts too little need and claims no false shortage.
+  // leaves out tables understates the need, so it claims no false shortage.
   bool stopped(std::size_t number) const {
     return number % kStopInterval == 0 && budget_.interrupted().has_value();
   }
@@ -230,7 +230,7 @@ std::optional<MemoryShortage> keep_fitting_options(MemoryNeeds& needs) {
   return std::nullopt;
 }
 
-// If the group fits on no rank or host: the shortage on the one where it lacks least.
+// Returns the shortage on the rank or host where the group lacks least, if it fits on none.
 std::optional<MemoryShortage> shortage_of_group(const MemoryNeeds& needs,
                                                 const PlacementRules::Group& group) {
   std::vector<const TableNeeds*> tables;
@@ -261,7 +261,7 @@ const RankSet* ranks_of_table(const PlacementRules& rules, TableId table) {
   return rules.same_for_all_shards(table) ? rules.allowed(table, 0) : nullptr;
 }
 
-// Tables that may be only on some set of ranks, or on a part of it.
+// Looks for a shortage of the tables that may be only on one set of ranks, or on a subset of it.
 std::optional<MemoryShortage> shortage_of_rank_sets(const MemoryNeeds& needs) {
   if (!needs.rules().any()) return std::nullopt;
   std::set<std::vector<Rank>> sets;
@@ -290,7 +290,7 @@ std::optional<MemoryShortage> shortage_of_rank_sets(const MemoryNeeds& needs) {
   return std::nullopt;
 }
 
-// Tables that a rule keeps together, and tables that may be only on the same few ranks.
+// Looks for a shortage of tables that a rule keeps together or restricts to the same few ranks.
 std::optional<MemoryShortage> shortage_of_groups(const MemoryNeeds& needs) {
   for (const PlacementRules::Group& group : needs.rules().groups()) {
     if (!group.together) continue;
@@ -354,8 +354,8 @@ double best_weight(const Function& function) {
   return (low + high) / 2;
 }
 
-// The weights at which most is lacking: a Lagrangian relaxation of all tiers, whose dual function
-// is concave in each weight. Setting three weights in turn may miss the best ones.
+// Returns the weights at which most weighted bytes are lacking: this Lagrangian dual function of
+// all tiers is concave in each weight. Setting three weights in turn may miss the best ones.
 PerTier<double> best_weights(const MemoryNeeds& needs) {
   const auto lack = [&](double hbm, double ssd) {
     return weighted_bytes(needs, weights_of(hbm, ssd)).lack();
@@ -381,7 +381,7 @@ std::optional<MemoryShortage> weighted_shortage(const MemoryNeeds& needs) {
   return shortage;
 }
 
-// All tables against all ranks.
+// Compares the need of all tables with the memory of all ranks.
 std::optional<MemoryShortage> shortage_in_total(const MemoryNeeds& needs) {
   std::vector<const TableNeeds*> tables;
   for (const TableNeeds& table : needs.tables())

@@ -31,9 +31,9 @@ struct MemoryShortage {
   Kind kind = Kind::kTotal;
   Tier tier = Tier::kHbm;
   std::vector<TableId> tables;  // that do not fit
-  // For kTable, the bytes of a shard and of a rank. Otherwise the least that the tables need and
-  // the most that the ranks have on which they may be. For kShards, a large shard counts as the
-  // part of a rank that no other shard can use.
+  // For kTable, the bytes of a shard and of a rank. Otherwise a lower bound of the bytes that the
+  // tables need, and the bytes of the ranks on which they may be. For kShards, a large shard counts
+  // as the part of a rank that no other shard can use.
   std::int64_t needed_bytes = 0;
   std::int64_t available_bytes = 0;
   const ShardingOption* closest = nullptr;  // kTable: the option that lacks least
@@ -42,8 +42,8 @@ struct MemoryShortage {
 };
 
 // Returns the first proof found, in the order of the kinds. An empty result does not mean that a
-// plan exists, and neither does one after the budget was interrupted. `available` is the topology
-// after reservation and margin.
+// plan exists. An interrupted budget may leave proofs out. `available` is the topology after
+// reservation and margin.
 // Time: O(options x ranks) if ranks differ, otherwise O(options), a few dozen times.
 std::optional<MemoryShortage> prove_memory_shortage(const SearchSpace& space,
                                                     const Topology& available,

@@ -70,7 +70,7 @@ double MoveState::take_away(std::uint32_t table) {
   return placer_.take_away(table) - table_cost_[table];
 }
 
-// The ranks of the window that hold a part of the table, and `breadth` random ones.
+// Sets ranks_to_try_: ranks of the window that hold a part of the table, and `breadth` random ones.
 void MoveState::draw_ranks(std::uint32_t table, const ShardUse& use, std::uint32_t breadth,
                            Window window) {
   ranks_to_try_.clear();
@@ -351,7 +351,7 @@ void MoveAnnealer::note_if_better() {
   loads.clear_changed();
 }
 
-// The busiest of a few ranks.
+// Returns the busiest of a few random ranks.
 Rank MoveAnnealer::draw_busy() {
   const std::span<const RankLoad> ranks = state_.loads().ranks();
   Rank busiest = random_.below(ranks.size());
@@ -379,7 +379,7 @@ MoveAnnealer::Pick MoveAnnealer::pick() {
   return {table, first + random_.below(loads.chosen(table).num_shards)};
 }
 
-// A random choice of the table; every second time the cheaper of two.
+// Draws a choice of the table; every second time the cheaper of two draws.
 std::uint32_t MoveAnnealer::draw_choice(std::uint32_t table) {
   const std::vector<std::uint32_t>& choices = fitting_[table];
   if (choices.empty()) return state_.loads().choice(table);

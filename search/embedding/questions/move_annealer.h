@@ -43,13 +43,13 @@ class MoveState {
   double shift(std::uint32_t slot, Rank to);
   double swap(std::uint32_t a, std::uint32_t b);
   // Gives the table a choice and new ranks within a window. Each shard goes where energy plus cost
-  // of moves rises least, among `breadth` random ranks and the ranks that hold a part of the table.
+  // of moves rises least, among `breadth` random ranks and MoveCosts::holders().
   double replace(std::uint32_t table, std::uint32_t choice, std::uint32_t breadth, Window window);
-  // Gives the table this choice on these ranks, none if it is on all ranks.
+  // Gives the table a choice and its ranks; `ranks` is empty if the choice is on all ranks.
   double put(std::uint32_t table, std::uint32_t choice, std::span<const Rank> ranks);
   // Gives several tables a choice and ranks at once.
   double put(std::span<const Replacement> tables);
-  // Places all tables of a unit anew, on one of `tries` random places.
+  // Places all tables of a unit anew, on the cheapest of `tries` random hosts or ranks.
   double replace_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   void keep();
@@ -110,7 +110,7 @@ struct CostedAllocation {
 // Thread safety: one thread at a time. Refers to the context and the costs.
 class MoveAnnealer {
  public:
-  // `home`: where tables return to, the old plan kept.
+  // `home`: the old plan kept, from which steps give tables their choice and ranks back.
   MoveAnnealer(const SearchContext& context, const MoveCosts& costs, const Allocation& home,
                MovesCount moves_count, std::uint64_t seed, const ReplanMoveParameters& parameters);
 

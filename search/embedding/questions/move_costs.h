@@ -15,10 +15,10 @@ namespace shardwright::embedding {
 
 // Thread safety: a value.
 struct ReplanMoveParameters {
-  // Units of work per update of a rank, which takes about as long as this many steps of best mode.
+  // Units of work per update of a rank: the time of an update in steps of best mode.
   std::uint64_t work_per_update = 2;
   // Steps of the first cooling, per table and per rank, and the factor by which each cooling is
-  // longer than the one before. Short ones find what is near; long ones cross barriers.
+  // longer than the one before. Short coolings find plans nearby; long coolings cross barriers.
   std::uint64_t first_steps = 100;
   double step_growth = 1.5;
   std::uint64_t most_steps = 4'000'000;  // of one cooling, so that several targets are tried
@@ -26,7 +26,7 @@ struct ReplanMoveParameters {
   // cost of the best allocation.
   std::array<double, 5> hot{0.0001, 0.01, 0.001, 0.00001, 0.1};
   double cold = 1e-6;
-  // One cooling in this many begins from a given plan, the others from the best allocation.
+  // One in `starts_one_in` coolings begins from a given plan, the others from the best allocation.
   std::size_t starts_one_in = 3;
   // Factor by which Cooling::scale grows every round while no feasible allocation is known.
   double scale_growth = 10;
@@ -40,17 +40,18 @@ struct ReplanMoveParameters {
   // every second time it is tried on all.
   std::uint32_t breadth = 4;
   std::uint32_t most_breadth = 32;
-  // One shift in this many moves all shards of the table on that rank.
+  // One in `all_shards_one_in` shifts moves all shards that the table has on the rank.
   std::uint64_t all_shards_one_in = 4;
-  // Under placement rules, one in this many new choices goes to one random host or rank as a whole.
+  // Under placement rules, one in `whole_place_one_in` new choices goes to one random host or rank.
   std::uint64_t whole_place_one_in = 4;
-  // Kinds of steps, in sixteenths; the rest moves a shard to the rank of another, which moves on.
+  // Frequencies of the kinds of steps, in sixteenths. The remaining steps move a shard to the rank
+  // of another shard, which moves elsewhere.
   std::uint32_t home_sixteenths = 2;
   std::uint32_t choice_sixteenths = 5;
   std::uint32_t shift_sixteenths = 4;
   std::uint32_t swap_sixteenths = 3;
-  // All plans of a model of at most this many tables and ranks are searched, with this many steps
-  // at first and `step_growth_of_all_plans` times as many every time.
+  // Up to these numbers of tables and ranks, all plans are searched: with
+  // `first_steps_of_all_plans` steps, then each time with `step_growth_of_all_plans` times as many.
   std::size_t most_tables_of_all_plans = 12;
   std::uint32_t most_ranks_of_all_plans = 64;
   std::uint64_t first_steps_of_all_plans = std::uint64_t{1} << 18;
@@ -84,7 +85,7 @@ class MoveCosts {
   }
   // The cost of all shards: shard i on ranks[i], or on rank i if `ranks` is empty.
   double cost(std::uint32_t choice, std::span<const Rank> ranks) const;
-  // Ranks that hold a part of the table, ascending.
+  // The ranks that hold a part of the table in the old plan, ascending.
   std::span<const Rank> holders(std::size_t table) const { return holders_[table]; }
 
  private:
@@ -99,11 +100,11 @@ class MoveCosts {
   std::vector<double> table_costs_;         // empty for a large model
 };
 
-// The allocation with its ranks exchanged so that its moves cost least: hosts with hosts, and ranks
-// with ranks of their host. The Hungarian method finds the cheapest ranks for every pair of hosts,
-// then the cheapest hosts. Shards that lie in rank order (blocks of whole hosts, choices on all
-// ranks) keep that order. On equal ranks without rules of their own the rating stays the same;
-// elsewhere the caller must rate the answer anew. Cost: label_work().
+// Returns the allocation with hosts, and the ranks within each host, exchanged so that its moves
+// cost least. The Hungarian method finds the cheapest ranks for every pair of hosts, then the
+// cheapest hosts. Shards that lie in rank order (blocks of whole hosts, choices on all ranks) keep
+// that order. On equal ranks without rules of their own the rating stays the same; elsewhere the
+// caller must rate the answer anew. Cost: label_work().
 Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
                          const Allocation& allocation);
 

@@ -64,7 +64,8 @@ double PriceBound::price(std::uint32_t choice, std::uint32_t shard, Rank rank,
          costs_->cost(choice, shard, rank);
 }
 
-// The least priced cost on ranks [first, end), by shard, or by host if the choice fills hosts.
+// Returns the least priced cost of the choice on ranks [first, end), and sets `ranks`: each shard
+// (block) goes to the cheapest rank (host).
 double PriceBound::least_in(std::uint32_t choice, Rank first, Rank end, const Prices& prices,
                             std::vector<Rank>& ranks) {
   const ChoiceModel& model = context_->model();
@@ -259,7 +260,7 @@ std::uint64_t key_of(std::uint64_t seed) {
   return seed * kSeedFactor + kOffset;
 }
 
-// Any ranks that the choice may be on; rules and memory are left to the search. A choice of whole
+// Returns some ranks that the choice may be on, regardless of rules and memory. A choice of whole
 // hosts may have more blocks than there are hosts.
 std::vector<Rank> some_ranks(const Choice& choice, std::size_t world_size) {
   std::vector<Rank> ranks;

@@ -17,10 +17,10 @@ namespace shardwright::embedding {
 
 // A lower bound on rating plus cost of moves by Lagrangian relaxation. Every rank has a price of a
 // unit of load, as it counts in the rating, and of a byte. The prices of load add up to at most 1,
-// so the largest load is at least the priced sum of loads. Priced bytes count less their priced
-// capacity, which is at most zero if the plan fits. The relaxed problem separates by table: each
-// table takes its cheapest choice and ranks. Rules of single tables are respected, rules of groups
-// are not.
+// so the largest load is at least the priced sum of loads. The priced bytes minus the priced
+// capacity are added; this difference is at most zero if the plan fits. The relaxed problem
+// separates by table: each table takes its cheapest choice and ranks. Rules of single tables are
+// respected, rules of groups are not.
 // Source: Fisher 1981, "The Lagrangian relaxation method for solving integer programming problems".
 // Thread safety: one thread at a time. Refers to the context and the costs.
 class PriceBound {
@@ -33,7 +33,7 @@ class PriceBound {
   // Raises the bound by `steps` steps of a subgradient method. `target`: an upper bound on the
   // least cost.
   void raise(double target, int steps, const Budget& budget);
-  // No allocation costs less, up to rounding; infinite if there is none.
+  // No allocation costs less than this bound, up to rounding. Infinite if no allocation exists.
   double bound() const { return bound_; }
   // The prices that prove the bound.
   const Prices& prices() const { return prices_; }
@@ -92,9 +92,9 @@ class MoveSearch {
   // The cheapest allocation; absent if none is feasible.
   const std::optional<CostedAllocation>& best() const { return annealer_.best(); }
 
-  // A bound that core's check accepts for the search space: that of the search over all plans, else
-  // that of the prices, else `rating_bound`, which needs no proof here. No check begins once the
-  // budget is interrupted.
+  // Returns a bound that core's check accepts for the search space: the bound of the search over
+  // all plans, else the bound by prices, else `rating_bound`, which needs no proof here. No check
+  // begins once the budget is interrupted.
   // Time: at most about 0.2 s for each of the two checks.
   MoveProof prove(double rating_bound, Budget& budget) const;
 

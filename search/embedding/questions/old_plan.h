@@ -16,8 +16,8 @@
 
 namespace shardwright::embedding {
 
-// Tables are matched by module and name, or by name alone if an entry has no module. Rank i stays
-// rank i. Rows and columns of a table are those of the new problem.
+// An old plan under a new problem. Tables are matched by module and name, or by name if an entry
+// has no module. Rank i stays rank i. Rows and columns of a table are those of the new problem.
 // Thread safety: const members may be called from any thread.
 class OldPlan {
  public:
@@ -26,7 +26,7 @@ class OldPlan {
   static Result<OldPlan> make(std::shared_ptr<const SearchSpace> space,
                               const std::vector<PlanEntry>& entries);
 
-  // Null for a new table.
+  // Where the table was; null for a new table.
   const TablePlace* place(TableId table) const;
   // How the table was cut; null if that is not known.
   const ShardLayout* layout(TableId table) const;
@@ -34,12 +34,12 @@ class OldPlan {
   // is gone or cut into another number of shards, or a rank is gone or not allowed by the sharding
   // type or by the table's own placement rules.
   const Assignment& assignment(TableId table) const;
-  // True if the option belongs to the search space; false if a proposer made it.
+  // Returns true if the option belongs to the search space, false if a proposer made it.
   bool in_space(TableId table) const;
 
   // Bytes of the table's tensor that the ranks of `to` do not hold yet (see TableMove).
   std::int64_t bytes_to_move(const Assignment& to) const;
-  // True if the table has the option and ranks that it had.
+  // Returns true if `to` gives the table the option and ranks that it had.
   bool is_kept(const Assignment& to) const;
 
   // What the ranks hold, for core's check of a bound. `weight` is in units of the rating per GiB.
@@ -49,7 +49,7 @@ class OldPlan {
   const std::vector<std::string>& dropped() const { return dropped_; }
   // Keeps the options of all assignments alive.
   const std::shared_ptr<const void>& owner() const { return owner_; }
-  // How many of these options the search space lacks.
+  // The number of options in assignments that the search space lacks.
   std::size_t num_added_options() const { return num_added_options_; }
 
  private:

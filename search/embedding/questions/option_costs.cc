@@ -305,8 +305,8 @@ class TableExchange {
     if (problem_.spec().perf_model == PerfModel::kPerf) find_part(cost);
   }
 
-  // Of the parts whose change has the sign of the rating's change, the one that changes most on the
-  // rank that is now the busiest.
+  // Finds the part that changes most on the rank that is now the busiest, among the parts whose
+  // change has the sign of the rating's change.
   void find_part(OptionCost& cost) const {
     if (cost.rating_change == 0) return;
     std::array<double, 5> change{};

@@ -68,7 +68,7 @@ struct MemoryLack {
   std::int64_t bytes = 0;
 };
 
-// What a table's option costs in place of the plan's, while every other table stays.
+// What an option of a table costs if it replaces the plan's option and every other table stays.
 struct OptionCost {
   enum class Standing : std::uint8_t {
     kChosen,
@@ -81,8 +81,8 @@ struct OptionCost {
   const ShardingOption* option = nullptr;
   std::vector<Rank> ranks;  // of its shards; for the chosen option those of the plan
   // Rating of the plan with this option in ms, or in bytes for the storage model; within 1e-9 of
-  // the verifier's, and equal to the plan's if it is that close to it. kTooLarge ignores memory.
-  // Absent for kNoPlace.
+  // the verifier's rating. A rating within 1e-9 of the plan's is set to the plan's. For kTooLarge,
+  // the rating ignores memory. Absent for kNoPlace.
   std::optional<double> rating;
   double rating_change = 0;      // against the plan
   Rank busiest_rank = 0;         // the rank that sets the rating

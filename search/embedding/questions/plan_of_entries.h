@@ -18,9 +18,9 @@
 
 namespace shardwright::embedding {
 
-// Looks options up by table, sharding type, kernel and load factor; of several, it takes one whose
-// shards are those of the file. Options that the search space lacks are interned in a layer over
-// it. Thread safety: one thread at a time; options that were found may be read from any thread.
+// Looks options up by table, sharding type, kernel and load factor; if several match, takes one
+// with the file's shards. Options that the search space lacks are interned in a layer over it.
+// Thread safety: one thread at a time; any thread may read found options.
 class OptionFinder {
  public:
   explicit OptionFinder(std::shared_ptr<const SearchSpace> space);
@@ -30,7 +30,7 @@ class OptionFinder {
 
   // Keeps every option that was found alive.
   std::shared_ptr<const void> owner() const { return layer_; }
-  // How many options were found that the search space lacks.
+  // The number of options found that the search space lacks.
   std::size_t num_added() const { return layer_->size(); }
 
  private:
@@ -52,10 +52,10 @@ std::optional<Assignment> place_anew(const Problem& problem, const Topology& ava
                                      std::span<const ShardingOption* const> options,
                                      PlanLoads& loads);
 
-// The plan keeps the space alive. Memory and the user's placement rules are not checked. Errors:
-// kInvalidInput with the JSON pointer in the plan file, for an option that the space lacks, ranks
-// that do not exist or are not one per shard, and tables that are missing, twice, or on ranks that
-// their sharding type does not allow.
+// Returns the plan that the entries describe, which keeps the space alive. Memory and the user's
+// placement rules are not checked. Errors: kInvalidInput with the JSON pointer in the plan file,
+// for an option that the space lacks, ranks that do not exist or are not one per shard, and tables
+// that are missing, twice, or on ranks that their sharding type does not allow.
 Result<Plan> plan_of_entries(const std::shared_ptr<const SearchSpace>& space,
                              const std::vector<PlanEntry>& entries);
 

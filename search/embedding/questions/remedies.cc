@@ -37,7 +37,7 @@ struct DroppableConstraint {
   std::function<void(ProblemSpec&)> drop;
 };
 
-// How far changes are tried: up to a multiple of what the problem has, or these amounts if larger.
+// Changes are tried up to a multiple of the problem's own value, or these amounts if larger.
 constexpr std::int64_t kMostTimes = 16;
 constexpr std::int64_t kMostRanks = 8192;
 constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 40;

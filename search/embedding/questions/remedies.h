@@ -61,8 +61,8 @@ struct Remedies {
 };
 
 // `present` is the oracle's answer for the problem as it is, `proved` whether it is proved to have
-// no plan. Of the constraints only those of `tables`, which do not fit, are dropped: dropping
-// another one leaves these tables where they are.
+// no plan. Of the constraints only those of `tables`, which do not fit, are dropped: without
+// another constraint these tables would still not fit.
 Remedies find_remedies(const Fit& present, bool proved, std::span<const TableId> tables,
                        FitOracle& oracle);
 

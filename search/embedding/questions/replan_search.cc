@@ -165,7 +165,7 @@ std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
   return moved;
 }
 
-// Makes the plan the best one if it breaks no rule and is better, unless any plan is to be taken.
+// Makes the plan the best one if it breaks no rule and, with `only_if_better`, is better.
 void ReplanSearch::take(const Plan& plan, bool only_if_better) {
   constexpr double kEqual = 1e-9;  // relative
   Best now{plan, evaluate(*problem_, available_, plan), 0, moved_bytes(plan)};

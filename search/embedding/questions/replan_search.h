@@ -23,8 +23,8 @@ namespace shardwright::embedding {
 
 struct ReplanGoal {
   double migration_weight = 0;  // units of the rating per GiB moved
-  // The rating that best mode gave the old plan. A plan of the same tables that still has this
-  // rating was made for this very problem.
+  // The rating that best mode gave the old plan. If the tables are the same and the old plan still
+  // has this rating, it was made for this very problem.
   std::optional<double> best_mode_rating;
   // Without a weight, nothing moves if the best plan rates less by at most this fraction.
   double close_enough = 0;
@@ -35,7 +35,7 @@ struct ReplanGoal {
 bool is_same(const Assignment& a, const Assignment& b);
 
 // Minimises rating + weight x GiB moved from an old plan. Every plan that is considered becomes an
-// edit of the old plan kept, so that the answer shares with it whatever did not change.
+// edit of the old plan kept, so that the answer shares every unchanged table with it.
 // Thread safety: one thread at a time; plans may be used from any thread.
 class ReplanSearch {
  public:
@@ -63,10 +63,10 @@ class ReplanSearch {
   // 1e-9, the one that moves least is the best.
   void consider(const Plan& plan);
 
-  // Considers `found`, the planner's answer, too, and searches from the old plan kept and these
-  // plans until the budget is spent: for a lower cost, or without a weight for fewer bytes moved at
-  // no higher rating. `rating_bound`: no plan of the search space rates less; infinite if there is
-  // none. Returns null if there is no valid plan.
+  // Considers `found`, the planner's answer, and searches from the old plan kept and the plans
+  // considered until the budget is spent: for a lower cost, or without a weight for fewer bytes
+  // moved at no higher rating. `rating_bound`: no plan of the search space rates less; infinite if
+  // the space has no plan. Returns null if there is no valid plan.
   const Best* finish(const std::optional<Plan>& found, double rating_bound, Budget& budget);
 
   // What was copied to make plans here: the old plan kept as a whole, and what each edit of it

@@ -14,12 +14,12 @@
 
 namespace shardwright::embedding {
 
-// The evaluation of `plan`, if it is valid and rates below `rating` (absent = any rating).
+// Returns the evaluation of `plan` if it is valid and rates below `rating` (absent = any rating).
 std::optional<Evaluation> evaluate_if_better(const Problem& problem, const Topology& available,
                                              const Plan& plan, std::optional<double> rating);
 
-// A plan that fits fits with more memory, too, and rates the same there. A bound that holds with
-// more memory holds with less.
+// Carries plans and bounds along problems of ascending memory. A plan that fits also fits with more
+// memory and keeps its rating; a bound that holds with more memory also holds with less.
 // Thread safety: one thread at a time.
 class MemoryChain {
  public:
@@ -31,8 +31,8 @@ class MemoryChain {
   void add(const std::optional<Plan>& plan, std::optional<double> rating,
            std::optional<double> lower_bound);
 
-  // The lower bounds of all problems, in the order of add(), each raised to those of problems with
-  // more memory but not above its own rating. Absent where none was added.
+  // Returns the lower bounds of all problems, in the order of add(). Each is raised to the largest
+  // bound of a problem with more memory, but not above its own rating. Absent if add() got none.
   std::vector<std::optional<double>> lower_bounds() const;
 
  private:
@@ -48,7 +48,7 @@ class MemoryChain {
 // Every value is combined with every other. An empty list stands for the problem's own value.
 struct SweepGrid {
   std::vector<std::int64_t> ranks;
-  std::optional<std::int64_t> ranks_per_host;  // of one host; at most the ranks there are
+  std::optional<std::int64_t> ranks_per_host;  // of one host; at most the number of ranks
   std::vector<std::int64_t> hbm_bytes;         // per rank
   std::vector<std::int64_t> batch_sizes;       // samples per rank
   // One per entry of `ranks`, if `batch_sizes` is empty.
@@ -63,11 +63,11 @@ struct MachineSize {
   std::int64_t batch_size = 0;
 };
 
-// Errors: kInvalidInput with the flag, for a value below 1, a price that is not above zero, or
-// prices that are not as many as sizes of memory.
+// Errors: kInvalidInput with the flag, for a value below 1, a price that is not above zero, or a
+// number of prices that SweepGrid does not allow.
 Status check_grid(const SweepGrid& grid);
 
-// By ranks, then by batch size, in the order of the grid.
+// Returns the combinations by ranks, then by batch size, in the order of the grid.
 std::vector<MachineSize> machine_sizes(const ProblemSpec& problem, const SweepGrid& grid);
 
 // Indices into `grid.hbm_bytes` from little memory to much; one index if the list is empty.

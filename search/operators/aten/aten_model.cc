@@ -41,7 +41,7 @@ std::vector<double> equality(const PlacementColumn& source, const PlacementColum
   return costs;
 }
 
-// For the edge from a mover with times to the consumer that hides a part of them: gives every
+// For the edge from a mover to a consumer that hides a part of the time of moving: gives every
 // choice of the mover a row of its own, and adds its time of moving to the row.
 void charge_by_mover(const StrategyClass& mover, AtenTransfer& transfer) {
   const std::vector<double> equal = std::move(transfer.costs);
@@ -55,7 +55,7 @@ void charge_by_mover(const StrategyClass& mover, AtenTransfer& transfer) {
   std::iota(transfer.row_of.begin(), transfer.row_of.end(), 0U);
 }
 
-// An earlier row or column, and a compute time of the operator that hides moving.
+// A row or column before regroup(), and a compute time of the operator that hides moving.
 using Hidden = std::pair<std::uint32_t, double>;
 
 // Groups choices by their group in `group_of` and their compute time. Returns the new groups in
@@ -244,7 +244,7 @@ Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementCol
   return bytes;
 }
 
-// The variable whose choice decides the bytes of a held tensor; none for moves without a mover.
+// The variable whose choice decides a held tensor's bytes; none for a move without a mover.
 std::optional<std::uint32_t> variable_of(const AtenVariables& variables, const HeldTensor& held) {
   if (held.is_taken()) return variables.mover_of(held.taken());
   return held.kind == HeldKind::kGraphOutput ? variables.output_variable(held.index) : held.index;

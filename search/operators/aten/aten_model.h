@@ -15,8 +15,8 @@
 namespace shardwright::operators {
 
 // The cost table of moving a tensor between variables of two classes. Choices with the same
-// placement of the tensor share a row or column. Where an operator hides moving, choices must also
-// have the same compute time to share one. Thread safety: a value.
+// placement of the tensor share a row or column. If an operator hides moving, they must also have
+// equal compute times. Thread safety: a value.
 struct AtenTransfer {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
@@ -61,11 +61,11 @@ struct AtenUsages {
   std::uint32_t num_time_points = 0;             // only those at which a limit can bind
 };
 
-// The tensors of held_tensors(), without the tensors that move for a consumer and have no mover.
+// Returns the usages of held_tensors(), without tensors that move for a consumer and have no mover.
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states);
 
-// A lower bound of the peak of all choices: the largest sum, over time points, of the usages' least
-// bytes.
+// A lower bound of the peak of all choices: the maximum, over time points, of the sum of all
+// usages' least bytes.
 std::int64_t least_peak(const AtenUsages& usages);
 // The time point of least_peak().
 std::size_t fullest_time(const AtenUsages& usages);
@@ -73,7 +73,7 @@ std::size_t fullest_time(const AtenUsages& usages);
 // How repeated blocks of a model are sharded.
 enum class BlockSharing : std::uint8_t {
   kFree,   // every block has strategies of its own
-  kEqual,  // the blocks of a list of modules run alike
+  kEqual,  // the blocks of a list of modules have equal strategies
 };
 
 // A placement that the user demands.
@@ -147,7 +147,7 @@ std::vector<std::uint32_t> chosen(const KeptChoices& kept,
 // The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of
 // one class with the same kept choices share matrices. `limit` is in bytes. Errors: those of
 // CostInstance::make and LoweredInstance::make.
-// Preconditions: every variable keeps something, and the same as its leader.
+// Preconditions: every variable keeps at least one choice, and the same choices as its leader.
 Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,
                               std::optional<std::int64_t> limit);
 

@@ -222,8 +222,8 @@ class Contraction {
                                   : transfer(edge.transfer).column_of;
   }
 
-  // Groups the choices of a variable that have the same row or column in all `edges`. Those of a
-  // single edge keep their numbers.
+  // Groups the choices of a variable that have the same row or column in all `edges`. The groups of
+  // a single edge keep their numbers.
   Groups joint_groups(const std::vector<Edge>& edges, std::uint32_t variable) const {
     Groups groups;
     if (edges.size() == 1) {

@@ -11,10 +11,10 @@ namespace shardwright::operators {
 
 // Eliminates variables of a model exactly. A variable with one neighbour is minimised into the
 // costs of the neighbour, a variable with two neighbours into a transfer between them; its best
-// choice then follows from theirs. Equal tables are made once, so repeated blocks take as much work
-// as one block. Variables keep their numbers: an eliminated variable has one choice, which costs
-// nothing, and no edges. A plan of the contracted model costs as much as the best plan of the whole
-// model that agrees with it. Memory is ignored.
+// choice then follows from the choices of its neighbours. Equal tables are made once, so repeated
+// blocks take as much work as one block. Variables keep their numbers: an eliminated variable has
+// one choice, which costs nothing, and no edges. A plan of the contracted model costs as much as
+// the best plan of the whole model that agrees with it. Memory is ignored.
 // Thread safety: a value.
 class ContractedModel {
  public:
@@ -24,7 +24,7 @@ class ContractedModel {
 
   const AtenModel& model() const { return contracted_; }
   // Completes a choice of the contracted model to the best choice of the whole model that agrees
-  // with it; of equal choices the last.
+  // with it; of equally cheap choices the last.
   std::vector<std::uint32_t> expand(std::vector<std::uint32_t> choice) const;
 
  private:
@@ -41,7 +41,7 @@ class ContractedModel {
 
   const AtenModel* whole_;
   AtenModel contracted_;
-  std::vector<AtenTransfer> made_;          // their numbers follow those of the whole model
+  std::vector<AtenTransfer> made_;          // numbered after the transfers of the whole model
   std::vector<std::vector<double>> costs_;  // of variables that were left out
   std::vector<LeftOut> left_out_;           // in order
 };

@@ -44,7 +44,7 @@ std::int64_t whole_bytes(double bound) {
   return static_cast<std::int64_t>(std::ceil(bound * (1 - kRounding)));
 }
 
-// All choices, or if these have too many matrix entries, the choices of the lowest bounds.
+// Returns all choices or, if their matrices would be too large, the choices with the lowest bounds.
 KeptChoices light_choices(const AtenModel& bytes, const Effort& effort) {
   KeptChoices kept = all_choices(bytes);
   if (num_entries(bytes, kept) <= effort.most_entries) return kept;
@@ -150,8 +150,8 @@ class LightestSearch {
     }
   }
 
-  // Adds the fullest time point of the lightest choice to those with a price. Returns false if it
-  // has one.
+  // Gives the fullest time point of the lightest choice a price. Returns false if it has a price
+  // already.
   bool add_fullest() {
     std::vector<std::size_t>& times = best_.fullest;
     if (std::find(times.begin(), times.end(), worst_) != times.end()) return false;

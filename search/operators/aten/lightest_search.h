@@ -22,7 +22,7 @@ struct LightestParameters {
   // Hurried sweeps at these prices, with repeated blocks merged, and choices kept per variable.
   int sweeps = 12;
   double choices = 4;
-  // Limit of the turns. In each, another time point gets a price, which adds further choices.
+  // Limit of the turns. In each turn another time point gets a price, which adds further choices.
   int most_turns = 4;
   // Bisection steps between the bound and the peak of the lightest choice, and the work of each, in
   // strategy evaluations.
@@ -52,9 +52,9 @@ std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>&
 // The effort of a search for any choice within a limit.
 // Thread safety: a value.
 struct Effort {
-  std::uint64_t work = 40'000'000;  // of each problem, in strategy evaluations; about a second
-  // Choices per variable, if the matrices of all choices had over `most_entries` entries (two
-  // gigabytes).
+  std::uint64_t work = 40'000'000;  // limit per problem, in strategy evaluations; a second
+  // Limit of the choices per variable. It applies only if the matrices of all choices would have
+  // more than `most_entries` entries (two gigabytes).
   double choices = 24;
   double most_entries = 3e8;
 

@@ -96,7 +96,7 @@ class LimitedSearch {
 
   bool is_accepted() const { return context_.accepts(best_); }
 
-  // Takes over the choices of an earlier search, without its movers, which may be other variables.
+  // Takes over the choices of an earlier search, except of movers, which may be other variables.
   void take_kept() {
     kept_ = only(cheapest_.choice);
     KeptChoices more = *context_.kept;
@@ -154,7 +154,7 @@ class LimitedSearch {
     add_choices(sieve.near(part, choices_), kept_);
   }
 
-  // Adds choices that are good at the current prices, and more of them if few are new.
+  // Adds choices that are good at the current prices; adds more if few of these choices are new.
   void add_more() {
     const auto before = static_cast<double>(size(kept_));
     add_near(*sieve_);

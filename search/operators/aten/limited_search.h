@@ -27,22 +27,23 @@ struct LimitedParameters {
   int most_rounds = 6;
   // Messages at the prices of a round: first with repeated blocks merged to one, then `sweeps`
   // sweeps for all blocks. At most `most_sharpenings` further turns of sweeps follow while each
-  // closes at least `least_gain` of the gap.
+  // closes at least the fraction `least_gain` of the gap.
   SieveParameters sieve;
   int sweeps = 3;
   int most_sharpenings = 20;
   double least_gain = 0.2;
-  // Work of the problem of a round, in strategy evaluations, about a second: enough for a good
-  // plan, not for a proof. Until the binding time points are found, each attempt gets
-  // `work_of_limits`.
+  // Limit of the work of a round's problem, in strategy evaluations, about a second: enough for a
+  // good plan, not for a proof. Until the binding time points are found, the limit of each attempt
+  // is `work_of_limits`.
   std::uint64_t work_of_round = 60'000'000;
   std::uint64_t work_of_limits = 4'000'000;
   // Limit of labels of an exact search, and CountParameters::most_parts.
   std::size_t most_labels = 300'000;
   std::size_t most_parts = 200;
   // The last problem proves the optimum or raises the bound. It is solved as soon as its matrices
-  // have at most `most_entries` entries, after the last round `most_last_entries`. It gets
-  // `work_of_proof`, or `work_if_close` if the plan is within the part `close` of the bound.
+  // have at most `most_entries` entries; after the last round the limit is `most_last_entries`. Its
+  // work is limited to `work_of_proof`, or to `work_if_close` if the plan is within the fraction
+  // `close` of the bound.
   double most_entries = 1e6;
   double most_last_entries = 3e7;
   std::uint64_t work_of_proof = 4'000'000'000;

@@ -10,7 +10,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Four rows at a time, so that results are read and written less often.
+// Takes four rows at a time, so that results are read and written less often.
 template <typename T>
 [[gnu::always_inline]] inline void add_rows(const T* sent, const std::uint32_t* rows,
                                             std::size_t num_rows, const T* costs,
@@ -70,8 +70,8 @@ void find_least(const std::vector<T>& sent, const std::vector<std::uint32_t>& ro
 // Exceeds the relative error by which a sum in single precision can be rounded up.
 constexpr double kRoundingOfSum = 0x1p-23;
 
-// Costs between open choices are copied to a table of their own if they are at most this part of
-// the whole table: copies are faster to read, and small enough for many blocks.
+// Costs between open choices are copied to a table of their own if they are at most this fraction
+// of the whole table: copies are faster to read, and small enough for many blocks.
 constexpr double kLargestPart = 0.25;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
@@ -373,7 +373,7 @@ void PlacementMessages::open_allowed() {
     for (std::uint32_t s = 0; s < own_[node].size(); ++s) {
       if (own_[node][s] < kForbidden) open_[node].push_back(s);
     }
-    // If all are forbidden, keeps one, so that the bound becomes infinite.
+    // If all choices are forbidden, keeps one of them, so that the bound becomes infinite.
     if (open_[node].empty()) open_[node].push_back(0);
   }
   parts_.clear();

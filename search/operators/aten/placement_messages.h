@@ -21,22 +21,22 @@ void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t
 
 // Tree-reweighted message passing as in MessagePassing, with two differences that make it cheap on
 // many mesh axes: choices with the same placement of a tensor share an element of its message, and
-// edges share their tables. Variables that share a leader are one node, and equal edges between two
-// nodes are one link. Bytes may have prices.
+// equal edges share a table. Variables that share a leader are one node, and equal edges between
+// two nodes are one link. Bytes may have prices.
 // Tables are in single precision, since most of the time goes to reading them. Everything is
 // rounded down, so that the bounds remain lower bounds. Memory: two messages per link, and the
 // costs of all choices. Source: Kolmogorov, Convergent tree-reweighted message passing for energy
 // minimization, 2006. Thread safety: one thread at a time.
 class PlacementMessages {
  public:
-  // Borrows the model. `leaders` by variable, each its own or an earlier one of its class.
+  // Borrows the model. `leaders` by variable: itself or an earlier variable of its class.
   PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders);
-  // The same model with other leaders. Starts from the messages of `other`: those of a link are
-  // divided equally among its edges. Where blocks repeat, `other` with few nodes converges faster,
-  // and its messages are nearly right for all blocks.
+  // The same model with other leaders. Starts from the messages of `other`: the messages of a link
+  // are divided equally among its edges. If blocks repeat, an `other` with all blocks merged to one
+  // converges faster, and its messages are nearly right for all blocks.
   PlacementMessages(const PlacementMessages& other, std::span<const std::uint32_t> leaders);
 
-  // `prices` by time point; `limit` is what may be held at each.
+  // `prices` by time point; `limit`: the bytes that may be held at each.
   void set_prices(std::span<const double> prices, std::int64_t limit);
 
   // Passes messages forward and backward, at least twice.
@@ -53,7 +53,7 @@ class PlacementMessages {
 
   // A lower bound of the priced cost of all plans.
   double bound() const { return bound_; }
-  // The same for all plans in which the variable takes the choice.
+  // A lower bound of the priced cost of all plans in which the variable takes the choice.
   double bound_with(std::uint32_t variable, std::uint32_t choice) const {
     return previous_ + slack_[node_of_[variable]][choice];
   }
@@ -63,10 +63,10 @@ class PlacementMessages {
   std::vector<std::uint32_t> decode() const;
 
  private:
-  // The costs between the groups of open choices.
+  // The costs between the groups of open choices, which are neither forbidden nor excluded.
   struct Part {
     std::vector<std::uint32_t> row_of;   // by own group
-    std::vector<std::uint32_t> columns;  // groups of the other
+    std::vector<std::uint32_t> columns;  // groups of the other node
     std::vector<float> costs;
   };
   // An edge, seen from one of its ends. A group is a set of choices with the same row or column.
@@ -89,7 +89,7 @@ class PlacementMessages {
     }
   };
   struct Table;
-  // Where the messages of an edge of the model begin. None within a node.
+  // Where the messages of an edge of the model begin. An edge within a node has no messages.
   struct EdgePlace {
     std::size_t to_first = 0;
     std::size_t to_second = 0;

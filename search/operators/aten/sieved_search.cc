@@ -229,7 +229,7 @@ class SievedSearch {
   // A lower bound of all plans.
   double bound() const { return std::max(solved_bound_, sieve_.messages().bound()); }
 
-  // No plan is better: the problem of the kept choices was solved, and others cost no less.
+  // Proved: the problem of the kept choices was solved, and no plan with other choices costs less.
   bool is_proved() const {
     if (is_closed()) return true;
     const double least = has_choice() ? best_.objective : kForbidden;
@@ -263,9 +263,9 @@ class SievedSearch {
   const SieveParameters& parameters_;
   ChoiceSieve& sieve_;
   std::uint64_t proof_work_ = parameters_.work_of_proof;  // of the next one
-  double part_;  // of the bound: how near the choices of the next look may be
+  double part_;  // fraction: the next look takes choices within it of the bound
   double solved_bound_ = 0;
-  double left_out_ = kForbidden;  // the least bound of choices that the last problem did not have
+  double left_out_ = kForbidden;  // least bound of the choices that the last problem left out
   SolveStatus last_status_ = SolveStatus::kUnknown;
   SievedSolution best_;
 };

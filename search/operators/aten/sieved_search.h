@@ -18,30 +18,30 @@ namespace shardwright::operators {
 // Thread safety: a value.
 struct SieveParameters {
   // A look solves the problem of the choices with the lowest bounds. Sweeps of messages before the
-  // first look, and before each further look. The bound is mostly tight after a dozen; each reads
-  // all tables.
+  // first look, and before each further look. The bound is mostly tight after a dozen sweeps; each
+  // sweep reads all tables.
   int first_sweeps = 14;
   int more_sweeps = 2;
   // Hurried sweeps before the first sweeps for all blocks, before each further set of sweeps, and
   // their haste. They adapt the messages at the first and the last block, which differ from the
-  // others. More of them converge below the bound, fewer need many more sweeps.
+  // others. With more of them the bound stays lower, with fewer it needs many more sweeps.
   int hurried = 2;
   int more_hurried = 4;
   double haste = 0.5;
   // Where blocks repeat: rounds of `block_sweeps` sweeps for one block, at most
-  // `most_block_rounds`, while a round raises the bound by the part `least_block_gain`; then sweeps
-  // for all blocks.
+  // `most_block_rounds`, while a round raises the bound by the fraction `least_block_gain`. Then
+  // sweeps for all blocks.
   int block_sweeps = 8;
   double least_block_gain = 1e-4;
   int most_block_rounds = 4;
   int sweeps_from_blocks = 3;
-  // A look keeps the choices whose bounds exceed the bound of all plans by at most `first_part` of
-  // it. The part is halved while it keeps more than `first_choices` per variable, so that the
-  // problem mostly ends within the work of a look. The next look multiplies it by `part_growth`.
+  // A look keeps the choices whose bounds exceed the bound of all plans by at most the fraction
+  // `first_part`. The fraction is halved while a look keeps more than `first_choices` per variable,
+  // so that its work mostly suffices. The next look multiplies the fraction by `part_growth`.
   double first_part = 0.01;
   double first_choices = 4;
   double part_growth = 4;
-  // A look whose work did not suffice is repeated with half the choices per variable, down to this.
+  // If its work does not suffice, a look is repeated with half the choices, at least this number.
   double fewest_choices = 2;
   // Work of a look, in strategy evaluations. A problem that needs more gets better bounds first.
   std::uint64_t work_of_look = 10'000'000;
@@ -53,7 +53,7 @@ struct SieveParameters {
   std::uint64_t work_growth = 2;
   int most_rounds = 16;
   // After these rounds a last attempt without a limit of work is made, if its matrices have at most
-  // this many entries (half a gigabyte). Otherwise the best plan stays unproved.
+  // `most_last_entries` entries (half a gigabyte). Otherwise the best plan stays unproved.
   double most_last_entries = 3e7;
 };
 
@@ -80,8 +80,8 @@ class ChoiceSieve {
 
   // The choices whose bound is at most `most`, the same for all variables of a leader.
   KeptChoices at_most(double most) const;
-  // The choices whose bounds exceed the least bound by at most `part` of it. Halves `part` while
-  // these are more than `choices` per variable.
+  // The choices whose bounds exceed the least bound by at most the fraction `part`. Halves `part`
+  // while these are more than `choices` choices per variable.
   KeptChoices near(double& part, double choices) const;
 
   double per_variable(const KeptChoices& kept) const;

@@ -19,8 +19,8 @@
 namespace shardwright::operators {
 namespace {
 
-// The tensors that get movers: those that move where memory is short, which are few. The bytes of
-// other tensors in motion are not counted, so the memory of a plan is never overestimated.
+// The tensors that get movers: the few tensors that move where memory is short. The bytes of other
+// tensors in motion are not counted, so the memory of a plan is never overestimated.
 // Thread safety: a value.
 class CountedMoves {
  public:
@@ -83,11 +83,11 @@ struct LightestPlan {
   std::int64_t least_bytes = 0;       // proved: no plan has a lower peak
 };
 
-// Limit of the searches. Each adds movers for the tensors that the plan before moved at its peak. A
-// light plan moves nearly everything, so the second search mostly has the movers that matter.
+// Limit of the searches. Each adds movers for the tensors that the previous plan moved at its peak.
+// A light plan moves nearly all tensors, so the second search mostly has the movers that matter.
 constexpr int kMostSearches = 4;
 
-// No further movers are added once the transfers have more entries than this (a gigabyte).
+// Once the transfers have more entries than this (a gigabyte), no further movers are added.
 constexpr std::size_t kMostTransitions = 20'000'000;
 
 std::size_t num_transitions(const AtenModel& model) {
@@ -97,7 +97,7 @@ std::size_t num_transitions(const AtenModel& model) {
   return sum;
 }
 
-// Searches a plan of the lowest peak. `cheapest` is any plan of the graph. The result does not
+// Looks for a plan of the lowest peak. `cheapest` is any plan of the graph. The result does not
 // depend on the request's limit, so a request with `evaluation.peak_bytes` as limit finds the plan
 // again. Precondition: the request has a limit. Errors: those of build_model().
 Result<LightestPlan> lightest_plan(const AtenGraph& graph, const AtenRequest& request,
@@ -219,8 +219,9 @@ class PlanSolver {
  private:
   // Repeats the search within the limit. If a plan exceeds the limit because of moving tensors
   // without movers, these tensors get movers and the search begins again. If a search finds no
-  // plan, the next search begins from the lightest plan or, if that does not fit, from any plan
-  // within the limit: seek_any() looks for one with ever more work, or proves that there is none.
+  // plan, the next search begins from the lightest plan or, if this plan does not fit, from any
+  // plan within the limit: seek_any() looks for such a plan with ever more work, or proves none
+  // exists.
   Result<AtenSolution> within_limit(AtenModel model, const SievedSolution& cheapest) {
     std::optional<AtenPlan> heavy = solution_.plan;
     bool is_searched = false;

@@ -16,7 +16,7 @@ using redistribution::AxisPlacement;
 using redistribution::MeshShape;
 using redistribution::Placement;
 
-// A limit, as cost matrices have an entry per pair of two nodes' strategies.
+// A limit is needed because cost matrices have an entry per pair of two nodes' strategies.
 constexpr std::size_t kMostStrategies = 20'000;
 
 // The codes of the placements of all tensors of a strategy.

@@ -42,7 +42,7 @@ struct StrategyClass {
 // All combinations of the rule's entries, one entry per axis, in which every device has elements
 // and the devices divide AxisEntry::divides. Of combinations with equal placements only the first
 // is kept. If several axes shard a dimension, the earlier axis cuts first. Axes of one device are
-// replicated. Errors: kUnsupported, without a place, for more than 20,000 strategies.
+// replicated. Errors: kUnsupported, with an empty `where`, for more than 20,000 strategies.
 // O(entries^axes).
 Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& node,
                                       const redistribution::MeshShape& mesh,

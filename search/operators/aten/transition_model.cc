@@ -27,8 +27,8 @@ constexpr double kTransitionUs = 1;  // Source: AutoParallel's transition term
 constexpr double kCopyEfficiency = 0.70;
 constexpr double kUsPerSecond = 1e6;
 
-// A shape with the same costs, to share searches. Extents that are multiples of the number of
-// devices are cut into equal pieces however they are sharded, so only their product matters.
+// Returns a shape with the same costs, to share searches. Extents that are multiples of the number
+// of devices are cut into equal pieces however they are sharded, so only their product matters.
 Shape canonical(const Shape& shape, std::int64_t devices) {
   Shape result = shape;
   std::int64_t* last = nullptr;

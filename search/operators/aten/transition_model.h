@@ -39,8 +39,8 @@ class TransitionModel final : public TransitionCosts {
                             std::span<const redistribution::Placement> sources,
                             std::span<const redistribution::Placement> targets) override;
 
-  // The moves of kShortest, whatever the choice is. Searches anew at each call. Precondition: moves
-  // lead there.
+  // The moves of kShortest, whatever the choice is. Searches anew at each call. Precondition: some
+  // sequence of moves leads to the target.
   redistribution::Path path(const AtenTensor& tensor, const redistribution::Placement& source,
                             const redistribution::Placement& target) const;
 
@@ -64,8 +64,8 @@ struct AtenMove {
   friend bool operator==(const AtenMove&, const AtenMove&) = default;
 };
 
-// By node and input, then by output. Moves along axes of one device are left out. One search for
-// each kind of move.
+// Returns the moves by node and input, then by output. Leaves out moves along axes of one device.
+// Searches once for each kind of move.
 std::vector<AtenMove> moves_of(const AtenGraph& graph, const AtenPlan& plan,
                                const TransitionModel& transitions);
 

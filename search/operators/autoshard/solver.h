@@ -19,8 +19,8 @@
 
 namespace shardwright::operators::autoshard {
 
-// Every output spec is a function of one decision (variable), through any chain of ops that follow
-// their operand. So each cost depends on one or two variables. All costs are scaled.
+// The costs of a request, scaled, as functions of one or two decisions (variables). Every output
+// spec is a function of one variable, through any chain of ops that follow their operand.
 // Thread safety: one thread at a time while it is built, then const members from any thread.
 class PairwiseModel {
  public:

@@ -90,8 +90,8 @@ std::uint32_t Buckets::pair_level(const Bucket& bucket, std::uint32_t other) con
          1;
 }
 
-// The last variable of the child's separator is the bucket's own, so the one before gives the
-// level.
+// The last variable of the child's separator is the bucket's own, so the variable before it gives
+// the level.
 std::uint32_t Buckets::message_level(const Bucket& bucket, const Bucket& child) const {
   return child.depth < 2 ? 0 : pair_level(bucket, separator(child)[child.depth - 2]);
 }

@@ -30,8 +30,8 @@ struct BucketShape {
 // of its own costs, of pair tables with variables that are eliminated later, and of the messages of
 // earlier buckets that depend on it. The result, its message, is a table over the separator: the
 // later variables that occur in these tables.
-// In every table the variable that is eliminated first runs fastest, and the one eliminated last
-// runs slowest. So the parent bucket reads a message without reordering it.
+// In every table the index of the variable eliminated first varies fastest, that of the variable
+// eliminated last slowest. So the parent bucket reads a message without reordering it.
 // Source: Dechter, Bucket elimination: a unifying framework for reasoning, 1999.
 // Thread safety: const members may be called from any thread.
 class Buckets {
@@ -68,14 +68,14 @@ class Buckets {
   std::span<const Bucket> list() const { return buckets_; }
   const Bucket& operator[](std::size_t bucket) const { return buckets_[bucket]; }
   std::size_t size() const { return buckets_.size(); }
-  // Entries of all messages; a bucket's begin at its `first_message`.
+  // The number of entries of all messages; those of a bucket begin at its `first_message`.
   std::size_t num_entries() const { return num_entries_; }
 
-  // The variable eliminated first comes last.
+  // The bucket's separator; the variable eliminated first comes last.
   std::span<const std::uint32_t> separator(const Bucket& bucket) const {
     return std::span(scopes_).subspan(bucket.first_scope, bucket.depth);
   }
-  // By level; within a level, pairs by index come before messages by bucket.
+  // The bucket's factors by level; within a level first pairs by index, then messages by bucket.
   std::span<const Factor> factors(const Bucket& bucket) const {
     return std::span(factors_).subspan(bucket.first_factor, bucket.num_factors);
   }
@@ -224,8 +224,8 @@ class BucketSum {
     }
   }
 
-  // Calls use(entry, sum) at every assignment, where sum(s) is that of sums(). The last table is
-  // not added beforehand: a sum that is read once need not be stored.
+  // Calls use(entry, sum) at every assignment, where sum(s) equals sums()[s]. The last table is not
+  // added beforehand: a sum that is read once need not be stored.
   template <class Use>
   void sweep(const Use& use) {
     const std::size_t depth = values_.size();
@@ -292,10 +292,11 @@ class BucketSum {
 // the limit; an instance that reaches the limit is too wide.
 // Thread safety: a value.
 struct TableOrderParameters {
-  // The score of a node is the logarithm of the table entries that eliminating it takes, plus, for
-  // every edge that it adds, this part of the product of the logarithms of the sizes of its ends.
+  // The score of a node is the logarithm of its table's entries plus, for every edge that
+  // eliminating it adds, `fill_weight` times the product of the logarithms of the sizes of the
+  // edge's ends.
   double fill_weight = 0.3;
-  // Limit of the pairs of neighbours looked at: `most_work` + `work_per_node` * nodes.
+  // Limit of the pairs of neighbours that ordering looks at: `most_work` + `work_per_node` * nodes.
   std::size_t most_work = 20'000'000;
   std::size_t work_per_node = 200;
 };
@@ -337,14 +338,14 @@ class BucketTree {
   std::size_t num_costs_ = 0;
 };
 
-// The messages towards the roots and, on request, those from the roots back.
+// The messages towards the roots and, on request, the messages from the roots back.
 // Thread safety: one thread at a time.
 class BucketTables {
  public:
   explicit BucketTables(const BucketTree& tree);
 
-  // Minimises with these node costs (flat, see BucketTree::first_cost). Returns the minimum and a
-  // choice that has it; infinite if everything is forbidden.
+  // Minimises the total cost with these node costs (flat, see BucketTree::first_cost). Returns the
+  // minimum, infinite if everything is forbidden; sets `choice` to a choice that attains it.
   double minimize(std::span<const double> costs, std::vector<std::uint32_t>& choice);
   // After minimize: computes, for every bucket and assignment of its separator, the least cost of
   // everything outside the bucket's subtree.

@@ -61,7 +61,7 @@ class ScoreQueue {
   // The variable of the least score. Precondition: !empty().
   std::uint32_t first() const { return heap_.front(); }
   bool contains(std::uint32_t variable) const { return place_[variable] != kGone; }
-  // Also of variables that were removed: the last score they had.
+  // The score of the variable; if the variable was removed, its last score.
   double score(std::uint32_t variable) const { return scores_[variable]; }
   std::size_t num_variables() const { return scores_.size(); }
 
@@ -88,7 +88,7 @@ class ScoreQueue {
   std::vector<std::uint32_t> place_;  // by variable: where it is in the heap, or kGone
 };
 
-// An order of the variables, and for each the later variables that its table depends on.
+// An order of the variables, and their scopes: the later variables that a table depends on.
 // Thread safety: one thread at a time.
 class EliminationOrder {
  public:
@@ -142,7 +142,7 @@ class EliminationOrder {
   std::span<const std::uint32_t> order() const { return order_; }
   // Where the variable is in the order; kFixed if it is not.
   std::uint32_t position(std::uint32_t variable) const { return position_[variable]; }
-  // The scope of order()[i] without fixed variables; the one eliminated first comes last.
+  // The scope of order()[i] without fixed variables; the variable eliminated first comes last.
   std::span<const std::uint32_t> scope(std::size_t i) const {
     return std::span(scopes_).subspan(scope_begin_[i], scope_begin_[i + 1] - scope_begin_[i]);
   }

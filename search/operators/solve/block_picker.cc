@@ -6,8 +6,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The difference between the dearest and the cheapest pair; twice the dearest if some are
-// forbidden.
+// Returns the cost of the dearest less the cheapest pair; twice the dearest if pairs are forbidden.
 double spread(std::span<const double> entries) {
   double least = kForbidden, most = 0;
   bool forbids = false;
@@ -144,7 +143,7 @@ void BlockPicker::grow_around_holders(BlockScratch& scratch, std::size_t size,
 
 // Changes the strategy of a random node, and then of every node whose strategy the changes forbid,
 // until nothing forbidden is left. The block is these nodes and some of their neighbours. Returns
-// false if the change is none, leads to a contradiction or has too many followers.
+// false if the change leads to a contradiction, has too many followers, or changes nothing.
 bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
                          RandomGenerator& random) const {
   scratch.block.clear();
@@ -182,8 +181,8 @@ bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, Bloc
   return possible;
 }
 
-// The cheapest strategy left for the node. Pairs that it forbids do not count: those neighbours
-// will change.
+// The cheapest strategy left for the node. Ignores pairs that the strategy forbids, since these
+// neighbours will change.
 std::uint32_t BlockPicker::best_left(const SearchState& state, const BlockScratch& scratch,
                                      std::uint32_t n) const {
   std::uint32_t best = 0;

@@ -35,7 +35,7 @@ struct BlockScratch {
   std::vector<std::uint32_t> block;
   std::vector<std::uint32_t> choice;  // after kFollow: the choice of the state, with the changes
   ConsistentDomains domains;
-  std::size_t consistent = 0;  // removals that hold for every choice come first
+  std::size_t consistent = 0;  // number of first removals that hold for every choice
   std::vector<std::uint8_t> seen;
   std::vector<std::pair<double, std::uint32_t>> frontier;
 };
@@ -72,9 +72,9 @@ class BlockPicker {
 };
 
 // Draws arms (shapes of blocks) in proportion to their gain per unit of work, in which recent
-// batches count more. Every arm keeps a least share of the blocks. If its blocks take more work
-// than the mean, the arm keeps that share of the work instead, unless its last block is long ago.
-// Thread safety: const members may be called from any thread.
+// batches count more. Every arm gets at least the fraction ArmParameters::least_share of the
+// blocks. An arm whose blocks take more work than the mean gets this fraction of the work instead,
+// unless its last block was long ago. Thread safety: const members may be called from any thread.
 class BlockArms {
  public:
   // Without holders of memory, shapes around holders are left out.

@@ -8,7 +8,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The variable of the largest table among `draws` random ones.
+// Returns the variable of the largest table among `draws` random variables.
 std::uint32_t heaviest_drawn(const ScoreQueue& left, int draws, RandomGenerator& random) {
   const auto count = static_cast<std::uint32_t>(left.num_variables());
   std::uint32_t heaviest = Block::kOutside;

@@ -23,7 +23,7 @@ class Block {
 
   struct Variable {
     std::uint32_t node;
-    std::uint32_t first;    // of its values among those of the block
+    std::uint32_t first;    // index of its first value in the block
     std::uint32_t size;     // number of values
     std::uint32_t current;  // value of its strategy in `start`
     std::uint32_t chosen;   // value
@@ -114,13 +114,12 @@ class BlockElimination {
   std::vector<double> messages_;
 };
 
-// Another strategy for a node.
 struct ChoiceChange {
   std::uint32_t node;
   std::uint32_t strategy;
 };
 
-// Bytes beyond the limits.
+// The largest excess of bytes over the limits.
 struct Excess {
   std::int64_t bytes = 0;  // 0: all limits hold
   // The changes hold `more` bytes than the present choice at the kept time points [begin, end).
@@ -133,7 +132,7 @@ struct Excess {
 class ExcessFinder {
  public:
   // The largest excess at a time point where the changes hold more than the choice of the state.
-  // O(usages * log times).
+  // Cost: O(usages * log times).
   Excess largest(const SearchState& state, std::span<const ChoiceChange> changes);
 
  private:

@@ -12,15 +12,15 @@
 
 namespace shardwright::operators {
 
-// A bound proves a choice if it is at most this part of the cost below it, as sums are rounded.
+// A bound below the cost by at most this fraction proves the choice optimal: sums are rounded.
 inline constexpr double kProvedWithin = 1e-9;
 
-// While the blocks of a batch are solved, one worker takes a step of the dual ascent. The work of
-// the step is a part of the work of the batch before. Between batches the two exchange results: the
-// ascent aims at the best cost, and the search begins cycles with the choices that the messages
-// suggest. Ends when neither improves, or the bound proves the choice. An ExplorationDomain; the
-// answer does not depend on the number of workers. Borrows both. Thread safety: as of an
-// ExplorationDomain.
+// Runs a LocalSearch and a DualAscent side by side. While the blocks of a batch are solved, one
+// worker takes a step of the ascent, whose work is a fraction of the work of the previous batch.
+// Between batches the ascent takes the best cost of the search as target, and the search begins
+// cycles with choices of the ascent. Ends when neither improves, or the bound proves the choice. An
+// ExplorationDomain; the answer does not depend on the number of workers. Borrows its arguments.
+// Thread safety: as of an ExplorationDomain.
 class BoundedSearch {
  public:
   BoundedSearch(LocalSearch& search, DualAscent& dual, const StageParameters& parameters);

@@ -103,11 +103,11 @@ std::vector<double> priced_bytes(const CostInstance& core, const std::vector<dou
   return weights;
 }
 
-// Reduces a subproblem, closes it by tables if it is narrow, otherwise bounds and divides it.
+// Reduces a subproblem, solves it by tables if its width is small, otherwise bounds and divides it.
 // Thread safety: const members may be called from any thread.
 class SubproblemProcessor {
  public:
-  // Borrows its arguments. Reads only deadline and stop of the budget; work is a result.
+  // Borrows its arguments. Reads only deadline and stop of the budget; results state the work.
   SubproblemProcessor(const CostInstance& instance, const Budget& budget,
                       const SolverParameters& parameters)
       : instance_(&instance),
@@ -224,8 +224,8 @@ class SubproblemProcessor {
     kept[first_[reduction.core_nodes[node]] + reduction.origins[node][strategy]] = 0;
   }
 
-  // Makes two children: the light and the heavy strategies of the node whose strategies near the
-  // bound differ most in priced bytes. Memory limits decide there; the bound knows only prices.
+  // Makes two children, with the light and the heavy strategies of the node whose strategies near
+  // the bound differ most in priced bytes: memory limits decide there; the bound knows only prices.
   void divide(const Reduction& reduction, const DualAscent& dual, const Subproblem& problem,
               ProcessedSubproblem& result) const {
     const CostInstance& core = *reduction.core;
@@ -286,7 +286,7 @@ class OpenList {
     problems_.push_back(std::move(problem));
     std::push_heap(problems_.begin(), problems_.end(), later);
   }
-  // At most `size` subproblems. Drops those whose bound is not below the cutoff.
+  // Takes out at most `size` subproblems. Drops subproblems whose bound is not below the cutoff.
   std::vector<Subproblem> take(std::size_t size, double cutoff) {
     std::vector<Subproblem> batch;
     while (!problems_.empty() && batch.size() < size) {

@@ -14,8 +14,8 @@
 namespace shardwright::operators {
 
 // Branch and bound; a subproblem is a set of strategies per node. Every subproblem is reduced. If
-// its width has become small, tables close it, otherwise dual ascent bounds it and excludes
-// strategies. The node to divide is the one whose strategies near the bound differ most in priced
+// its width is then small, tables solve it. Otherwise dual ascent bounds it and excludes
+// strategies, and it is divided at the node whose strategies near the bound differ most in priced
 // bytes. Batches of subproblems, lowest bound first, are processed on the executor, and their
 // results are applied in order, so the search is the same for any number of workers. Ends
 // unfinished when the budget ends or after `max_nodes` subproblems. `on_better` is called on the

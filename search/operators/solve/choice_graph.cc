@@ -85,7 +85,7 @@ ChoiceGraph::ChoiceGraph(const CostInstance& instance) {
 void ChoiceGraph::add_arcs(const CostInstance& instance) {
   struct Pair {
     std::uint32_t first, second;
-    const double* by_first;   // rows by the strategies of the first, over those of the second
+    const double* by_first;   // rows by strategies of the first node, columns of the second
     const double* by_second;  // the transpose
   };
   const std::span<const CostInstance::Edge> edges = instance.edges();

@@ -13,7 +13,7 @@
 namespace shardwright::operators {
 
 // Borrows the instance, which must outlive the graph. Parallel edges become one arc. Drops a time
-// point if its limit cannot be exceeded, or only together with the limit of a kept one.
+// point if its limit is never exceeded without that of a kept time point.
 // Thread safety: const members may be called from any thread.
 class ChoiceGraph {
  public:
@@ -23,7 +23,7 @@ class ChoiceGraph {
     std::uint32_t node;
     const double* rows;
   };
-  // bytes(usage)[s] during the kept time points [begin, end).
+  // With strategy s the node holds bytes(usage)[s] during the kept time points [begin, end).
   struct Usage {
     std::uint32_t begin;
     std::uint32_t end;
@@ -55,7 +55,7 @@ class ChoiceGraph {
   }
   const std::int64_t* bytes(const Usage& usage) const { return bytes_.data() + usage.first_byte; }
   std::span<const std::int64_t> limits() const { return limits_; }
-  // The sums of values by kept time point: each value of the instance counts at the next kept one.
+  // Sums by kept time point: each element of `by_time` is added to the next kept time point.
   std::vector<double> at_kept_times(std::span<const double> by_time) const;
   // Nodes whose bytes at some kept time point depend on the strategy.
   std::span<const std::uint32_t> holders() const { return holders_; }
@@ -68,8 +68,7 @@ class ChoiceGraph {
   std::vector<double> costs_;
   std::vector<std::uint32_t> first_arc_;
   std::vector<Arc> arcs_;
-  std::deque<std::vector<double>>
-      matrices_;  // those that the instance does not have in this layout
+  std::deque<std::vector<double>> matrices_;  // not in the instance in this layout
   std::vector<std::uint32_t> first_usage_;
   std::vector<Usage> usages_;
   std::vector<std::int64_t> bytes_;
@@ -78,9 +77,9 @@ class ChoiceGraph {
   std::vector<std::uint32_t> holders_;
 };
 
-// The strategies left at every node. Removes strategies until all are arc consistent, and can undo
-// removals. Consistent after every call that returns true. Source: Mackworth, Consistency in
-// networks of relations, 1977 (AC-3). Thread safety: one thread at a time.
+// The strategies left at every node. Removes strategies until all strategies left are arc
+// consistent, as they are after every call that returns true. Can undo removals. Source: Mackworth,
+// Consistency in networks of relations, 1977 (AC-3). Thread safety: one thread at a time.
 class ConsistentDomains {
  public:
   explicit ConsistentDomains(const ChoiceGraph& graph);
@@ -127,7 +126,7 @@ class UsageProfile {
   // Lower than any excess, with enough distance to the least value that sums cannot overflow.
   static constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::min() / 4;
 
-  // Nothing is held yet.
+  // Starts with no bytes held.
   explicit UsageProfile(std::span<const std::int64_t> limits);
 
   // Preconditions of the following: begin < end <= number of time points.
@@ -136,7 +135,7 @@ class UsageProfile {
   // The first time point in the range whose excess is the largest there.
   std::size_t most_exceeded(std::size_t begin, std::size_t end) const;
 
-  // Over all time points; kNothing if there are none.
+  // The maximum over all time points; kNothing if there are none.
   std::int64_t max_excess() const { return num_times_ == 0 ? kNothing : largest_[1]; }
 
  private:

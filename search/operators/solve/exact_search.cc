@@ -14,7 +14,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The sum of the same costs in another order differs by less than this part.
+// Sums of the same costs in another order differ by less than this relative error.
 inline constexpr double kCostRounding = 1e-11;
 
 void keep_if_better(const CostInstance& instance, std::vector<std::uint32_t> choice,
@@ -27,7 +27,7 @@ void keep_if_better(const CostInstance& instance, std::vector<std::uint32_t> cho
 
 // Finds the cheapest choice below the cutoff that is within the limits of the time points with
 // prices; `choice` stays empty if there is none. The cutoff of the label search rises in steps from
-// the bound to `cutoff`, the first by `step`, and with each step the bound of the result. Returns
+// the bound to `cutoff`, the first time by `step`; the bound of the result rises with it. Returns
 // false if the label search gives up.
 bool search_in_steps(const CostInstance& instance, LabelSearch& labels,
                      const LabelParameters& parameters, double bound, double step, double cutoff,
@@ -57,10 +57,10 @@ bool search_in_steps(const CostInstance& instance, LabelSearch& labels,
 // Thread safety: a value.
 struct HeavyCount {
   std::uint32_t nodes = 0;
-  std::vector<std::int64_t> bytes;   // between heavy and light, by time point with a price
-  std::int64_t unit = 1;             // weight of a node: worth of `bytes` / sum of the prices
+  std::vector<std::int64_t> bytes;   // heavy less light, by time point with a price
+  std::int64_t unit = 1;             // weight of a node: priced `bytes` / sum of the prices
   std::vector<std::uint32_t> heavy;  // flat strategies
-  // By flat strategy: `unit` for the heavy strategies (the others) of the group, otherwise 0.
+  // By flat strategy: `unit` for the group's heavy (other_weights: light) strategies, otherwise 0.
   std::shared_ptr<const std::vector<std::int64_t>> weights, other_weights;
 };
 
@@ -149,9 +149,9 @@ std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices&
 
 // Branch and bound on counts. Where memory binds, prices alone leave a gap: at the best prices
 // equal nodes are all heavy or all light, and the bound is that of a fractional count of heavy
-// nodes. A division limits the count from above in one part and from below in the other; both
-// limits have prices. Branching on a single node would not help, since another equal node takes its
-// place. Parts are closed by their bounds or by a LabelSearch.
+// nodes. A division makes two parts (subproblems): it limits the count from above in one part and
+// from below in the other; both limits have prices. Branching on a single node would not help,
+// since another equal node takes its place. Bounds or a LabelSearch close the parts.
 // Thread safety: one thread at a time.
 class CountSearch {
  public:
@@ -193,7 +193,7 @@ class CountSearch {
  private:
   struct Limit {
     std::uint32_t count = 0;  // index
-    bool is_least = false;    // a lower limit of the count, otherwise an upper one
+    bool is_least = false;    // a lower limit of the count, otherwise an upper limit
     std::int64_t nodes = 0;
     double price = 0;
   };
@@ -247,7 +247,7 @@ class CountSearch {
     const double cutoff = known_->cost * (1 - kCostRounding);
     const double step = std::min((cutoff - part.bound) / parameters_->labels.first_step_parts,
                                  parameters_->counts.first_step * std::abs(part.bound));
-    // Its bound ignores time points without prices, and more may get prices later.
+    // The bound of the part ignores time points without prices, which may get prices later.
     ExactResult own;
     own.choice = known_->choice;
     own.cost = known_->cost;
@@ -410,7 +410,7 @@ ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
       break;
     }
     const CostEvaluation evaluation = evaluate(instance, choice);
-    // The cheapest choice under some of the limits: a bound, and optimal if within all limits.
+    // The cheapest choice under some of the limits: a bound, and optimal if it keeps all limits.
     result.lower_bound = std::max(result.lower_bound, evaluation.total() * (1 - kCostRounding));
     if (evaluation.feasible()) {
       result.choice = choice;

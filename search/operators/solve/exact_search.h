@@ -30,10 +30,10 @@ struct ExactResult {
   std::vector<double> prices;  // of bytes, by time point; they gave the best priced bound
 };
 
-// Raises a Lagrangian bound with prices of bytes at the time points that bind (MemoryPrices; the
-// bucket tree minimises exactly). Then closes the remaining gap by a LabelSearch, or by a
-// CountSearch if parameters.counts.most_parts > 0. Gives up if lists need more than `max_labels`
-// partial choices. Work is counted in table entries.
+// Raises a Lagrangian bound with prices of bytes at the time points that bind (MemoryPrices); the
+// bucket tree minimises the priced cost exactly. Then closes the remaining gap by a LabelSearch, or
+// by a CountSearch if parameters.counts.most_parts > 0. Gives up if lists need more than
+// `max_labels` partial choices. Work is counted in table entries.
 ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
                            std::size_t max_labels, Budget& budget,
                            const ExactParameters& parameters = {});

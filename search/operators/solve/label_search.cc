@@ -176,7 +176,7 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
              std::equal(bytes(j) + times_, bytes(j) + rows_, bytes(i) + times_,
                         std::less_equal<>());
     };
-    // With a single time point, the last kept is the lightest so far.
+    // With a single time point, the label kept last is the lightest so far.
     const auto first = times_ == 1 && !order_.empty() ? order_.end() - 1 : order_.begin();
     const auto beaten_by = std::find_if(first, order_.end(), lighter);
     combinations_ +=

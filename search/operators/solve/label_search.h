@@ -44,11 +44,11 @@ class LabelSearch {
  private:
   struct Label {
     double cost = 0;
-    double priced = 0;  // priced cost, with the cheapest choice of all children not combined yet
+    double priced = 0;  // priced cost if children not combined yet are cheapest
     std::uint32_t strategy = 0;
-    std::uint32_t parts = 0;  // index of the first of its labels of children
+    std::uint32_t parts = 0;  // index of its first child's label in Labels::parts
   };
-  // Labels by column: each is made of `num_parts` labels of children.
+  // Labels by column. Each label combines `num_parts` labels, one per child.
   struct Labels {
     std::vector<Label> list;
     std::vector<std::int64_t> bytes;

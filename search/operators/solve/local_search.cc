@@ -176,7 +176,7 @@ class FeasibleAssignment {
     double least = std::numeric_limits<double>::infinity();
     std::size_t found = 0;
     for (const std::uint32_t s : candidates_) {
-      // Consequences only add weight, so no later candidate can be the least.
+      // Consequences only add weight, so no later candidate can have the least weight.
       if (found >= parameters_.most_trials || weight[s] - least_[n] >= least) break;
       if (domains_.assign(n, s)) {
         ++found;
@@ -232,7 +232,7 @@ std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& grap
 
 namespace {
 
-// The time point of the largest excess in each run of exceeded time points, ascending.
+// In each sequence of consecutive exceeded time points, the time point of the largest excess.
 std::vector<std::uint32_t> exceeded_peaks(const std::vector<std::int64_t>& excess) {
   std::vector<std::uint32_t> peaks;
   for (std::uint32_t t = 0; t < excess.size(); ++t) {
@@ -248,9 +248,9 @@ std::vector<std::uint32_t> exceeded_peaks(const std::vector<std::int64_t>& exces
 }
 
 // A subgradient step: prices rise where the limit is exceeded and fall where there is room. Its
-// length makes the sum of price change times excess equal to `worth`. Of a run of exceeded time
-// points only the worst one's price moves, as the others hold similar bytes. Returns false if
-// nothing is priced or exceeded.
+// length makes the sum of price change times excess equal to `worth`. Among consecutive exceeded
+// time points only the price at the largest excess moves, since the others hold similar bytes.
+// Returns false if nothing is priced or exceeded.
 bool step_prices(SearchState& state, double worth) {
   const std::vector<std::int64_t> excess = state.excess();
   std::vector<std::uint32_t> times = exceeded_peaks(excess);
@@ -272,7 +272,7 @@ bool step_prices(SearchState& state, double worth) {
   return true;
 }
 
-// Raises the price of the worst time point in each run of exceeded time points.
+// Raises the prices of the time points exceeded_peaks().
 void raise_exceeded_prices(SearchState& state, const PriceParameters& parameters) {
   double largest = 0;
   for (const double price : state.prices)

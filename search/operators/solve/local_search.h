@@ -29,8 +29,8 @@ std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& grap
 
 struct LocalSearchOptions {
   std::uint64_t seed = 0;
-  // The first prices of bytes, by time point of the instance; empty = all 0. Good ones are the
-  // prices of the dual ascent, together with its choice as `relaxed_start`.
+  // The first prices of bytes, by time point of the instance; empty = all 0. The prices of the dual
+  // ascent are good, together with its choice as `relaxed_start`.
   std::vector<double> prices;
   // The choice that the search begins with. It takes nothing forbidden, but may exceed limits.
   // Empty = `choice`.

@@ -152,8 +152,8 @@ void MemoryPrices::raise(Budget& budget) {
 }
 
 // The bound is concave and piecewise linear in a single price, and each choice gives a line. The
-// next price is where the line of a choice over the limit meets the line of a choice under the
-// limit. Ends at the maximum, with these two lines.
+// next price is where the line of a choice over the limit intersects the line of a choice under the
+// limit. Returns the two lines that intersect at the maximum.
 std::vector<MemoryPrices::Line> MemoryPrices::raise_single(Budget& budget) {
   std::optional<Line> over;
   std::optional<Line> under;
@@ -192,7 +192,7 @@ std::vector<MemoryPrices::Line> MemoryPrices::raise_single(Budget& budget) {
   return lines;
 }
 
-// Ends when a stretch of steps closes little of the gap. Returns the lines of the last step.
+// Ends when `stretch` steps close little of the gap. Returns the lines of the last step.
 std::vector<MemoryPrices::Line> MemoryPrices::raise_several(Budget& budget) {
   PriceBundle bundle(best_prices_, parameters_.bundle);
   std::vector<Line> lines;

@@ -22,8 +22,8 @@ struct WeightLimit {
 
 // Solves the Lagrangian dual: maximises the least priced cost over the prices. At the best prices a
 // weighted mean of cheapest choices keeps the limits of all time points with prices. While the mean
-// exceeds other limits, the time point of the largest excess gets a price; mostly one or two bind.
-// Thread safety: one thread at a time.
+// exceeds other limits, the time point of the largest excess gets a price; mostly one or two limits
+// bind. Thread safety: one thread at a time.
 class MemoryPrices {
  public:
   // Begins with the `known` prices by time point, which may be empty.
@@ -35,8 +35,8 @@ class MemoryPrices {
   // Adds a further limit with a price. Its row comes after those of the time points.
   void add(WeightLimit limit, double price);
 
-  // Improves the bound and the prices until they no longer move, the budget ends or optimality is
-  // proved. Better choices within the limits are kept in `best`.
+  // Improves the bound and the prices until the prices no longer move, the budget ends or
+  // optimality is proved. Better choices within the limits are kept in `best`.
   void raise(Budget& budget);
   // Adds the time point without a price whose limit the choice exceeds most. Returns false if there
   // is none.
@@ -61,7 +61,7 @@ class MemoryPrices {
     return weights(row)[tree_->first_cost(node) + strategy];
   }
   std::vector<double> priced_costs(std::span<const double> prices) const;
-  // The sum of price times limit. Lower bound = least priced cost - this.
+  // The sum of price times limit. The lower bound is the least priced cost less this sum.
   double granted(std::span<const double> prices) const;
   double bound() const { return bound_; }
   BucketTables& tables() { return tables_; }

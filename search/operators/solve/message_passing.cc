@@ -9,7 +9,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The least sum of two columns. Four independent minima keep the processor from waiting.
+// Returns the least sum a[i] + b[i]. Four independent minima keep the processor from waiting.
 double least_sum(const double* a, const double* b, std::size_t size) {
   std::array<double, 4> least;
   least.fill(kForbidden);
@@ -38,8 +38,8 @@ std::uint32_t least_slack(const MessagePassing& messages, std::uint32_t node) {
   return least;
 }
 
-// The strategy that a cheapest chain takes after `strategy` along the link. After a backward pass
-// the rest of the chain behind the other node costs 0.
+// Returns the strategy that a cheapest chain takes at the link's other node after `strategy`. After
+// a backward pass the rest of the chain behind this node costs 0.
 std::uint32_t next_strategy(const MessagePassing& messages, const Link& link,
                             std::uint32_t strategy) {
   const double part = share(messages, link.other);

@@ -22,7 +22,6 @@ namespace shardwright::operators {
 // Thread safety: one thread at a time; const members may be called from any thread meanwhile.
 class MessagePassing {
  public:
-  // A neighbour of a node.
   struct Link {
     std::uint32_t other;
     std::size_t to_own;    // where the message to this node begins
@@ -30,7 +29,7 @@ class MessagePassing {
     const double* costs;
     std::size_t own_stride;
     std::size_t other_stride;
-    std::size_t own_chain;  // index of their common chain at this node; see first_chain()
+    std::size_t own_chain;  // index at this node of the link's chain; see first_chain()
     std::size_t other_chain;
 
     double cost(std::uint32_t own_strategy, std::uint32_t other_strategy) const {
@@ -77,8 +76,7 @@ class MessagePassing {
   // A choice made greedily by the messages, node by node in ascending order.
   std::vector<std::uint32_t> decode() const;
 
-  // The results of passes.
-  // Thread safety: a value.
+  // The results of passes, for save() and restore(). Thread safety: a value.
   struct State {
     std::vector<double> messages;
     std::vector<double> slack;
@@ -134,8 +132,8 @@ std::vector<double> chain_excess(const MessagePassing& messages, const ChainChoi
 // A lower bound that rises round by round. The minima of the chains of MessagePassing add up to a
 // bound in which bytes at binding time points have prices (Lagrangian relaxation). The excess of
 // the cheapest chains is a subgradient of the bound with respect to the prices; PriceBundle moves
-// the prices by these subgradients. It is valid for any messages and prices, and approaches the
-// linear relaxation.
+// the prices by these subgradients. The bound is valid for any messages and prices, and approaches
+// that of the linear relaxation.
 // Memory: messages, and the chains of every line of the bundle.
 // Thread safety: one thread at a time.
 class DualAscent {
@@ -148,17 +146,17 @@ class DualAscent {
   // the first round, then a step of the prices. `target` is the cost of a known choice. Work is
   // counted in matrix entries.
   void round(int sweeps, double target, Budget& budget);
-  // A part of a round, for callers that interleave other work: a part of a pass of about `work`, or
-  // the step of the prices, which ends the round. Returns its work.
+  // Does a part of a round, for callers that interleave other work: about `work` matrix entries of
+  // a pass, or the step of the prices, which ends the round. Returns the work done.
   std::uint64_t step(int sweeps, double target, std::uint64_t work);
   bool is_between_rounds() const { return passes_ == 0 && messages_.is_pass_over(); }
-  // About the work of a round after the first.
+  // Returns the approximate work of a round other than the first.
   std::uint64_t work_of_round(int sweeps) const;
 
   double bound() const { return bound_; }
   // By time point, the prices that gave the bound.
   const std::vector<double>& prices() const { return bundle_.best_prices(); }
-  // True at the end of every `stretch` rounds if these closed less than `progress` of the gap.
+  // True after every `stretch` rounds if these closed less than the fraction `progress` of the gap.
   bool stalled(int stretch, double progress) const;
   // A lower bound of all choices in which the node takes the strategy, from the round with the best
   // bound.
@@ -167,7 +165,7 @@ class DualAscent {
   }
   // The greedy choice by the messages of the last round. It may exceed limits and be forbidden.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
-  // The same of the round with the best bound. Bad trial prices can spoil other choices.
+  // The greedy choice of the round with the best bound. Bad trial prices can spoil other rounds.
   const std::vector<std::uint32_t>& best_choice() const { return best_choice_; }
 
  private:

@@ -17,7 +17,7 @@ struct ProximalModel {
   std::vector<double> center;               // by price; none is negative
   std::vector<double> values;               // by line, at the center
   std::vector<std::vector<double>> slopes;  // by line and price
-  double step = 1;  // a single line moves the prices by this times its slope
+  double step = 1;                          // with a single line, prices move by step * slope
 };
 
 // Thread safety: a value.
@@ -59,14 +59,14 @@ class PriceBundle {
   double weight(std::size_t line) const { return lines_[line].weight; }
 
   // Adds the line found at prices(): the bound there, and the excess by time point. Returns the
-  // number of the line; an earlier line of the same number is replaced.
+  // number of the line. A full bundle gives it the number of the line that it drops.
   std::size_t add(double bound, std::vector<double> excess);
 
   // Moves the prices. `values` has the value of every line at prices(). `target` is the cost of a
   // known choice; the length of the first step depends on it. Returns the work: lines times time
   // points that may have a price, per exchange of weight.
   std::uint64_t move(std::span<const double> values, double target);
-  // Sets prices() to the best prices, where the values of the next move() must then be taken.
+  // Sets prices() to the best prices. The next move() takes the values of lines at these prices.
   void return_to_best() { prices_ = best_prices_; }
 
  private:
@@ -90,7 +90,7 @@ class PriceBundle {
   double best_bound_;
   std::vector<Line> lines_;
   std::size_t newest_ = 0;
-  std::vector<std::uint64_t> marked_;  // by time point: the last step that exceeded or priced it
+  std::vector<std::uint64_t> marked_;  // by time point: the last step with an excess or a price
   std::uint64_t steps_ = 0;
   double step_ = 0;      // prices per byte of excess; 0 = not known yet
   double expected_ = 0;  // the gain of the last step according to the model

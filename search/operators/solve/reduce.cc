@@ -49,7 +49,7 @@ std::vector<Border> borders_by_time(const std::vector<Segment>& segments) {
   return borders;
 }
 
-// The entries of the edge in the layout that the kernel reads: the node's own strategies fastest.
+// The edge's entries in the layout that the kernel reads: the node's own strategy varies fastest.
 const double* own_fastest(const EdgeSide& side, std::size_t own_size,
                           std::vector<double>& scratch) {
   if (side.own_stride == 1) return side.costs;
@@ -78,8 +78,8 @@ class NodeMessage {
  public:
   static constexpr std::size_t kMaxEdges = 2;
 
-  // For each choice of the neighbours, the second edge's fastest: computes the least cost of the
-  // node with its edges, and the strategy that attains it. Precondition: at most kMaxEdges edges.
+  // Computes the node's least cost with its edges, and the strategy that attains it, for each
+  // choice of the neighbours (the second's varies fastest). Precondition: at most kMaxEdges edges.
   void send(std::span<const double> costs, std::span<const EdgeSide> edges) {
     const auto own_size = static_cast<std::uint32_t>(costs.size());
     const std::size_t count = edges.size();
@@ -445,7 +445,7 @@ void find_cheapest_partners(std::span<const EdgeSide> sides, std::uint32_t s,
 // `cheapest`: by edge, the partner that is cheapest for s.
 bool dominates(const ReductionGraph::Node& n, std::span<const EdgeSide> sides,
                std::span<const std::uint32_t> cheapest, std::uint32_t t, std::uint32_t s) {
-  // The loss of t with the cheapest partners of s is a lower bound, which rejects most pairs.
+  // The loss of t with the cheapest partners of s is a lower bound that rejects most pairs.
   double loss = n.costs[t] - n.costs[s];
   for (std::size_t e = 0; e < sides.size(); ++e)
     loss += sides[e].at(t, cheapest[e]) - sides[e].at(s, cheapest[e]);
@@ -602,8 +602,8 @@ std::vector<char> binding(const ReductionGraph& graph) {
     binds[t] = peak > graph.limits[t] ? 1 : 0;
   }
   // Of two neighbours, drops the time point whose segments are a subset of the other's, unless its
-  // limit is lower. `last` is the last time point kept; the segments that began or ended since then
-  // tell which of the two sets is the subset.
+  // limit is lower. `last` is the last time point kept; the segments that began or ended since
+  // `last` tell which set is the subset.
   std::size_t last = size;
   std::uint32_t began = 0;
   std::uint32_t ended = 0;

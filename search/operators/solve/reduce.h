@@ -16,7 +16,7 @@ namespace shardwright::operators {
 struct Reduction {
   // Proved: the original has no feasible choice.
   bool infeasible = false;
-  // The cost of everything decided already, to be added to any cost of the core.
+  // The cost of all decisions made by reduce(), to be added to any cost of the core.
   double constant = 0;
   // What is left to decide; may have no nodes.
   std::unique_ptr<const CostInstance> core;
@@ -24,8 +24,8 @@ struct Reduction {
   // Completes a choice of the core to one of the original: each eliminated node takes its best
   // strategy given its neighbours.
   std::vector<std::uint32_t> expand(std::span<const std::uint32_t> core_choice) const;
-  // The strategy of an eliminated node as a function of those of up to two others. All numbers are
-  // those of the original.
+  // The strategy of an eliminated node as a function of the strategies of up to two other nodes.
+  // Nodes and strategies have their numbers in the original.
   struct Elimination {
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::uint32_t node = 0;
@@ -43,7 +43,7 @@ struct Reduction {
 
 // Applies these rules until nothing changes:
 // - remove strategies that have no allowed partner across some edge (arc consistency);
-// - remove strategies that leave too little memory for the least that all other nodes hold;
+// - remove strategies that leave too little memory for the least bytes of all other nodes;
 // - drop time points whose limit cannot be exceeded, and bytes that all strategies of a node hold;
 // - drop edges whose cost is a sum of one term per side;
 // - merge a node whose strategy is a function of a neighbour's into the neighbour, with its costs,

@@ -204,8 +204,8 @@ class Solver {
     if (!is_large() && !is_proved()) search_near(dual);
   }
 
-  // Solves the problem restricted to the strategies with the lowest bounds by tables. The better
-  // the choice known before branch and bound, the more strategies it excludes.
+  // Solves, by tables, the problem of only the strategies with the lowest bounds. The better the
+  // choice known before branch and bound, the more strategies are excluded.
   void search_near(const DualAscent& dual) {
     std::vector<double> bounds;
     for (std::uint32_t node = 0; node < core().num_nodes(); ++node) {

@@ -40,7 +40,7 @@ struct SolveResult {
   std::vector<std::uint32_t> choice;  // by node; empty unless optimal or feasible
   double objective = 0;
   double lower_bound = 0;  // no choice is cheaper
-  // Prices of bytes that gave a good bound, by time point with a limit. Empty if none was sought.
+  // Prices of bytes that gave a good bound, by time point with a limit. Empty if none were sought.
   std::vector<double> prices;
   StopReason stopped_by = StopReason::kFinished;
 };

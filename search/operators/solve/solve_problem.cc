@@ -141,7 +141,7 @@ class ProblemSolver {
     solution_.status = status;
   }
 
-  // Finds out whether memory is the reason, and how much memory a choice would take.
+  // Finds out whether memory is why no choice exists, and how much memory a choice would need.
   void find_shortage() {
     const CostInstance& instance = problem_.lowered.instance();
     const std::size_t count = problem_.num_memory_time_points;

@@ -29,13 +29,12 @@ struct ProblemSolution {
   double objective = 0;               // includes `overbudget_cost`
   double overbudget_cost = 0;         // the price of exceeding the soft budget
   double lower_bound = 0;
-  std::vector<double> prices;  // as of SolveResult, of the last instance that was solved
+  std::vector<double> prices;              // SolveResult::prices of the last instance solved
   std::optional<MemoryShortage> shortage;  // only if infeasible, and memory is the reason
   std::int64_t peak_bytes = 0;             // over the memory time points
   StopReason stopped_by = StopReason::kFinished;
 };
 
-// A better choice or bound.
 struct SolutionProgress {
   std::vector<std::uint32_t> choice;  // by operator; empty if none has been found yet
   double objective = 0;

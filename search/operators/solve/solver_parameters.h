@@ -1,4 +1,4 @@
-// All parameters of the operators' solver.
+// All parameters of the operators' solver. The gap is the best known cost less the lower bound.
 //
 // perf/parameters/README.md has the measured effect of halving and doubling each.
 #pragma once
@@ -13,25 +13,25 @@ namespace shardwright::operators {
 
 // Thread safety: a value.
 struct BlockSolverParameters {
-  // A block is solved at most this often; each attempt raises the price of the time point that was
-  // exceeded. A further attempt costs as much as a new block, which gains more on average.
+  // Limit of the attempts per block. If an attempt exceeds a limit, the price there rises for the
+  // next attempt. A new block mostly gains more than further attempts.
   int most_attempts = 5;
-  // The new price is this factor times the gain per byte of the choice that exceeded the limit. At
-  // 1 that choice would still tie with the best.
+  // The new price is this factor times the gain per byte of the choice that exceeded the limit.
+  // With a factor of 1, that choice would tie with the best.
   double overshoot = 1.3;
-  // Where a table would be too large, a variable keeps its strategy: the one with the largest table
-  // out of this many random variables. Fixing it shrinks the tables most, and random draws give
-  // every variable its turn over many blocks.
+  // If a table would be too large, one variable keeps its strategy: of `draws` random variables,
+  // the one with the largest table. Fixing this variable shrinks the tables most; random draws let
+  // other variables keep theirs in other blocks.
   int draws = 6;
 };
 
 // Thread safety: a value.
 struct BlockPickerParameters {
-  // A ball grows next from a random one of this many first nodes of its frontier. Randomness gives
-  // different balls for the same start; too much turns balls into chains.
+  // A ball grows from a node drawn among the first `frontier_width` nodes of its frontier. So the
+  // same start gives different balls; a large width turns balls into chains.
   std::size_t frontier_width = 4;
-  // A ball whose connected component is too small goes on with the nodes that follow its first node
-  // in order, at most this many times its size.
+  // If a ball's connected component is too small, the ball takes nodes after its first node in the
+  // node order, up to a distance of `fill_reach` times its size.
   std::size_t fill_reach = 8;
   // A block around holders of memory consists of about `holder_balls` balls, each of at least
   // `least_holder_ball` nodes. It takes at most `holder_tries_per_node` tries per node. Holders can
@@ -39,10 +39,10 @@ struct BlockPickerParameters {
   std::size_t holder_balls = 4;
   std::size_t least_holder_ball = 4;
   std::size_t holder_tries_per_node = 4;
-  // A stiff block starts at the dearest of 2^k random nodes. k is drawn from 0 to this less 1, so
-  // starts range from any node to the dearest ones.
+  // A stiff block starts at the dearest of 2^k random nodes, where 0 <= k < start_draw_powers is
+  // drawn. So starts range from any node to the dearest nodes.
   std::uint32_t start_draw_powers = 10;
-  // A change is dropped if more nodes than this have to follow: it would rarely pay.
+  // A change is dropped if more nodes than this have to follow, since it would rarely gain.
   std::size_t most_followers = 600;
 };
 
@@ -55,24 +55,24 @@ struct BlockParameters {
 // Parameters of PriceBundle.
 // Thread safety: a value.
 struct PriceBundleParameters {
-  // Lines of the model. Few miss how limits interact; each costs a pass over all chains.
+  // Limit of the model's lines. Few miss how limits interact; each costs a pass over all chains.
   std::size_t most_lines = 12;
-  // The first step, as a part of the step that would reach the target if the bound were linear.
+  // The first step, as a fraction of the step that would reach the target if the bound were linear.
   double first_step = 0.05;
-  // Steps grow by `step_growth` if the first evaluation after a better bound gains more than
-  // `enough_gain` of the gain that the model expects. They shrink by `large_step_decay` if the
-  // bound falls by more than the expected gain, otherwise by `step_decay` once `patience`
-  // evaluations in a row gain nothing. The expected gain counts as at least `least_gain` of the
-  // gap: gains below that come from better messages, not from the prices.
+  // Steps grow by `step_growth` if the first evaluation after a better bound gains more than the
+  // fraction `enough_gain` of the gain that the model expects. They shrink by `large_step_decay` if
+  // the bound falls by more than the expected gain, otherwise by `step_decay` once `patience`
+  // evaluations in a row gain nothing. The expected gain counts as at least the fraction
+  // `least_gain` of the gap: smaller gains come from better messages, not from the prices.
   double step_growth = 1.3;
   double enough_gain = 0.5;
   double large_step_decay = 0.6;
   double step_decay = 0.8;
   int patience = 3;
   double least_gain = 1e-4;
-  // Time is divided into this many stretches. In each, only the time point of the largest excess
-  // may get a first price, since neighbouring time points hold similar bytes. A time point without
-  // a price is dropped after `forget_after` steps in which its limit was not exceeded.
+  // Time is divided into `stretches` intervals. In each interval, only the time point of the
+  // largest excess may get a first price, since neighbouring time points hold similar bytes. A time
+  // point without a price is dropped after `forget_after` steps without excess.
   std::size_t stretches = 64;
   std::uint64_t forget_after = 30;
   // Limit of the exchanges of weight between lines per step.
@@ -83,45 +83,46 @@ struct PriceBundleParameters {
 // Thread safety: a value.
 struct DualAscentParameters {
   PriceBundleParameters bundle;
-  // Pairs of a forward and a backward pass in the first round. Until messages have settled they
-  // raise the bound, not the prices: lines are then misleading and steps become too long.
+  // Pairs of a forward and a backward pass in the first round. Before messages have settled, lines
+  // are misleading and steps of the prices become too long.
   int first_sweeps = 10;
-  // If the bound at new prices is worse by more than this part of the gap, the messages of the best
-  // bound are restored: such prices spoil them.
+  // If the bound at new prices is worse by more than this fraction of the gap, these prices have
+  // spoiled the messages, and the messages of the best bound are restored.
   double spoiled = 0.02;
 };
 
 // Parameters of MemoryPrices.
 // Thread safety: a value.
 struct MemoryPriceParameters {
-  // A single price is found by intersecting lines. The limit of steps; the first price, as a part
-  // of cost / excess in bytes; and the factor of the price while the limit is still exceeded.
+  // A single price is found by intersecting lines, in at most `most_single_steps` steps. It begins
+  // at `first_price` times cost / excess in bytes, and grows `price_growth`-fold while there is
+  // excess.
   int most_single_steps = 60;
   double first_price = 1e-6;
   double price_growth = 8;
   // If a price is known from a similar problem, the first step multiplies or divides it by this
   // factor. Each further step squares the factor, up to `price_growth`.
   double known_price_step = 1.02;
-  // Several prices are found by PriceBundle: at most `most_steps` steps, until a stretch of
-  // `stretch` steps closes less than `progress` of the gap.
+  // Several prices are found by PriceBundle: at most `most_steps` steps, until `stretch` steps
+  // close less than the fraction `progress` of the gap.
   PriceBundleParameters bundle;
   int most_steps = 300;
   int stretch = 20;
   double progress = 1e-3;
-  // Steps aim at the best known cost; while none is known, at this part above the bound.
+  // While no cost is known, the target of the steps is the bound plus this fraction of the bound.
   double blind_target = 0.01;
 };
 
 // Parameters of LabelSearch and of its cutoffs.
 // Thread safety: a value.
 struct LabelParameters {
-  // This many comparisons of bytes cost as much as one combination.
+  // This number of comparisons of bytes counts as one combination of labels.
   std::uint64_t comparisons_per_combination = 8;
-  // Limit of combinations of all calls, per label that may be kept. Other methods then do better.
+  // Limit of combinations of all calls / limit of labels. Beyond it, other methods do better.
   std::uint64_t combinations_per_label = 16;
   // The cutoff rises in steps from the bound to the best known cost, or to the cost of the dearest
-  // choice while none is known. The first step is the whole way divided by this; each further step
-  // is `step_growth` times the step before. Lists grow steeply with it, and short ones can prove a
+  // choice while none is known. The first step is this whole range divided by `first_step_parts`;
+  // each further step is `step_growth` times the previous step. Short lists suffice to prove a
   // cheap choice.
   double first_step_parts = 16;
   double step_growth = 2;
@@ -130,14 +131,14 @@ struct LabelParameters {
 // Parameters of CountSearch.
 // Thread safety: a value.
 struct CountParameters {
-  // Subproblems. 0: no division by counts, only a LabelSearch.
+  // Limit of the subproblems (parts). 0: no division by counts, only a LabelSearch.
   std::size_t most_parts = 0;
-  // Limit of partial choices in the first part. Where a division closes less than `least_gain` of
-  // the gap, the limit of the part grows by the factor `labels_growth`, up to `max_labels`.
+  // Limit of partial choices in the first part. If a division closes less than `least_gain` of the
+  // gap, the part's limit grows by the factor `labels_growth`, up to `max_labels`.
   std::size_t first_labels = 10'000;
   double least_gain = 0.02;
   std::size_t labels_growth = 4;
-  // The first step of the cutoff, as a part of the bound: bounds of parts are mostly tight.
+  // The first step of the cutoff, as a fraction of the bound: bounds of parts are mostly tight.
   double first_step = 1e-6;
 };
 
@@ -155,21 +156,22 @@ struct BranchParameters {
   // Subproblems that are processed at once: enough to occupy the workers of a machine, few enough
   // that each batch profits from the results of the batch before.
   std::size_t batch = 8;
-  // Limits of the tables and labels of a subproblem, smaller than at the root as there are many.
+  // Limits of the tables and labels of a subproblem, of which there are many.
   double most_table_entries = 1e6;
   std::size_t most_labels = 200'000;
   // Rounds of dual ascent for a subproblem, and passes over all nodes in both directions per round.
-  // The ascent ends after `stretch` rounds that close less than `progress` of the gap: from then on
-  // dividing pays more.
+  // The ascent ends after `stretch` rounds that close less than the fraction `progress` of the gap,
+  // since dividing then gains more.
   int most_rounds = 150;
   int sweeps = 2;
   int stretch = 10;
   double progress = 0.03;
-  // The ascent aims at the best known cost; while there is none, this part above the bound.
+  // While no cost is known, the target of the ascent is the bound plus this fraction of the bound.
   double blind_target = 0.02;
-  // A subproblem is reduced again if bounds excluded more than one strategy in this many.
+  // A subproblem is reduced again if bounds excluded over 1 / reduce_again_one_in of its
+  // strategies.
   std::size_t reduce_again_one_in = 20;
-  // The node to divide is chosen by its strategies with bounds within this part of the gap.
+  // The node to divide is chosen by its strategies with bounds within this fraction of the gap.
   double near_share = 0.25;
 };
 
@@ -179,8 +181,8 @@ struct BranchParameters {
 struct ArmParameters {
   // Shapes in use, by BlockKind; measurements switch single shapes off.
   std::array<bool, 5> kinds{true, true, true, true, true};
-  // Sizes of balls, windows and blocks around holders, in nodes: small ones are cheap, large ones
-  // find changes that no small one can make.
+  // Sizes of balls, windows and blocks around holders, in nodes: small blocks are cheap, large
+  // blocks find changes that no small block can make.
   std::array<std::uint32_t, 4> sizes{8, 30, 100, 300};
   // Nodes of the largest ball, which gets large tables.
   std::uint32_t largest_ball = 1000;
@@ -191,11 +193,11 @@ struct ArmParameters {
   // Largest table of the elimination. A variable that needs a larger one keeps its strategy.
   std::size_t table = 20'000;
   std::size_t large_table = 300'000;
-  // Gains and work are multiplied by this after every batch: what pays changes during a search.
+  // Gains and work are multiplied by `fade` after every batch: the best arms change meanwhile.
   double fade = 0.98;
-  // Every arm gets at least this share of the blocks, so that a bad start does not end it. If its
-  // blocks take more work than the mean, the arm gets this share of the work instead. An arm whose
-  // faded number of blocks is below `forgotten` gets its share of the blocks again.
+  // Every arm gets at least the fraction `least_share` of the blocks, so that a bad start does not
+  // end the arm. An arm whose blocks take more work than the mean gets this fraction of the work
+  // instead, unless its faded number of blocks is below `forgotten`.
   double least_share = 0.03;
   double forgotten = 0.01;
 };
@@ -205,7 +207,7 @@ struct ArmParameters {
 // Thread safety: a value.
 struct RelaxationParameters {
   // Steps of the first cycles, and the size of their first step: the sum of price change times
-  // excess over the time points is this part of the cost.
+  // excess over the time points is this fraction of the cost.
   std::array<int, 2> first_steps{12, 40};
   std::array<double, 2> first_sizes{0.1, 0.1};
   // The same for the later cycles, in rotation: small steps stay near the best choice, large steps
@@ -216,22 +218,22 @@ struct RelaxationParameters {
   // small, since the prices are good already.
   std::array<int, 2> suggested_steps{40, 80};
   double suggested_size = 0.03;
-  // Each step is this part of the step before, so that prices settle.
+  // Each step is `decay` times the previous step, so that prices settle.
   double decay = 0.95;
-  // A cycle begins from the best choice if the current cost is above this factor of the best.
+  // A cycle begins from the best choice if the current cost exceeds `give_up` times the best cost.
   double give_up = 1.02;
 };
 
 // How prices move outside of the relaxed phase.
 // Thread safety: a value.
 struct PriceParameters {
-  // Repair: the price of an exceeded time point rises by this part of itself, or by this part of
-  // the largest price if that is more, until the limits hold.
+  // Repair: the price of an exceeded time point rises by `raise_of_own` times itself or by
+  // `raise_of_largest` times the largest price, whichever is more, until the limits hold.
   double raise_of_own = 0.2;
   double raise_of_largest = 0.05;
-  // Strict: if a limit blocked a gain, the price there rises by this part of the gain per byte.
+  // Strict: if a limit blocked a gain, the price there rises by this fraction of the gain per byte.
   double blocked_step = 0.1;
-  // Strict: prices where more than `room` of the limit is free are multiplied by `decay` per pass.
+  // Strict: if more than `room` times a limit is free, its price is multiplied by `decay` per pass.
   double room = 0.002;
   double decay = 0.97;
 };
@@ -240,7 +242,8 @@ struct PriceParameters {
 struct LocalSearchParameters {
   // Blocks of a batch: enough for the workers of a machine, few enough to share results soon.
   std::size_t blocks_per_batch = 16;
-  // The strict phase ends after this many passes that lower the cost by less than `progress` of it.
+  // The strict phase ends if `strict_passes` passes lower the cost by less than `progress` times
+  // it.
   std::uint64_t strict_passes = 20;
   double progress = 1e-5;
   ArmParameters arms;
@@ -258,10 +261,10 @@ struct ReduceParameters {
   bool reduces_memory = true;
   bool removes_dominated = true;
   // A node whose strategy is a function of a neighbour's strategy is merged into the neighbour,
-  // unless its matrices would grow and have more entries than this together (16 MiB).
+  // unless the matrices would grow to more entries than this in all (16 MiB).
   std::size_t most_merged_entries = std::size_t{1} << 21;
-  // Eliminating a node of two neighbours makes an edge between them. The edge may have this many
-  // entries, or `fill_growth` times those of the edges that it replaces.
+  // Eliminating a node of two neighbours makes an edge between them. The edge may have `most_fill`
+  // entries, or `fill_growth` times the entries of the edges that it replaces.
   std::size_t most_fill = 4096;
   std::size_t fill_growth = 4;
 };
@@ -269,22 +272,22 @@ struct ReduceParameters {
 // Parameters of first_feasible().
 // Thread safety: a value.
 struct FeasibleParameters {
-  // Assignments that are tried, each with new weights of the time points. If weights have not
-  // settled by then, more rounds do not help.
+  // Limit of the rounds. Each round tries an assignment with new weights of the time points;
+  // weights that have not settled after these rounds rarely settle.
   int most_rounds = 60;
   // Restarts of an assignment that runs into a contradiction. The first `steered_restarts` take the
   // nodes whose strategies differ most in weighted bytes first, the others take a random order.
   // Both prefer the nodes that failed most often.
   int most_restarts = 40;
   int steered_restarts = 20;
-  // Strategies of a node whose consequences are computed, lightest first. All strategies of a node
-  // with hundreds would cost more than they gain.
+  // Strategies of a node whose consequences are computed, lightest first. For a node with hundreds
+  // of strategies, computing all would cost more than it gains.
   std::size_t most_trials = 24;
   // The weight of a time point is multiplied by its fill (bytes / limit, at least `least_fill`) to
   // this power. A high power moves the weight to the exceeded limits within one round.
   double fill_power = 12;
   double least_fill = 0.01;
-  // No weight falls below this part of the largest, so that a time point can matter again.
+  // No weight falls below this fraction of the largest, so that a time point can matter again.
   double least_weight = 1e-6;
 };
 
@@ -295,11 +298,11 @@ struct StageParameters {
   // labels.
   double most_table_entries = 2e7;
   std::size_t most_labels = 3'000'000;
-  // Cores of more strategies are large. They are improved by the local search instead of branch and
-  // bound, which reduces every subproblem anew.
+  // Cores of more strategies are large. The local search improves large cores; branch and bound
+  // would reduce them anew in every subproblem.
   std::size_t most_branched_strategies = 30'000;
-  // Large cores: passes of the local search within the limits before the bounds, for an early
-  // answer.
+  // For large cores: passes of the local search within the limits before the dual ascent, for an
+  // early answer.
   std::uint64_t descent_passes = 2;
   // Rounds of dual ascent on the core, and passes over all nodes in both directions per round. The
   // ascent ends after `stretch` rounds that close less than `progress` of the gap.
@@ -307,22 +310,22 @@ struct StageParameters {
   int sweeps = 2;
   int stretch = 40;
   double progress = 1e-3;
-  // Limit of the work of all rounds. If the limit allows fewer than `least_rounds`, a single round
-  // is made for its bound: prices after a few steps are of no use.
+  // Limit of the work of all rounds. If the limit allows fewer than `least_rounds` rounds, a single
+  // round is made for its bound, since prices after a few steps are of no use.
   std::uint64_t most_relaxation_work = 3'000'000'000;
   int least_rounds = 60;
   // Beside the local search the ascent does `ascent_share` times the work of the search, until
-  // `last_stretch` rounds close less than `last_progress` of the gap. The search begins a cycle
-  // with the choice that the messages suggest each time that the bound has closed
-  // `suggested_progress` of the gap since the suggestion before.
+  // `last_stretch` rounds close less than the fraction `last_progress` of the gap. Each time that
+  // the bound has closed the fraction `suggested_progress` of the gap, the search begins a cycle
+  // with the choice that the messages suggest.
   double ascent_share = 0.5;
   int last_stretch = 100;
   double last_progress = 1e-3;
   double suggested_progress = 1e-3;
-  // The ascent aims at the best known cost; while there is none, this part above the bound.
+  // While no cost is known, the target of the ascent is the bound plus this fraction of the bound.
   double blind_target = 0.05;
-  // Before branch and bound, a problem of the strategies with the lowest bounds is solved for a
-  // good choice. Its strategies per node, on average.
+  // Before branch and bound, the problem of only the strategies with the lowest bounds is solved
+  // for a good choice. It has this number of strategies per node on average.
   std::size_t near_strategies = 6;
   // Batches without a better choice after which the local search ends, once the ascent has ended.
   std::size_t patience = 2000;

@@ -31,7 +31,7 @@ struct CostGraphCounters {
 };
 
 // The input of ColossalAI's solver, by node of the operator graph. A node costs the compute and
-// communication of its strategy, and `merged.extra` in the merged form.
+// communication of its strategy. The merged form adds `merged.extra`, and aliases share variables.
 // Thread safety: a value; copies share specs, and the table may be used from any thread.
 struct CostGraph {
   std::shared_ptr<SpecTable> table;  // owns the specs
@@ -50,7 +50,7 @@ struct CostGraph {
 Result<CostGraph> build_cost_graph(const OpGraph& graph, std::shared_ptr<const DeviceMesh> mesh,
                                    Executor& executor);
 
-// Which form to solve, and within which memory.
+// Which form of a cost graph to solve, and the memory limit.
 struct CostGraphForm {
   bool merged = true;                  // false: all nodes and edges, nothing shared
   std::optional<std::int64_t> budget;  // bytes on one device, held by all nodes together

@@ -34,7 +34,7 @@ FollowCosts activation_costs(const StrategyWriter& writer) {
   return {phases(operations, operations), phases({2 * in, 0, 0, 0}, {in, 0, 0, 0})};
 }
 
-// Source: as before; the mask of one byte per element is kept for the backward pass.
+// Source: elementwise_meta_info, too. The backward pass needs the mask of one byte per element.
 FollowCosts dropout_costs(const StrategyWriter& writer) {
   FollowCosts costs = activation_costs(writer);
   const std::int64_t in = writer.local_float_bytes(kInput);
@@ -115,7 +115,7 @@ DimSpecs replicate(DimSpecs dims, std::span<const std::size_t> which) {
   return dims;
 }
 
-// Makes the one strategy of a follower for each strategy of its producer.
+// Makes one strategy of a follower for each strategy of its producer.
 class Follower {
  public:
   Follower(const GeneratorInput& input, StrategyWriter& writer);

@@ -14,7 +14,7 @@
 
 namespace shardwright::operators {
 
-// The options that a node is generated with: those of the graph unless the caller gives others.
+// The options for a node's strategies: those of the graph unless the caller gives others.
 struct StrategyOptions {
   bool distributed_placeholder = false;
   bool distributed_output = false;

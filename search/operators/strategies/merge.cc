@@ -66,7 +66,7 @@ class BlockSearch {
 
   RepeatedBlocks run() {
     constexpr std::size_t kNever = ~std::size_t{0};
-    // By class: the length at which its blocks differ or can no longer be extended.
+    // By class: the length at which its blocks differ, and the length at which they stop growing.
     std::vector<std::size_t> differs_from(members_.size(), kNever);
     std::vector<std::size_t> settled_at(members_.size(), kNever);
     RepeatedBlocks found;
@@ -97,7 +97,7 @@ class BlockSearch {
     });
   }
 
-  // The nodes of a class are equal themselves; blocks may end with the graph, not beyond.
+  // First nodes have one class, so the second are compared first. Blocks end within the graph.
   bool equal(const std::vector<std::uint32_t>& starts) const {
     if (starts.back() + length_ > classes_.size()) return false;
     for (std::size_t offset = 1; offset < length_; ++offset) {

@@ -68,8 +68,8 @@ class MatrixPool {
 // that only change the shape of a tensor. Source: StrategiesVector.check_merge, ColossalAI
 // colossalai/auto_parallel/tensor_shard/sharding_strategy.py.
 bool mergeable(OpKind kind);
-// As above for one node: of modules, ColossalAI merges only ReLU and dropout, and of reshapes only
-// the function.
+// The same for one node: of modules ColossalAI merges only ReLU and dropout, and it does not merge
+// the method `reshape`.
 bool mergeable(const OpNode& node);
 
 // What is left after merging. Merged nodes keep their strategies and costs, but lose their edges.
@@ -77,18 +77,18 @@ struct MergedGraph {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
   std::vector<CostEdge> edges;         // those that were kept, then new ones in order of creation
-  std::vector<std::uint32_t> follows;  // by node: whose strategy it takes, kNone = its own
+  std::vector<std::uint32_t> follows;  // by node: the node whose strategy it takes; kNone = its own
   std::vector<std::vector<double>>
       extra;  // by node and strategy: what merging added; empty = no merge
 };
 
-// Merges as ColossalAI does, including its losses: a node keeps only the cost that its last merge
-// added, and a new edge is dropped if an edge joins the same nodes already. Pairs (parent,
-// mergeable node) are merged from the last to the first. A strategy of the parent implies the
-// node's cheapest strategy, the last of several. `num_strategies` and `may_merge` are by node,
-// `edges` by consumer and then by input, no two between the same nodes. New matrices are added to
-// the pool. Source: CostGraph.merge_node, ColossalAI
-// colossalai/auto_parallel/tensor_shard/solver/cost_graph.py.
+// Merges as ColossalAI does, including the costs that it loses: a node keeps only the cost that its
+// last merge added, and a new edge is dropped if an edge joins the same nodes already. Pairs
+// (parent, mergeable node) are merged from the last to the first. Each strategy of the parent
+// implies the cheapest strategy of the merged node; of equally cheap ones, the last.
+// `num_strategies` and `may_merge` are by node, `edges` by consumer and then by input, no two
+// between the same nodes. New matrices are added to the pool. Source: CostGraph.merge_node,
+// ColossalAI colossalai/auto_parallel/tensor_shard/solver/cost_graph.py.
 MergedGraph merge_nodes(std::span<const std::uint32_t> num_strategies,
                         const std::vector<bool>& may_merge, std::span<const CostEdge> edges,
                         MatrixPool& pool);

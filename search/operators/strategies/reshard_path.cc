@@ -115,8 +115,8 @@ constexpr std::size_t kMaxRounds = 21;
 
 using Moves = boost::container::static_vector<ReshardMove, kMaxRounds>;
 
-// Takes the move that comes closest by difference() in every step, the first of equals. Returns
-// nothing if that does not reach the target. Source: shape_consistency, ColossalAI
+// In every step takes the first move of least difference() to the target. Returns nothing if these
+// moves do not reach the target. Source: shape_consistency, ColossalAI
 // colossalai/tensor/shape_consistency.py.
 Moves greedy_moves(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
                    const DimSpecs& to) {
@@ -231,7 +231,7 @@ class MemoryTrace {
   void reach(std::int64_t more) { peak_ = std::max(peak_, held_ + more); }
 
   std::int64_t held_;
-  std::int64_t intermediate_ = 0;  // the part of what is held that the next move frees
+  std::int64_t intermediate_ = 0;  // what the next move frees
   std::int64_t peak_;
 };
 

@@ -12,10 +12,10 @@
 
 namespace shardwright::operators {
 
-// Times along one axis of a mesh. Several axes count as the mesh flattened to one axis of all its
-// devices. `volume` is in elements; the unit of the result is that of alpha. The order of
-// multiplications and divisions is ColossalAI's. Source: AlphaBetaProfiler / DeviceMesh cost
-// functions, ColossalAI colossalai/device/device_mesh.py.
+// Times of collectives along one axis of a mesh. Several axes count as the mesh flattened to one
+// axis of all its devices. `volume` is in elements; the unit of the result is that of alpha. The
+// order of multiplications and divisions is ColossalAI's. Source: AlphaBetaProfiler / DeviceMesh
+// cost functions, ColossalAI colossalai/device/device_mesh.py.
 struct CollectiveAxis {
   std::uint32_t devices = 1;
   double alpha = 0;
@@ -23,7 +23,7 @@ struct CollectiveAxis {
 
   static CollectiveAxis along(const DeviceMesh& mesh, int axis);
   static CollectiveAxis flattened(const DeviceMesh& mesh);
-  // Along the axis if `axes` is one, along the flattened mesh if it is several.
+  // Along the axis if `axes` has one axis, along the flattened mesh if it has several axes.
   static CollectiveAxis over(const DeviceMesh& mesh, std::uint8_t axes);
 
   double all_gather(double volume) const;
@@ -100,10 +100,10 @@ void visit_all_to_all(const DeviceMesh& mesh, const TensorShape& shape, const Di
 }  // namespace generators
 
 // Calls `visit(const ReshardMove&)` for each move possible from `from`: gathers of the last axis of
-// a dimension, then all-to-alls between two dimensions, then splits along a free axis above those
-// of the dimension. Leaves out moves if the devices do not divide the result. Does not allocate.
-// Precondition: `from` is valid for the shape. Source: get_all_one_step_transform_spec, ColossalAI
-// colossalai/tensor/shape_consistency.py.
+// a dimension, then all-to-alls between two dimensions, then splits of a dimension along an unused
+// axis above all axes of the dimension. Leaves out exchanges and splits that would not divide a
+// dimension evenly. Does not allocate. Precondition: `from` is valid for the shape. Source:
+// get_all_one_step_transform_spec, ColossalAI colossalai/tensor/shape_consistency.py.
 template <class Visit>
 void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
                    Visit&& visit) {
@@ -145,7 +145,7 @@ std::vector<ReshardStep> one_step_reshards(const SpecTable& table, const TensorS
 
 // How a path is found, and what its cost is.
 enum class PathCost : std::uint8_t {
-  kCompat,  // ColossalAI's greedy path; each step adds the running total once more
+  kCompat,  // ColossalAI's greedy path and its sum; see path_cost()
   kSum,     // the same path, the sum of its steps
   kExact,   // the cheapest path by the sum of total costs
 };
@@ -156,14 +156,14 @@ struct ReshardPath {
   bool found = true;  // false if the greedy search gives up: no steps, infinite cost
   std::vector<ReshardStep> steps;
   PhaseCost cost;
-  // Per device while converting, with the source; 0 if nothing is converted.
+  // The most elements that a device holds while converting, with the source; 0 without steps.
   std::int64_t peak_elements = 0;
 
   friend bool operator==(const ReshardPath&, const ReshardPath&) = default;
 };
 
-// The cost of all steps. kSum and kExact add them up. kCompat adds the running total once more with
-// each step, so that of n steps the k-th counts 2^(n-k) times.
+// The cost of all steps. kSum and kExact add up the steps. kCompat doubles the running total before
+// each step, so the k-th of n steps counts 2^(n-k) times.
 PhaseCost path_cost(std::span<const ReshardStep> steps, PathCost mode);
 
 // Searches the path between two specs of one shape. Precondition: both are valid for the shape.

@@ -49,7 +49,7 @@ struct CommAction {
   std::uint8_t axes = 0;  // bit a = mesh axis a; several = the flattened mesh
   CommPlace place = CommPlace::kBefore;
 
-  // As ColossalAI shows it: 0 for the flattened mesh.
+  // The axis as ColossalAI shows it: 0 for the flattened mesh.
   int axis() const { return std::popcount(axes) == 1 ? std::countr_zero(axes) : 0; }
 };
 
@@ -125,7 +125,7 @@ struct Strategy {
 class NodeStrategies {
  public:
   NodeStrategies() = default;
-  // The operands of the node, without strategies.
+  // Makes the operands of the node, but no strategies.
   NodeStrategies(const OpGraph& graph, std::uint32_t index, SpecTable& table);
 
   std::size_t size() const { return strategies_.size(); }
@@ -138,7 +138,7 @@ class NodeStrategies {
   std::span<const ShardingSpec* const> specs(std::size_t s, const Operand& operand) const {
     return {specs_.data() + s * width_ + operand.first, operand.shapes.size()};
   }
-  // Of the k-th input of the graph node.
+  // The specs of the k-th input of the graph node.
   std::span<const ShardingSpec* const> input_specs(std::size_t s, std::size_t k) const {
     return specs(s, operands_[k]);
   }

@@ -11,7 +11,7 @@ namespace {
 // One side of the walk from the last dimension to the first.
 struct Side {
   std::span<const std::int64_t> shape;
-  std::size_t taken = 0;  // dimensions before the current one, from the last
+  std::size_t taken = 0;  // number of dimensions before it, counted from the last
   std::int64_t size = 0;  // of the group so far
   std::vector<std::size_t> dims;
 
@@ -20,13 +20,13 @@ struct Side {
   bool done() const { return taken == shape.size(); }
   std::size_t current() const { return shape.size() - 1 - taken; }
 
-  // Starts a group with the current dimension, or an empty one of size 1 if none is left.
+  // Starts a group with the current dimension, or an empty group of size 1 if no dimension is left.
   void restart() {
     size = done() ? 1 : shape[current()];
     dims.clear();
     if (!done()) dims.push_back(current());
   }
-  // Adds the next dimension to the group. Returns false if there is none.
+  // Adds the next dimension to the group. Returns false if no dimension is left.
   bool extend() {
     ++taken;
     if (taken >= shape.size()) return false;
@@ -50,7 +50,7 @@ struct Side {
   }
 };
 
-// Goes on when the group of `large` is larger than that of `small`. If `large` was extended last,
+// Advances when the group of `large` is larger than that of `small`. If `large` was extended last,
 // the group is closed and the rest of its current dimension starts the next one. Otherwise `small`
 // is extended.
 bool advance(Side& large, Side& small, bool large_was_extended, bool& small_extended, bool& reset,

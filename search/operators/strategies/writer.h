@@ -24,14 +24,14 @@ struct ReshapeGroup {
   std::vector<std::size_t> to;
 };
 
-// The groups from the last dimension to the first, or nothing if the walk over both shapes does not
-// end at the same time. Precondition: equal element counts. Source: detect_reshape_mapping,
-// ColossalAI colossalai/auto_parallel/tensor_shard/utils/reshape.py.
+// Returns the groups from the last dimension to the first, or nothing if the walks over the two
+// shapes end at different times. Precondition: equal element counts. Source:
+// detect_reshape_mapping, ColossalAI colossalai/auto_parallel/tensor_shard/utils/reshape.py.
 std::optional<std::vector<ReshapeGroup>> reshape_groups(std::span<const std::int64_t> from,
                                                         std::span<const std::int64_t> to);
 
-// The placement after the reshape, or nothing where it cannot be kept: only the first dimension of
-// a group may be sharded. Source: check_keep_sharding_status, infer_output_dim_partition_dict.
+// The placement after the reshape, or nothing if it cannot be kept: only the first dimension of a
+// group may be sharded. Source: check_keep_sharding_status, infer_output_dim_partition_dict.
 std::optional<DimSpecs> reshape_placement(const std::vector<ReshapeGroup>& groups,
                                           const DimSpecs& from, std::size_t to_rank);
 
@@ -63,12 +63,12 @@ class StrategyWriter {
   // The operand with this name among parameters and buffers. Precondition: there is one.
   std::size_t param(std::string_view name) const;
 
-  // Starts a row and drops what was placed since the last finish().
+  // Starts a row, which has the specs of all tensors under one strategy. Drops an unfinished row.
   void begin();
   // Places all tensors of an operand in the same way. Returns false if the devices do not divide
   // one of them.
   bool place(std::size_t operand, const DimSpecs& dims);
-  // Places each tensor as in another row.
+  // Places each tensor of the operand with its element of `specs`.
   void place(std::size_t operand, std::span<const ShardingSpec* const> specs);
   // The placement of the operand's first tensor.
   const ShardingSpec& placed(std::size_t operand) const;
@@ -77,8 +77,8 @@ class StrategyWriter {
   }
   // The bytes of all tensors of the operand on one device.
   std::int64_t local_bytes(std::size_t operand) const;
-  // As above with four bytes per element, for operators whose costs ColossalAI measures on tensors
-  // of that type.
+  // local_bytes() with four bytes per element, for operators whose costs ColossalAI measures on
+  // float tensors.
   std::int64_t local_float_bytes(std::size_t operand) const;
 
   // Turns the row into a strategy without costs. Returns nullptr if the shard option rules it out
@@ -176,8 +176,8 @@ class LocalShape {
   std::size_t rank_;
 };
 
-// The part of the result's placement that a broadcast tensor keeps. Sets `removed` to the axes
-// along which the tensor was repeated. Source: recover_sharding_spec_for_broadcast_shape,
+// Returns the part of the result's placement that a broadcast tensor keeps. Sets `removed` to the
+// axes along which the tensor was repeated. Source: recover_sharding_spec_for_broadcast_shape,
 // ColossalAI colossalai/auto_parallel/tensor_shard/utils/broadcast.py.
 DimSpecs unbroadcast(const DimSpecs& logical, std::span<const std::int64_t> logical_shape,
                      std::span<const std::int64_t> physical_shape, std::uint8_t& removed);

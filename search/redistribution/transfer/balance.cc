@@ -139,7 +139,7 @@ class Dinic {
   std::vector<std::vector<std::size_t>> arcs_of_port_;
   std::vector<std::uint32_t> arc_demand_;
   // Levels of the breadth-first search: 0 for unmet demands; i + 1 for ports reached from a demand
-  // of level i, and for the demands that these ports could give back to.
+  // of level i, and for the demands whose amounts at these ports could be taken back.
   std::vector<std::uint32_t> demand_level_;
   std::vector<std::uint32_t> port_level_;
   std::vector<std::size_t> next_arc_;   // by demand; those before lead nowhere
@@ -247,7 +247,7 @@ class Balancer {
   // The shares of `total`, rounded up to whole bytes.
   std::vector<std::int64_t> capacities(const Region& region, std::int64_t total,
                                        double weight) const {
-    // Above the error of a product of two doubles, so that a whole share stays as it is.
+    // Exceeds the error of a product of two doubles, so that rounding keeps whole shares.
     constexpr double kRounding = 1e-12;
     std::vector<std::int64_t> capacity;
     std::int64_t missing = total;
@@ -267,7 +267,7 @@ class Balancer {
   void settle(const Region& region, const Part& part, const BipartiteFlow& flow, double level) {
     for (std::size_t i = 0; i < part.arcs.size(); ++i)
       result_.amount[part.arcs[i]] = flow.amount[i];
-    // The parts of higher level are divided first, so the first settled part has the highest level.
+    // Parts of higher level are divided first, so the part settled first has the highest level.
     if (!result_.busiest_ports.empty()) return;
     result_.level = level;
     result_.busiest_ports = region.ports;

@@ -36,8 +36,8 @@ BipartiteFlow largest_flow(const BipartiteGraph& graph, const std::vector<std::i
 struct Balance {
   std::vector<std::int64_t> amount;  // by arc of the graph
   // The ports with the highest load per weight, ascending, and their mean load per weight, `level`.
-  // The demands without other ports add up to this load, so no maximum is lower. Empty without
-  // demands.
+  // The demands that only these ports can serve make up their load, so no plan has a lower maximum.
+  // Empty without demands.
   std::vector<std::uint32_t> busiest_ports;
   double level = 0;
 };
@@ -45,8 +45,8 @@ struct Balance {
 // Minimises the largest load per weight, then the second largest, and so on. Loads are whole bytes,
 // so each may be up to a byte above its optimum. Returns nullopt if the budget was interrupted.
 // First all ports get the mean level as capacity. If some demands are then unmet, the minimum cut
-// separates a part of higher level from the rest; the two parts share nothing and are balanced
-// separately. Preconditions: every demand with an amount has a port; weights are positive.
+// separates a part of higher level from the rest; no optimum sends bytes between them, so each is
+// balanced separately. Preconditions: every demand with an amount has a port; weights are positive.
 // Source: Fujishige, "Lexicographically optimal base of a polymatroid with respect to a weight
 // vector", 1980, the decomposition algorithm. At most one flow per port.
 std::optional<Balance> balance(const BipartiteGraph& graph, const std::vector<double>& weights,

@@ -25,7 +25,7 @@ class ShardGrid {
   Box box(std::size_t cell) const;
   // The ranks that hold the cell, as indices into TransferProblem::ranks(), ascending.
   const std::vector<std::uint32_t>& holders(std::size_t cell) const { return holders_[cell]; }
-  // Sets `cells` to those that overlap the box, ascending.
+  // Sets `cells` to the cells that overlap the box, ascending.
   void cells_overlapping(const Box& box, std::vector<std::uint32_t>& cells) const;
 
  private:
@@ -50,7 +50,7 @@ struct KeptPiece {
   std::uint32_t box = 0;
 };
 
-// Pieces with the same holders and the same receivers, which are on one host.
+// Pieces with the same holders and the same receivers, where the receivers are on one host.
 struct SharedNeed {
   std::uint32_t receivers = 0;
   std::size_t first = 0;   // of Demands::wanted

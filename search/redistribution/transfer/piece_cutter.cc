@@ -42,7 +42,7 @@ class PieceCutter {
   PieceCutter(const TransferProblem& problem, const Demands& demands, std::int64_t passed_bytes)
       : problem_(problem), demands_(demands), passed_bytes_(passed_bytes) {}
 
-  // Adds the pieces of a need: holders send in stretches what receivers do not get from each other.
+  // Adds the pieces of a need. Holders send, in stretches, what receivers do not pass on.
   void add_need(const Need& need, const SenderChoice& choice,
                 const std::vector<SenderShare>& shares) {
     Senders senders{shares, 0, shares.empty() ? 0 : shares[0].bytes, 0};
@@ -179,7 +179,7 @@ class PieceCutter {
     return static_cast<std::int64_t>(problem_.groups()[group].tensors.size());
   }
 
-  // The longest dimension, the first one of equals. Precondition: the box has dimensions.
+  // The longest dimension, of equal ones the first. Precondition: the box has dimensions.
   static std::size_t row_dim(const Box& box) {
     const auto longest =
         std::max_element(box.begin(), box.end(),

@@ -26,8 +26,8 @@ struct Pending {
   std::size_t waits = 0;  // those that are over
 };
 
-// Fills round after round. A receiver takes from its senders in turn until its memory is full.
-// Senders with most left to send come first, since they determine the number of rounds.
+// Fills round after round. A receiver takes from its senders in turn until its memory is full. The
+// senders with most bytes left to send come first, since they determine the number of rounds.
 class RoundPlanner {
  public:
   RoundPlanner(const TransferProblem& problem, std::int64_t message_bytes,
@@ -75,7 +75,7 @@ class RoundPlanner {
   }
 
  private:
-  // The unsent bytes that the sender holds by now, up to the first that it still waits for.
+  // The unsent bytes that the sender holds by now, up to the first byte that it still waits for.
   std::int64_t sendable(Pending& pending) const {
     const std::vector<StreamWait>& waits = waits_[pending.transfer];
     const std::int64_t sent = transfers_[pending.transfer].bytes - pending.left;
@@ -134,8 +134,8 @@ std::optional<std::int64_t> assign_rounds(const TransferProblem& problem,
 
 namespace {
 
-// The memory of a round divided by this is the size of the parts that are passed on. Fewer parts
-// would wait longer, more would cut tensors into more pieces.
+// The memory of a round divided by this is the size of the parts that are passed on. With larger
+// parts, receivers would wait longer; smaller parts would cut tensors into more pieces.
 constexpr std::int64_t kPassedParts = 16;
 
 Status check_limits(const TransferLimits& limits) {

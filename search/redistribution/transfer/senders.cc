@@ -71,8 +71,8 @@ class SenderChooser {
     return pairs;
   }
 
-  // Chooses the shares of holders and hosts. Adds bounds only for kYes, as these hold for all
-  // plans.
+  // Chooses the shares of holders and hosts. Adds bounds only with kYes, since only these bounds
+  // hold for all plans.
   std::optional<HostShares> choose_hosts(Within mode, Passing passing) {
     HostShares shares;
     shares.within.resize(demands_.needs.size());
@@ -208,7 +208,7 @@ class GraphBuilder {
   std::map<TransferPort, std::uint32_t> numbers_;
 };
 
-// The port with the caller's number of the rank or host instead of the index.
+// Returns the port with the caller's number of the rank or host instead of the index.
 TransferPort public_port(const TransferProblem& problem, const Demands& demands,
                          TransferPort port) {
   if (port.kind == Kind::kSend || port.kind == Kind::kReceive) {

@@ -28,14 +28,14 @@ struct SenderChoice {
   std::vector<TransferBound> bounds;
 };
 
-// Without hosts: minimises the load of the busiest sender, then that of the next, and so on. With
-// hosts: elements come from the receiver's host if a rank of the host holds them. If the senders
-// within hosts would then be the busiest ports of all, other hosts take over as much as evens the
-// loads out. Bytes from other hosts load the links of these hosts, and then their ranks, as evenly
-// as possible. If it takes less time, ranks pass on elements that they want themselves and have
-// received, within their host (without hosts, to any rank), so that a host receives every element
-// once. Bounds also hold for plans in which ranks pass on. Returns nullopt if the budget was
-// interrupted. `work` counts steps of flows.
+// Without hosts: minimises the load of the busiest sender, then of the next busiest, and so on.
+// With hosts: elements come from the receiver's host if a rank of the host holds them. If the
+// senders within hosts would then be the busiest ports of all, other hosts take over bytes until
+// the loads are even. Bytes from other hosts load the links of these hosts, and then their ranks,
+// as evenly as possible. If it takes less time, ranks pass on elements that they want themselves
+// and have received, within their host (without hosts, to any rank), so that a host receives every
+// element once. Bounds also hold for plans in which ranks pass on. Returns nullopt if the budget
+// was interrupted. `work` counts steps of flows.
 std::optional<SenderChoice> choose_senders(const TransferProblem& problem, const Demands& demands,
                                            const Budget& budget, std::uint64_t& work);
 
@@ -53,20 +53,20 @@ struct ChoiceGraph {
 
 // Whether other hosts may serve a need that ranks of its own host can serve.
 enum class Within : std::uint8_t {
-  kAll,   // they may not
-  kEven,  // they may, if they hold it, at the cost of the incoming link
+  kAll,   // other hosts may not
+  kEven,  // other holders may; their bytes load the incoming link
 };
 
 // Whether ranks pass on, within their host, elements that they want themselves and have received.
 // One copy of each piece then comes from a holder; the others may come from earlier receivers.
 enum class Passing : std::uint8_t { kNo, kYes };
 
-// kAll: the needs that ranks of their own host can serve, with the ports kSend of these ranks.
-// kEven: all needs; a need that other hosts can serve also has the port kHostIn.
+// kAll: demands are the needs that ranks of their own host can serve, with the ports kSend of these
+// ranks. kEven: all needs are demands; a need that other hosts can serve also has the port kHostIn.
 ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
                                Passing passing);
 
-// The bytes of each need that come from other hosts, with the ports kHostOut of these hosts.
+// Demands are the bytes of each need from other hosts, with the ports kHostOut of these hosts.
 ChoiceGraph graph_between_hosts(const TransferProblem& problem, const Demands& demands,
                                 const std::vector<std::int64_t>& outside);
 
@@ -78,7 +78,7 @@ TransferBound bound_of(const TransferProblem& problem, const Demands& demands,
 TransferBound busiest_receiver(const TransferProblem& problem, const Demands& demands);
 
 // The host that receives most from other hosts; `outside`: by need, the bytes from other hosts. A
-// bound if these bytes cannot come from within. Without ports if there are no other hosts.
+// bound only if these bytes cannot come from within the host. Has no ports without other hosts.
 TransferBound busiest_host_in(const TransferProblem& problem, const Demands& demands,
                               const std::vector<std::int64_t>& outside);
 
