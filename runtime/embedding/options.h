@@ -67,8 +67,8 @@ struct PlanOptions {
   // Called on the thread that plans with every better plan that best mode finds.
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Called on the thread that plans after every round of best mode that found a better plan or
-  // raised the bound, with an answer that holds both: what to keep in case the call never returns
-  // (resume.h). The proof of its bound was not checked.
+  // raised the bound. The answer holds the current plan and bound; a search can resume from it if
+  // the process dies (resume.h). The proof of the answer's bound is not checked yet.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
   // Ends the search, from any thread, with the best plan so far; not deterministic either.
   std::stop_token stop;

@@ -96,8 +96,8 @@ class LayoutPlanner {
   // The first searches of all layouts share a quarter of the work.
   static constexpr std::size_t kFirstParts = 4;
 
-  // Returns the layout with the best plan. If none has a plan, the last layout that may have one,
-  // or else the last layout, whose groups have the most memory.
+  // Returns the layout with the best plan; if no layout has a plan, the last layout that is not
+  // proved infeasible; if all are, the last layout. Groups of later layouts have more memory.
   std::size_t best_layout() const {
     std::size_t best = answers_.size() - 1;
     for (std::size_t i = answers_.size(); i-- > 0;) {

@@ -93,7 +93,8 @@ class CertifiedClasses {
   // shards. Both are all classes if uniform options are not apart.
   std::uint32_t of_uniform() const;
   std::uint32_t of_others() const;
-  // The uniform class of this class; the class itself if uniform options are not apart.
+  // Returns the class that holds the uniform options of `rank_class`: `rank_class` itself if
+  // uniform options have no classes of their own.
   std::uint32_t uniform_class(std::uint32_t rank_class) const;
   // The class of whole ranks that this class is a part of; the class itself if uniform options are
   // not apart. whole_room() and whole_limit(): the capacity of such a rank.

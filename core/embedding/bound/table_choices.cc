@@ -247,7 +247,8 @@ ChoicesOfTable choices_of(const ChoiceMaker& maker, std::size_t table,
   return maker.make_all(TableId(table), kept);
 }
 
-// Drops options without a place: they must neither make others redundant nor count as memory.
+// Drops options that fit on no rank, so that they neither dominate other options nor enter sums of
+// memory.
 void keep_placeable(ChoiceMaker& maker,
                     std::vector<std::optional<std::vector<OptionId>>>& options) {
   std::vector<ChoicesOfTable> tables;

@@ -133,8 +133,8 @@ class Topology {
     return has_hbm() ? spec_.custom_hbm_cap_bytes : spec_.custom_ddr_cap_bytes;
   }
 
-  // Returns this topology with other memory (size world_size). Sizes may be negative, since a
-  // reservation may exceed what a rank has.
+  // Returns this topology with `storage` (world_size entries) as the memory of its ranks. Amounts
+  // may be negative, since a reservation may exceed what a rank has.
   Topology with_storage(std::vector<Storage> storage) const;
 
  private:

@@ -144,7 +144,8 @@ struct BranchingParameters {
   static constexpr double size_exponent = 0.1;
   // A number of tables this close to an integer counts as whole: the solver's tolerance.
   static constexpr double min_part = 1e-6;
-  // A group branches on the places of a choice that at least this many (fractional) tables have.
+  // A group branches on the places of a choice only if the relaxation gives the choice to at least
+  // this number of tables, a sum of fractions.
   double min_share = 0.5;
   // Factor in the width of a branch whose number of tables is whole, in place of its fractionality.
   // Such a branch comes last; without it, nodes would be left that nothing divides.

@@ -58,7 +58,8 @@ class BoundProver {
   // rise from call to call. Returns early when finished.
   void run(std::uint64_t work, double rating, Budget& budget);
 
-  // The same as run(), in rounds. In a round, run_lane() may be called once for every lane.
+  // The functions that follow do the work of run() in rounds. In a round, run_lane() may be called
+  // once for every lane.
   std::size_t num_lanes() const { return proof_.parameters().targets.tree_lanes; }
   void begin_round(double rating);
   // Returns true if this round has work for all lanes, and false if only the first lane works.

@@ -133,8 +133,8 @@ class MasterProgram {
       equal_shards_;                                           // rows of equal shards, if shared
   std::vector<std::size_t> choice_column_;                     // by choice
   std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns
-  // A column of a uniform choice: all its shards in `rank_class`. If the choice is on all ranks,
-  // each class holds its own shards, and `rank_class` is not used.
+  // A column that puts all shards of a uniform choice on ranks of `rank_class`. If the choice is on
+  // all ranks, every shard stays in the class of its rank, and `rank_class` is unused.
   struct UniformColumn {
     std::uint32_t choice;
     std::uint32_t rank_class;

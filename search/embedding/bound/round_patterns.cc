@@ -60,7 +60,8 @@ bool PatternDive::fix_parts(Budget& budget) {
   }
 }
 
-// Gives all other hosts to the empty host part, which is the first part of its class.
+// Gives every host that has no part yet to the empty part of its class, the first part of the
+// class.
 void PatternDive::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) const {
   for (std::uint32_t c = 0; c < demand_.classes.size(); ++c) {
     std::uint32_t left = demand_.classes[c].count / demand_.ranks_of_host;

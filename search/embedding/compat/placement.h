@@ -254,8 +254,8 @@ class Placement {
   bool place_on_devices(const OptionRow& row);
   // Places plain groups in this way, one after the other. Returns the number of groups that fitted.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);
-  // Places plain groups on two placements, the same number on each. Alternates between the
-  // placements shard by shard, so that the dependent steps of one overlap with those of the other.
+  // Places plain groups in two independent placements, equally many in each. Alternates between
+  // the placements shard by shard, so that the processor overlaps their dependency chains.
   static std::pair<std::size_t, std::size_t> place_plain_together(
       Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
       std::span<const GroupOrder::Group> groups_b);

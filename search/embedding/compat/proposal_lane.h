@@ -23,9 +23,9 @@
 
 namespace shardwright::embedding {
 
-// Parts that replace the parts that a problem names. A part that is left out is not replaced. Parts
-// are made for every search: a factory must not return null, and what it makes belongs to that
-// search. An exception that a part throws ends the search and reaches the caller.
+// A caller's proposers, partitioner and rating model, which replace those that the problem names.
+// An empty member replaces nothing. Every search makes its own: a factory must not return null. An
+// exception that such an object throws ends the search and reaches the caller.
 // Thread safety: a value; partitioners and rating models are made by the workers that use them, so
 // their factories are called from many threads at once.
 struct SearchParts {

@@ -193,7 +193,8 @@ class Contraction {
     add({first.neighbour, second.neighbour, at->second}, true);
   }
 
-  // Adds the variable's least cost, by choice of its only neighbour, to the costs of the neighbour.
+  // For each choice of the variable's only neighbour, adds the least cost of the variable given
+  // that choice to the cost of the choice.
   void fold(std::uint32_t v, const Side& side) {
     std::vector<std::uint32_t> key{costs_of_[v], costs_of_[side.neighbour]};
     append(v, side, key);

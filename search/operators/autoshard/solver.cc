@@ -241,8 +241,8 @@ std::uint64_t Elimination::count_of(const Buckets::Bucket& bucket, std::size_t v
   return count;
 }
 
-// The loss of a value is its sum less the entry of the message. All losses add up to cost -
-// optimum.
+// The loss of a value is its sum minus the least sum of its bucket, an entry of the bucket's
+// message. All losses add up to cost - optimum.
 std::span<const std::uint8_t> Elimination::select(std::int64_t slack) {
   SHARDWRIGHT_CHECK(slack >= 0);
   chosen_.assign(buckets_.size(), 0);

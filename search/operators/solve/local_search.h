@@ -57,9 +57,9 @@ class LocalSearch {
   std::span<const std::uint32_t> best() const { return best_; }
   // Updated incrementally, so it may differ from evaluate() by rounding.
   double best_cost() const { return best_cost_; }
-  // Lets the next cycle begin with this choice, which may exceed limits, and these prices by time
-  // point of the instance. A choice that takes something forbidden is ignored. To be called between
-  // batches.
+  // Begins the next cycle with `choice`, which may exceed limits, and `prices`, one per time point
+  // of the instance. Ignores a choice with a forbidden strategy or pair. Call it between batches
+  // only.
   void suggest(std::span<const std::uint32_t> choice, std::span<const double> prices);
   std::uint64_t batches_without_better() const { return batches_without_better_; }
 

@@ -202,8 +202,8 @@ struct ArmParameters {
   double forgotten = 0.01;
 };
 
-// The relaxed phase: prices alone, not limits, hold memory back. Prices take a step after each pass
-// over all nodes. Elements of equal index belong together.
+// The relaxed phase ignores memory limits; prices alone make memory costly. Prices take a step
+// after each pass over all nodes. Entry i of all arrays describes the same cycle.
 // Thread safety: a value.
 struct RelaxationParameters {
   // Steps of the first cycles, and the size of their first step: the sum of price change times

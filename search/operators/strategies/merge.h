@@ -29,9 +29,10 @@ struct NodeAlias {
 
 inline constexpr std::size_t kMinBlockLength = 10;
 
-// Numbers the nodes by class, in order of appearance. Nodes of one class have the same operator,
-// written in the same way, inputs of equal shapes, and equal attributes unless a module holds them.
-// All get_attr nodes are in one class, and every placeholder is in one of its own.
+// Numbers the nodes by class, in order of appearance. Nodes of one class have the same operator
+// in the same call form (function, method, module), inputs of equal shapes, and equal attributes
+// unless a module holds them. All get_attr nodes are in one class, and every placeholder is in one
+// of its own.
 std::vector<std::uint32_t> node_classes(const OpGraph& graph);
 
 // ColossalAI's search. For every class in turn: if the blocks that begin at all nodes of the class
