@@ -40,7 +40,6 @@ inline constexpr auto kSolverMethods = std::to_array<SolverMethod>({
        solver.dual.bundle.most_lines = 1;
        solver.exact.memory_prices.bundle.most_lines = 1;
      }},
-    {"near_problem", [](auto& solver) { solver.stages.near_strategies = 1'000'000; }},
     {"branch_and_bound", [](auto& solver) { solver.stages.most_branched_strategies = 0; }},
     {"ascent_beside_search",
      [](auto& solver) {

@@ -27,7 +27,6 @@ void add_stages(std::vector<SolverParameter>& all) {
   group.add("last_progress", &Own::last_progress);
   group.add("suggested_progress", &Own::suggested_progress);
   group.add("blind_target", &Own::blind_target);
-  group.add("near_strategies", &Own::near_strategies);
   group.add("patience", &Own::patience);
 }
 

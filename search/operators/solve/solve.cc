@@ -201,36 +201,6 @@ class Solver {
       if (is_proved()) break;
     }
     report_dual();
-    if (!is_large() && !is_proved()) search_near(dual);
-  }
-
-  // Solves, by tables, the problem of only the strategies with the lowest bounds. The better the
-  // choice known before branch and bound, the more strategies are excluded.
-  void search_near(const DualAscent& dual) {
-    std::vector<double> bounds;
-    for (std::uint32_t node = 0; node < core().num_nodes(); ++node) {
-      for (std::uint32_t s = 0; s < core().num_strategies(node); ++s)
-        bounds.push_back(dual.bound_with(node, s));
-    }
-    const std::size_t count = stages().near_strategies * core().num_nodes();
-    if (count >= bounds.size()) return;
-    std::vector<double> sorted = bounds;
-    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count);
-    std::nth_element(sorted.begin(), last, sorted.end());
-    std::vector<char> kept;
-    kept.reserve(bounds.size());
-    for (const double bound : bounds)
-      kept.push_back(bound <= *last ? 1 : 0);
-    const Reduction near = reduce(core(), *budget_, kept, parameters_->reduce);
-    if (near.infeasible) return;
-    const auto tree = BucketTree::make(*near.core, parameters_->branch.most_table_entries,
-                                       parameters_->order, *budget_);
-    if (!tree) return;
-    KnownSolution known;
-    known.cost = core_cost_ - near.constant;
-    const ExactResult exact =
-        search_exactly(*tree, known, parameters_->branch.most_labels, *budget_, parameters_->exact);
-    if (exact.choice) offer(near.expand(*exact.choice));
   }
 
   // What is known of the core.

@@ -324,9 +324,6 @@ struct StageParameters {
   double suggested_progress = 1e-3;
   // While no cost is known, the target of the ascent is the bound plus this fraction of the bound.
   double blind_target = 0.05;
-  // Before branch and bound, the problem of only the strategies with the lowest bounds is solved
-  // for a good choice. It has this number of strategies per node on average.
-  std::size_t near_strategies = 6;
   // Batches without a better choice after which the local search ends, once the ascent has ended.
   std::size_t patience = 2000;
 };
