@@ -126,9 +126,13 @@ SUITES = {"workloads": workloads, "recorded": recorded, "recorded_random": recor
           "replans": replans, "operators": operators}
 
 
+def program(arguments, suite):
+    return [arguments.program, *(["--operators"] if suite == "operators" else [])]
+
+
 def run(arguments, suite, row, cases):
     """Plans the cases in one process and yields an answer each."""
-    command = [arguments.program, *(["--operators"] if suite == "operators" else [])]
+    command = program(arguments, suite)
     if row != NOTHING:
         command += ["--without", row]
     if suite == "seeds":
@@ -162,8 +166,8 @@ def measure(arguments, known):
 
 
 def methods(arguments, suite):
-    command = [arguments.program, "--list", *(["--operators"] if suite == "operators" else [])]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return subprocess.run([*program(arguments, suite), "--list"], capture_output=True, text=True,
+                          check=True).stdout.split()
 
 
 def rows_of(arguments, suite):

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <string_view>
 
-#include "search/operators/solve/block_picker.h"
 #include "search/operators/solve/solver_parameters.h"
 
 namespace shardwright::perf {
@@ -14,11 +12,6 @@ struct SolverMethod {
   std::string_view name;
   void (*leave_out)(operators::SolverParameters& solver);
 };
-
-template <operators::BlockKind kKind>
-void leave_out_blocks(operators::SolverParameters& solver) {
-  solver.local.arms.kinds[static_cast<std::size_t>(kKind)] = false;
-}
 
 inline constexpr auto kSolverMethods = std::to_array<SolverMethod>({
     {"separable_edges", [](auto& solver) { solver.reduce.splits_separable_edges = false; }},
@@ -41,18 +34,7 @@ inline constexpr auto kSolverMethods = std::to_array<SolverMethod>({
        solver.exact.memory_prices.bundle.most_lines = 1;
      }},
     {"branch_and_bound", [](auto& solver) { solver.stages.most_branched_strategies = 0; }},
-    {"ascent_beside_search",
-     [](auto& solver) {
-       solver.stages.last_stretch = 1;
-       solver.stages.last_progress = 1;
-     }},
-    {"suggested_choices", [](auto& solver) { solver.stages.suggested_progress = 1e9; }},
     {"early_descent", [](auto& solver) { solver.stages.descent_passes = 0; }},
-    {"balls", leave_out_blocks<operators::BlockKind::kBall>},
-    {"windows", leave_out_blocks<operators::BlockKind::kWindow>},
-    {"holder_blocks", leave_out_blocks<operators::BlockKind::kHolders>},
-    {"following_blocks", leave_out_blocks<operators::BlockKind::kFollow>},
-    {"stiff_blocks", leave_out_blocks<operators::BlockKind::kStiff>},
 });
 
 }  // namespace shardwright::perf

@@ -253,7 +253,6 @@ struct BestSettings {
 
 // Thread safety: a value.
 struct BestParameters {
-  PlanMethods methods;
   PricingParameters pricing;
   LaneParameters lanes;
   AnnealingParameters annealing;
@@ -265,7 +264,6 @@ struct BestParameters {
 // 3.6 instead of 1.8 %. Precondition: `lanes` is at least kLeastLanes.
 inline BestParameters parameters_for(std::uint32_t lanes, const Methods& methods = {}) {
   BestParameters parameters;
-  parameters.methods = methods.plans;
   parameters.annealing.methods = methods.plans;
   parameters.bound.methods = methods.bound;
   if (!methods.bound.reduced_cost_fixing) parameters.bound.aggregate.max_reductions = 0;

@@ -203,8 +203,7 @@ std::uint32_t BlockPicker::best_left(const SearchState& state, const BlockScratc
 }
 
 BlockArms::BlockArms(const ArmParameters& parameters, bool any_holders)
-    : kinds_(parameters.kinds),
-      fade_(parameters.fade),
+    : fade_(parameters.fade),
       least_share_(parameters.least_share),
       forgotten_(parameters.forgotten) {
   for (const std::uint32_t size : parameters.sizes) {
@@ -223,7 +222,6 @@ BlockArms::BlockArms(const ArmParameters& parameters, bool any_holders)
 
 // The first estimates: all arms gain the same, and work is proportional to size x table limit.
 void BlockArms::add(BlockKind kind, std::uint32_t size, std::size_t max_table) {
-  if (!kinds_[static_cast<std::size_t>(kind)]) return;
   arms_.push_back({{kind, size, max_table}, 1.0, 1.0, static_cast<double>(size * max_table)});
 }
 

@@ -1,7 +1,6 @@
 // Picks the nodes of blocks, which are the neighbourhoods of the local search.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -104,7 +103,6 @@ class BlockArms {
 
   void add(BlockKind kind, std::uint32_t size, std::size_t max_table);
 
-  std::array<bool, 5> kinds_;
   double fade_;
   double least_share_;
   double forgotten_;

@@ -179,8 +179,6 @@ struct BranchParameters {
 // picked more often. Table sizes are in entries.
 // Thread safety: a value.
 struct ArmParameters {
-  // Shapes in use, by BlockKind; measurements switch single shapes off.
-  std::array<bool, 5> kinds{true, true, true, true, true};
   // Sizes of balls, windows and blocks around holders, in nodes: small blocks are cheap, large
   // blocks find changes that no small block can make.
   std::array<std::uint32_t, 4> sizes{8, 30, 100, 300};
