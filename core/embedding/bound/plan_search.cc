@@ -1,7 +1,6 @@
 #include "core/embedding/bound/plan_search.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
@@ -47,33 +46,6 @@ bool is_small(const SearchSpace& space, const Topology& available) {
   return available.world_size() <= kRankLimit && shards <= kMostShards;
 }
 
-Plan plan_of(const SearchSpace& space, const TablePlacements& placements,
-             const std::vector<std::uint32_t>& placement_of_table) {
-  std::vector<const ShardingOption*> options;
-  std::vector<Rank> ranks;
-  for (const std::uint32_t placement : placement_of_table) {
-    const PlacedShards& own = placements[placement];
-    options.push_back(&space.option(own.choice->option));
-    const auto of_shards = placements.ranks_of_shards(own);
-    ranks.insert(ranks.end(), of_shards.begin(), of_shards.end());
-  }
-  return Plan::make(nullptr, options, ranks);
-}
-
-// A turn of one method: RankFilling if `fills`, otherwise AllPlans.
-struct Turn {
-  bool fills;
-  std::uint64_t most_steps;
-};
-
-// After these turns, AllPlans gets all steps that are left.
-constexpr std::array kTurns{
-    Turn{false, std::uint64_t{1} << 15},
-    Turn{true, std::uint64_t{1} << 17},
-    Turn{false, std::uint64_t{1} << 20},
-    Turn{true, std::uint64_t{1} << 20},
-};
-
 // The caller's sets of prices, then sets for each memory tier, for load and for charges alone.
 std::vector<RankPriceSet> all_prices(const PlanGoal& goal, const Topology& available,
                                      std::vector<RankPriceSet> prices) {
@@ -97,9 +69,7 @@ PlanSearch::PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Top
       prices_(all_prices(goal, available, std::move(prices))),
       work_limit_(work_limit),
       work_(work_limit),
-      is_stopped_(std::move(is_stopped)),
-      may_fill_(goal.may_fill && goal.below && goal.held == nullptr &&
-                !space.problem().rules().any()) {
+      is_stopped_(std::move(is_stopped)) {
   found_.below = goal.below.value_or(0);
   if (is_small(space, available)) {
     tables_ = all_choices(space, available, goal_);
@@ -112,8 +82,7 @@ PlanSearch::PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Top
 bool PlanSearch::run(std::uint64_t steps) {
   const std::uint64_t before = this->steps();
   const std::uint64_t end = before + std::min(steps, work_limit_ - before);
-  while (goes_on() && this->steps() < end)
-    take_turn(work_limit_ - end);
+  if (goes_on() && before < end) try_all(work_limit_ - end);
   return !goes_on();
 }
 
@@ -121,18 +90,6 @@ FoundPlan PlanSearch::take_answer() {
   if (found_.plan && work_ == 0) found_.answer = Answer::kFound;
   found_.steps = steps();
   return std::move(found_);
-}
-
-void PlanSearch::take_turn(std::uint64_t pause_at) {
-  if (!may_fill_) turn_ = kTurns.size();
-  if (turn_ == kTurns.size()) return try_all(pause_at);
-  const Turn& own = kTurns[turn_++];
-  const std::uint64_t begin = work_;
-  work_ = std::min(begin, own.most_steps);
-  later_ = begin - work_;
-  own.fills ? fill_ranks() : try_all(0);
-  work_ = was_stopped() ? 0 : work_ + later_;
-  later_ = 0;
 }
 
 // Returns true if at some set of prices the tables, each alone with its cheapest choice, cost more
@@ -159,38 +116,12 @@ bool PlanSearch::is_too_dear() {
   return !has_places || shard_prices.is_too_much(needed, shard_prices.worth_of_useful());
 }
 
-// Ends all turns of this method if there are too many placements or the budget is too large.
-void PlanSearch::fill_ranks() {
-  StepLimit limit(work_, is_stopped_);
-  if (!placements_) {
-    ranks_ = traits_of(space_, available_);
-    placements_ = TablePlacements::make(tables_, ranks_, available_.local_world_size(),
-                                        prices_.front(), limit);
-  }
-  may_fill_ = placements_.has_value();
-  while (may_fill_ && !is_over_) {
-    RankFilling filling(*placements_, ranks_, prices_.front(), found_.below, limit);
-    may_fill_ = filling.is_promising();
-    if (!may_fill_) return;
-    const RankFilling::Answer answer = filling.run();
-    if (answer == RankFilling::Answer::kNoneExists) return end(Answer::kNoneExists);
-    if (answer == RankFilling::Answer::kGivenUp) return;
-    found_.plan = plan_of(space_, *placements_, filling.placement_of());
-    found_.below = std::min(found_.below, filling.rating() * (1 - goal_.improvement));
-    if (goal_.improvement == 0) end(Answer::kFound);
-  }
-}
-
-// Pauses once at most `pause_at` steps are left. The last turn moves tables and prices.
+// Pauses once at most `pause_at` steps are left.
 void PlanSearch::try_all(std::uint64_t pause_at) {
   if (!plans_) {
-    PlanGoal goal = goal_;
-    if (goal.below) goal.below = found_.below;
     limit_.emplace(work_, is_stopped_);
-    const bool is_last = turn_ == kTurns.size();
-    plans_ =
-        std::make_unique<AllPlans>(space_, available_, goal, is_last ? std::move(tables_) : tables_,
-                                   is_last ? std::move(prices_) : prices_, *limit_);
+    plans_ = std::make_unique<AllPlans>(space_, available_, goal_, std::move(tables_),
+                                        std::move(prices_), *limit_);
   }
   if (!plans_->run(pause_at)) return;
   if (plans_->found()) found_.plan = plans_->found();

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/embedding/bound/all_plans.h"
-#include "core/embedding/bound/rank_filling.h"
 #include "core/embedding/bound/shard_prices.h"
 #include "core/embedding/bound/table_choices.h"
 #include "core/embedding/plan.h"
@@ -45,10 +44,8 @@ FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
 
 // Like find_any_plan(), for a plan that rates below the target of `goal`, including charges for
 // moves if there is an old plan. The plan found obeys all rules and fits the memory, but is not
-// checked by evaluate(). `prices` prune the search. If the first set of prices bounds the rating
-// closely and there are neither rules nor moves, the search also fills rank after rank
-// (RankFilling). Loads are summed in floating point, so the target must lie above a claimed bound
-// by kRatingSlack. Precondition: `goal` has a target.
+// checked by evaluate(). `prices` prune the search. Loads are summed in floating point, so the
+// target must lie above a claimed bound by kRatingSlack. Precondition: `goal` has a target.
 //
 // With an improvement the search is branch and bound: kNoneExists then means that no plan rates
 // below FoundPlan::below.
@@ -63,10 +60,6 @@ FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const 
 
 // find_plan_below() or find_any_plan() as a search that can pause: the answer and the number of
 // steps do not depend on the number of calls.
-//
-// RankFilling and AllPlans take turns, since each is exponentially faster than the other on some
-// problems. Every turn starts afresh with more steps. Turns do not depend on the work limit, so a
-// check takes the same steps as the search.
 // Thread safety: one thread at a time. Refers to the space, the topology and what the goal borrows.
 class PlanSearch {
  public:
@@ -78,22 +71,18 @@ class PlanSearch {
   PlanSearch(const PlanSearch&) = delete;
   PlanSearch& operator=(const PlanSearch&) = delete;
 
-  // Continues for at least `steps` steps. The turns before the last one, of up to 2^20 steps each,
-  // do not pause. Returns true if the search has ended.
+  // Continues for at least `steps` steps. Returns true if the search has ended.
   bool run(std::uint64_t steps);
   // Steps taken so far.
-  std::uint64_t steps() const { return work_limit_ - work_ - later_; }
+  std::uint64_t steps() const { return work_limit_ - work_; }
   // To be called once. Precondition: run() has returned true.
   FoundPlan take_answer();
 
  private:
   using Answer = FoundPlan::Answer;
 
-  bool was_stopped() const { return work_ == 0 && is_stopped_ && is_stopped_(); }
   bool goes_on() const { return !is_over_ && work_ > 0; }
   bool is_too_dear();
-  void take_turn(std::uint64_t pause_at);
-  void fill_ranks();
   void try_all(std::uint64_t pause_at);
   void end(Answer answer);
 
@@ -102,15 +91,10 @@ class PlanSearch {
   const Topology& available_;
   std::vector<RankPriceSet> prices_;
   std::uint64_t work_limit_;
-  std::uint64_t work_;       // steps left, in this turn
-  std::uint64_t later_ = 0;  // after this turn
+  std::uint64_t work_;  // steps left
   std::function<bool()> is_stopped_;
   std::vector<ChoicesOfTable> tables_;
-  std::vector<RankTraits> ranks_;
-  std::optional<TablePlacements> placements_;
-  bool may_fill_;  // without placement rules and moves
-  std::size_t turn_ = 0;
-  std::optional<StepLimit> limit_;   // of plans_
+  std::optional<StepLimit> limit_;  // of plans_
   std::unique_ptr<AllPlans> plans_;  // null unless they are being tried
   FoundPlan found_;
   bool is_over_ = false;

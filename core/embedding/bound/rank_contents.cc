@@ -89,6 +89,8 @@ void RankKinds::tell_apart(const std::vector<RankTraits>& traits, std::uint32_t 
   }
 }
 
+namespace {
+
 std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& available) {
   std::vector<RankTraits> traits;
   for (std::size_t rank = 0; rank < available.world_size(); ++rank) {
@@ -97,6 +99,8 @@ std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& avai
   }
   return traits;
 }
+
+}  // namespace
 
 RankContents::RankContents(const SearchSpace& space, const Topology& available,
                            const std::vector<ChoicesOfTable>& tables)

@@ -45,8 +45,6 @@ class RankKinds {
   std::vector<TableSet> told_apart_by_;  // by pair of kinds; empty for one kind or over 256
 };
 
-std::vector<RankTraits> traits_of(const SearchSpace& space, const Topology& available);
-
 struct RankContent {
   double load = 0;  // times the rank's factor
   PerTier<double> bytes = {};

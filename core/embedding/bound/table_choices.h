@@ -66,8 +66,6 @@ struct PlanGoal {
   // If not 0, the search goes on after each plan that it finds, with the target (1 - improvement) x
   // the plan's rating. Only with `below`.
   double improvement = 0;
-  // Allows RankFilling, too, where the prices are promising.
-  bool may_fill = true;
 };
 
 // Consecutive shards of an option with equal costs, allowed ranks and charges for moves.

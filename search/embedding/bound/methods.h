@@ -15,7 +15,6 @@ struct BoundMethods {
   bool column_generation = true;
   bool branching = true;
   bool uniform_apart = true;
-  bool filling = true;
   bool node_search = true;
   bool root_search = true;
   bool suggestions = true;
@@ -51,7 +50,6 @@ inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
     {"column_generation", &BoundMethods::column_generation},
     {"branching", &BoundMethods::branching},
     {"uniform_apart", &BoundMethods::uniform_apart},
-    {"filling", &BoundMethods::filling},
     {"node_search", &BoundMethods::node_search},
     {"root_search", &BoundMethods::root_search},
     {"suggestions", &BoundMethods::suggestions},
