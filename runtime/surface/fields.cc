@@ -7,7 +7,7 @@
 
 #include "core/embedding/problem/storage.h"
 #include "core/nearest_name.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_scanner.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/sizes.h"
@@ -358,7 +358,7 @@ std::string Fields::named(std::string message, std::string (Field::*name)() cons
 Status read_request(std::string_view text, Fields& fields) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const RequestText request, split(text, fields));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(request.members));
-  ObjectReader reader(document.root());
+  JsonMembers reader(document.root());
   for (const Field& field : fields.all()) {
     const auto take = [&](JsonValue value) -> Status {
       const std::string_view raw = request.document(field.name);

@@ -2,18 +2,24 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+
+#include "runtime/io/json/json_shape.h"
 
 namespace shardwright::commands {
 
 struct FileKind {
-  std::string_view name;    // "problem", "plan", "sweep"
-  std::string_view schema;  // a JSON Schema of draft 2020-12, with `title` and `description`
-  std::string_view sample;  // a commented file of this kind that can be read; empty = none
+  std::string_view name;         // "problem", "plan", "sweep"
+  std::string_view title;        // of the schema
+  JsonShape (*shape)();          // with `help`, which says what the file is
+  std::string_view sample = {};  // a commented file of this kind that can be read; empty = none
+
+  // A JSON Schema of draft 2020-12, with `title` and `description`.
+  std::string schema() const;
 };
 
-// All kinds. Names are distinct. schemas/ and templates/ hold the texts; tests/python/test_files.py
-// compares the schemas with what the readers accept.
+// All kinds, in the order in which they are listed. Names are distinct.
 std::span<const FileKind> file_kinds();
 
 }  // namespace shardwright::commands

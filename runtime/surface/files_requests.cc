@@ -19,7 +19,7 @@ namespace {
 
 // `description` of a schema.
 std::string description_of(const FileKind& kind) {
-  const JsonDocument schema = JsonDocument::parse(kind.schema).value();
+  const JsonDocument schema = JsonDocument::parse(kind.schema()).value();
   return std::string(schema.root().find("description")->string().value());
 }
 
@@ -129,8 +129,8 @@ Result<Answer> answer(const SchemaRequest& request, const Watch&) {
     names.push_back(kind.name);
     if (kind.name != *request.kind) continue;
     Answer answer;
-    answer.write_json = [schema = kind.schema](const TextSink& sink) { sink(schema); };
-    answer.text = [schema = kind.schema](const TextForm&) { return std::string(schema); };
+    answer.write_json = [schema = kind.schema()](const TextSink& sink) { sink(schema); };
+    answer.text = [schema = kind.schema()](const TextForm&) { return schema; };
     answer.summary = "the JSON Schema of a " + std::string(kind.name) + " file";
     return answer;
   }

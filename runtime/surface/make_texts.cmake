@@ -1,37 +1,40 @@
-# Writes the schema and the template of every kind of file as C++ source: cmake -D FOLDER=... -D KINDS=problem,plan
-# -D TEMPLATES=problem -D OUTPUT=... -P make_texts.cmake.
+# Writes texts as C++ source: cmake -D FOLDER=... -D SAMPLES=problem,graph -D SCHEMAS=plan -D OUTPUT=... -P
+# make_texts.cmake.
 
 set(delimiter shardwright_text)
-string(REPLACE "," ";" KINDS "${KINDS}")
-string(REPLACE "," ";" TEMPLATES "${TEMPLATES}")
-foreach(kind IN LISTS KINDS)
-  file(READ ${FOLDER}/schemas/${kind}.json schema)
-  set(template "")
-  if(kind IN_LIST TEMPLATES)
-    file(READ ${FOLDER}/templates/${kind}.json template)
-  endif()
-  string(FIND "${schema}${template}" ")${delimiter}" clash)
+set(samples "")
+string(REPLACE "," ";" SAMPLES "${SAMPLES}")
+foreach(kind IN LISTS SAMPLES)
+  file(READ ${FOLDER}/templates/${kind}.json text)
+  string(FIND "${text}" ")${delimiter}" clash)
   if(NOT clash EQUAL -1)
-    message(FATAL_ERROR "the texts of ${kind} contain )${delimiter}")
+    message(FATAL_ERROR "the text of ${kind} contains )${delimiter}")
   endif()
-  string(APPEND rows "    {\"${kind}\",
-     R\"${delimiter}(${schema})${delimiter}\",
-     R\"${delimiter}(${template})${delimiter}\"},
+  string(SUBSTRING ${kind} 0 1 initial)
+  string(TOUPPER ${initial} initial)
+  string(SUBSTRING ${kind} 1 -1 rest)
+  string(APPEND samples "inline constexpr std::string_view k${initial}${rest}Sample =
+    R\"${delimiter}(${text})${delimiter}\";
 ")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"runtime/surface/file_kinds.h\"
+string(REPLACE "," ";" SCHEMAS "${SCHEMAS}")
+set(schemas "")
+foreach(kind IN LISTS SCHEMAS)
+  file(READ ${FOLDER}/schemas/${kind}.json text)
+  string(APPEND schemas "  if (kind == \"${kind}\")
+    return R\"${delimiter}(${text})${delimiter}\";
+")
+endforeach()
+file(WRITE ${OUTPUT} "#pragma once
 
-#include <array>
+#include <string_view>
 
 namespace shardwright::commands {
-namespace {
 
-constexpr FileKind kKinds[] = {
-${rows}};
-
-}  // namespace
-
-std::span<const FileKind> file_kinds() { return kKinds; }
+${samples}
+inline std::string_view schema_text(std::string_view kind) {
+${schemas}  return \"\";
+}
 
 }  // namespace shardwright::commands
 ")

@@ -213,7 +213,7 @@ class EveryKind(unittest.TestCase):
 
     def test_the_machine_is_that_of_the_problem(self):
         self.assertEqual(shardwright.schema("topology")["properties"],
-                         shardwright.schema("problem")["$defs"]["topology"]["properties"])
+                         shardwright.schema("problem")["properties"]["topology"]["properties"])
 
     def test_an_unknown_kind_is_refused_with_the_known_ones(self):
         with self.assertRaisesRegex(shardwright.InvalidInputError, "known: problem, topology, "):

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 namespace {
@@ -146,7 +146,7 @@ Status read_uniform_split(JsonValue value, BoundNode& node) {
       return read_value(v, split.at);
     };
   };
-  SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value)
+  SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value)
                                   .required("class", rank_class)
                                   .optional_with("load", read_use(std::nullopt))
                                   .optional_with("hbm", read_use(embedding::MemoryTier::kHbm))
@@ -203,7 +203,7 @@ Status read_shard_duals(JsonValue value, BoundNode& node) {
 Result<BoundNode> read_node(JsonValue value) {
   BoundNode node;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .optional_with("cut", [&](JsonValue v) { return read_tables(v, node, node.tables); })
           .optional_with("uniform", [&](JsonValue v) { return read_uniform_split(v, node); })
           .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
@@ -290,7 +290,7 @@ void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
 Result<BoundCertificate> read_certificate(JsonValue value) {
   BoundCertificate certificate;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .required_with("bound",
                          [&](JsonValue v) -> Status {
                            certificate.bound = std::numeric_limits<double>::infinity();

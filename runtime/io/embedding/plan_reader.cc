@@ -7,7 +7,7 @@
 
 #include "runtime/io/embedding/certificate_json.h"
 #include "runtime/io/embedding/plan_json.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
@@ -46,7 +46,7 @@ Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
 }
 
 Status read_reserved(JsonValue value, ReservedTopology& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .optional_with("uniform",
                      [&](JsonValue v) {
                        out.uniform = true;
@@ -73,7 +73,7 @@ Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
   if (!list.is_array()) return list.expected("a list with one object per rank");
   out.resize(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader reader(list[i]);
+    JsonMembers reader(list[i]);
     for (const auto& [key, member] :
          {std::pair{"capacity", &out[i].capacity}, std::pair{"reservation", &out[i].reservation},
           std::pair{"reserved", &out[i].reserved}, std::pair{"margin", &out[i].margin},
@@ -134,7 +134,7 @@ Status read_element_bits(JsonValue value, std::optional<std::int64_t>& out) {
 }
 
 Status read_entry(JsonValue value, PlanEntry& entry) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required("table", entry.table)
       .optional("module", entry.module)
       .required("sharding_type", entry.sharding_type)
@@ -213,7 +213,7 @@ Status read_type(JsonValue value, std::optional<FailureType>& out) {
 Status read_failure(JsonValue value, std::optional<ClaimedFailure>& out) {
   if (value.is_null()) return {};
   ClaimedFailure& failure = out.emplace();
-  return ObjectReader(value)
+  return JsonMembers(value)
       .optional("message", failure.message)
       .optional_with("type", [&](JsonValue v) { return read_type(v, failure.type); })
       .optional_with(
@@ -232,7 +232,7 @@ Status read_improvements(JsonValue list, std::vector<embedding::ImprovementStep>
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::int64_t work = 0;
     embedding::ImprovementStep& step = out.emplace_back();
-    SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(list[i])
+    SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(list[i])
                                     .required("work", work)
                                     .required("rating", step.rating)
                                     .optional("bound", step.bound)
@@ -261,7 +261,7 @@ Result<PlanDocument> read_plan(JsonValue root) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kPlan));
   PlanDocument out;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(root)
+      JsonMembers(root)
           .optional_with("format", check_format)
           .optional("problem_hash", out.problem_hash)
           .optional("sharding_group_size", out.sharding_group_size)

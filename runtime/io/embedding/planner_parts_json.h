@@ -1,16 +1,13 @@
-// Reads the estimators of a problem.
+// The members of a problem that say how TorchRec's planner works.
 #pragma once
 
 #include "core/embedding/problem/problem.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 
-namespace shardwright::internal {
+namespace shardwright {
 
-Status read_storage_estimator(JsonValue value, embedding::StorageEstimatorSpec& estimator);
-Status read_perf_estimator(JsonValue value, embedding::PerfEstimatorSpec& estimator);
+// The members `sharder`, `reservation`, `proposers`, `partitioner`, `perf_model` and the
+// estimators.
+void describe_planner_parts(JsonMembers& members, embedding::ProblemSpec& spec);
 
-// Reads the members `sharder`, `reservation`, `proposers`, `partitioner`, `perf_model` and the
-// estimators into `spec`. `reader.finish()` reports their errors.
-void read_planner_parts(ObjectReader& reader, embedding::ProblemSpec& spec);
-
-}  // namespace shardwright::internal
+}  // namespace shardwright

@@ -9,7 +9,7 @@
 #include "runtime/io/embedding/table_json.h"
 #include "runtime/io/embedding/tables_csv.h"
 #include "runtime/io/embedding/topology_json.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/kinds/document_kind.h"
 
 namespace shardwright {
@@ -110,42 +110,35 @@ void choose_batch_size(const FileChoices& file, const ProblemOverrides& override
 }
 
 // If `with_tables` is false, `spec` has its tables already and `tables` is an unknown key.
-Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileChoices& file) {
-  ObjectReader reader(root);
-  if (with_tables) {
-    reader.required_with("tables", [&](JsonValue v) { return read_tables(v, spec.tables); });
-  }
-  reader.optional_with("format", check_problem_format)
+void describe_problem(JsonMembers& members, bool with_tables, ProblemSpec& spec,
+                      FileChoices& file) {
+  if (with_tables) describe_tables(members, spec.tables);
+  members.optional_with("format", check_problem_format, json::one_word({kFormat}))
       .optional("name", spec.name)
-      .optional("torchrec", spec.torchrec)
-      .optional_with("topology",
-                     [&](JsonValue v) {
-                       file.has_topology = true;
-                       return read_topology(v, spec.topology);
-                     })
-      .optional("batch_size", file.batch_size)
-      .optional_with("constraints", [&](JsonValue v) { return read_constraints(v, spec.tables); })
-      .optional("dense_params", spec.dense_params)
-      .optional("use_exact_enumerate_order", spec.use_exact_enumerate_order)
-      .optional_with("keep_together",
-                     [&](JsonValue v) {
-                       return read_table_groups(v, spec.tables, GroupScope::kHost,
-                                                spec.keep_together);
-                     })
-      .optional_with("keep_apart",
-                     [&](JsonValue v) {
-                       return read_table_groups(v, spec.tables, GroupScope::kRank, spec.keep_apart);
-                     })
-      .optional_with("reserved_memory",
-                     [&](JsonValue v) { return read_reserved_memory(v, spec.memory); })
-      .optional_with("memory_margin",
-                     [&](JsonValue v) { return read_memory_margin(v, spec.memory); })
-      .optional_with("calibration",
-                     [&](JsonValue v) { return read_calibration(v, spec.calibration); })
-      .optional_with("meta", [&](JsonValue v) { return read_suggestion(v, file.suggestion); })
-      .ignore(kKeysOfPlans);
-  internal::read_planner_parts(reader, spec);
-  return reader.finish();
+      .optional("torchrec", spec.torchrec, "Release of TorchRec whose rules and costs hold.")
+      .optional("topology", spec.topology, "The machine.")
+      .optional("batch_size", file.batch_size, "Samples per rank and step; 512 if left out.");
+  describe_constraints(members, spec.tables);
+  members.optional("dense_params", spec.dense_params, "Parameters outside the tables.")
+      .optional("use_exact_enumerate_order", spec.use_exact_enumerate_order);
+  describe_table_groups(members, "keep_together", spec.tables, GroupScope::kHost,
+                        spec.keep_together, "Tables whose shards share a host or a rank.");
+  describe_table_groups(members, "keep_apart", spec.tables, GroupScope::kRank, spec.keep_apart,
+                        "Tables of which no two share a rank or a host.");
+  describe_memory(members, spec.memory);
+  members.object(
+      "calibration", [&](JsonMembers& inner) { describe(inner, spec.calibration); },
+      "Measured factors.");
+  describe_meta(members, file.suggestion);
+  members.ignore(kKeysOfPlans);
+  describe_planner_parts(members, spec);
+}
+
+Status read_members(JsonValue root, bool with_tables, ProblemSpec& spec, FileChoices& file) {
+  JsonMembers members(root);
+  file.has_topology = root.find("topology").has_value();
+  describe_problem(members, with_tables, spec, file);
+  return members.finish();
 }
 
 Result<ProblemSpec> read_json(std::string_view text, const ProblemOverrides& overrides) {
@@ -189,6 +182,22 @@ Result<ProblemSpec> read_problem_settings(std::string_view text, ProblemSpec spe
   SHARDWRIGHT_RETURN_IF_ERROR(read_members(document.root(), false, spec, file));
   choose_batch_size(file, {}, spec);
   return spec;
+}
+
+JsonShape problem_shape() {
+  return shape_by([](JsonMembers& members) {
+           ProblemSpec sample;
+           FileChoices file;
+           describe_problem(members, true, sample, file);
+         })
+      .says(
+          "Embedding tables, the machine that they are sharded over, and rules. `shardwright plan` "
+          "reads it. Sizes are bytes, times milliseconds, bandwidths bytes per millisecond.");
+}
+
+JsonShape topology_shape() {
+  return shape_of(TopologySpec())
+      .says("The machine of a problem: the value of `topology` in a problem file.");
 }
 
 }  // namespace shardwright

@@ -7,6 +7,7 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/io/embedding/problem_overrides.h"
+#include "runtime/io/json/json_shape.h"
 
 namespace shardwright {
 
@@ -37,5 +38,9 @@ Error locate_in_problem(std::string_view text, const ProblemOverrides& overrides
 // `tables` is an unknown key.
 Result<embedding::ProblemSpec> read_problem_settings(std::string_view text,
                                                      embedding::ProblemSpec spec);
+
+// The shapes of a problem file, and of the topology in it.
+JsonShape problem_shape();
+JsonShape topology_shape();
 
 }  // namespace shardwright

@@ -12,7 +12,7 @@
 
 #include "core/embedding/evaluate.h"
 #include "core/embedding/sharding_option.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "search/embedding/compat/perf_estimator.h"
 
@@ -69,7 +69,7 @@ void default_step(ShardingType type, ShardExtent& extent) {
 Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, ShardCost& cost) {
   std::int64_t count = 1;
   bool has_step = false;
-  ObjectReader reader(value);
+  JsonMembers reader(value);
   reader
       .required_with("size", [&](JsonValue v) { return read_pair(v, extent.rows, extent.columns); })
       .required_with(
@@ -131,7 +131,7 @@ class Reader {
     std::optional<std::int64_t> num_shards, batch_size;
     std::optional<JsonValue> shards;
     std::optional<bool> is_pooled, is_weighted;
-    SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value)
+    SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value)
                                     .required("table", table)
                                     .optional("module", module)
                                     .required("sharding_type", read.sharding_type)

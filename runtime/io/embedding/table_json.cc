@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/nearest_name.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 namespace {
@@ -59,21 +59,19 @@ Status read_names(JsonValue list, const std::unordered_set<std::string_view>& kn
   return {};
 }
 
-Status read_scope(JsonValue value, GroupScope& scope) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "scope", kScopes));
-  scope = static_cast<GroupScope>(index);
-  return {};
-}
-
 }  // namespace
 
-void read_placement(ObjectReader& constraints, TablePlacement& placement) {
-  constraints.optional("ranks", placement.ranks)
-      .optional("hosts", placement.hosts)
-      .optional_with("shard_ranks",
-                     [&](JsonValue v) { return read_shard_ranks(v, placement.shard_ranks); })
-      .optional("max_shards", placement.max_shards)
-      .optional("distinct_ranks", placement.distinct_ranks);
+void describe(JsonMembers& members, TablePlacement& placement) {
+  members.optional("ranks", placement.ranks, "Ranks that may hold shards of the table.")
+      .optional("hosts", placement.hosts, "Hosts that may hold shards of the table.")
+      .optional_with(
+          "shard_ranks", [&](JsonValue v) { return read_shard_ranks(v, placement.shard_ranks); },
+          json::by_name(json::list(json::integer()))
+              .or_null()
+              .says("Ranks by number of the shard."))
+      .optional("max_shards", placement.max_shards, "Most shards of the table.")
+      .optional("distinct_ranks", placement.distinct_ranks,
+                "Whether all shards of the table are on different ranks.");
 }
 
 bool is_placement_alone(JsonValue value) {
@@ -89,31 +87,41 @@ bool is_placement_alone(JsonValue value) {
   return placement;
 }
 
-Status read_table_groups(JsonValue list, const std::vector<Table>& tables, GroupScope bare,
-                         std::vector<TableGroup>& groups) {
-  if (list.is_null()) return {};
-  if (!list.is_array()) return list.expected("a list of groups of tables");
-  std::unordered_set<std::string_view> known;
-  for (const Table& table : tables)
-    known.insert(table.name);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    TableGroup& group = groups.emplace_back();
-    group.on = bare;
-    const auto names = [&](JsonValue v) { return read_names(v, known, tables, group.tables); };
-    if (list[i].is_array()) {
-      SHARDWRIGHT_RETURN_IF_ERROR(names(list[i]));
-    } else if (list[i].is_object()) {
-      SHARDWRIGHT_RETURN_IF_ERROR(
-          ObjectReader(list[i])
-              .required_with("tables", names)
-              .required_with("on", [&](JsonValue v) { return read_scope(v, group.on); })
-              .ignore({"note"})
-              .finish());
-    } else {
-      return list[i].expected("an object with `tables` and `on`, or a list of table names");
+void describe_table_groups(JsonMembers& members, std::string_view key,
+                           const std::vector<Table>& tables, GroupScope bare,
+                           std::vector<TableGroup>& groups, std::string_view help) {
+  const auto read = [&](JsonValue list) -> Status {
+    if (list.is_null()) return {};
+    if (!list.is_array()) return list.expected("a list of groups of tables");
+    std::unordered_set<std::string_view> known;
+    for (const Table& table : tables)
+      known.insert(table.name);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      TableGroup& group = groups.emplace_back();
+      group.on = bare;
+      const auto names = [&](JsonValue v) { return read_names(v, known, tables, group.tables); };
+      if (list[i].is_array()) {
+        SHARDWRIGHT_RETURN_IF_ERROR(names(list[i]));
+      } else if (list[i].is_object()) {
+        SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(list[i])
+                                        .required_with("tables", names)
+                                        .word("on", group.on, "scope", kScopes, "", true)
+                                        .ignore({"note"})
+                                        .finish());
+      } else {
+        return list[i].expected("an object with `tables` and `on`, or a list of table names");
+      }
     }
-  }
-  return {};
+    return {};
+  };
+  const JsonShape names = json::list(json::text()).from(1).says("Names of tables.");
+  members.optional_with(
+      key, read,
+      json::list(json::one_of({names, json::object({{"tables", names, true},
+                                                    {"on", json::one_word(kScopes), true},
+                                                    {"note", json::not_read()}})}))
+          .or_null()
+          .says(help));
 }
 
 Error no_such_table(JsonValue value, std::string_view name, const std::vector<Table>& tables) {
@@ -161,12 +169,17 @@ constexpr std::array kOptimizers{
     NamedOptimizer{"other", Optimizer::kOther},
 };
 
-Status read_optimizer(JsonValue value, Optimizer& out) {
-  if (value.is_null()) return {};
+constexpr auto kOptimizerNames = [] {
   std::array<std::string_view, kOptimizers.size()> names;
   for (std::size_t i = 0; i < names.size(); ++i)
     names[i] = kOptimizers[i].name;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "optimizer", names));
+  return names;
+}();
+
+Status read_optimizer(JsonValue value, Optimizer& out) {
+  if (value.is_null()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                               read_choice(value, "optimizer", kOptimizerNames));
   out = kOptimizers[index].optimizer;
   return {};
 }
@@ -180,19 +193,25 @@ Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
   return {};
 }
 
-// Reads a list of distinct names. Errors: the list is empty, or has a name twice.
+// A list of distinct names, left out rather than empty.
 template <class T>
-auto distinct_list(std::vector<T>& out) {
-  return [&out](JsonValue value) -> Status {
-    SHARDWRIGHT_RETURN_IF_ERROR(filled_list(out)(value));
-    for (std::size_t i = 1; i < out.size(); ++i) {
-      const auto end = out.begin() + static_cast<std::ptrdiff_t>(i);
-      if (std::find(out.begin(), end, out[i]) == end) continue;
+void describe_names(JsonMembers& members, std::string_view key, std::vector<T>& names,
+                    std::string_view help) {
+  const auto read = [&](JsonValue value) -> Status {
+    if (value.is_array() && value.size() == 0)
+      return value.error("the list is empty; leave it out");
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, names));
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      const auto end = names.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(names.begin(), end, names[i]) == end) continue;
       return value[i].error("\"" + std::string(*value[i].string()) + "\" is named twice");
     }
     return {};
   };
+  members.optional_with(key, read, shape_of(names).from(1).each_once().says(help));
 }
+
+JsonShape pooling_shape() { return json::number().from(0).or_null(); }
 
 // Reads features. Each is a name, or an object with a name and a pooling factor.
 Status read_features(JsonValue list, Table& table,
@@ -204,7 +223,7 @@ Status read_features(JsonValue list, Table& table,
     std::optional<double> pooling_factor;
     if (list[i].is_object()) {
       SHARDWRIGHT_RETURN_IF_ERROR(
-          ObjectReader(list[i])
+          JsonMembers(list[i])
               .required("name", name)
               .optional_with(
                   "pooling_factor",
@@ -242,58 +261,73 @@ void apply_pooling(const std::optional<double>& total,
   if (by_feature.empty()) constraints.pooling_factors.push_back(*total);
 }
 
-Status read_table(JsonValue value, Table& table) {
+// What a table says of its pooling, until the constraints are known.
+struct PoolingOfTable {
   std::optional<double> total;
   std::vector<std::optional<double>> by_feature;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
-          .required("name", table.name)
-          .required("num_embeddings", table.num_embeddings)
-          .required("embedding_dim", table.embedding_dim)
-          .optional_with("features",
-                         [&](JsonValue list) { return read_features(list, table, by_feature); })
-          .optional("kind", table.kind)
-          .optional("weighted", table.weighted)
-          .optional("feature_processed", table.feature_processed)
-          .optional("tower", table.tower)
-          .optional("data_type", table.data_type)
-          .optional("pooling", table.pooling)
-          .optional("module", table.module)
-          .optional_with("optimizer",
-                         [&](JsonValue name) { return read_optimizer(name, table.optimizer); })
-          .optional("dependency", table.dependency)
-          .optional("use_virtual_table", table.use_virtual_table)
-          .optional("total_num_buckets", table.total_num_buckets)
-          .optional_with("pooling_factor",
-                         [&](JsonValue factor) { return read_pooling_factor(factor, total); })
-          .ignore({"note", "group"})
-          .finish());
-  apply_pooling(total, by_feature, table);
+};
+
+void describe_table(JsonMembers& members, Table& table, PoolingOfTable& pooling) {
+  members.required("name", table.name, "Name of the table.")
+      .required("num_embeddings", table.num_embeddings, "Rows.")
+      .required("embedding_dim", table.embedding_dim, "Columns.")
+      .optional_with(
+          "features",
+          [&](JsonValue list) { return read_features(list, table, pooling.by_feature); },
+          json::list(
+              json::one_of({json::text(), json::object({{"name", json::text(), true},
+                                                        {"pooling_factor", pooling_shape()}})}))
+              .or_null()
+              .says("Features that look the table up; its name if left out."))
+      .optional("kind", table.kind)
+      .optional("weighted", table.weighted, "Whether inputs have weights.")
+      .optional("feature_processed", table.feature_processed,
+                "Whether the table is in a FeatureProcessedEmbeddingBagCollection.")
+      .optional("tower", table.tower, "Whether the table is in an EmbeddingTower.")
+      .optional("data_type", table.data_type)
+      .optional("pooling", table.pooling)
+      .optional("module", table.module,
+                "Module of the table: ebc, ebc_w, ec, fp_ebc or tower unless given.")
+      .optional_with(
+          "optimizer", [&](JsonValue name) { return read_optimizer(name, table.optimizer); },
+          json::one_word(kOptimizerNames)
+              .or_null()
+              .says("Decides how much memory the optimizer's state takes; none unless given."))
+      .optional("dependency", table.dependency, "Tower of the table.")
+      .optional("use_virtual_table", table.use_virtual_table)
+      .optional("total_num_buckets", table.total_num_buckets)
+      .optional_with(
+          "pooling_factor",
+          [&](JsonValue factor) { return read_pooling_factor(factor, pooling.total); },
+          pooling_shape().says("Values per sample, over all features."))
+      .ignore({"note", "group"});
+}
+
+Status read_table(JsonValue value, Table& table) {
+  PoolingOfTable pooling;
+  JsonMembers members(value);
+  describe_table(members, table, pooling);
+  SHARDWRIGHT_RETURN_IF_ERROR(members.finish());
+  apply_pooling(pooling.total, pooling.by_feature, table);
   if (table.features.empty()) table.features.push_back(table.name);
   return {};
 }
 
-Status read_table_passes(JsonValue value, std::optional<int>& passes) {
-  if (value.is_null()) return {};
-  return ObjectReader(value)
-      .required("num_passes", passes)
-      .ignore({"min_splitable_pass_size"})
-      .finish();
-}
+}  // namespace
 
-Status read_statistics(JsonValue value, std::optional<CacheStatistics>& out) {
-  if (value.is_null()) return {};
-  CacheStatistics& stats = out.emplace();
-  return ObjectReader(value)
-      .required("cacheability", stats.cacheability)
+}  // namespace shardwright
+
+namespace shardwright::embedding {
+
+static void describe(JsonMembers& members, CacheStatistics& stats) {
+  members.required("cacheability", stats.cacheability)
       .required("expected_lookups", stats.expected_lookups)
       .required("mrc_hist_counts", stats.mrc_hist_counts)
-      .required("height", stats.height)
-      .finish();
+      .required("height", stats.height);
 }
 
 // A list, or "ladder" for the default one.
-Status read_load_factors(JsonValue value, std::optional<std::vector<double>>& out) {
+static Status read_load_factors(JsonValue value, std::optional<std::vector<double>>& out) {
   if (value.is_null()) return {};
   if (value.is_string() && *value.string() == "ladder") {
     out.emplace();
@@ -304,38 +338,39 @@ Status read_load_factors(JsonValue value, std::optional<std::vector<double>>& ou
   return read_value(value, out.emplace());
 }
 
-Status read_cache_params(JsonValue value, std::optional<CacheParams>& out) {
-  if (value.is_null()) return {};
-  CacheParams& cache = out.emplace();
-  return ObjectReader(value)
-      .optional("algorithm", cache.algorithm)
-      .optional("load_factor", cache.load_factor)
-      .optional_with("load_factors",
-                     [&](JsonValue v) { return read_load_factors(v, cache.load_factors); })
+static void describe(JsonMembers& members, CacheParams& cache) {
+  members.optional("algorithm", cache.algorithm)
+      .optional("load_factor", cache.load_factor, "Part of the rows that is in the cache.")
+      .optional_with(
+          "load_factors", [&](JsonValue v) { return read_load_factors(v, cache.load_factors); },
+          json::one_of({json::one_word({"ladder"}), json::list(json::number()).from(1)})
+              .or_null()
+              .says("Load factors among which the planner chooses."))
       .optional("reserved_memory", cache.reserved_memory)
       .optional("precision", cache.precision)
       .optional("prefetch_pipeline", cache.prefetch_pipeline)
-      .optional_with("stats", [&](JsonValue v) { return read_statistics(v, cache.stats); })
-      .optional_with("multipass_prefetch_config",
-                     [&](JsonValue v) { return read_table_passes(v, cache.prefetch_passes); })
-      .finish();
+      .optional("stats", cache.stats)
+      .object("multipass_prefetch_config", [&](JsonMembers& inner) {
+        inner.required("num_passes", cache.prefetch_passes).ignore({"min_splitable_pass_size"});
+      });
 }
 
-// Reads the two sizes that the planner uses. TorchRec's other members do not affect plans.
-Status read_key_value_params(JsonValue value, std::optional<KeyValueParams>& out) {
-  if (value.is_null()) return {};
-  KeyValueParams& params = out.emplace();
-  return ObjectReader(value)
-      .optional("max_l1_cache_size", params.max_l1_cache_size_mib)
-      .optional("l2_cache_size", params.l2_cache_size_gib)
+// The planner uses two sizes. TorchRec's other members do not affect plans.
+static void describe(JsonMembers& members, KeyValueParams& params) {
+  members.optional("max_l1_cache_size", params.max_l1_cache_size_mib, "MiB.")
+      .optional("l2_cache_size", params.l2_cache_size_gib, "GiB.")
       .ignore({"ssd_storage_directory", "ssd_rocksdb_write_buffer_size", "ssd_rocksdb_shards",
                "gather_ssd_cache_stats", "stats_reporter_config", "use_passed_in_path",
                "enable_async_update", "bulk_init_chunk_size", "lazy_bulk_init_enabled",
                "enable_raw_embedding_streaming", "res_store_shards", "kvzch_tbe_config",
                "load_ckpt_without_opt", "ps_hosts", "ps_client_thread_num",
-               "ps_max_key_per_request", "ps_max_local_index_length"})
-      .finish();
+               "ps_max_key_per_request", "ps_max_local_index_length"});
 }
+
+}  // namespace shardwright::embedding
+
+namespace shardwright {
+namespace {
 
 Status read_min_partition(JsonValue value, std::optional<std::int64_t>& columns) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, columns));
@@ -343,46 +378,60 @@ Status read_min_partition(JsonValue value, std::optional<std::int64_t>& columns)
   return {};
 }
 
+void describe_constraint(JsonMembers& members, ParameterConstraints& c, TablePlacement& placement) {
+  describe(members, placement);
+  describe_names(members, "sharding_types", c.sharding_types, "All that are allowed.");
+  describe_names(members, "compute_kernels", c.compute_kernels, "All that are allowed.");
+  members
+      .optional_with(
+          "min_partition", [&](JsonValue v) { return read_min_partition(v, c.min_partition); },
+          json::integer().or_null().says("Least columns of a shard."))
+      .optional("pooling_factors", c.pooling_factors, "Values per sample, one per feature.")
+      .filled("num_poolings", c.num_poolings, "One per feature.")
+      .filled("batch_sizes", c.batch_sizes, "Samples per rank and step, one per feature.")
+      .optional("is_weighted", c.is_weighted)
+      .optional("cache_params", c.cache_params)
+      .optional("enforce_hbm", c.enforce_hbm)
+      .optional("stochastic_rounding", c.stochastic_rounding)
+      .optional("bounds_check_mode", c.bounds_check_mode)
+      .filled("feature_names", c.feature_names)
+      .optional("output_dtype", c.output_dtype)
+      .optional("device_group", c.device_group)
+      .optional("key_value_params", c.key_value_params)
+      .optional("use_virtual_table", c.use_virtual_table)
+      .ignore({"note"});
+}
+
 // Pooling factors of the constraints replace those of the table.
 Status read_constraint(JsonValue value, const std::optional<ParameterConstraints>& from_table,
                        ParameterConstraints& c, TablePlacement& placement) {
   if (from_table) c.pooling_factors = from_table->pooling_factors;
-  ObjectReader reader(value);
-  read_placement(reader, placement);
-  return reader.optional_with("sharding_types", distinct_list(c.sharding_types))
-      .optional_with("compute_kernels", distinct_list(c.compute_kernels))
-      .optional_with("min_partition",
-                     [&](JsonValue v) { return read_min_partition(v, c.min_partition); })
-      .optional("pooling_factors", c.pooling_factors)
-      .optional_with("num_poolings", filled_list(c.num_poolings))
-      .optional_with("batch_sizes", filled_list(c.batch_sizes))
-      .optional("is_weighted", c.is_weighted)
-      .optional_with("cache_params",
-                     [&](JsonValue v) { return read_cache_params(v, c.cache_params); })
-      .optional("enforce_hbm", c.enforce_hbm)
-      .optional("stochastic_rounding", c.stochastic_rounding)
-      .optional("bounds_check_mode", c.bounds_check_mode)
-      .optional_with("feature_names", filled_list(c.feature_names))
-      .optional("output_dtype", c.output_dtype)
-      .optional("device_group", c.device_group)
-      .optional_with("key_value_params",
-                     [&](JsonValue v) { return read_key_value_params(v, c.key_value_params); })
-      .optional("use_virtual_table", c.use_virtual_table)
-      .ignore({"note"})
-      .finish();
+  JsonMembers members(value);
+  describe_constraint(members, c, placement);
+  return members.finish();
 }
 
 }  // namespace
 
-Status read_tables(JsonValue list, std::vector<Table>& tables) {
-  if (!list.is_array()) return list.expected("a list of tables");
-  if (list.size() == 0) return list.error("the list of tables is empty");
-  tables.resize(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_table(list[i], tables[i]));
-  }
-  return {};
+void describe_tables(JsonMembers& members, std::vector<Table>& tables) {
+  const auto read = [&](JsonValue list) -> Status {
+    if (!list.is_array()) return list.expected("a list of tables");
+    if (list.size() == 0) return list.error("the list of tables is empty");
+    tables.resize(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i)
+      SHARDWRIGHT_RETURN_IF_ERROR(read_table(list[i], tables[i]));
+    return {};
+  };
+  JsonShape table = shape_by([](JsonMembers& inner) {
+    Table sample;
+    PoolingOfTable pooling;
+    describe_table(inner, sample, pooling);
+  });
+  members.required_with("tables", read,
+                        json::list(std::move(table)).from(1).says("The embedding tables."));
 }
+
+namespace {
 
 Status read_constraints(JsonValue object, std::vector<Table>& tables) {
   if (object.is_null()) return {};
@@ -404,6 +453,19 @@ Status read_constraints(JsonValue object, std::vector<Table>& tables) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+void describe_constraints(JsonMembers& members, std::vector<Table>& tables) {
+  JsonShape constraint = shape_by([](JsonMembers& inner) {
+    ParameterConstraints sample;
+    TablePlacement placement;
+    describe_constraint(inner, sample, placement);
+  });
+  members.optional_with(
+      "constraints", [&](JsonValue v) { return read_constraints(v, tables); },
+      json::by_name(std::move(constraint)).or_null().says("Constraints by name of the table."));
 }
 
 }  // namespace shardwright

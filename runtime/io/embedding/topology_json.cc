@@ -7,94 +7,125 @@
 #include <vector>
 
 #include "core/nearest_name.h"
-#include "runtime/io/json/json_reader.h"
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright {
-namespace {
 
+using embedding::Calibration;
+using embedding::ComputeKernel;
+using embedding::FactorAtDim;
+using embedding::FactorByDim;
+using embedding::KernelCalibration;
+using embedding::kMemoryTiers;
+using embedding::MemoryLimits;
+using embedding::MemoryMargin;
+using embedding::MemoryTier;
+using embedding::to_name;
 using embedding::TopologySpec;
 
-Status read_custom(JsonValue value, TopologySpec& topology) {
-  if (value.is_null()) return {};
-  return ObjectReader(value)
-      .optional_with("hbm_cap", filled_list(topology.custom_hbm_cap_bytes))
-      .optional_with("ddr_cap", filled_list(topology.custom_ddr_cap_bytes))
-      .optional_with("ssd_cap", filled_list(topology.custom_ssd_cap_bytes))
-      .finish();
+namespace {
+
+// One number, or a list.
+void describe_sizes(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& sizes,
+                    std::string_view help) {
+  const auto read = [&](JsonValue value) -> Status {
+    if (value.is_null()) return {};
+    if (value.is_array()) return read_value(value, sizes);
+    return read_value(value, sizes.emplace_back());
+  };
+  members.optional_with(
+      key, read, json::one_of({json::integer(), json::list(json::integer())}).or_null().says(help));
 }
 
-// One size, or a list to choose from.
-Status read_layout_sizes(JsonValue value, std::vector<std::int64_t>& sizes) {
-  if (value.is_null()) return {};
-  if (value.is_array()) return read_value(value, sizes);
-  return read_value(value, sizes.emplace_back());
+void describe_groups(JsonMembers& members, embedding::ShardingGroupSpec& groups) {
+  describe_sizes(members, "size", groups.sizes, "Ranks that share one copy of the tables.");
+  members
+      .optional("sync_interval", groups.sync_interval,
+                "Training steps from one average of the replicas to the next.")
+      .optional("include_optimizer_state", groups.include_optimizer_state,
+                "Whether optimizer state is averaged, too.")
+      .optional("use_inter_host_allreduce", groups.use_inter_host_allreduce,
+                "Whether the ranks of a group are consecutive, and replicas far apart.");
 }
 
-Status read_groups(JsonValue value, std::optional<embedding::ShardingGroupSpec>& out) {
-  if (value.is_null()) return {};
-  embedding::ShardingGroupSpec& groups = out.emplace();
-  return ObjectReader(value)
-      .optional_with("size", [&](JsonValue v) { return read_layout_sizes(v, groups.sizes); })
-      .optional("sync_interval", groups.sync_interval)
-      .optional("include_optimizer_state", groups.include_optimizer_state)
-      .optional("use_inter_host_allreduce", groups.use_inter_host_allreduce)
-      .finish();
+}  // namespace
+
+void describe(JsonMembers& members, TopologySpec& topology) {
+  members.optional("world_size", topology.world_size, "Ranks.")
+      .optional("local_world_size", topology.local_world_size,
+                "Ranks of one host; all ranks if left out.")
+      .optional("compute_device", topology.compute_device)
+      .optional("hbm_cap", topology.hbm_cap_bytes, "Bytes of HBM of a rank; 32 GiB if left out.")
+      .optional("ddr_cap", topology.ddr_cap_bytes, "Bytes of DDR of a rank; 128 GiB if left out.")
+      .optional("ssd_cap", topology.ssd_cap_bytes,
+                "Bytes of SSD of a rank; SSD is not counted if left out.")
+      .optional("intra_host_bw", topology.intra_host_bw,
+                "Bytes per millisecond between ranks of a host.")
+      .optional("inter_host_bw", topology.inter_host_bw, "Bytes per millisecond between hosts.")
+      .optional("hbm_mem_bw", topology.hbm_mem_bw, "Bytes per millisecond of HBM.")
+      .optional("ddr_mem_bw", topology.ddr_mem_bw, "Bytes per millisecond of DDR.")
+      .optional("hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw,
+                "Bytes per millisecond between HBM and DDR.")
+      .optional("ssd_mem_bw", topology.ssd_mem_bw, "Bytes per millisecond of SSD.")
+      .optional("bwd_compute_multiplier", topology.bwd_compute_multiplier,
+                "Time of the backward pass per time of the forward pass.")
+      .optional("weighted_feature_bwd_compute_multiplier",
+                topology.weighted_feature_bwd_compute_multiplier,
+                "Factor of the backward pass of weighted tables.")
+      .optional("uneven_sharding_perf_multiplier", topology.uneven_sharding_perf_multiplier,
+                "Factor of shards of unequal size.");
+  describe_sizes(members, "pod_size", topology.pod_sizes,
+                 "Hosts that are linked like one; of a list, best mode chooses.");
+  members.object(
+      "sharding_groups",
+      [&](JsonMembers& inner) { describe_groups(inner, topology.groups.emplace()); },
+      "Groups of ranks, each of which holds all tables.");
+  members.object(
+      "custom",
+      [&](JsonMembers& inner) {
+        constexpr std::string_view kEach = "Bytes, one per rank.";
+        inner.filled("hbm_cap", topology.custom_hbm_cap_bytes, kEach)
+            .filled("ddr_cap", topology.custom_ddr_cap_bytes, kEach)
+            .filled("ssd_cap", topology.custom_ssd_cap_bytes, kEach);
+      },
+      "Memory that differs from rank to rank.");
+  members.ignore({"note"});
 }
 
-Status read_entry(JsonValue value, TopologySuggestion& out) {
-  return ObjectReader(value)
-      .required("world_size", out.world_size)
-      .optional("local_world_size", out.local_world_size)
-      .optional("hbm_gib", out.hbm_gib)
-      .optional("ddr_gib", out.ddr_gib)
-      .optional("ssd_gib", out.ssd_gib)
-      .optional("batch_per_gpu", out.batch_per_gpu)
-      .optional("global_batch", out.global_batch)
-      .ignore({"hbm_fill", "note", "source"})
-      .finish();
+void describe(JsonMembers& members, TopologySuggestion& suggestion) {
+  members.required("world_size", suggestion.world_size)
+      .optional("local_world_size", suggestion.local_world_size)
+      .optional("hbm_gib", suggestion.hbm_gib)
+      .optional("ddr_gib", suggestion.ddr_gib)
+      .optional("ssd_gib", suggestion.ssd_gib)
+      .optional("batch_per_gpu", suggestion.batch_per_gpu, "Samples per rank and step.")
+      .optional("global_batch", suggestion.global_batch, "Samples per step of all ranks.")
+      .ignore({"hbm_fill", "note", "source"});
 }
+
+void describe_meta(JsonMembers& members, std::optional<TopologySuggestion>& suggestion) {
+  const auto read = [&](JsonValue meta) -> Status {
+    const std::optional<JsonValue> list = meta.find("topologies");
+    if (!list) return {};
+    if (!list->is_array()) return list->expected("a list of topologies");
+    if (list->size() == 0) return {};
+    return read_value((*list)[0], suggestion.emplace());
+  };
+  JsonShape shape = json::object(
+      {{"topologies",
+        json::list(shape_of(TopologySuggestion())).says("Machines; the first is used.")}});
+  shape.is_open = true;
+  members.optional_with("meta", read,
+                        std::move(shape).or_null().says("Suggested machines, and remarks."));
+}
+
+namespace {
 
 std::int64_t bytes_of_gib(double gib) {
   return static_cast<std::int64_t>(std::llround(gib * static_cast<double>(kGibibyte)));
 }
 
 }  // namespace
-
-Status read_topology(JsonValue value, TopologySpec& topology) {
-  return ObjectReader(value)
-      .optional("world_size", topology.world_size)
-      .optional("local_world_size", topology.local_world_size)
-      .optional("compute_device", topology.compute_device)
-      .optional("hbm_cap", topology.hbm_cap_bytes)
-      .optional("ddr_cap", topology.ddr_cap_bytes)
-      .optional("ssd_cap", topology.ssd_cap_bytes)
-      .optional("intra_host_bw", topology.intra_host_bw)
-      .optional("inter_host_bw", topology.inter_host_bw)
-      .optional("hbm_mem_bw", topology.hbm_mem_bw)
-      .optional("ddr_mem_bw", topology.ddr_mem_bw)
-      .optional("hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw)
-      .optional("ssd_mem_bw", topology.ssd_mem_bw)
-      .optional("bwd_compute_multiplier", topology.bwd_compute_multiplier)
-      .optional("weighted_feature_bwd_compute_multiplier",
-                topology.weighted_feature_bwd_compute_multiplier)
-      .optional("uneven_sharding_perf_multiplier", topology.uneven_sharding_perf_multiplier)
-      .optional_with("pod_size",
-                     [&](JsonValue v) { return read_layout_sizes(v, topology.pod_sizes); })
-      .optional_with("sharding_groups",
-                     [&](JsonValue v) { return read_groups(v, topology.groups); })
-      .optional_with("custom", [&](JsonValue v) { return read_custom(v, topology); })
-      .ignore({"note"})
-      .finish();
-}
-
-Status read_suggestion(JsonValue meta, std::optional<TopologySuggestion>& suggestion) {
-  const std::optional<JsonValue> list = meta.find("topologies");
-  if (!list) return {};
-  if (!list->is_array()) return list->expected("a list of topologies");
-  if (list->size() == 0) return {};
-  return read_entry((*list)[0], suggestion.emplace());
-}
 
 Status apply_suggestion(const TopologySuggestion& suggestion, TopologySpec& topology) {
   topology.world_size = suggestion.world_size;
@@ -113,24 +144,6 @@ Status apply_suggestion(const TopologySuggestion& suggestion, TopologySpec& topo
 }
 
 namespace {
-
-using embedding::Calibration;
-using embedding::ComputeKernel;
-using embedding::FactorAtDim;
-using embedding::FactorByDim;
-using embedding::KernelCalibration;
-using embedding::kMemoryTiers;
-using embedding::MemoryLimits;
-using embedding::MemoryMargin;
-using embedding::MemoryTier;
-using embedding::to_name;
-
-// Reads one number of bytes for all ranks, or a list with one per rank.
-Status read_sizes(JsonValue value, std::vector<std::int64_t>& sizes) {
-  if (value.is_null()) return {};
-  if (value.is_array()) return read_value(value, sizes);
-  return read_value(value, sizes.emplace_back());
-}
 
 Status read_margin(JsonValue value, MemoryMargin& margin) {
   if (value.is_null()) return {};
@@ -155,20 +168,42 @@ Status read_margin(JsonValue value, MemoryMargin& margin) {
   return {};
 }
 
-// Reads one factor for all widths, or a list of {dim, <key>}.
-Status read_factors(JsonValue value, std::string_view key, FactorByDim& factors) {
-  if (value.is_null()) return {};
-  if (!value.is_array()) return read_value(value, factors.points.emplace_back().factor);
-  if (value.size() == 0) return value.error("holds no factor");
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    FactorAtDim& point = factors.points.emplace_back();
-    SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value[i])
-                                    .required("dim", point.dim)
-                                    .required(key, point.factor)
-                                    .ignore({"note"})
-                                    .finish());
-  }
-  return {};
+JsonShape margin_shape() {
+  return json::number().from(0).or_null().says(
+      "A fraction below 1, or whole bytes, at least 1024.");
+}
+
+// One factor for all widths, or a list of {dim, <key>}.
+void describe_factors(JsonMembers& members, std::string_view key, FactorByDim& factors,
+                      std::string_view help) {
+  const auto describe_point = [key](JsonMembers& inner, FactorAtDim& point) {
+    inner.required("dim", point.dim, "Columns.").required(key, point.factor).ignore({"note"});
+  };
+  const auto read = [&](JsonValue value) -> Status {
+    if (value.is_null()) return {};
+    if (!value.is_array()) return read_value(value, factors.points.emplace_back().factor);
+    if (value.size() == 0) return value.error("holds no factor");
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      JsonMembers inner(value[i]);
+      describe_point(inner, factors.points.emplace_back());
+      SHARDWRIGHT_RETURN_IF_ERROR(inner.finish());
+    }
+    return {};
+  };
+  JsonShape point = shape_by([&](JsonMembers& inner) {
+    FactorAtDim sample;
+    describe_point(inner, sample);
+  });
+  members.optional_with(
+      key, read,
+      json::one_of({json::number(), json::list(std::move(point)).from(1)}).or_null().says(help));
+}
+
+void describe_kernel(JsonMembers& members, KernelCalibration& factors) {
+  describe_factors(members, "time", factors.time,
+                   "Multiplies the times of compute and prefetching.");
+  describe_factors(members, "comms", factors.comms, "Multiplies the times of communication.");
+  members.optional("memory", factors.memory, "Multiplies the memory.").ignore({"note"});
 }
 
 Status read_kernels(JsonValue value, std::vector<KernelCalibration>& kernels) {
@@ -183,60 +218,70 @@ Status read_kernels(JsonValue value, std::vector<KernelCalibration>& kernels) {
     }
     KernelCalibration& factors = kernels.emplace_back();
     factors.kernel = *kernel;
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value[i])
-            .optional_with("time",
-                           [&](JsonValue v) { return read_factors(v, "time", factors.time); })
-            .optional_with("comms",
-                           [&](JsonValue v) { return read_factors(v, "comms", factors.comms); })
-            .optional("memory", factors.memory)
-            .ignore({"note"})
-            .finish());
+    JsonMembers members(value[i]);
+    describe_kernel(members, factors);
+    SHARDWRIGHT_RETURN_IF_ERROR(members.finish());
   }
   return {};
 }
 
-}  // namespace
-
-Status read_reserved_memory(JsonValue value, MemoryLimits& limits) {
-  if (value.is_null()) return {};
-  ObjectReader reader(value);
-  for (const MemoryTier tier : kMemoryTiers) {
-    reader.optional_with(to_name(tier),
-                         [&](JsonValue v) { return read_sizes(v, limits.reserved_bytes[tier]); });
-  }
-  return reader.ignore({"note"}).finish();
+JsonShape kernel_shape() {
+  JsonShape shape = shape_by([](JsonMembers& members) {
+    KernelCalibration sample;
+    describe_kernel(members, sample);
+  });
+  return json::by_name(std::move(shape)).with_keys(embedding::EnumNames<ComputeKernel>::kNames);
 }
 
-Status read_memory_margin(JsonValue value, MemoryLimits& limits) {
+Status read_margins(JsonValue value, MemoryLimits& limits) {
   if (!value.is_object()) {
     MemoryMargin margin;
     SHARDWRIGHT_RETURN_IF_ERROR(read_margin(value, margin));
     limits.margins = {margin, margin, margin};
     return {};
   }
-  ObjectReader reader(value);
+  JsonMembers members(value);
   for (const MemoryTier tier : kMemoryTiers) {
-    reader.optional_with(to_name(tier),
-                         [&](JsonValue v) { return read_margin(v, limits.margins[tier]); });
+    members.optional_with(to_name(tier),
+                          [&](JsonValue v) { return read_margin(v, limits.margins[tier]); });
   }
-  return reader.ignore({"note"}).finish();
+  return members.ignore({"note"}).finish();
 }
 
-Status read_calibration(JsonValue value, Calibration& calibration) {
-  if (value.is_null()) return {};
-  return ObjectReader(value)
-      .optional_with("kernels", [&](JsonValue v) { return read_kernels(v, calibration.kernels); })
-      .optional_with("ranks",
-                     [&](JsonValue v) -> Status {
-                       if (v.is_null()) return {};
-                       return ObjectReader(v)
-                           .optional("time", calibration.rank_time)
-                           .ignore({"note"})
-                           .finish();
-                     })
-      .ignore({"note"})
-      .finish();
+}  // namespace
+
+void describe_memory(JsonMembers& members, MemoryLimits& limits) {
+  members.object(
+      "reserved_memory",
+      [&](JsonMembers& inner) {
+        for (const MemoryTier tier : kMemoryTiers) {
+          describe_sizes(inner, to_name(tier), limits.reserved_bytes[tier],
+                         "Bytes of each rank, or one number per rank.");
+        }
+        inner.ignore({"note"});
+      },
+      "Memory that tables do not get.");
+  JsonShape by_tier = json::object({});
+  for (const MemoryTier tier : kMemoryTiers)
+    by_tier.members.push_back({std::string(to_name(tier)), margin_shape()});
+  by_tier.members.push_back({"note", json::not_read()});
+  members.optional_with(
+      "memory_margin", [&](JsonValue v) { return read_margins(v, limits); },
+      json::one_of({margin_shape(), std::move(by_tier)})
+          .says("Part of the memory that stays free."));
+}
+
+void describe(JsonMembers& members, Calibration& calibration) {
+  members
+      .optional_with(
+          "kernels", [&](JsonValue v) { return read_kernels(v, calibration.kernels); },
+          kernel_shape().or_null().says("Measured factors by compute kernel."))
+      .object("ranks",
+              [&](JsonMembers& inner) {
+                inner.optional("time", calibration.rank_time, "Multiplies all times, one per rank.")
+                    .ignore({"note"});
+              })
+      .ignore({"note"});
 }
 
 }  // namespace shardwright

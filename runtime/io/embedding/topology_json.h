@@ -1,4 +1,5 @@
-// Reads the topology of a problem file, or the one that a workload file suggests.
+// The members of the machine in a problem file: its topology, the one that a workload file
+// suggests, what memory is not used, and measured factors.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +8,13 @@
 #include "core/embedding/problem/memory_limits.h"
 #include "core/embedding/problem/topology.h"
 #include "core/status.h"
-#include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 
-// Reads the value of `topology`. Problem::make checks the ranges.
-Status read_topology(JsonValue value, embedding::TopologySpec& topology);
+// Problem::make checks the ranges of all of them.
+void describe(JsonMembers& members, embedding::TopologySpec& topology);
+void describe(JsonMembers& members, embedding::Calibration& calibration);
 
 // The first entry of a workload's `meta.topologies`. Used if the file has no `topology`.
 struct TopologySuggestion {
@@ -24,23 +26,16 @@ struct TopologySuggestion {
   std::optional<std::int64_t> batch_per_gpu;
   std::optional<std::int64_t> global_batch;
 };
+void describe(JsonMembers& members, TopologySuggestion& suggestion);
 
-// Reads the first topology of `meta`. The rest of `meta` is for human readers.
-Status read_suggestion(JsonValue meta, std::optional<TopologySuggestion>& suggestion);
+// The member `meta`, of which only the first topology is read.
+void describe_meta(JsonMembers& members, std::optional<TopologySuggestion>& suggestion);
 
 // Copies the numbers of ranks and the memory to `topology`. Errors: kInvalidInput if the memory of
 // a rank is not above 0 or is above 8 PiB.
 Status apply_suggestion(const TopologySuggestion& suggestion, embedding::TopologySpec& topology);
 
-// Reads the value of `reserved_memory`.
-Status read_reserved_memory(JsonValue value, embedding::MemoryLimits& limits);
-
-// Reads the value of `memory_margin`: one margin for all tiers, or an object with one per tier. A
-// number below 1 is a fraction, a number from 1024 on is whole bytes. Numbers in between are
-// refused.
-Status read_memory_margin(JsonValue value, embedding::MemoryLimits& limits);
-
-// Reads the value of `calibration`.
-Status read_calibration(JsonValue value, embedding::Calibration& calibration);
+// The members `reserved_memory` and `memory_margin`.
+void describe_memory(JsonMembers& members, embedding::MemoryLimits& limits);
 
 }  // namespace shardwright

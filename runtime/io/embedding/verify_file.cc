@@ -18,7 +18,7 @@
 #include "runtime/io/embedding/certificate_json.h"
 #include "runtime/io/embedding/plan_json.h"
 #include "runtime/io/embedding/plan_reader.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 
 #include <algorithm>
 #include <limits>
@@ -72,50 +72,54 @@ Error not_a_list(JsonValue value, std::string_view what) {
   return error;
 }
 
-ObjectReader::ObjectReader(JsonValue object) : object_(object) {
+JsonMembers::JsonMembers(JsonValue object) : object_(object) {
   if (!object.is_object()) status_ = object.expected("an object");
 }
 
-std::optional<JsonValue> ObjectReader::take(std::string_view key) {
+std::optional<JsonValue> JsonMembers::take(std::string_view key) {
   known_.push_back(key);
-  const std::optional<JsonValue> value = object_.find(key);
+  const std::optional<JsonValue> value = object_->find(key);
   if (value) ++members_taken_;
   return value;
 }
 
-void ObjectReader::keep(Status status) {
+void JsonMembers::keep(Status status) {
   // After a missing key, errors may only follow from it: see finish().
   if (status_.ok() && missing_.ok()) status_ = std::move(status);
 }
 
-void ObjectReader::report_missing(std::string_view key) {
-  if (missing_.ok()) missing_ = object_.error("the key \"" + std::string(key) + "\" is missing");
+void JsonMembers::report_missing(std::string_view key) {
+  if (missing_.ok()) missing_ = object_->error("the key \"" + std::string(key) + "\" is missing");
 }
 
-ObjectReader& ObjectReader::ignore(std::initializer_list<std::string_view> keys) {
+JsonMembers& JsonMembers::ignore(std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
-    if (object_.find(key)) ++members_taken_;
-    known_.push_back(key);
+    if (object_ && object_->find(key)) ++members_taken_;
+    if (object_) known_.push_back(key);
+    if (shape_ != nullptr) add_shape(key, json::not_read(), false);
   }
   return *this;
 }
 
-ObjectReader& ObjectReader::ignore(std::span<const std::string_view> keys) {
+JsonMembers& JsonMembers::ignore(std::span<const std::string_view> keys) {
   ignored_ = keys;
+  for (const std::string_view key : keys) {
+    if (shape_ != nullptr) add_shape(key, json::not_read(), false);
+  }
   return *this;
 }
 
-Status ObjectReader::finish() {
-  if (!status_.ok()) return status_;
-  if (members_taken_ == object_.size()) return missing_;
+Status JsonMembers::finish() {
+  if (!object_ || !status_.ok()) return status_;
+  if (members_taken_ == object_->size()) return missing_;
   const auto among = [](std::string_view key, auto&& keys) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
-  for (std::size_t i = 0; i < object_.size(); ++i) {
-    const std::string_view key = object_[i].key();
+  for (std::size_t i = 0; i < object_->size(); ++i) {
+    const std::string_view key = (*object_)[i].key();
     if (among(key, known_) || among(key, ignored_)) continue;
     const std::span<const std::string_view> known(known_.data(), known_.size());
-    return object_[i].error("unknown key \"" + std::string(key) + "\"" + suggestion(key, known));
+    return (*object_)[i].error("unknown key \"" + std::string(key) + "\"" + suggestion(key, known));
   }
   return missing_;
 }

@@ -1,7 +1,9 @@
-// Reads the members of JSON objects into C++ values. Wrong types and unknown keys are errors that
-// name the place.
+// The members of JSON objects, described once per C++ type: describe(JsonMembers&, T&) names every
+// member of a T, and its reader, its writer and its JSON Schema follow.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -9,14 +11,25 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
 
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_shape.h"
+#include "runtime/io/json/json_writer.h"
 
 namespace shardwright {
+
+class JsonMembers;
+
+// A type with `void describe(JsonMembers&, T&)` in its namespace or in `shardwright`.
+template <class T>
+concept Described = requires(JsonMembers& members, T& value) {
+  describe(members, value);
+};
 
 // Returns the index of a text in `names`; ignores case. `what` is what the error message calls the
 // names, as in "unknown data type". The message suggests the nearest name.
@@ -38,6 +51,9 @@ requires(std::is_enum_v<Enum>) Status read_value(JsonValue value, Enum& out) {
   out = static_cast<Enum>(index);
   return {};
 }
+
+template <Described T>
+Status read_value(JsonValue value, T& out);
 
 // Returns the error of a value that is no list: `expected(what)`, with the advice to use brackets.
 Error not_a_list(JsonValue value, std::string_view what);
@@ -69,49 +85,101 @@ Status read_value(JsonValue value, std::vector<T>& out) {
   return {};
 }
 
-// Returns a function that reads a list. An empty list is an error: the member must be left out.
+// The shape of a value of this type; `sample` is not read.
+inline JsonShape shape_of(const bool&) { return json::boolean(); }
+inline JsonShape shape_of(const std::string&) { return json::text(); }
+inline JsonShape shape_of(const double&) { return json::number(); }
+template <std::integral T>
+requires(!std::same_as<T, bool>) JsonShape shape_of(const T&) {
+  return std::unsigned_integral<T> ? json::natural() : json::integer();
+}
+template <class Enum>
+requires(std::is_enum_v<Enum>) JsonShape shape_of(const Enum&) {
+  return json::one_word(names_of(Enum{}));
+}
+template <Described T>
+JsonShape shape_of(const T&);
 template <class T>
-auto filled_list(std::vector<T>& out) {
-  return [&out](JsonValue value) -> Status {
-    if (value.is_array() && value.size() == 0)
-      return value.error("the list is empty; leave it out");
-    return read_value(value, out);
-  };
+JsonShape shape_of(const std::vector<T>&);
+template <class T>
+JsonShape shape_of(const std::optional<T>&) {
+  return shape_of(T{}).or_null();
+}
+template <class T>
+JsonShape shape_of(const std::vector<T>&) {
+  return json::list(shape_of(T{})).or_null();
 }
 
-// Reads one object member by member. finish() returns the first error. A key that is neither read
-// nor ignored is an error.
+// Writes a value: an empty optional as null, an enumeration by its name.
+template <class T>
+void write_value(JsonWriter& json, T& value);
+
+// One object, member by member: reads it, writes it, or describes its shape, by the constructor.
+//
+// Reading leaves a value unchanged if the object does not have the member. finish() returns the
+// first error. A key that is neither read nor ignored is an error.
+// Writing writes the members in the order of the calls; optional() leaves out an empty optional.
 // Thread safety: one thread at a time.
-class ObjectReader {
+class JsonMembers {
  public:
-  explicit ObjectReader(JsonValue object);
+  explicit JsonMembers(JsonValue object);
+  // Appends to an object that has begun. Borrowed.
+  explicit JsonMembers(JsonWriter& json) : json_(&json) {}
+  // Makes an object of the shape. Borrowed.
+  explicit JsonMembers(JsonShape& shape) : shape_(&shape) { shape.type = JsonShape::Type::kObject; }
 
-  // Leaves `out` unchanged if the object does not have the member.
   template <class T>
-  ObjectReader& optional(std::string_view key, T& out) {
-    return optional_with(key, [&](JsonValue value) { return read_value(value, out); });
+  JsonMembers& optional(std::string_view key, T& value, std::string_view help = {}) {
+    return member(key, value, help, false);
   }
   template <class T>
-  ObjectReader& required(std::string_view key, T& out) {
-    return required_with(key, [&](JsonValue value) { return read_value(value, out); });
+  JsonMembers& required(std::string_view key, T& value, std::string_view help = {}) {
+    return member(key, value, help, true);
   }
 
-  // The same, but calls `function`, which takes a JsonValue and returns a Status.
+  // Reads a member by a function that takes a JsonValue and returns a Status. Not for writing.
   template <class Function>
-  ObjectReader& optional_with(std::string_view key, const Function& function) {
-    if (const std::optional<JsonValue> value = take(key)) keep(function(*value));
+  JsonMembers& optional_with(std::string_view key, const Function& function, JsonShape shape = {}) {
+    return member_with(key, function, std::move(shape), false);
+  }
+  template <class Function>
+  JsonMembers& required_with(std::string_view key, const Function& function, JsonShape shape = {}) {
+    return member_with(key, function, std::move(shape), true);
+  }
+
+  // An object within this one, whose members `function` names, given a JsonMembers. Reading takes
+  // null as an object that is not given.
+  template <class Function>
+  JsonMembers& object(std::string_view key, const Function& function, std::string_view help = {});
+
+  // A list that is left out rather than empty. Errors about an empty list say `if_empty`.
+  template <class T>
+  JsonMembers& filled(std::string_view key, std::vector<T>& list, std::string_view help = {},
+                      std::string_view what = "a list",
+                      std::string_view if_empty = "the list is empty; leave it out");
+
+  // Reads one of `words`: value i of the enumeration has word i. Errors call a word `what`.
+  template <class Enum>
+  JsonMembers& word(std::string_view key, Enum& value, std::string_view what,
+                    std::span<const std::string_view> words, std::string_view help = {},
+                    bool is_required = false) {
+    const auto read = [&](JsonValue given) -> Status {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(given, what, words));
+      value = static_cast<Enum>(index);
+      return {};
+    };
+    return member_with(key, read, json::one_word(words).says(help), is_required);
+  }
+
+  // Keys that are accepted and not read. Errors list those of the first form among the known keys.
+  JsonMembers& ignore(std::initializer_list<std::string_view> keys);
+  JsonMembers& ignore(std::span<const std::string_view> keys);
+
+  // Writing: the next member begins a line.
+  JsonMembers& line() {
+    if (json_ != nullptr) json_->new_line();
     return *this;
   }
-  template <class Function>
-  ObjectReader& required_with(std::string_view key, const Function& function) {
-    const std::optional<JsonValue> value = take(key);
-    if (value) keep(function(*value));
-    if (!value) report_missing(key);
-    return *this;
-  }
-
-  ObjectReader& ignore(std::initializer_list<std::string_view> keys);
-  ObjectReader& ignore(std::span<const std::string_view> keys);
 
   // Returns success or one error, by this priority: an error of a member that was read before any
   // key was found missing; the first unknown key, which may be the missing one misspelt; the first
@@ -120,16 +188,162 @@ class ObjectReader {
   Status finish();
 
  private:
+  template <class T>
+  JsonMembers& member(std::string_view key, T& value, std::string_view help, bool is_required);
+  template <class Function>
+  JsonMembers& member_with(std::string_view key, const Function& function, JsonShape shape,
+                           bool is_required);
+
   std::optional<JsonValue> take(std::string_view key);
   void keep(Status status);
   void report_missing(std::string_view key);
+  void add_shape(std::string_view key, JsonShape shape, bool is_required) {
+    shape_->members.push_back({std::string(key), std::move(shape), is_required});
+  }
 
-  JsonValue object_;
+  JsonWriter* json_ = nullptr;       // if this writes
+  JsonShape* shape_ = nullptr;       // if this describes
+  std::optional<JsonValue> object_;  // if this reads
   Status status_;
   Status missing_;
   boost::container::small_vector<std::string_view, 24> known_;
   std::size_t members_taken_ = 0;
   std::span<const std::string_view> ignored_;
 };
+
+template <Described T>
+Status read_value(JsonValue value, T& out) {
+  JsonMembers members(value);
+  describe(members, out);
+  return members.finish();
+}
+
+// The shape of an object whose members `function` names, given a JsonMembers.
+template <class Function>
+JsonShape shape_by(const Function& function) {
+  JsonShape shape;
+  JsonMembers members(shape);
+  function(members);
+  return shape;
+}
+
+template <Described T>
+JsonShape shape_of(const T&) {
+  return shape_by([](JsonMembers& members) {
+    T sample{};
+    describe(members, sample);
+  });
+}
+
+namespace internal {
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool is_list = false;
+template <class T>
+inline constexpr bool is_list<std::vector<T>> = true;
+
+}  // namespace internal
+
+template <class T>
+void write_value(JsonWriter& json, T& value) {
+  if constexpr (internal::is_optional<T>) {
+    value ? write_value(json, *value) : static_cast<void>(json.null());
+  } else if constexpr (internal::is_list<T>) {
+    json.begin_array();
+    for (auto& element : value)
+      write_value(json, element);
+    json.end_array();
+  } else if constexpr (std::is_enum_v<T>) {
+    json.value(names_of(value)[static_cast<std::size_t>(value)]);
+  } else if constexpr (Described<T>) {
+    json.begin_object();
+    JsonMembers members(json);
+    describe(members, value);
+    json.end_object();
+  } else {
+    json.value(value);
+  }
+}
+
+// The value as JSON.
+template <class T>
+std::string json_text(T& value) {
+  std::string text;
+  JsonWriter json([&](std::string_view piece) { text += piece; });
+  write_value(json, value);
+  json.finish();
+  text.pop_back();  // the line break
+  return text;
+}
+
+template <class T>
+JsonMembers& JsonMembers::member(std::string_view key, T& value, std::string_view help,
+                                 bool is_required) {
+  if (shape_ != nullptr) {
+    JsonShape shape = shape_of(value).says(help);
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      if (!is_required && (std::is_enum_v<T> || value != T{})) shape.preset = json_text(value);
+    }
+    add_shape(key, std::move(shape), is_required);
+  } else if (json_ != nullptr) {
+    if constexpr (internal::is_optional<T>) {
+      if (!is_required && !value) return *this;
+    }
+    write_value(json_->key(key), value);
+  } else if (const std::optional<JsonValue> given = take(key)) {
+    keep(read_value(*given, value));
+  } else if (is_required) {
+    report_missing(key);
+  }
+  return *this;
+}
+
+template <class Function>
+JsonMembers& JsonMembers::object(std::string_view key, const Function& function,
+                                 std::string_view help) {
+  if (shape_ != nullptr) {
+    JsonShape shape;
+    JsonMembers inner(shape);
+    function(inner);
+    add_shape(key, std::move(shape).or_null().says(help), false);
+  } else if (json_ != nullptr) {
+    json_->key(key).begin_object();
+    function(*this);
+    json_->end_object();
+  } else if (const std::optional<JsonValue> given = take(key); given && !given->is_null()) {
+    JsonMembers inner(*given);
+    function(inner);
+    keep(inner.finish());
+  }
+  return *this;
+}
+
+template <class T>
+JsonMembers& JsonMembers::filled(std::string_view key, std::vector<T>& list, std::string_view help,
+                                 std::string_view what, std::string_view if_empty) {
+  const auto read = [&](JsonValue given) -> Status {
+    if (!given.is_array() && !given.is_null()) return not_a_list(given, what);
+    if (given.is_array() && given.size() == 0) return given.error(std::string(if_empty));
+    return read_value(given, list);
+  };
+  return member_with(key, read, shape_of(list).from(1).says(help), false);
+}
+
+template <class Function>
+JsonMembers& JsonMembers::member_with(std::string_view key, const Function& function,
+                                      JsonShape shape, bool is_required) {
+  if (shape_ != nullptr) {
+    add_shape(key, std::move(shape), is_required);
+  } else if (const std::optional<JsonValue> given = take(key)) {
+    keep(function(*given));
+  } else if (is_required) {
+    report_missing(key);
+  }
+  return *this;
+}
 
 }  // namespace shardwright

@@ -38,7 +38,7 @@ Status read_entry(JsonValue value, AxisEntry& out) {
   const auto words = [](std::vector<MaybeAxisPlacement>& placements) {
     return [&placements](JsonValue v) { return read_list(v, placements, read_axis_word); };
   };
-  SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value)
+  SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value)
                                   .required_with("outputs", words(out.outputs))
                                   .required_with("inputs", words(out.inputs))
                                   .optional("divides", out.divides)
@@ -48,7 +48,7 @@ Status read_entry(JsonValue value, AxisEntry& out) {
 }
 
 Status read_rule(JsonValue value, AxisRule& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required_with("strategies",
                      [&](JsonValue v) { return read_list(v, out.entries, read_entry); })
       .optional_with("source", read_word("source", kSources, out.source))
@@ -59,7 +59,7 @@ Status read_rule(JsonValue value, AxisRule& out) {
 Status read_tensor(JsonValue value, std::optional<AtenTensor>& out) {
   if (value.is_null()) return {};
   AtenTensor& tensor = out.emplace();
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required_with("shape", [&](JsonValue v) { return read_shape(v, tensor.shape); })
       .required_with("stride", [&](JsonValue v) { return read_shape(v, tensor.stride); })
       .required_with("dtype", [&](JsonValue v) { return read_type(v, tensor.type); })
@@ -93,7 +93,7 @@ Status read_flop_term(JsonValue value, FlopTerm& out) {
 }
 
 Status read_node(JsonValue value, AtenNode& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required("name", out.name)
       .required("op", out.op)
       .optional_with("role", read_word("role", kRoles, out.role))
@@ -111,7 +111,7 @@ Status read_node(JsonValue value, AtenNode& out) {
 }
 
 Status read_output(JsonValue value, AtenOutput& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required_with("node", [&](JsonValue v) { return read_index(v, out.value.node); })
       .required_with("output", [&](JsonValue v) { return read_index(v, out.value.output); })
       .required_with("role", read_word("role", kOutputRoles, out.role))
@@ -138,7 +138,7 @@ Result<AtenGraph> read_aten_graph(std::string_view text) {
   AtenGraphSpec spec;
   std::int64_t version = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(document.root())
+      JsonMembers(document.root())
           .required_with("format", read_format)
           .required("version", version)
           .optional("model", spec.model)

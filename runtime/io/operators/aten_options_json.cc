@@ -115,7 +115,7 @@ constexpr std::array<std::string_view, 4> kCollectives{"all_gather", "reduce_sca
                                                        "all_to_all"};
 
 Status read_link(JsonValue value, AxisLink& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required("latency_us", out.latency_us)
       .required("bandwidth_gb_per_s", out.bandwidth_gb_per_s)
       .finish();
@@ -130,7 +130,7 @@ Status read_row(JsonValue value, MeasuredRow& out) {
 Status read_table(JsonValue value, MeasuredTable& out) {
   std::int64_t axis = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .required("axis", axis)
           .required_with("collective", read_word("collective", kCollectives, out.collective))
           .required_with("rows", [&](JsonValue v) { return read_list(v, out.rows, read_row); })
@@ -158,7 +158,7 @@ Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenCo
   const auto of = [&](AtenConstraint::Of kind) {
     return [&, kind](JsonValue v) { return read_constraints(v, kind, num_axes, out); };
   };
-  return ObjectReader(value)
+  return JsonMembers(value)
       .optional_with("parameters", of(AtenConstraint::Of::kParameter))
       .optional_with("buffers", of(AtenConstraint::Of::kBuffer))
       .optional_with("inputs", of(AtenConstraint::Of::kInput))
@@ -168,7 +168,7 @@ Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenCo
 }
 
 Status read_operator_time(JsonValue value, OperatorTime& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required("op", out.op)
       .required_with("inputs", [&](JsonValue v) { return read_list(v, out.inputs, read_shape); })
       .required_with("dtype", [&](JsonValue v) { return read_type(v, out.type); })
@@ -177,7 +177,7 @@ Status read_operator_time(JsonValue value, OperatorTime& out) {
 }
 
 Status read_collectives(JsonValue value, CollectiveModel& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required_with("model", read_word("model", kModels, out.kind))
       .optional("devices_per_host", out.devices_per_host)
       .optional_with("links", [&](JsonValue v) { return read_list(v, out.links, read_link); })
@@ -186,7 +186,7 @@ Status read_collectives(JsonValue value, CollectiveModel& out) {
 }
 
 Status read_overlap(JsonValue value, OverlapShares& out) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .optional("parameters", out.parameters)
       .optional("gradients", out.gradients)
       .finish();
@@ -201,7 +201,7 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
   PlanAtenOptions out;
   std::optional<JsonValue> placements;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(document.root())
+      JsonMembers(document.root())
           .optional("mesh", out.mesh)
           .optional("device", out.device)
           .optional("memory", out.memory_limit)

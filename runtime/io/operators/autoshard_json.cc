@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/operators/autoshard/autoshard_graph.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "search/operators/autoshard/solver.h"
@@ -65,7 +65,7 @@ Status read_name(JsonValue value, std::string_view what,
 }
 
 Status read_op(JsonValue value, OpSpec& op) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required("name", op.name)
       .required_with("kind",
                      [&](JsonValue v) {
@@ -100,7 +100,7 @@ Status read_graph(JsonValue list, AutoshardEntry& entry) {
 
 Status read_entry(JsonValue value, AutoshardEntry& entry) {
   entry.place = value.pointer();
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required_with("graph", [&](JsonValue v) { return read_graph(v, entry); })
       .optional("p", entry.devices)
       .optional_with("version",

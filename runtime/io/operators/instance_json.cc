@@ -21,7 +21,7 @@
 #include "core/operators/instance/sharding_request.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_scanner.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/operators/contest_json.h"
@@ -105,7 +105,7 @@ Status read_strategy(JsonValue value, NodeRecord& node) {
   double compute = 0;
   double communication = 0;
   std::int64_t bytes = 0;
-  ObjectReader reader(value);
+  JsonMembers reader(value);
   reader.optional("name", name)
       .required("compute", compute)
       .required("comm", communication)
@@ -145,7 +145,7 @@ Status check_inputs(JsonValue value, std::size_t index) {
 }
 
 Status read_node(JsonValue value, std::size_t index, NodeRecord& node) {
-  ObjectReader reader(value);
+  JsonMembers reader(value);
   reader.optional("name", node.name)
       .required_with("strategies",
                      [&](JsonValue list) -> Status {
@@ -167,7 +167,7 @@ class ColossalReader {
       : root_(root), options_(options) {}
 
   Result<OperatorProblem> read() {
-    ObjectReader reader(root_);
+    JsonMembers reader(root_);
     reader.required_with("nodes", [&](JsonValue value) { return read_nodes(value); })
         .required_with("edges", [&](JsonValue value) { return use_edges(value, false); })
         .optional_with("edges_merged", [&](JsonValue value) { return use_edges(value, true); })
@@ -399,7 +399,7 @@ Result<ShardingRequest> read_sharding_request(JsonValue root) {
   ShardingRequest request;
   std::optional<std::int64_t> num_nodes;
   std::vector<std::int64_t> lengths;
-  ObjectReader reader(root);
+  JsonMembers reader(root);
   const auto pairs = [](std::vector<ShardingRequest::Pair>& out) {
     return [&out](JsonValue value) { return read_pairs(value, out); };
   };

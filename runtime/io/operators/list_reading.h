@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/operators/aten/aten_graph.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 

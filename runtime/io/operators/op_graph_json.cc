@@ -33,7 +33,7 @@ Status read_entry(JsonValue value, IndexEntry& entry) {
   if (!value.is_object())
     return value.expected("a whole number or {\"slice\": [start, stop, step]}");
   std::vector<std::optional<std::int64_t>> ends;
-  SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value).required("slice", ends).finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value).required("slice", ends).finish());
   if (ends.size() != 3) return value.error("a slice has three ends: start, stop, step");
   entry.start = ends[0];
   entry.stop = ends[1];
@@ -119,7 +119,7 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
   double number = 0;
   bool flag = false;
   std::string word;
-  return ObjectReader(value)
+  return JsonMembers(value)
       .optional_with("kernel_size", window(attrs.kernel_size))
       .optional_with("stride", window(ignored))
       .optional_with("padding", window(ignored))
@@ -188,7 +188,7 @@ using operators::OpNode;
 using operators::OpParam;
 
 Status read_options(JsonValue value, OpGraphOptions& options) {
-  return ObjectReader(value)
+  return JsonMembers(value)
       .optional_with(
           "placeholder",
           [&](JsonValue v) { return read_distributed(v, options.distributed_placeholder); })
@@ -254,7 +254,7 @@ Status read_param_dtypes(JsonValue value, std::vector<OpParam>& params) {
 Status read_node(JsonValue value, OpNode& node) {
   bool distributed = false;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .required("name", node.name)
           .required_with("kind", [&](JsonValue v) { return read_kind(v, node.kind); })
           .optional_with("call", [&](JsonValue v) { return read_call(v, node.call); })
@@ -290,7 +290,7 @@ Result<OpGraph> read_op_graph(std::string_view text) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kOperatorGraph));
   OpGraphSpec spec;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(root)
+      JsonMembers(root)
           .optional("name", spec.name)
           .optional_with("options", [&](JsonValue v) { return read_options(v, spec.options); })
           .required_with("nodes", [&](JsonValue v) { return read_nodes(v, spec.nodes); })

@@ -9,7 +9,7 @@
 #include "core/operators/graph/op_graph.h"
 #include "core/operators/graph/sharding_spec.h"
 #include "core/status.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "search/operators/strategies/generate.h"
 
 namespace shardwright {

@@ -8,7 +8,7 @@
 
 #include "core/check.h"
 #include "core/operators/graph/sharding_spec.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
 
@@ -111,7 +111,7 @@ Status read_questions(JsonValue value, ReshardQuestions& questions) {
   DeviceMeshSpec spec;
   std::optional<JsonValue> pairs;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .required_with("mesh", [&](JsonValue v) { return read_mesh_shape(v, spec.shape); })
           .required_with("shape", [&](JsonValue v) { return read_shape(v, questions.shape); })
           .optional("alpha", spec.alpha)

@@ -173,7 +173,7 @@ Status read_operand(JsonValue value, RoleOperand& operand) {
   operand.role = value.key();
   OpNode& tensor = operand.tensor;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .required("name", tensor.name)
           .required_with("type",
                          [&](JsonValue v) -> Status {
@@ -210,7 +210,7 @@ struct RawRecord {
 };
 
 // Reads the members that a record and a producer have in common.
-void read_operator(ObjectReader& reader, RawRecord& raw) {
+void read_operator(JsonMembers& reader, RawRecord& raw) {
   reader.required_with("kind", [&](JsonValue v) { return read_kind(v, raw.node.kind); })
       .optional_with("call", [&](JsonValue v) { return read_call(v, raw.node.call); })
       .optional_with("attrs",
@@ -280,7 +280,7 @@ Status add_operator(RawRecord&& raw, JsonValue place, Parts& parts) {
 Status add_producer(JsonValue value, const std::string& expected_name, Parts& parts) {
   RawRecord raw;
   std::string name;
-  ObjectReader reader(value);
+  JsonMembers reader(value);
   reader.required("name", name);
   read_operator(reader, raw);
   SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
@@ -314,7 +314,7 @@ Result<StrategyRecord> read_record(JsonValue value) {
   Parts parts;
   operators::DeviceMeshSpec mesh_spec;
   std::string id;
-  ObjectReader reader(value);
+  JsonMembers reader(value);
   reader.required("id", id)
       .required_with("mesh", [&](JsonValue v) { return read_mesh(v, mesh_spec); })
       .optional("alpha", mesh_spec.alpha)
@@ -346,7 +346,7 @@ Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text)
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kStrategies));
   std::vector<StrategyRecord> records;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(document.root())
+      JsonMembers(document.root())
           .required_with("records",
                          [&](JsonValue list) -> Status {
                            if (!list.is_array() || list.size() == 0)

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/status.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 

@@ -141,7 +141,7 @@ class ProgramReader {
     std::vector<std::int64_t> shape;
     std::vector<Rank> ids;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .required("shape", shape)
             .required_with("ids", [&](JsonValue list) { return read_ranks(list, ids); })
             .finish());
@@ -154,7 +154,7 @@ class ProgramReader {
   // Reads {"parent": index}. The file does not list block 0.
   Status read_block(JsonValue value) {
     std::int64_t parent = 0;
-    SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value).required("parent", parent).finish());
+    SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value).required("parent", parent).finish());
     if (parent < 0 || parent > static_cast<std::int64_t>(spec_.block_parents.size())) {
       return invalid_input(value.pointer() + "/parent",
                            "the parent of block " + std::to_string(spec_.block_parents.size() + 1) +
@@ -170,7 +170,7 @@ class ProgramReader {
     ProcessGroup group;
     group.ring_id = static_cast<std::int64_t>(spec_.communication.groups.size());
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .required_with("ranks", [&](JsonValue list) { return read_ranks(list, ranks); })
             .optional("point_to_point", group.is_point_to_point)
             .optional("ring_id", group.ring_id)
@@ -207,7 +207,7 @@ class ProgramReader {
       return read_var_extents(list, var.shape);
     };
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .required("name", var.name)
             .optional_with("full_shape", full)
             .optional_with("local_shape", [&](JsonValue v) { return read_var_extents(v, local); })
@@ -281,7 +281,7 @@ class ProgramReader {
         Argument argument;
         int position = static_cast<int>(i);
         SHARDWRIGHT_RETURN_IF_ERROR(
-            ObjectReader(value[i])
+            JsonMembers(value[i])
                 .required_with("var", variable(argument.var))
                 .optional("arg", position)
                 .optional_with("dims_mapping",
@@ -307,7 +307,7 @@ class ProgramReader {
     BlockId block(0);
     op.number = static_cast<std::int64_t>(spec_.ops.size());
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .optional("id", op.number)
             .required_with("type", [&](JsonValue v) { return read_op_type(v, op.type); })
             .optional_with("mesh", id_below("mesh", spec_.meshes.size(), op.mesh))
@@ -360,7 +360,7 @@ class ProgramReader {
     std::vector<Rank> ranks;
     std::optional<std::int64_t> next_ring_id;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .optional("name", spec_.name)
             .optional_with("ranks", [&](JsonValue list) { return read_ranks(list, ranks); })
             .required_with("meshes", each(&ProgramReader::read_mesh))
@@ -410,7 +410,7 @@ Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
     return {};
   };
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(root).required_with("programs", read_all).ignore({"expected", "note"}).finish());
+      JsonMembers(root).required_with("programs", read_all).ignore({"expected", "note"}).finish());
   return programs;
 }
 

@@ -11,7 +11,7 @@
 
 #include "core/program/dist_attr.h"
 #include "core/status.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/program/reshard_tensor.h"

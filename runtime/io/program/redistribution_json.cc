@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/redistribution/placement/placement_notation.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/program/item_bytes_json.h"
@@ -43,7 +43,7 @@ Status read_links(JsonValue value, std::vector<AxisLink>& out) {
   if (!value.is_array()) return value.expected("a list with a link for each axis of the mesh");
   for (std::size_t i = 0; i < value.size(); ++i) {
     AxisLink& link = out.emplace_back();
-    SHARDWRIGHT_RETURN_IF_ERROR(ObjectReader(value[i])
+    SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value[i])
                                     .required("latency_us", link.latency_us)
                                     .required("bandwidth_gb_per_s", link.bandwidth_gb_per_s)
                                     .finish());
@@ -56,7 +56,7 @@ Status read_costs(JsonValue value, RedistributionOptions& out) {
   DTensorModel dtensor;
   RingModel rings;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .required_with("model",
                          [&](JsonValue v) -> Status {
                            SHARDWRIGHT_ASSIGN_OR_RETURN(model, read_choice(v, "model", kModels));
@@ -109,7 +109,7 @@ Result<RedistributionDocument> read_redistribution(std::string_view text) {
   };
   std::optional<std::int64_t> collectives;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(root)
+      JsonMembers(root)
           .required("mesh", out.request.mesh)
           .required_with("shape", [&](JsonValue v) { return read_shape(v, out.request.shape); })
           .required_with("data_type",

@@ -37,7 +37,7 @@ auto attribute(DistAttr& out) {
     std::vector<std::int64_t> shape;
     std::vector<Rank> ids;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .required("mesh", shape)
             .required_with("ids", [&](JsonValue list) { return read_ranks(list, ids); })
             .required_with("dims_mapping",
@@ -83,7 +83,7 @@ Status read_mesh_case(JsonValue value, ReshardCaseDocument& out) {
   ReshardCase& request = out.request;
   out.on_mesh = true;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      ObjectReader(value)
+      JsonMembers(value)
           .required("mesh", mesh_shape)
           .required_with("shape", [&](JsonValue v) { return read_extents(v, request.shape); })
           .required_with("src",
@@ -118,7 +118,7 @@ Status read_mesh_case(JsonValue value, ReshardCaseDocument& out) {
 Status read_case(JsonValue value, ReshardCaseDocument& out) {
   if (value.is_object() && value.find("mesh")) return read_mesh_case(value, out);
   ReshardCase& request = out.request;
-  return ObjectReader(value)
+  return JsonMembers(value)
       .required_with("shape", [&](JsonValue v) { return read_extents(v, request.shape); })
       .optional_with("dtype", named("data type", data_type_names(), request.type))
       .required_with("src", attribute(request.source))

@@ -13,7 +13,7 @@
 
 #include "core/nearest_name.h"
 #include "core/redistribution/placement/placement_notation.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "runtime/io/program/item_bytes_json.h"
@@ -83,7 +83,7 @@ class TransferReader {
   Result<TransferProblem> read(JsonValue root) {
     TransferSpec spec;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(root)
+        JsonMembers(root)
             .required_with("meshes", [&](JsonValue v) { return read_meshes(v, spec.meshes); })
             .required_with("tensors", [&](JsonValue v) { return read_tensors(v, spec); })
             .optional_with("hosts", [&](JsonValue v) { return read_hosts(v, spec.hosts); })
@@ -99,7 +99,7 @@ class TransferReader {
       RankMesh& mesh = out.emplace_back();
       mesh.name = std::string(value[i].key());
       SHARDWRIGHT_RETURN_IF_ERROR(
-          ObjectReader(value[i])
+          JsonMembers(value[i])
               .required("shape", mesh.shape)
               .required_with("ranks", [&](JsonValue v) { return read_mesh_ranks(v, mesh.ranks); })
               .finish());
@@ -128,7 +128,7 @@ class TransferReader {
     std::vector<std::string> words;
     std::size_t rounding = 0;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .required_with("mesh", [&](JsonValue v) { return read_mesh_name(v, out.mesh); })
             .required("placements", words)
             .optional_with("rounding",
@@ -167,7 +167,7 @@ class TransferReader {
       };
     };
     SHARDWRIGHT_RETURN_IF_ERROR(
-        ObjectReader(value)
+        JsonMembers(value)
             .required("name", out.name)
             .required("shape", shape)
             .required_with("data_type",
@@ -197,7 +197,7 @@ class TransferReader {
 
   static Status read_hosts(JsonValue value, std::optional<TransferHosts>& out) {
     out.emplace();
-    return ObjectReader(value)
+    return JsonMembers(value)
         .required("ranks_per_host", out->ranks_per_host)
         .required("intra_host_bw", out->intra_host_bw)
         .required("inter_host_bw", out->inter_host_bw)

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/io/json/json_document.h"
-#include "runtime/io/json/json_reader.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright::json_document_test {
@@ -19,7 +19,7 @@ using shardwright::JsonDocument;
 using shardwright::JsonType;
 using shardwright::JsonValue;
 using shardwright::JsonWriter;
-using shardwright::ObjectReader;
+using shardwright::JsonMembers;
 using shardwright::Result;
 using shardwright::Status;
 
@@ -236,7 +236,7 @@ TEST_CASE("json reader: unknown keys name the nearest known key") {
   REQUIRE(document.ok());
   std::int64_t world_size = 0;
   std::int64_t batch_size = 3;
-  const Status status = ObjectReader(document->root())
+  const Status status = JsonMembers(document->root())
                             .optional("world_size", world_size)
                             .optional("batch_size", batch_size)
                             .finish();
@@ -258,11 +258,11 @@ TEST_CASE("json reader: the first error is kept, and missing keys are named") {
   REQUIRE(document.ok());
   std::int64_t number = 0;
   const Status wrong =
-      ObjectReader(document->root()).required("a", number).required("b", number).finish();
+      JsonMembers(document->root()).required("a", number).required("b", number).finish();
   REQUIRE_FALSE(wrong.ok());
   CHECK(wrong.error().to_string() == "/a: expected an integer, found the text \"x\"");
   const Status missing =
-      ObjectReader(document->root()).required("c", number).ignore({"a", "b"}).finish();
+      JsonMembers(document->root()).required("c", number).ignore({"a", "b"}).finish();
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().message == "the key \"c\" is missing");
   CHECK(number == 0);
@@ -274,7 +274,7 @@ TEST_CASE(
   const auto document = JsonDocument::parse(R"({"rovs": 3})");
   REQUIRE(document.ok());
   std::int64_t rows = 0;
-  const Status status = ObjectReader(document->root()).required("rows", rows).finish();
+  const Status status = JsonMembers(document->root()).required("rows", rows).finish();
   REQUIRE_FALSE(status.ok());
   CHECK(status.error().message == "unknown key \"rovs\"; did you mean \"rows\"?");
 }

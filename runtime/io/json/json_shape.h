@@ -1,0 +1,88 @@
+// What a JSON value may be, as a tree, and the JSON Schema that says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardwright {
+
+struct JsonMember;
+
+// Thread safety: a value.
+struct JsonShape {
+  enum class Type : std::uint8_t {
+    kAny,
+    kNotRead,  // any value; ignored
+    kBoolean,
+    kInteger,
+    kNumber,
+    kText,
+    kList,
+    kTuple,  // a list whose elements have shapes of their own
+    kObject,
+    kOneOf,
+    kDefined,  // the shape with the name `words[0]`, which stands around this one
+  };
+
+  Type type = Type::kAny;
+  bool nullable = false;
+  bool is_open = false;            // of an object: may have other members
+  bool distinct = false;           // of a list: no value twice
+  std::string help;                // what the value means, in a sentence
+  std::string preset;              // the value of a member that is left out, as JSON
+  std::string pattern;             // of a text: a regular expression
+  std::vector<std::string> words;  // of a text: all that it may be; empty = any. Of kObject: keys
+  std::optional<double> least, most;  // of a number, or of the length of a list
+  std::string defines;                // the name by which inner shapes refer to this one
+  // Of kList: its element. Of kTuple and kOneOf: one shape each. Of kObject: if given, the value of
+  // every key, which is a name.
+  std::vector<JsonShape> inner;
+  std::vector<JsonMember> members;  // of an object
+
+  JsonShape says(std::string_view what) && { return help = what, std::move(*this); }
+  JsonShape or_null() && { return nullable = true, std::move(*this); }
+  JsonShape from(double number) && { return least = number, std::move(*this); }
+  JsonShape up_to(double number) && { return most = number, std::move(*this); }
+  JsonShape each_once() && { return distinct = true, std::move(*this); }
+  JsonShape like(std::string_view expression) && { return pattern = expression, std::move(*this); }
+  JsonShape with_keys(std::span<const std::string_view> names) &&;
+  JsonShape named(std::string_view name) && { return defines = name, std::move(*this); }
+};
+
+struct JsonMember {
+  std::string key;
+  JsonShape shape;
+  bool required = false;
+};
+
+namespace json {
+
+JsonShape any();
+JsonShape not_read();
+JsonShape boolean();
+JsonShape integer();
+JsonShape natural();  // an integer from 0 on
+JsonShape number();
+JsonShape text();
+JsonShape one_word(std::span<const std::string_view> words);
+JsonShape one_word(std::initializer_list<std::string_view> words);
+JsonShape list(JsonShape element);
+JsonShape tuple(std::vector<JsonShape> elements);
+JsonShape by_name(JsonShape value);  // an object whose keys are names
+JsonShape object(std::vector<JsonMember> members);
+JsonShape one_of(std::vector<JsonShape> shapes);
+JsonShape defined(std::string_view name);
+
+}  // namespace json
+
+// Returns a JSON Schema of draft 2020-12. Objects have no other members than comments, whose keys
+// begin with "//".
+std::string json_schema(const JsonShape& shape, std::string_view title);
+
+}  // namespace shardwright
