@@ -92,12 +92,12 @@ bool OpenOptions::are_equal(std::size_t table, std::size_t other) const {
   return has_options_[table] == has_options_[other] &&
          std::equal(open_[table].begin(), open_[table].end(), open_[other].begin(),
                     open_[other].end(), [&](const OpenOption& a, const OpenOption& b) {
-                      return a.classes == b.classes && are_alike(a.option, b.option);
+                      return a.classes == b.classes && are_interchangeable(a.option, b.option);
                     });
 }
 
 // Returns true if the options have the same form, and shards of the same costs.
-bool OpenOptions::are_alike(OptionId id, OptionId other) const {
+bool OpenOptions::are_interchangeable(OptionId id, OptionId other) const {
   const ShardingOption& a = space_.option(id);
   const ShardingOption& b = space_.option(other);
   if (a.costs.size() != b.costs.size() ||

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/numeric/ways_to_share.h"
+#include "core/numeric/num_distributions.h"
 
 namespace shardwright::embedding {
 
@@ -141,7 +141,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   least_ranks_ = (count + most - 1) / most * width;
   for (std::size_t set = 0; set < cheapest_.size(); ++set)
     sums[set] += count * cheapest_[set];
-  return ways_to_share(count, most_);
+  return num_distributions(count, most_);
 }
 
 double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& choice,

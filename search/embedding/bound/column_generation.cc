@@ -141,8 +141,8 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
   question_.groups = rows_->kinds().groups(domain);
   is_new_ = true;
   center_.begin();
-  master_ = std::make_unique<MasterProgram>(*rows_, target, question_.domain, question_.groups,
-                                            parameters_.columns);
+  master_ = std::make_unique<RestrictedMaster>(*rows_, target, question_.domain, question_.groups,
+                                               parameters_.columns);
   for (const EqualTables& group : question_.groups)
     add_single_shards(group);
   pool_.begin(target, question_.domain, question_.groups,

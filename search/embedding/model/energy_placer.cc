@@ -11,10 +11,11 @@ Window EnergyPlacer::host_of(Rank rank) const {
 }
 
 Window EnergyPlacer::own_window(std::size_t table) const {
-  const Bond bond = loads_->context().units().bond(table);
-  if (bond == Bond::kNone || loads_->own_reach(table) == Reach::kAllRanks) return all_ranks();
+  const Colocation colocation = loads_->context().units().colocation(table);
+  if (colocation == Colocation::kNone || loads_->own_reach(table) == Reach::kAllRanks)
+    return all_ranks();
   const Rank rank = loads_->slot(loads_->context().first_slot(table)).rank;
-  return bond == Bond::kRank ? Window{rank, 1} : host_of(rank);
+  return colocation == Colocation::kRank ? Window{rank, 1} : host_of(rank);
 }
 
 Window EnergyPlacer::new_window(std::uint32_t table, std::uint32_t choice,

@@ -490,7 +490,7 @@ double MoveAnnealer::eject(std::uint32_t slot) {
   const Reach reach = loads.reach(ejected.table);
   if (reach == Reach::kWholeHosts) return kNoStep;
   const double rise = state_.shift(slot, to);
-  if (reach == Reach::kDevice && context_->units().bond(ejected.table) == Bond::kNone &&
+  if (reach == Reach::kDevice && context_->units().colocation(ejected.table) == Colocation::kNone &&
       ejected.table != at.table && random_.coin())
     return rise + state_.replace(ejected.table, draw_choice(ejected.table), draw_breadth(),
                                  state_.placer().all_ranks());
@@ -505,7 +505,7 @@ double MoveAnnealer::try_step() {
   const std::uint32_t shift_from = choice_from + parameters_.choice_sixteenths;
   const std::uint32_t swap_from = shift_from + parameters_.shift_sixteenths;
   const Reach reach = state_.loads().reach(table);
-  const bool bonded = context_->units().bond(table) != Bond::kNone;
+  const bool bonded = context_->units().colocation(table) != Colocation::kNone;
   if (kind < choice_from) return go_home(table);
   if (bonded && (kind < shift_from || reach == Reach::kWholeHosts) && random_.coin())
     return change_unit(table);
