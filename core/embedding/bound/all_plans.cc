@@ -48,9 +48,9 @@ TriedStates::RankKey TriedStates::key_of(Rank rank, const RemainingTables& remai
   RankKey key;
   while (!ranks_.are_in_one_orbit(rank, key.kind, remaining_tables.remaining))
     ++key.kind;
-  const RankContent& own = ranks_[rank];
-  key.load = std::nearbyint(own.load / unit_);
-  key.bytes = own.bytes;
+  const RankContent& content = ranks_[rank];
+  key.load = std::nearbyint(content.load / unit_);
+  key.bytes = content.bytes;
   for (std::size_t i = 0; i < ranks_.groups().size(); ++i) {
     const RankContents::Group& group = ranks_.groups()[i];
     if (group.held_here[rank / group.ranks_per_place] > 0 &&
@@ -164,13 +164,13 @@ void AllPlans::sort_choices() {
     }
     return sum;
   };
-  for (ChoicesOfTable& own : tables_) {
+  for (ChoicesOfTable& table_choices : tables_) {
     std::vector<std::pair<double, TableChoice>> priced;
-    for (TableChoice& choice : own.choices)
+    for (TableChoice& choice : table_choices.choices)
       priced.emplace_back(cost(choice), std::move(choice));
     std::stable_sort(priced.begin(), priced.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::transform(priced.begin(), priced.end(), own.choices.begin(),
+    std::transform(priced.begin(), priced.end(), table_choices.choices.begin(),
                    [](auto& own_choice) { return std::move(own_choice.second); });
   }
 }
@@ -179,8 +179,8 @@ void AllPlans::sort_choices() {
 void AllPlans::sort_tables(const SearchSpace& space) {
   const PlacementRules& rules = space.problem().rules();
   std::vector<std::pair<bool, double>> keys;
-  for (const ChoicesOfTable& own : tables_)
-    keys.emplace_back(!rules.constrains(own.table), -least_bytes(own));
+  for (const ChoicesOfTable& table_choices : tables_)
+    keys.emplace_back(!rules.constrains(table_choices.table), -least_bytes(table_choices));
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::stable_sort(order_.begin(), order_.end(),
                    [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
@@ -190,9 +190,10 @@ void AllPlans::sort_tables(const SearchSpace& space) {
 void AllPlans::accept() {
   std::vector<const ShardingOption*> options;
   std::vector<Rank> ranks;
-  for (const Placed& own : placed_) {
-    options.push_back(&space_.option(own.choice->option));
-    ranks.insert(ranks.end(), own.ranks.begin(), own.ranks.begin() + options.back()->num_shards());
+  for (const Placed& placed : placed_) {
+    options.push_back(&space_.option(placed.choice->option));
+    ranks.insert(ranks.end(), placed.ranks.begin(),
+                 placed.ranks.begin() + options.back()->num_shards());
   }
   limit_.spend(ranks.size());
   Plan plan = Plan::make(nullptr, options, ranks);

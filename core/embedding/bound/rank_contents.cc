@@ -23,10 +23,10 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
       if (choice.form == Form::kInOrder) number = 0;
       if (choice.form == Form::kWholeHosts) number = i / ranks_per_host;
       for (std::size_t place = 0; place < shards.ranks.size(); ++place) {
-        Signature& own = all[shards.ranks[place]];
-        own.insert(own.end(),
-                   {static_cast<double>(c), static_cast<double>(number), shards.load,
-                    shards.bytes.hbm, shards.bytes.ddr, shards.bytes.ssd, shards.charge(place)});
+        Signature& signature = all[shards.ranks[place]];
+        signature.insert(signature.end(), {static_cast<double>(c), static_cast<double>(number),
+                                           shards.load, shards.bytes.hbm, shards.bytes.ddr,
+                                           shards.bytes.ssd, shards.charge(place)});
       }
     }
   }
@@ -141,12 +141,12 @@ void RankContents::find_groups(const SearchSpace& space) {
 RankContents::Before RankContents::add(const EqualShards& shards, std::size_t place,
                                        std::size_t table) {
   const Rank rank = shards.ranks[place];
-  RankContent& own = contents_[rank];
-  const Before before{own, tables_on_[rank].contains(table), max_load_, charged_};
-  own.load += shards.load * traits_[rank].scale;
+  RankContent& content = contents_[rank];
+  const Before before{content, tables_on_[rank].contains(table), max_load_, charged_};
+  content.load += shards.load * traits_[rank].scale;
   for (const MemoryTier tier : kMemoryTiers)
-    own.bytes[tier] += shards.bytes[tier];
-  max_load_ = std::max(max_load_, own.load);
+    content.bytes[tier] += shards.bytes[tier];
+  max_load_ = std::max(max_load_, content.load);
   charged_ += shards.charge(place);
   if (before.had_table) return before;
   tables_on_[rank].insert(table);
@@ -171,13 +171,13 @@ void RankContents::restore(Rank rank, const Before& before, std::size_t table) {
 
 bool RankContents::has_room(const EqualShards& shards, std::size_t place, double target) const {
   const Rank rank = shards.ranks[place];
-  const RankContent& own = contents_[rank];
-  const double load = std::max(max_load_, own.load + shards.load * traits_[rank].scale);
+  const RankContent& content = contents_[rank];
+  const double load = std::max(max_load_, content.load + shards.load * traits_[rank].scale);
   if (load + (charged_ + shards.charge(place)) >= target) return false;
   bool is_empty = true;
   bool fits = true;
   for (const MemoryTier tier : kMemoryTiers) {
-    const double bytes = own.bytes[tier] + shards.bytes[tier];
+    const double bytes = content.bytes[tier] + shards.bytes[tier];
     is_empty &= bytes == 0;
     fits &= bytes <= traits_[rank].bytes[tier];
   }

@@ -137,10 +137,10 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
 // before: a stop may leave too little time. Reports a refusal that leaves no certificate.
 void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
                   const PortfolioSearch& search, const BoundCertificate* proved, BestPlan& best) {
-  const BoundCertificate* const own = search.certificate();
-  if (own != nullptr && (proved == nullptr || own->bound > proved->bound)) {
-    std::optional<std::string> wrong = check_within(budget, pool, available, *own);
-    if (!wrong) best.certificate = *own;
+  const BoundCertificate* const certificate = search.certificate();
+  if (certificate != nullptr && (proved == nullptr || certificate->bound > proved->bound)) {
+    std::optional<std::string> wrong = check_within(budget, pool, available, *certificate);
+    if (!wrong) best.certificate = *certificate;
     best.refusal = std::move(wrong).value_or("");
   }
   if (best.certificate || proved == nullptr) return;

@@ -10,22 +10,22 @@ namespace shardwright::embedding {
 
 // Returns false if there is no next stage.
 bool TargetSchedule::next_stage(double rating) {
-  const BoundTargetParameters& own = parameters_.targets;
-  if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < own.max_root_work) {
-    root_work_ *= own.root_work_growth;
+  const BoundTargetParameters& targets = parameters_.targets;
+  if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < targets.max_root_work) {
+    root_work_ *= targets.root_work_growth;
     was_cut_short_ = false;
     ceiling_ = rating;
     return true;
   }
-  if (was_cut_short_ && is_branching() && tree_work_ < own.max_tree_work) {
-    tree_work_ *= own.tree_work_growth;
+  if (was_cut_short_ && is_branching() && tree_work_ < targets.max_tree_work) {
+    tree_work_ *= targets.tree_work_growth;
     was_cut_short_ = false;
     ceiling_ = 0;
     return true;
   }
   was_cut_short_ = false;
   if (stage_ == Stage::kHosts || (stage_ == Stage::kTree && !hosts_may_help_)) return false;
-  tree_work_ = own.tree_work;
+  tree_work_ = targets.tree_work;
   stage_ = stage_ == Stage::kRoot ? Stage::kTree : Stage::kHosts;
   ceiling_ = 0;
   return true;
@@ -42,12 +42,12 @@ void TargetSchedule::fail(double target) {
 }
 
 std::optional<double> TargetSchedule::next(double bound, double rating, double goal) {
-  const BoundTargetParameters& own = parameters_.targets;
+  const BoundTargetParameters& targets = parameters_.targets;
   is_early_ = std::exchange(wants_early_, false);
   if (is_early_) return goal;
-  const double least_step = !is_branching()  ? own.root_step
-                            : was_cut_short_ ? own.cut_tree_step
-                                             : own.tree_step;
+  const double least_step = !is_branching()  ? targets.root_step
+                            : was_cut_short_ ? targets.cut_tree_step
+                                             : targets.tree_step;
   if (ceiling_ > rating) begin_again();
   if (ceiling_ != 0 && ceiling_ - bound < least_step * rating) {
     if (ceiling_ == rating) return goal;  // nothing failed with the present work

@@ -59,15 +59,15 @@ void CapacitySplitTree::take(NodeAnswer answer) {
     stuck_plan_ = std::move(answer.plan);
     return;
   }
-  const Interval own = is_certain ? known : widest(answer.plan);
+  const Interval interval = is_certain ? known : widest(answer.plan);
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
-  if (own.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
-    nodes_[current_.node].proof.uniform_split = own.split;
+  if (interval.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
+    nodes_[current_.node].proof.uniform_split = interval.split;
     const NodeId first = add_children();
     // The fractional plan is nearer to the second child, which is next.
     for (const bool at_most : {true, false}) {
       std::vector<UniformUse> use = current_.use;
-      use[own.split.rank_class].restrict_to(own.split, at_most);
+      use[interval.split.rank_class].restrict_to(interval.split, at_most);
       open_.push_back({at_most ? first : first + 1, relaxation_.domain(), std::move(use)});
     }
     return;
@@ -156,8 +156,8 @@ CapacitySplitTree::Interval CapacitySplitTree::widest(const FractionalPlan& plan
   Interval best;
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
     const auto keep_wider = [&](std::optional<MemoryTier> tier) {
-      const Interval own = interval_of(c, tier, plan);
-      if (own.width > best.width) best = own;
+      const Interval interval = interval_of(c, tier, plan);
+      if (interval.width > best.width) best = interval;
     };
     keep_wider(std::nullopt);
     for (const MemoryTier tier : rows_.model().tiers())

@@ -14,8 +14,8 @@ void PatternPool::begin(double target, const Domain& domain, const std::vector<E
   for (std::size_t g = 0; g < groups.size(); ++g)
     groups_of_kind_[groups[g].kind].push_back(g);
   for (Known& known : known_) {
-    const std::optional<RankPattern> own = by_group(known.pattern, target, domain, groups);
-    known.column = own ? add(*own) : kNoColumn;
+    const std::optional<RankPattern> pattern = by_group(known.pattern, target, domain, groups);
+    known.column = pattern ? add(*pattern) : kNoColumn;
   }
 }
 

@@ -91,8 +91,8 @@ bool DivingHeuristic::fix_choices(Budget& budget) {
 
 std::vector<DivingHeuristic::Whole> DivingHeuristic::pattern_columns() const {
   std::vector<Whole> columns;
-  for (const DivingLp::Pattern& own : program_.patterns())
-    columns.push_back({own.column, own.shards != program_.parts()[own.part].host_part});
+  for (const DivingLp::Pattern& pattern : program_.patterns())
+    columns.push_back({pattern.column, pattern.shards != program_.parts()[pattern.part].host_part});
   return columns;
 }
 
@@ -133,10 +133,10 @@ WholePatterns DivingHeuristic::found() const {
   WholePatterns found;
   for (std::size_t p = 0; p < program_.parts().size(); ++p) {
     const DivingLp::Part& part = program_.parts()[p];
-    for (const DivingLp::Pattern& own : program_.patterns()) {
-      const std::uint32_t ranks = program_.fixed(own.column);
-      if (own.part == p && ranks > 0)
-        found.patterns.push_back({part.rank_class, part.host_part, own.shards, ranks});
+    for (const DivingLp::Pattern& pattern : program_.patterns()) {
+      const std::uint32_t ranks = program_.fixed(pattern.column);
+      if (pattern.part == p && ranks > 0)
+        found.patterns.push_back({part.rank_class, part.host_part, pattern.shards, ranks});
     }
   }
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {
@@ -167,8 +167,8 @@ class PatternRounding::Rounding {
     for (std::size_t c = 0; c < classes; ++c)
       demand_.classes.push_back({rows.classes()[c].size, {}});
     demand_.ranks_of_host = fills_hosts_ ? model_.local_world_size() : 1;
-    const RoundingParameters& own = parameters.rounding;
-    most_work_ = std::max(own.most_work, work_before / own.parts_of_work);
+    const RoundingParameters& rounding = parameters.rounding;
+    most_work_ = std::max(rounding.most_work, work_before / rounding.parts_of_work);
     begin_dives(plan.patterns);
   }
 
@@ -296,10 +296,10 @@ class PatternRounding::Rounding {
   }
 
   double size_of(const BoundRow& row) const {
-    const RankClass& own = rows_.classes()[0];
-    double size = row.load * own.time_scale / target_;
+    const RankClass& rank_class = rows_.classes()[0];
+    double size = row.load * rank_class.time_scale / target_;
     for (const MemoryTier tier : model_.tiers())
-      size += row.bytes[tier] / std::max(1.0, static_cast<double>(own.room[tier].value()));
+      size += row.bytes[tier] / std::max(1.0, static_cast<double>(rank_class.room[tier].value()));
     return size;
   }
 

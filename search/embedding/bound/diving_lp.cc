@@ -128,11 +128,11 @@ bool DivingLp::solve(Budget& budget) {
   const std::size_t before = program_.iterations();
   const bool is_solved = is_solved_ ? program_.solve_again() : program_.solve();
   is_solved_ = true;
-  const RoundingParameters& own = parameters_.rounding;
+  const RoundingParameters& rounding = parameters_.rounding;
   const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
   const std::uint64_t steps_per_pivot =
-      own.pivot_steps + static_cast<std::uint64_t>(size * own.pivot_size_steps);
-  budget.spend(own.solve_steps + (program_.iterations() - before) * steps_per_pivot);
+      rounding.pivot_steps + static_cast<std::uint64_t>(size * rounding.pivot_size_steps);
+  budget.spend(rounding.solve_steps + (program_.iterations() - before) * steps_per_pivot);
   return is_solved && !budget.interrupted();
 }
 

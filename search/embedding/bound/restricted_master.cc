@@ -11,17 +11,17 @@ namespace {
 
 // Calls `change` with every multiplier of `own` and the same multiplier of `other`.
 template <class Change>
-void change_each(std::vector<CapacityMultipliers>& own,
+void change_each(std::vector<CapacityMultipliers>& multipliers,
                  const std::vector<CapacityMultipliers>& other, const Change& change) {
-  for (std::size_t c = 0; c < own.size(); ++c) {
-    change(own[c].load, other[c].load);
+  for (std::size_t c = 0; c < multipliers.size(); ++c) {
+    change(multipliers[c].load, other[c].load);
     for (const MemoryTier tier : kMemoryTiers)
-      change(own[c][tier], other[c][tier]);
+      change(multipliers[c][tier], other[c][tier]);
   }
 }
 
-double room_of(const RankClass& own, MemoryTier tier) {
-  return std::max(1.0, static_cast<double>(own.room[tier].value()));
+double room_of(const RankClass& rank_class, MemoryTier tier) {
+  return std::max(1.0, static_cast<double>(rank_class.room[tier].value()));
 }
 
 }  // namespace
@@ -71,8 +71,8 @@ RestrictedMaster::RestrictedMaster(const BoundRows& rows, double target, const D
     : rows_(rows), target_(target), domain_(domain), groups_(groups), parameters_(parameters) {
   for (const EqualTables& group : groups)
     group_row_.push_back(program_.add_row(group.size(), group.size()));
-  for (const RankClass& own : rows.classes().all())
-    class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, own.size));
+  for (const RankClass& rank_class : rows.classes().all())
+    class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, rank_class.size));
   first_tier_row_.assign(rows.classes().size(), kNone);
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c) {
     if (!rows.classes().is_for_uniform(c)) continue;
@@ -331,8 +331,8 @@ void RestrictedMaster::set_uniform_duals(DualPoint& point) const {
 double RestrictedMaster::value_of(std::uint32_t choice) const {
   if (choice_column_[choice] != kNone) return program_.value(choice_column_[choice]);
   double sum = 0;
-  for (const UniformColumn& own : uniform_columns_) {
-    if (own.choice == choice) sum += program_.value(own.column);
+  for (const UniformColumn& column : uniform_columns_) {
+    if (column.choice == choice) sum += program_.value(column.column);
   }
   return sum;
 }

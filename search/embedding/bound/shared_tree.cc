@@ -140,17 +140,17 @@ SharedTrees::SharedTrees(const ChoiceModel& model, const BoundParameters& parame
 }
 
 SharedTree& SharedTrees::tree_of(HostClasses which) {
-  std::unique_ptr<SharedTree>& own = of(which);
-  if (!own) {
+  std::unique_ptr<SharedTree>& tree = of(which);
+  if (!tree) {
     BoundRows rows(*model_, which == HostClasses::kSeparate, parameters_->classes);
-    own = std::make_unique<SharedTree>(std::move(rows), *parameters_);
+    tree = std::make_unique<SharedTree>(std::move(rows), *parameters_);
   }
-  return *own;
+  return *tree;
 }
 
 void SharedTrees::plant_again() {
-  for (const std::unique_ptr<SharedTree>& own : shared_trees_) {
-    if (own) own->plant_again();
+  for (const std::unique_ptr<SharedTree>& tree : shared_trees_) {
+    if (tree) tree->plant_again();
   }
 }
 
