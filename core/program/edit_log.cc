@@ -189,13 +189,13 @@ void EditLog::remove(VarId id) {
   guard.done();
 }
 
-void EditLog::rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wish) {
+void EditLog::rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wanted) {
   Guard guard(*this);
   auto copy = std::make_shared<Operation>(op(id));
   bool still_read = false;
   for (Argument& input : copy->inputs) {
     if (input.var != old_var) continue;
-    if (wish == nullptr || input.dims_mapping == *wish) {
+    if (wanted == nullptr || input.dims_mapping == *wanted) {
       input.var = new_var;
     } else {
       still_read = true;

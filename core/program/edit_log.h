@@ -124,8 +124,8 @@ class EditLog {
   void remove(OpId id);
   void remove(VarId id);  // precondition: nothing reads or writes it
   // Replaces `old_var` by `new_var` in every input of the operator that reads `old_var`; the
-  // input's mapping stays. If `wish` is given, replaces it only in inputs with that mapping.
-  void rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wish = nullptr);
+  // input's mapping stays. If `wanted` is given, replaces it only in inputs with that mapping.
+  void rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wanted = nullptr);
   void add_input(OpId id, Argument argument);
   void set_arguments(OpId id, std::vector<Argument> inputs, std::vector<Argument> outputs);
   void set_attribute(OpId id, const std::string& name, AttributeValue value);

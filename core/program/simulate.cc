@@ -84,12 +84,13 @@ bool check_part(const Shape& shape, const RankPlacement& target, std::size_t fir
   if (static_cast<std::int64_t>(holders.size()) != num_terms(target)) return true;
   std::vector<const Array*> terms;
   for (const std::size_t position : holders) {
-    const SimulatedRank& own = *execution.find(target.mesh.ids()[position]);
-    if (!own.tensor || own.tensor->shape != shape_of(part) || !own.pieces.empty()) {
-      return execution.fail(
-          own, own.tensor ? "ends with a tensor of another shape" : "ends without a tensor");
+    const SimulatedRank& rank_state = *execution.find(target.mesh.ids()[position]);
+    if (!rank_state.tensor || rank_state.tensor->shape != shape_of(part) ||
+        !rank_state.pieces.empty()) {
+      return execution.fail(rank_state, rank_state.tensor ? "ends with a tensor of another shape"
+                                                          : "ends without a tensor");
     }
-    terms.push_back(&*own.tensor);
+    terms.push_back(&*rank_state.tensor);
   }
   const redistribution::ReduceOp op = reduction_of(target);
   const std::int64_t divisor = average_divisor(target);
@@ -303,9 +304,9 @@ bool Execution::fail(const SimulatedRank& rank, const std::string& what) {
 bool Execution::run() {
   for (bool moved = true; moved;) {
     moved = false;
-    for (SimulatedRank& own : ranks_) {
-      while (own.step() != nullptr) {
-        const std::optional<bool> done = advance(own);
+    for (SimulatedRank& rank_state : ranks_) {
+      while (rank_state.step() != nullptr) {
+        const std::optional<bool> done = advance(rank_state);
         if (!done) break;
         if (!*done) return false;
         moved = true;
@@ -321,95 +322,96 @@ bool Execution::run() {
   return true;
 }
 
-std::optional<bool> Execution::advance(SimulatedRank& own) {
-  const Step& step = *own.step();
+std::optional<bool> Execution::advance(SimulatedRank& rank_state) {
+  const Step& step = *rank_state.step();
   if (step.kind == StepKind::kRecv) return std::nullopt;  // the sender completes it
-  if (step.kind == StepKind::kSend) return send(own, step);
-  if (is_collective(step.kind)) return meet(own, step);
-  ++own.next;
-  return run_local(own, step);
+  if (step.kind == StepKind::kSend) return send(rank_state, step);
+  if (is_collective(step.kind)) return meet(rank_state, step);
+  ++rank_state.next;
+  return run_local(rank_state, step);
 }
 
-bool Execution::run_local(SimulatedRank& own, const Step& step) {
+bool Execution::run_local(SimulatedRank& rank_state, const Step& step) {
   switch (step.kind) {
     case StepKind::kEnd:
       return true;
     case StepKind::kZero:
-      own.tensor = Array{shape_of(step.part), {}};
-      own.tensor->values.assign(static_cast<std::size_t>(num_elements(step.part)), 0);
+      rank_state.tensor = Array{shape_of(step.part), {}};
+      rank_state.tensor->values.assign(static_cast<std::size_t>(num_elements(step.part)), 0);
       return true;
     case StepKind::kConcat:
-      return join_pieces(own, step);
+      return join_pieces(rank_state, step);
     default:
-      return cut(own, step);
+      return cut(rank_state, step);
   }
 }
 
-bool Execution::cut(SimulatedRank& own, const Step& step) {
-  if (!own.tensor) return fail(own, "has no tensor to work on");
+bool Execution::cut(SimulatedRank& rank_state, const Step& step) {
+  if (!rank_state.tensor) return fail(rank_state, "has no tensor to work on");
   const Part& part = step.kind == StepKind::kSlice ? step.part : step.local;
   if (step.kind == StepKind::kKeep && part.empty()) {
-    own.pieces.push_back(*own.tensor);
+    rank_state.pieces.push_back(*rank_state.tensor);
     return true;
   }
-  if (!lies_within(part, own.tensor->shape)) return fail(own, "cuts beyond its tensor");
-  Array box = slice(*own.tensor, part);
+  if (!lies_within(part, rank_state.tensor->shape))
+    return fail(rank_state, "cuts beyond its tensor");
+  Array box = slice(*rank_state.tensor, part);
   if (step.kind == StepKind::kKeep) {
-    own.pieces.push_back(std::move(box));
+    rank_state.pieces.push_back(std::move(box));
   } else {
-    own.tensor = std::move(box);
+    rank_state.tensor = std::move(box);
   }
   return true;
 }
 
-bool Execution::join_pieces(SimulatedRank& own, const Step& step) {
-  if (own.pieces.size() != step.parts.size()) {
-    return fail(own, "joins another number of pieces than it has");
+bool Execution::join_pieces(SimulatedRank& rank_state, const Step& step) {
+  if (rank_state.pieces.size() != step.parts.size()) {
+    return fail(rank_state, "joins another number of pieces than it has");
   }
   std::vector<Part> boxes;
   for (std::size_t i = 0; i < step.parts.size(); ++i) {
-    if (own.pieces[i].shape != shape_of(step.parts[i])) {
-      return fail(own, "holds a piece of another shape");
+    if (rank_state.pieces[i].shape != shape_of(step.parts[i])) {
+      return fail(rank_state, "holds a piece of another shape");
     }
     absorb(boxes, step.parts[i], [](std::size_t, const Join&) {});
   }
-  if (boxes.size() != 1) return fail(own, "has pieces that do not join");
-  own.tensor = Array{shape_of(boxes.front()), {}};
-  own.tensor->values.resize(static_cast<std::size_t>(num_elements(boxes.front())));
+  if (boxes.size() != 1) return fail(rank_state, "has pieces that do not join");
+  rank_state.tensor = Array{shape_of(boxes.front()), {}};
+  rank_state.tensor->values.resize(static_cast<std::size_t>(num_elements(boxes.front())));
   for (std::size_t i = 0; i < step.parts.size(); ++i)
-    paste(own.pieces[i], relative(step.parts[i], boxes.front()), *own.tensor);
-  own.pieces.clear();
+    paste(rank_state.pieces[i], relative(step.parts[i], boxes.front()), *rank_state.tensor);
+  rank_state.pieces.clear();
   return true;
 }
 
-std::optional<bool> Execution::send(SimulatedRank& own, const Step& step) {
-  if (step.dst == own.rank) {
+std::optional<bool> Execution::send(SimulatedRank& rank_state, const Step& step) {
+  if (step.dst == rank_state.rank) {
     simulation_.sends_to_itself = true;
-    return fail(own, "sends to itself");
+    return fail(rank_state, "sends to itself");
   }
-  if (step.src != own.rank) return fail(own, "sends on behalf of another rank");
+  if (step.src != rank_state.rank) return fail(rank_state, "sends on behalf of another rank");
   SimulatedRank* const to = find(step.dst);
   const Step* const theirs = to == nullptr ? nullptr : to->step();
-  if (theirs == nullptr || theirs->kind != StepKind::kRecv || theirs->src != own.rank) {
+  if (theirs == nullptr || theirs->kind != StepKind::kRecv || theirs->src != rank_state.rank) {
     return std::nullopt;
   }
-  if (!own.tensor) return fail(own, "has no tensor to send");
-  if (!step.local.empty() && !lies_within(step.local, own.tensor->shape)) {
-    return fail(own, "sends from beyond its tensor");
+  if (!rank_state.tensor) return fail(rank_state, "has no tensor to send");
+  if (!step.local.empty() && !lies_within(step.local, rank_state.tensor->shape)) {
+    return fail(rank_state, "sends from beyond its tensor");
   }
-  Array sent = step.local.empty() ? *own.tensor : slice(*own.tensor, step.local);
+  Array sent = step.local.empty() ? *rank_state.tensor : slice(*rank_state.tensor, step.local);
   if (sent.shape != shape_of(theirs->part)) return fail(*to, "receives another shape");
   to->pieces.push_back(std::move(sent));
   ++to->next;
-  ++own.next;
+  ++rank_state.next;
   return true;
 }
 
 // Runs a collective once all members have reached it.
-std::optional<bool> Execution::meet(SimulatedRank& own, const Step& step) {
-  if (std::find(step.group.begin(), step.group.end(), own.rank) == step.group.end()) {
+std::optional<bool> Execution::meet(SimulatedRank& rank_state, const Step& step) {
+  if (std::find(step.group.begin(), step.group.end(), rank_state.rank) == step.group.end()) {
     simulation_.groups_disagree = true;
-    return fail(own, "names a group that it is not in");
+    return fail(rank_state, "names a group that it is not in");
   }
   std::vector<SimulatedRank*> members;
   for (const Rank id : step.group) {
@@ -437,18 +439,18 @@ bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
     tensors.push_back(*member->tensor);
   Collective shared(std::move(tensors));
   for (std::size_t i = 0; i < members.size(); ++i) {
-    SimulatedRank& own = *members[i];
-    const Step& step = *own.step();
-    ++own.next;
+    SimulatedRank& rank_state = *members[i];
+    const Step& step = *rank_state.step();
+    ++rank_state.next;
     if (step.kind == StepKind::kAllGather && step.need_split) {
-      own.pieces = shared.tensors();
+      rank_state.pieces = shared.tensors();
     } else if (step.kind == StepKind::kAllGather) {
-      own.tensor = shared.joined(0);
+      rank_state.tensor = shared.joined(0);
     } else if (step.kind == StepKind::kConcatGather) {
-      own.tensor = shared.joined(shared.shape().size() - 1);
+      rank_state.tensor = shared.joined(shared.shape().size() - 1);
     } else if (step.kind == StepKind::kAllReduce) {
-      own.tensor = shared.reduced(step.reduction);
-    } else if (!scatter(own, step, shared, i)) {
+      rank_state.tensor = shared.reduced(step.reduction);
+    } else if (!scatter(rank_state, step, shared, i)) {
       return false;
     }
   }
@@ -456,17 +458,17 @@ bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
 }
 
 // Gives member `index` its piece: of the reduction, or of every member's tensor.
-bool Execution::scatter(SimulatedRank& own, const Step& step, Collective& shared,
+bool Execution::scatter(SimulatedRank& rank_state, const Step& step, Collective& shared,
                         std::size_t index) {
   const auto dim = static_cast<std::size_t>(step.dim < 0 ? 0 : step.dim);
   const std::int64_t size = shared.shape()[dim];
   const auto count = static_cast<std::int64_t>(shared.tensors().size());
-  if (step.part.empty() && size % count != 0) return fail(own, "cuts a dimension unevenly");
+  if (step.part.empty() && size % count != 0) return fail(rank_state, "cuts a dimension unevenly");
   const Interval taken = step.part.empty()
                              ? program::cut(size, count, static_cast<std::int64_t>(index))
                              : step.part[dim];
   if (taken.begin < 0 || taken.begin > taken.end || taken.end > size) {
-    return fail(own, "takes a piece beyond the members' tensors");
+    return fail(rank_state, "takes a piece beyond the members' tensors");
   }
   const auto piece_of = [&](const Array& array) {
     Part piece = whole(array.shape);
@@ -474,14 +476,14 @@ bool Execution::scatter(SimulatedRank& own, const Step& step, Collective& shared
     return slice(array, piece);
   };
   if (step.kind == StepKind::kReduceScatter) {
-    own.tensor = piece_of(shared.reduced(step.reduction));
+    rank_state.tensor = piece_of(shared.reduced(step.reduction));
     return true;
   }
   std::vector<Array> pieces;
   pieces.reserve(shared.tensors().size());
   for (const Array& array : shared.tensors())
     pieces.push_back(piece_of(array));
-  own.tensor = concat(pieces, static_cast<std::size_t>(step.other_dim));
+  rank_state.tensor = concat(pieces, static_cast<std::size_t>(step.other_dim));
   return true;
 }
 

@@ -166,7 +166,7 @@ class Execution {
   const Simulation& result() const { return simulation_; }
 
  private:
-  std::optional<bool> advance(SimulatedRank& own);
+  std::optional<bool> advance(SimulatedRank& rank_state);
   bool run_local(SimulatedRank& own, const Step& step);
   bool cut(SimulatedRank& own, const Step& step);
   bool join_pieces(SimulatedRank& own, const Step& step);

@@ -3,7 +3,7 @@
 
     cmake --preset perf && cmake --build build/perf --target perf_ablation
     perf/ablation/run.py -o ablation.jsonl                          # every method alone, every suite
-    perf/ablation/run.py -o ablation.jsonl --suite workloads --without dives --without dives,light_tree
+    perf/ablation/run.py -o ablation.jsonl --suite workloads --without dives --without dives,lagrangian_tree
     perf/ablation/run.py -o ablation.jsonl --write perf/ablation/README.md
 
 Answers are kept in the file, a line per case; cases that the file has are not run again. `--without` names the

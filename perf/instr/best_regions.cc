@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "perf/support/best_case.h"
-#include "search/embedding/best/best_search.h"
+#include "search/embedding/best/portfolio_search.h"
 
 namespace shardwright::perf {
 namespace {
 
 using embedding::AnnealingLane;
-using embedding::BestSearch;
+using embedding::PortfolioSearch;
 using embedding::SearchContext;
 
 constexpr std::uint64_t kProofWork = 4'000'000;
@@ -58,7 +58,7 @@ std::function<Action()> annealing(const char* name) {
 Action run_rounds() {
   const auto prepared = std::make_shared<const BestCase>("36");
   return [prepared] {
-    BestSearch search(prepared->choices, 1, true);
+    PortfolioSearch search(prepared->choices, 1, true);
     InlineExecutor executor;
     Budget budget(kRoundsWork, {});
     explore(search, executor, budget);

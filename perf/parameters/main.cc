@@ -13,7 +13,7 @@
 #include "perf/parameters/solver_parameter_list.h"
 #include "perf/support/best_case.h"
 #include "perf/support/solver_cases.h"
-#include "search/embedding/best/best_search.h"
+#include "search/embedding/best/portfolio_search.h"
 
 namespace {
 
@@ -42,7 +42,7 @@ int list(const std::vector<Parameter<Root>>& known) {
 // The best rating found, or null if no plan was found.
 ordered_json rating_of(const embedding::ChoiceModel& model, std::uint64_t seed, std::uint64_t work,
                        const embedding::BestParameters& parameters) {
-  embedding::BestSearch search(model, seed, true, parameters);
+  embedding::PortfolioSearch search(model, seed, true, parameters);
   InlineExecutor executor;
   Budget budget(work, {});
   explore(search, executor, budget);

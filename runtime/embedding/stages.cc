@@ -302,7 +302,7 @@ std::optional<embedding::Plan> start_from_compat(Planning& planning, embedding::
   return embedding::on_load_factors(planning.space, *planning.result.plan);
 }
 
-void report_progress(const Planning& planning, const embedding::BestSearch& search) {
+void report_progress(const Planning& planning, const embedding::PortfolioSearch& search) {
   if (!planning.options.on_progress) return;
   PlanProgress progress;
   progress.proposals = planning.result.num_proposals;

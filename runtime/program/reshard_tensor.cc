@@ -60,7 +60,7 @@ Requests requests_of(const ReshardCase& request) {
   wanted.var = VarId(0);
   wanted.source_mesh = MeshId(0);
   requests.requests.push_back(wanted);
-  requests.wishes.push_back(
+  requests.demands.push_back(
       {VarId(0), 0, MeshId(1), request.target.dims_mapping, request.target.partial, true, {0}});
   requests.shapes.resize(1);
   return requests;

@@ -22,7 +22,7 @@ class RankPass {
         log_(program, options.sync),
         emitter_(log_, schedule.groups(), requests.generated_names, options.compat),
         served_(requests.requests.size(), false),
-        copies_(requests.wishes.size()) {
+        copies_(requests.demands.size()) {
     if (options.edit_limit) log_.limit(*options.edit_limit);
   }
 
@@ -62,27 +62,28 @@ class RankPass {
     const Request& request = requests_.requests[decision.request];
     if (served_[decision.request]) return;
     ++planner_calls_;
-    const Wish& wish = requests_.wishes[request.wish];
+    const Demand& demand = requests_.demands[request.demand];
     const PlanKey& key = decision.entry->key;
     const std::vector<Step>* const steps = decision.entry->steps_of(rank_);
-    const bool is_target = position_in(wish.mesh).has_value();
+    const bool is_target = position_in(demand.mesh).has_value();
     if (steps == nullptr && (options_.compat || !is_target)) return;
-    const VarId source =
-        decision.source_wish == Decision::kOriginal ? request.var : copies_[decision.source_wish];
+    const VarId source = decision.source_demand == Decision::kOriginal
+                             ? request.var
+                             : copies_[decision.source_demand];
     std::optional<VarId> result;
-    if (steps != nullptr) result = emitter_.emit(site_of(request, wish, key, source), *steps);
+    if (steps != nullptr) result = emitter_.emit(site_of(request, demand, key, source), *steps);
     // A target rank without steps, or only with sends, already holds its part.
     if (!result && !options_.compat) result = source;
     if (!is_target || !result) return;
-    copies_[request.wish] = *result;
+    copies_[request.demand] = *result;
     if (*result == request.var) return;
-    if (!log_.var(*result).mesh.valid()) log_.place(*result, wish.mesh, wish.dims_mapping);
-    rename(decision.request, wish, *result);
+    if (!log_.var(*result).mesh.valid()) log_.place(*result, demand.mesh, demand.dims_mapping);
+    rename(decision.request, demand, *result);
   }
 
-  EmitSite site_of(const Request& request, const Wish& wish, const PlanKey& key, VarId source) {
+  EmitSite site_of(const Request& request, const Demand& demand, const PlanKey& key, VarId source) {
     EmitSite site = site_at(request.anchor, request.var, source);
-    site.source_key = std::uint64_t{wish.var.value()} << 32 | wish.epoch;
+    site.source_key = std::uint64_t{demand.var.value()} << 32 | demand.epoch;
     site.role = request.role;
     site.local_shape = local_shape(key);
     return site;
@@ -116,19 +117,20 @@ class RankPass {
     return settled(program_, options_.compat, program_.op(consumer).mesh, input.dims_mapping);
   }
 
-  // The consumer and all later ones with the same wish read the result.
-  void rename(std::uint32_t index, const Wish& wish, VarId result) {
+  // The consumer and all later ones with the same demand read the result.
+  void rename(std::uint32_t index, const Demand& demand, VarId result) {
     std::vector<OpId> controls;
-    for (auto at = std::lower_bound(wish.requests.begin(), wish.requests.end(), index);
-         at != wish.requests.end(); ++at) {
+    for (auto at = std::lower_bound(demand.requests.begin(), demand.requests.end(), index);
+         at != demand.requests.end(); ++at) {
       const Request& request = requests_.requests[*at];
       served_[*at] = true;
-      // Mappings of several inputs may settle to the same wish.
+      // Mappings of several inputs may settle to the same demand.
       bool reads = false;
       for (std::size_t i = 0; i < log_.op(request.consumer).inputs.size(); ++i) {
         const Argument input = log_.op(request.consumer).inputs[i];
-        if (input.var != wish.var || wanted(request.consumer, input) != wish.dims_mapping) continue;
-        log_.rename_input(request.consumer, wish.var, result, &input.dims_mapping);
+        if (input.var != demand.var || wanted(request.consumer, input) != demand.dims_mapping)
+          continue;
+        log_.rename_input(request.consumer, demand.var, result, &input.dims_mapping);
         reads = true;
       }
       if (!reads) continue;
@@ -136,7 +138,7 @@ class RankPass {
       if (std::find(controls.begin(), controls.end(), request.anchor) != controls.end()) continue;
       controls.push_back(request.anchor);
       const auto position = static_cast<std::int32_t>(log_.op(request.anchor).inputs.size());
-      log_.add_input(request.anchor, {result, position, wish.dims_mapping});
+      log_.add_input(request.anchor, {result, position, demand.dims_mapping});
     }
   }
 
@@ -169,7 +171,7 @@ class RankPass {
   EditLog log_;
   Emitter emitter_;
   std::vector<bool> served_;   // by request
-  std::vector<VarId> copies_;  // by wish: this rank's part of the copy
+  std::vector<VarId> copies_;  // by demand: this rank's part of the copy
   // By mesh; none if not searched.
   std::vector<std::optional<std::optional<std::size_t>>> positions_;
   std::uint64_t planner_calls_ = 0;

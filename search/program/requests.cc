@@ -109,15 +109,15 @@ bool is_replicated(const DimsMapping& mapping) {
   return std::all_of(mapping.begin(), mapping.end(), [](int axis) { return axis == -1; });
 }
 
-struct WishKey {
+struct DemandKey {
   VarId var;
   std::uint32_t epoch;
   MeshId mesh;
   DimsMapping mapping;
-  friend bool operator==(const WishKey&, const WishKey&) = default;
+  friend bool operator==(const DemandKey&, const DemandKey&) = default;
 };
-struct WishHash {
-  std::size_t operator()(const WishKey& key) const {
+struct DemandHash {
+  std::size_t operator()(const DemandKey& key) const {
     std::uint64_t hash = hash_mix(key.var.value(), key.epoch);
     hash = hash_mix(hash, key.mesh.value());
     for (const std::int64_t axis : key.mapping)
@@ -269,21 +269,21 @@ class RequestWalk {
     const bool gradient = var.name.size() >= 4 && var.name.ends_with("GRAD");
     request.role = op.role == OpRole::kOptimize && gradient ? OpRole::kBackward : op.role;
     const auto index = static_cast<std::uint32_t>(found_.requests.size());
-    request.wish = wish_of(tensor, wanted, mesh, is_shared);
-    found_.wishes[request.wish].requests.push_back(index);
+    request.demand = demand_of(tensor, wanted, mesh, is_shared);
+    found_.demands[request.demand].requests.push_back(index);
     found_.requests.push_back(request);
     return {};
   }
 
-  std::uint32_t wish_of(VarId var, const DimsMapping& mapping, MeshId mesh, bool is_shared) {
-    const auto fresh_index = static_cast<std::uint32_t>(found_.wishes.size());
+  std::uint32_t demand_of(VarId var, const DimsMapping& mapping, MeshId mesh, bool is_shared) {
+    const auto fresh_index = static_cast<std::uint32_t>(found_.demands.size());
     const std::uint32_t epoch = flow_.epoch(var);
-    Wish wish{var, epoch, mesh, mapping, {}, is_shared, {}};
+    Demand demand{var, epoch, mesh, mapping, {}, is_shared, {}};
     if (is_shared) {
-      const auto [at, fresh] = wish_index_.try_emplace({var, epoch, mesh, mapping}, fresh_index);
+      const auto [at, fresh] = demand_index_.try_emplace({var, epoch, mesh, mapping}, fresh_index);
       if (!fresh) return at->second;
     }
-    found_.wishes.push_back(std::move(wish));
+    found_.demands.push_back(std::move(demand));
     return fresh_index;
   }
 
@@ -311,7 +311,7 @@ class RequestWalk {
   ControlFlow flow_;
   std::vector<bool> visited_;           // by block
   std::vector<const Argument*> order_;  // scratch
-  std::unordered_map<WishKey, std::uint32_t, WishHash> wish_index_;
+  std::unordered_map<DemandKey, std::uint32_t, DemandHash> demand_index_;
   Requests found_;
 };
 

@@ -72,15 +72,15 @@ struct Request {
   OpId anchor;  // where operators are inserted: the consumer, or control flow around it
   OpId consumer;
   VarId var;
-  std::uint32_t wish = 0;  // index into `wishes`
-  MeshId source_mesh;      // the tensor's mesh; on a union, the consumer's mesh within it
+  std::uint32_t demand = 0;  // index into `demands`
+  MeshId source_mesh;        // the tensor's mesh; on a union, the consumer's mesh within it
   OpRole role = OpRole::kForward;
 };
 
 // A placement of a tensor that several requests share: later requests may use the copy of the
 // first. `epoch` is the number of writes to the variable before it.
 // Thread safety: a value.
-struct Wish {
+struct Demand {
   VarId var;
   std::uint32_t epoch = 0;
   MeshId mesh;
@@ -100,7 +100,7 @@ struct OutputRequest {
 // Thread safety: a value.
 struct Requests {
   std::vector<Request> requests;  // in program order
-  std::vector<Wish> wishes;
+  std::vector<Demand> demands;
   std::vector<OutputRequest> outputs;               // in program order
   std::unordered_set<std::string> generated_names;  // names that look generated
   // The first feed of every level of detail, which gives the ends of sequences.

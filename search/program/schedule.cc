@@ -122,13 +122,13 @@ namespace {
 
 PlanKey key_from_tensor(const Program& program, const Requests& requests, const Request& request) {
   const Variable& var = program.var(request.var);
-  const Wish& wish = requests.wishes[request.wish];
+  const Demand& demand = requests.demands[request.demand];
   return {request.source_mesh,
-          wish.mesh,
+          demand.mesh,
           var.dims_mapping,
-          wish.dims_mapping,
+          demand.dims_mapping,
           var.partial,
-          wish.partial,
+          demand.partial,
           full_shape(program, requests, request.var),
           var.type};
 }
@@ -165,11 +165,11 @@ Status check_lod(const Program& program, const Requests& requests, VarId id,
   return {};
 }
 
-// The wishes whose copies exist, by tensor and epoch.
+// The demands whose copies exist, by tensor and epoch.
 using Copies = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
 
-std::uint64_t contents_of(const Wish& wish) {
-  return std::uint64_t{wish.var.value()} << 32 | wish.epoch;
+std::uint64_t contents_of(const Demand& demand) {
+  return std::uint64_t{demand.var.value()} << 32 | demand.epoch;
 }
 
 }  // namespace
@@ -187,8 +187,8 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
   decisions.reserve(requests.requests.size());
   for (std::uint32_t i = 0; i < requests.requests.size(); ++i) {
     const Request& request = requests.requests[i];
-    // In best mode the first request of a wish stands for all its requests.
-    if (!compat && requests.wishes[request.wish].requests.front() != i) continue;
+    // In best mode the first request of a demand stands for all its requests.
+    if (!compat && requests.demands[request.demand].requests.front() != i) continue;
     decisions.push_back(
         {i, Decision::kOriginal, &store.entry(key_from_tensor(program, requests, request))});
   }
@@ -201,22 +201,22 @@ Result<Schedule> Schedule::make(const Program& program, const Requests& requests
   std::unordered_set<const PlanStore::Entry*> seen;
   for (Decision& decision : decisions) {
     const Request& request = requests.requests[decision.request];
-    const Wish& wish = requests.wishes[request.wish];
+    const Demand& demand = requests.demands[request.demand];
     if (!compat) {
-      std::vector<std::uint32_t>& known = copies[contents_of(wish)];
+      std::vector<std::uint32_t>& known = copies[contents_of(demand)];
       for (const std::uint32_t other : known) {
         PlanKey key = decision.entry->key;
-        key.source_mesh = requests.wishes[other].mesh;
-        key.source_mapping = requests.wishes[other].dims_mapping;
+        key.source_mesh = requests.demands[other].mesh;
+        key.source_mapping = requests.demands[other].dims_mapping;
         key.source_partial.clear();
         PlanStore::Entry& entry = store.entry(key);
         store.plan(entry);
         if (entry.us < decision.entry->us) {
           decision.entry = &entry;
-          decision.source_wish = other;
+          decision.source_demand = other;
         }
       }
-      known.push_back(request.wish);
+      known.push_back(request.demand);
     }
     if (!decision.entry->status.ok()) return decision.entry->status.error();
     SHARDWRIGHT_RETURN_IF_ERROR(check_lod(program, requests, request.var, decision.entry->plan));

@@ -104,8 +104,8 @@ struct Decision {
   static constexpr std::uint32_t kOriginal = ~std::uint32_t{0};
 
   std::uint32_t request = 0;
-  // The wish whose copy the plan starts from, or kOriginal: the tensor itself.
-  std::uint32_t source_wish = kOriginal;
+  // The demand whose copy the plan starts from, or kOriginal: the tensor itself.
+  std::uint32_t source_demand = kOriginal;
   const PlanStore::Entry* entry = nullptr;
 };
 
@@ -119,10 +119,9 @@ struct OutputDecision {
 class Schedule {
  public:
   // Compat mode makes a decision per request, which starts from the tensor itself; a rank skips the
-  // decision if an earlier decision served its request. Best mode makes a decision per wish, which
-  // starts from the cheapest of the tensor and its copies so far.
-  // Errors: those of the plans; kInvalidInput if a tensor of sequences is to be sent and no feed
-  // has its level of detail.
+  // decision if an earlier decision served its request. Best mode makes a decision per demand,
+  // which starts from the cheapest of the tensor and its copies so far. Errors: those of the plans;
+  // kInvalidInput if a tensor of sequences is to be sent and no feed has its level of detail.
   static Result<Schedule> make(const Program& program, const Requests& requests, PlanStore& store,
                                Executor& executor);
 

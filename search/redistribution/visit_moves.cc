@@ -87,16 +87,16 @@ void MoveVisitor::find_roles() {
     if (size == 1) continue;
     wide_ |= std::uint32_t{1} << axis;
     if (from_.is_replicate(axis)) continue;
-    Role own;
-    own.is_shard = from_.is_shard(axis);
-    if (own.is_shard) own.dim = from_.dim(axis);
-    if (!own.is_shard) own.reduce_op = from_.reduce_op(axis);
+    Role role;
+    role.is_shard = from_.is_shard(axis);
+    if (role.is_shard) role.dim = from_.dim(axis);
+    if (!role.is_shard) role.reduce_op = from_.reduce_op(axis);
     std::size_t known = 0;
     while (known < num_roles_ &&
-           (roles_[known].is_shard != own.is_shard || roles_[known].dim != own.dim ||
-            roles_[known].reduce_op != own.reduce_op))
+           (roles_[known].is_shard != role.is_shard || roles_[known].dim != role.dim ||
+            roles_[known].reduce_op != role.reduce_op))
       ++known;
-    if (known == num_roles_) roles_[num_roles_++] = own;
+    if (known == num_roles_) roles_[num_roles_++] = role;
     roles_[known].devices *= size;
   }
 }

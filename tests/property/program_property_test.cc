@@ -55,7 +55,7 @@ std::string answer(const ProgramSpec& spec, const ReshardOptions& options) {
   return text;
 }
 
-// An axis of one rank in front of every mesh, along which tensors and wishes are split, or due to
+// An axis of one rank in front of every mesh, along which tensors and demands are split, or due to
 // be reduced, as it happens.
 ProgramSpec with_axis_of_one(Random& random, const ProgramSpec& spec) {
   ProgramSpec more = spec;

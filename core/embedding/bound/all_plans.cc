@@ -44,26 +44,26 @@ TriedStates::TriedStates(const RankContents& ranks, double target, StepLimit& li
     keys_.resize(ranks.size());
 }
 
-TriedStates::RankKey TriedStates::key_of(Rank rank, const Outlook& outlook) const {
+TriedStates::RankKey TriedStates::key_of(Rank rank, const RemainingTables& remaining_tables) const {
   RankKey key;
-  while (!ranks_.are_of_one_kind(rank, key.kind, outlook.remaining))
+  while (!ranks_.are_in_one_orbit(rank, key.kind, remaining_tables.remaining))
     ++key.kind;
-  const RankContent& own = ranks_[rank];
-  key.load = std::nearbyint(own.load / unit_);
-  key.bytes = own.bytes;
+  const RankContent& content = ranks_[rank];
+  key.load = std::nearbyint(content.load / unit_);
+  key.bytes = content.bytes;
   for (std::size_t i = 0; i < ranks_.groups().size(); ++i) {
     const RankContents::Group& group = ranks_.groups()[i];
     if (group.held_here[rank / group.ranks_per_place] > 0 &&
-        group.tables.intersects(outlook.remaining))
+        group.tables.intersects(remaining_tables.remaining))
       key.groups |= std::uint64_t{1} << i;
   }
   return key;
 }
 
 // Sorts the ranks within each host, then the few hosts by insertion. Ranks on no host stay last.
-void TriedStates::sort_keys(const Outlook& outlook) {
-  const auto size =
-      static_cast<std::ptrdiff_t>(outlook.hosts_matter ? ranks_.ranks_per_host() : ranks_.size());
+void TriedStates::sort_keys(const RemainingTables& remaining_tables) {
+  const auto size = static_cast<std::ptrdiff_t>(
+      remaining_tables.hosts_matter ? ranks_.ranks_per_host() : ranks_.size());
   auto host = keys_.begin();
   for (; keys_.end() - host >= size; host += size) {
     std::sort(host, host + size);
@@ -75,13 +75,14 @@ void TriedStates::sort_keys(const Outlook& outlook) {
   std::sort(host, keys_.end());
 }
 
-TriedStates::State TriedStates::state(const TableSet& remaining, const Outlook& outlook) {
+TriedStates::State TriedStates::state(const TableSet& remaining,
+                                      const RemainingTables& remaining_tables) {
   State state;
   if (keys_.empty()) return state;
   limit_.spend(keys_.size());
   for (Rank rank = 0; rank < ranks_.size(); ++rank)
-    keys_[rank] = key_of(rank, outlook);
-  sort_keys(outlook);
+    keys_[rank] = key_of(rank, remaining_tables);
+  sort_keys(remaining_tables);
   for (const std::uint64_t word : remaining.words())
     append(state, word);
   append(state, std::nearbyint(ranks_.charged() / unit_));
@@ -100,16 +101,16 @@ void TriedStates::insert(State state) {
   states_.insert(std::move(state));
 }
 
-bool Twins::is_new_host(std::uint32_t host) {
+bool TriedOrbits::is_new_host(std::uint32_t host) {
   limit_.spend(hosts_.size() * ranks_.ranks_per_host());
   const bool alike = std::any_of(hosts_.begin(), hosts_.end(), [&](std::uint32_t other) {
-    return ranks_.are_hosts_alike(other, host, outlook_);
+    return ranks_.are_hosts_interchangeable(other, host, outlook_);
   });
   if (!alike) hosts_.push_back(host);
   return !alike;
 }
 
-bool Twins::is_new(Rank rank) {
+bool TriedOrbits::is_new(Rank rank) {
   if (outlook_.hosts_matter) {
     const std::uint32_t host = rank / ranks_.ranks_per_host();
     if (!seen_host_ || host != last_host_) {
@@ -122,7 +123,7 @@ bool Twins::is_new(Rank rank) {
   }
   limit_.spend(kept_.size());
   const bool alike = std::any_of(kept_.begin(), kept_.end(), [&](Rank other) {
-    return ranks_.are_alike(other, rank, outlook_);
+    return ranks_.are_interchangeable(other, rank, outlook_);
   });
   if (!alike) kept_.push_back(rank);
   return !alike;
@@ -163,13 +164,13 @@ void AllPlans::sort_choices() {
     }
     return sum;
   };
-  for (ChoicesOfTable& own : tables_) {
+  for (ChoicesOfTable& table_choices : tables_) {
     std::vector<std::pair<double, TableChoice>> priced;
-    for (TableChoice& choice : own.choices)
+    for (TableChoice& choice : table_choices.choices)
       priced.emplace_back(cost(choice), std::move(choice));
     std::stable_sort(priced.begin(), priced.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::transform(priced.begin(), priced.end(), own.choices.begin(),
+    std::transform(priced.begin(), priced.end(), table_choices.choices.begin(),
                    [](auto& own_choice) { return std::move(own_choice.second); });
   }
 }
@@ -178,8 +179,8 @@ void AllPlans::sort_choices() {
 void AllPlans::sort_tables(const SearchSpace& space) {
   const PlacementRules& rules = space.problem().rules();
   std::vector<std::pair<bool, double>> keys;
-  for (const ChoicesOfTable& own : tables_)
-    keys.emplace_back(!rules.constrains(own.table), -least_bytes(own));
+  for (const ChoicesOfTable& table_choices : tables_)
+    keys.emplace_back(!rules.constrains(table_choices.table), -least_bytes(table_choices));
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::stable_sort(order_.begin(), order_.end(),
                    [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
@@ -189,9 +190,10 @@ void AllPlans::sort_tables(const SearchSpace& space) {
 void AllPlans::accept() {
   std::vector<const ShardingOption*> options;
   std::vector<Rank> ranks;
-  for (const Placed& own : placed_) {
-    options.push_back(&space_.option(own.choice->option));
-    ranks.insert(ranks.end(), own.ranks.begin(), own.ranks.begin() + options.back()->num_shards());
+  for (const Placed& placed : placed_) {
+    options.push_back(&space_.option(placed.choice->option));
+    ranks.insert(ranks.end(), placed.ranks.begin(),
+                 placed.ranks.begin() + options.back()->num_shards());
   }
   limit_.spend(ranks.size());
   Plan plan = Plan::make(nullptr, options, ranks);
@@ -268,8 +270,8 @@ bool AllPlans::enter_level() {
   Level& own = level();
   own.state.clear();
   if (prices_everywhere_) {
-    ranks_.look(remaining_, 0, own.outlook);
-    own.state = tried_.state(remaining_, own.outlook);
+    ranks_.look_ahead(remaining_, 0, own.remaining_tables);
+    own.state = tried_.state(remaining_, own.remaining_tables);
     if (tried_.contains(own.state)) return false;
   }
   const auto table = next_table(own);
@@ -277,7 +279,7 @@ bool AllPlans::enter_level() {
     if (!is_over()) tried_.insert(std::move(own.state));
     return false;
   }
-  ranks_.look(remaining_, *table, own.outlook);
+  ranks_.look_ahead(remaining_, *table, own.remaining_tables);
   own.table = *table;
   own.next_choice = 0;
   own.next_first = 0;
@@ -300,7 +302,7 @@ bool AllPlans::try_next_choice() {
     if (own.next_first == 0) {
       placed_[own.table].choice = &choice;
       placed_[own.table].ranks.clear();
-      own.twins.emplace(ranks_, own.outlook, limit_);
+      own.tried_orbits.emplace(ranks_, own.remaining_tables, limit_);
     }
     if (try_next_first(choice)) return true;
     ++own.next_choice;
@@ -316,8 +318,8 @@ bool AllPlans::try_next_first(const TableChoice& choice) {
   while (own.next_first + size <= ranks_.size() && !is_over()) {
     const Rank first = std::exchange(own.next_first, own.next_first + size);
     const bool is_new =
-        size == ranks_.size() ||
-        (size == local ? own.twins->is_new_host(first / local) : own.twins->is_new(first));
+        size == ranks_.size() || (size == local ? own.tried_orbits->is_new_host(first / local)
+                                                : own.tried_orbits->is_new(first));
     const Step step{own.table, &choice, choice.width(local), 0, 0, first, first + size, 0};
     if (!is_new || !price_rest(step, own)) continue;
     enter_shards(step);
@@ -369,7 +371,7 @@ void AllPlans::enter_shards(const Step& step) {
   branch.step = step;
   branch.next_place = begin;
   branch.end_place = end;
-  branch.twins.emplace(ranks_, level().outlook, limit_);
+  branch.tried_orbits.emplace(ranks_, level().remaining_tables, limit_);
   branch.left = level().left;
   branch.is_placed = false;
 }
@@ -385,8 +387,8 @@ bool AllPlans::try_next_place() {
     const Rank first = step.choice->shards[step.group].ranks[at];
     if (!may_all_be_on(step, at)) continue;
     const bool is_new = step.choice->form == Form::kWholeHosts
-                            ? branch.twins->is_new_host(first / step.width)
-                            : branch.twins->is_new(first);
+                            ? branch.tried_orbits->is_new_host(first / step.width)
+                            : branch.tried_orbits->is_new(first);
     if (!is_new || first < least) continue;
     place(branch, at);
     return true;

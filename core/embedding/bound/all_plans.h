@@ -33,7 +33,7 @@ class TriedStates {
 
   using State = std::string;
   // Returns an empty state, which is never stored, if there are over 64 ranks or groups of tables.
-  State state(const TableSet& remaining, const Outlook& outlook);
+  State state(const TableSet& remaining, const RemainingTables& remaining_tables);
   bool contains(const State& state) const { return states_.count(state) > 0; }
   // Does nothing once the states take 32 MiB.
   void insert(State state);
@@ -49,8 +49,8 @@ class TriedStates {
     friend auto operator<=>(const RankKey&, const RankKey&) = default;
   };
 
-  RankKey key_of(Rank rank, const Outlook& outlook) const;
-  void sort_keys(const Outlook& outlook);
+  RankKey key_of(Rank rank, const RemainingTables& remaining_tables) const;
+  void sort_keys(const RemainingTables& remaining_tables);
 
   const RankContents& ranks_;
   StepLimit& limit_;
@@ -63,10 +63,10 @@ class TriedStates {
 // Finds symmetric candidates: sees ranks or hosts in ascending order, and keeps the first one of
 // each set of interchangeable ranks or hosts.
 // Thread safety: one thread at a time. Refers to its arguments.
-class Twins {
+class TriedOrbits {
  public:
-  Twins(const RankContents& ranks, const Outlook& outlook, StepLimit& limit)
-      : ranks_(ranks), outlook_(outlook), limit_(limit) {}
+  TriedOrbits(const RankContents& ranks, const RemainingTables& remaining_tables, StepLimit& limit)
+      : ranks_(ranks), outlook_(remaining_tables), limit_(limit) {}
 
   // Returns true if no earlier rank is interchangeable with this one.
   bool is_new(Rank rank);
@@ -74,7 +74,7 @@ class Twins {
 
  private:
   const RankContents& ranks_;
-  const Outlook& outlook_;
+  const RemainingTables& outlook_;
   StepLimit& limit_;
   boost::container::small_vector<Rank, 16> kept_;  // if hosts matter, ranks of the last host only
   boost::container::small_vector<std::uint32_t, 16> hosts_;
@@ -124,22 +124,22 @@ class AllPlans {
     Step step;
     std::size_t next_place = 0;
     std::size_t end_place = 0;
-    std::optional<Twins> twins;  // of ranks or hosts that were tried
-    PriceSums left;              // Level::left before a place is tried
+    std::optional<TriedOrbits> tried_orbits;  // of ranks or hosts that were tried
+    PriceSums left;                           // Level::left before a place is tried
     bool is_placed = false;
   };
   // A table while its choices are tried.
   struct Level {
     std::size_t table = 0;
     std::size_t next_choice = 0;
-    Rank next_first = 0;           // where shards of `next_choice` may begin
-    std::optional<Twins> twins;    // of the ranks where they have begun
-    TriedStates::State state;      // before the table is placed; empty if not stored
-    std::size_t first_branch = 0;  // of its shards
-    PriceSums later;               // the least that the tables after it cost
-    PriceSums left;                // what the ranks that can take a shard are worth
-    std::vector<PriceSums> rest;   // the least that groups of equal shards from the i-th on cost
-    Outlook outlook;
+    Rank next_first = 0;                      // where shards of `next_choice` may begin
+    std::optional<TriedOrbits> tried_orbits;  // of the ranks where they have begun
+    TriedStates::State state;                 // before the table is placed; empty if not stored
+    std::size_t first_branch = 0;             // of its shards
+    PriceSums later;                          // the least that the tables after it cost
+    PriceSums left;                           // what the ranks that can take a shard are worth
+    std::vector<PriceSums> rest;  // the least that groups of equal shards from the i-th on cost
+    RemainingTables remaining_tables;
   };
   struct Placed {
     const TableChoice* choice = nullptr;

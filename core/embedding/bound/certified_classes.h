@@ -52,8 +52,8 @@ inline RankUse most_of(const RankUse& a, const RankUse& b) {
   return combined(a, b, [](double x, double y) { return std::max(x, y); });
 }
 inline RankUse sum_of(const RankUse& a, const RankUse& b) { return combined(a, b, add_down); }
-inline RankUse without(const RankUse& all, const RankUse& own) {
-  return combined(all, own, [](double x, double y) { return add_down(x, -y); });
+inline RankUse without(const RankUse& all, const RankUse& use) {
+  return combined(all, use, [](double x, double y) { return add_down(x, -y); });
 }
 
 // The cost of a shard at the multipliers of a class, rounded down.

@@ -66,8 +66,8 @@ void OpenOptions::add_runs(OptionId id) {
 void OpenOptions::restrict_to(std::size_t table, std::span<const std::uint32_t> classes) {
   std::vector<OpenOption> kept;
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    const OpenOption& own = open_[table][i];
-    if (classes[i] != 0) kept.push_back({own.option, classes[i]});
+    const OpenOption& open_option = open_[table][i];
+    if (classes[i] != 0) kept.push_back({open_option.option, classes[i]});
   }
   num_kept_ += open_[table].size();
   replaced_.push_back({table, std::exchange(open_[table], std::move(kept))});
@@ -92,12 +92,12 @@ bool OpenOptions::are_equal(std::size_t table, std::size_t other) const {
   return has_options_[table] == has_options_[other] &&
          std::equal(open_[table].begin(), open_[table].end(), open_[other].begin(),
                     open_[other].end(), [&](const OpenOption& a, const OpenOption& b) {
-                      return a.classes == b.classes && are_alike(a.option, b.option);
+                      return a.classes == b.classes && are_interchangeable(a.option, b.option);
                     });
 }
 
 // Returns true if the options have the same form, and shards of the same costs.
-bool OpenOptions::are_alike(OptionId id, OptionId other) const {
+bool OpenOptions::are_interchangeable(OptionId id, OptionId other) const {
   const ShardingOption& a = space_.option(id);
   const ShardingOption& b = space_.option(other);
   if (a.costs.size() != b.costs.size() ||
@@ -143,10 +143,10 @@ void OpenOptions::set_apart(OptionId id) {
   }
   std::vector<ClassShards> smallest;
   for (std::uint32_t c = 0; c < classes_.uniform_use().size(); ++c) {
-    const auto is_least = [&](const ClassShards& own) {
-      return own.rank_class == c &&
+    const auto is_least = [&](const ClassShards& class_shards) {
+      return class_shards.rank_class == c &&
              std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& other) {
-               return other.rank_class != c || is_smaller(option, own.run, other.run);
+               return other.rank_class != c || is_smaller(option, class_shards.run, other.run);
              });
     };
     const auto least = std::find_if(by_class.begin(), by_class.end(), is_least);
@@ -194,8 +194,8 @@ bool OpenOptions::is_possible(OptionId id) const {
   const ShardingOption& option = space_.option(id);
   const std::span<const ClassShards> by_class = shards_by_class(id);
   if (!by_class.empty()) {
-    return std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& own) {
-      return classes_.fits(option.costs[own.run], own.rank_class);
+    return std::all_of(by_class.begin(), by_class.end(), [&](const ClassShards& class_shards) {
+      return classes_.fits(option.costs[class_shards.run], class_shards.rank_class);
     });
   }
   for (std::size_t run = 0; run < option.costs.size(); ++run) {
@@ -209,12 +209,12 @@ bool OpenOptions::is_possible(OptionId id) const {
 
 // Of two options that replace each other, the first stays.
 bool OpenOptions::is_replaced(OptionId id, const std::vector<OpenOption>& options) const {
-  const ShardingOption& own = space_.option(id);
+  const ShardingOption& option = space_.option(id);
   const PerfModel model = classes_.perf_model();
   return std::any_of(options.begin(), options.end(), [&](const OpenOption& domain) {
     const OptionId other = domain.option;
-    if (other == id || !replaces(space_.option(other), own, available_, model)) return false;
-    return other < id || !replaces(own, space_.option(other), available_, model);
+    if (other == id || !replaces(space_.option(other), option, available_, model)) return false;
+    return other < id || !replaces(option, space_.option(other), available_, model);
   });
 }
 
@@ -410,15 +410,15 @@ class CommonUseDrop {
 CommonUse::CommonUse(const OpenOptions& options) : all_(options.classes().size()) {
   for (std::size_t table = 0; table < options.num_tables(); ++table)
     of_table_.push_back(use_of_table(options, table));
-  for (const std::vector<RankUse>& own : of_table_) {
-    for (std::size_t c = 0; c < own.size(); ++c)
-      all_[c] = sum_of(all_[c], own[c]);
+  for (const std::vector<RankUse>& uses : of_table_) {
+    for (std::size_t c = 0; c < uses.size(); ++c)
+      all_[c] = sum_of(all_[c], uses[c]);
   }
 }
 
 RankUse CommonUse::on_beside(std::size_t rank_class, std::size_t table) const {
-  const std::vector<RankUse>& own = of_table_[table];
-  return own.empty() ? all_[rank_class] : without(all_[rank_class], own[rank_class]);
+  const std::vector<RankUse>& uses = of_table_[table];
+  return uses.empty() ? all_[rank_class] : without(all_[rank_class], uses[rank_class]);
 }
 
 // By class; empty unless every open option has a shard on every rank.
@@ -434,8 +434,8 @@ std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::si
     const std::span<const ClassShards> by_class = options.shards_by_class(domain.option);
     if (by_class.empty()) return {};
     for (const ClassShards& shards : by_class) {
-      RankUse& own = least[shards.rank_class];
-      own = least_of(own, runs[shards.run].use);
+      RankUse& use = least[shards.rank_class];
+      use = least_of(use, runs[shards.run].use);
     }
   }
   return least;
@@ -456,9 +456,9 @@ void drop_by_reduced_costs(OpenOptions& options,
   for (std::size_t table = 0; table < options.num_tables(); ++table) {
     std::vector<std::uint32_t> left;
     bool differs = false;
-    for (const OpenOption& own : options.of_table(table)) {
-      left.push_back(sum.excludes(table, left.size()) ? 0 : own.classes);
-      differs |= left.back() != own.classes;
+    for (const OpenOption& open_option : options.of_table(table)) {
+      left.push_back(sum.excludes(table, left.size()) ? 0 : open_option.classes);
+      differs |= left.back() != open_option.classes;
     }
     if (differs) changed.emplace_back(table, std::move(left));
   }

@@ -88,7 +88,7 @@ class OpenOptions {
   bool has_smallest_shards(OptionId id) const;
   bool is_smaller(const ShardingOption& option, std::uint32_t run, std::uint32_t other) const;
   std::optional<std::uint32_t> smallest_run(const ShardingOption& option) const;
-  bool are_alike(OptionId id, OptionId other) const;
+  bool are_interchangeable(OptionId id, OptionId other) const;
   bool is_possible(OptionId id) const;
   void add_runs(OptionId id);
   bool is_replaced(OptionId id, const std::vector<OpenOption>& options) const;

@@ -104,9 +104,9 @@ bool PlanSearch::is_too_dear() {
   ShardPrices shard_prices(empty, *goal_.below, std::move(prices_), goal_.held != nullptr, limit);
   PriceSums needed(shard_prices.size(), 0);
   bool has_places = true;
-  for_each_table(space_, available_, goal_, [&](const ChoicesOfTable& own) {
+  for_each_table(space_, available_, goal_, [&](const ChoicesOfTable& table_choices) {
     PriceSums least(needed.size(), std::numeric_limits<double>::infinity());
-    has_places = shard_prices.price_alone(own, least) > 0;
+    has_places = shard_prices.price_alone(table_choices, least) > 0;
     for (std::size_t set = 0; set < needed.size(); ++set)
       needed[set] += least[set];
     if (is_stopped_ && is_stopped_()) work_ = 0;

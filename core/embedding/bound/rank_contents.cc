@@ -23,10 +23,10 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
       if (choice.form == Form::kInOrder) number = 0;
       if (choice.form == Form::kWholeHosts) number = i / ranks_per_host;
       for (std::size_t place = 0; place < shards.ranks.size(); ++place) {
-        Signature& own = all[shards.ranks[place]];
-        own.insert(own.end(),
-                   {static_cast<double>(c), static_cast<double>(number), shards.load,
-                    shards.bytes.hbm, shards.bytes.ddr, shards.bytes.ssd, shards.charge(place)});
+        Signature& signature = all[shards.ranks[place]];
+        signature.insert(signature.end(), {static_cast<double>(c), static_cast<double>(number),
+                                           shards.load, shards.bytes.hbm, shards.bytes.ddr,
+                                           shards.bytes.ssd, shards.charge(place)});
       }
     }
   }
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> numbered(const std::vector<Value>& values) {
   return numbers;
 }
 
-std::vector<std::uint32_t> kinds_of(const std::vector<RankTraits>& traits) {
+std::vector<std::uint32_t> orbits_of(const std::vector<RankTraits>& traits) {
   std::vector<Signature> values;
   values.reserve(traits.size());
   for (const RankTraits& own : traits)
@@ -55,9 +55,9 @@ std::vector<std::uint32_t> kinds_of(const std::vector<RankTraits>& traits) {
 
 }  // namespace
 
-RankKinds::RankKinds(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
-                     const std::vector<ChoicesOfTable>& tables)
-    : kind_(kinds_of(traits)) {
+RankOrbits::RankOrbits(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
+                       const std::vector<ChoicesOfTable>& tables)
+    : kind_(orbits_of(traits)) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> both(kind_.size());
   for (const ChoicesOfTable& table : tables) {
     const std::vector<std::uint32_t> own =
@@ -70,8 +70,8 @@ RankKinds::RankKinds(const std::vector<RankTraits>& traits, std::uint32_t ranks_
   tell_apart(traits, ranks_per_host, tables);
 }
 
-void RankKinds::tell_apart(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
-                           const std::vector<ChoicesOfTable>& tables) {
+void RankOrbits::tell_apart(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
+                            const std::vector<ChoicesOfTable>& tables) {
   constexpr std::size_t kMostKinds = 256;
   if (num_kinds_ == 1 || num_kinds_ > kMostKinds) return;
   std::vector<std::size_t> first(num_kinds_);  // rank of each kind
@@ -141,12 +141,12 @@ void RankContents::find_groups(const SearchSpace& space) {
 RankContents::Before RankContents::add(const EqualShards& shards, std::size_t place,
                                        std::size_t table) {
   const Rank rank = shards.ranks[place];
-  RankContent& own = contents_[rank];
-  const Before before{own, tables_on_[rank].contains(table), max_load_, charged_};
-  own.load += shards.load * traits_[rank].scale;
+  RankContent& content = contents_[rank];
+  const Before before{content, tables_on_[rank].contains(table), max_load_, charged_};
+  content.load += shards.load * traits_[rank].scale;
   for (const MemoryTier tier : kMemoryTiers)
-    own.bytes[tier] += shards.bytes[tier];
-  max_load_ = std::max(max_load_, own.load);
+    content.bytes[tier] += shards.bytes[tier];
+  max_load_ = std::max(max_load_, content.load);
   charged_ += shards.charge(place);
   if (before.had_table) return before;
   tables_on_[rank].insert(table);
@@ -171,13 +171,13 @@ void RankContents::restore(Rank rank, const Before& before, std::size_t table) {
 
 bool RankContents::has_room(const EqualShards& shards, std::size_t place, double target) const {
   const Rank rank = shards.ranks[place];
-  const RankContent& own = contents_[rank];
-  const double load = std::max(max_load_, own.load + shards.load * traits_[rank].scale);
+  const RankContent& content = contents_[rank];
+  const double load = std::max(max_load_, content.load + shards.load * traits_[rank].scale);
   if (load + (charged_ + shards.charge(place)) >= target) return false;
   bool is_empty = true;
   bool fits = true;
   for (const MemoryTier tier : kMemoryTiers) {
-    const double bytes = own.bytes[tier] + shards.bytes[tier];
+    const double bytes = content.bytes[tier] + shards.bytes[tier];
     is_empty &= bytes == 0;
     fits &= bytes <= traits_[rank].bytes[tier];
   }
@@ -205,30 +205,33 @@ bool RankContents::may_join(Rank rank, std::size_t table) const {
   });
 }
 
-void RankContents::look(const TableSet& remaining, std::size_t now, Outlook& outlook) const {
-  outlook.remaining = remaining;
-  outlook.relevant = TableSet(tables_.size());
-  outlook.relevant.insert(now);
-  outlook.hosts_matter = bound_to_hosts_.intersects(remaining);
+void RankContents::look_ahead(const TableSet& remaining, std::size_t now,
+                              RemainingTables& remaining_tables) const {
+  remaining_tables.remaining = remaining;
+  remaining_tables.relevant = TableSet(tables_.size());
+  remaining_tables.relevant.insert(now);
+  remaining_tables.hosts_matter = bound_to_hosts_.intersects(remaining);
   for (const Group& group : groups_) {
     if (!group.tables.intersects(remaining)) continue;
-    outlook.relevant.insert_all(group.tables);
-    if (group.ranks_per_place > 1) outlook.hosts_matter = true;
+    remaining_tables.relevant.insert_all(group.tables);
+    if (group.ranks_per_place > 1) remaining_tables.hosts_matter = true;
   }
 }
 
-bool RankContents::are_alike(Rank a, Rank b, const Outlook& outlook) const {
+bool RankContents::are_interchangeable(Rank a, Rank b,
+                                       const RemainingTables& remaining_tables) const {
   const RankContent& one = contents_[a];
   const RankContent& other = contents_[b];
   return one.load == other.load && one.bytes == other.bytes &&
-         kinds_.are_alike(a, b, outlook.remaining) &&
-         tables_on_[a].agrees_on(outlook.relevant, tables_on_[b]);
+         kinds_.are_interchangeable(a, b, remaining_tables.remaining) &&
+         tables_on_[a].agrees_on(remaining_tables.relevant, tables_on_[b]);
 }
 
-bool RankContents::are_hosts_alike(std::uint32_t a, std::uint32_t b, const Outlook& outlook) const {
+bool RankContents::are_hosts_interchangeable(std::uint32_t a, std::uint32_t b,
+                                             const RemainingTables& remaining_tables) const {
   if ((std::max(a, b) + 1) * local_ > size()) return false;  // ranks on no host
   for (std::uint32_t i = 0; i < local_; ++i) {
-    if (!are_alike(a * local_ + i, b * local_ + i, outlook)) return false;
+    if (!are_interchangeable(a * local_ + i, b * local_ + i, remaining_tables)) return false;
   }
   return true;
 }

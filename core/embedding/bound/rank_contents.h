@@ -21,14 +21,14 @@ struct RankTraits {
 // Divides ranks into kinds. Ranks are of one kind if they have the same traits and every choice of
 // every table can put the same shards on both.
 // Thread safety: immutable.
-class RankKinds {
+class RankOrbits {
  public:
-  RankKinds(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
-            const std::vector<ChoicesOfTable>& tables);
+  RankOrbits(const std::vector<RankTraits>& traits, std::uint32_t ranks_per_host,
+             const std::vector<ChoicesOfTable>& tables);
 
   // Returns true if the ranks have the same traits and the choices of the `remaining` tables treat
   // them alike. With over 256 kinds, true only for ranks of one kind.
-  bool are_alike(Rank a, Rank b, const TableSet& remaining) const {
+  bool are_interchangeable(Rank a, Rank b, const TableSet& remaining) const {
     const std::size_t one = kind_[a];
     const std::size_t other = kind_[b];
     if (one == other) return true;
@@ -51,7 +51,7 @@ struct RankContent {
 };
 
 // What two ranks must agree on to be interchangeable while a table is placed.
-struct Outlook {
+struct RemainingTables {
   TableSet remaining;         // the tables without a place, including the one being placed
   TableSet relevant;          // tables whose place matters to rules of the remaining ones
   bool hosts_matter = false;  // to a choice or to a rule of the remaining tables
@@ -97,17 +97,19 @@ class RankContents {
   // together or apart) allow a shard of the table on the rank.
   bool may_join(Rank rank, std::size_t table) const;
 
-  // Fills in `outlook`. `now` is the table being placed, one of `remaining`.
-  void look(const TableSet& remaining, std::size_t now, Outlook& outlook) const;
+  // Fills in `remaining_tables`. `now` is the table being placed, one of `remaining`.
+  void look_ahead(const TableSet& remaining, std::size_t now,
+                  RemainingTables& remaining_tables) const;
   // Returns true if the two ranks would be interchangeable with equal contents.
-  bool are_of_one_kind(Rank a, Rank b, const TableSet& remaining) const {
-    return kinds_.are_alike(a, b, remaining);
+  bool are_in_one_orbit(Rank a, Rank b, const TableSet& remaining) const {
+    return kinds_.are_interchangeable(a, b, remaining);
   }
   // Returns true if exchanging all that the remaining tables put on the two ranks changes nothing.
   // Where hosts matter, returns true for ranks of one host only.
-  bool are_alike(Rank a, Rank b, const Outlook& outlook) const;
+  bool are_interchangeable(Rank a, Rank b, const RemainingTables& remaining_tables) const;
   // The same for all ranks of two hosts, in their order.
-  bool are_hosts_alike(std::uint32_t a, std::uint32_t b, const Outlook& outlook) const;
+  bool are_hosts_interchangeable(std::uint32_t a, std::uint32_t b,
+                                 const RemainingTables& remaining_tables) const;
 
   // Tables that must be together, or apart, on ranks or on hosts.
   struct Group {
@@ -132,7 +134,7 @@ class RankContents {
   double max_load_ = 0;
   double charged_ = 0;
   std::vector<RankTraits> traits_;
-  RankKinds kinds_;
+  RankOrbits kinds_;
   std::vector<Group> groups_;
   std::vector<std::vector<std::size_t>> groups_of_;  // by table
   TableSet bound_to_hosts_;                          // tables with a choice that depends on hosts

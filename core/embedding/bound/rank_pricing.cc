@@ -54,11 +54,11 @@ namespace {
 constexpr std::size_t kMaxCombinations = 4096;
 
 // Returns a number of copies that never fit together, from the smallest use of each resource.
-std::uint32_t multiplicity_bound_of(const RankItemClass& own, const RankCapacity& capacity) {
-  ShardSet least = own.items.front().shards;
-  for (const RankItem& item : own.items)
+std::uint32_t multiplicity_bound_of(const RankItemClass& item_class, const RankCapacity& capacity) {
+  ShardSet least = item_class.items.front().shards;
+  for (const RankItem& item : item_class.items)
     least = componentwise_min(least, item.shards);
-  double most = own.copies;
+  double most = item_class.copies;
   const auto limit = [&](double room, double size) {
     if (size > 0) most = std::min(most, room / size * (1 + kLoadSumSlack));
   };
@@ -96,11 +96,11 @@ bool add_items(const RankCapacity& capacity, const std::vector<ShardSet>& runs,
     }
   }
   for (std::size_t c = 1; c < combinations.size(); ++c) {
-    const ShardSet& own = combinations[c];
-    into.items.push_back({own, capacity.reduced_value(own)});
+    const ShardSet& shard_set = combinations[c];
+    into.items.push_back({shard_set, capacity.reduced_value(shard_set)});
     into.best_reduced_value = std::max(into.best_reduced_value, into.items.back().reduced_value);
-    into.max_use.load = std::max(into.max_use.load, own.load);
-    into.max_use.storage = most_of(into.max_use.storage, own.storage);
+    into.max_use.load = std::max(into.max_use.load, shard_set.load);
+    into.max_use.storage = most_of(into.max_use.storage, shard_set.storage);
   }
   return true;
 }
@@ -110,8 +110,8 @@ void merge_identical(const RankCapacity& capacity, std::vector<RankItemClass>& c
     return std::tuple(item.shards.value, item.shards.load, item.shards.storage);
   };
   const auto before = [&](const RankItem& a, const RankItem& b) { return key(a) < key(b); };
-  for (RankItemClass& own : classes)
-    std::sort(own.items.begin(), own.items.end(), before);
+  for (RankItemClass& item_class : classes)
+    std::sort(item_class.items.begin(), item_class.items.end(), before);
   std::sort(classes.begin(), classes.end(), [&](const RankItemClass& a, const RankItemClass& b) {
     return std::lexicographical_compare(a.items.begin(), a.items.end(), b.items.begin(),
                                         b.items.end(), before);
@@ -136,8 +136,8 @@ void merge_identical(const RankCapacity& capacity, std::vector<RankItemClass>& c
 }
 
 RankPricing::Answer RankPricing::check(double claim, StepLimit& limit) {
-  for (const RankItemClass& own : classes_)
-    limit.spend(own.items.size());
+  for (const RankItemClass& item_class : classes_)
+    limit.spend(item_class.items.size());
   merge_identical(capacity_, classes_);
   // The most valuable classes come first, so that the completion bound is soon tight.
   std::stable_sort(classes_.begin(), classes_.end(),
@@ -162,11 +162,13 @@ RankPricing::Completion RankPricing::completion(std::size_t first, std::size_t e
   rest.free_below = {0, capacity_.load_limit, capacity_.room};
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     if (i >= first && i < end) continue;
-    const RankItemClass& own = classes_[i];
-    const std::uint32_t copies = std::min(own.copies, own.multiplicity_bound);
-    rest.reduced_value = add_up(rest.reduced_value, multiply_up(copies, own.best_reduced_value));
-    rest.free_below.load = add_down(rest.free_below.load, -multiply_up(copies, own.max_use.load));
-    rest.free_below.storage -= copies * own.max_use.storage;
+    const RankItemClass& item_class = classes_[i];
+    const std::uint32_t copies = std::min(item_class.copies, item_class.multiplicity_bound);
+    rest.reduced_value =
+        add_up(rest.reduced_value, multiply_up(copies, item_class.best_reduced_value));
+    rest.free_below.load =
+        add_down(rest.free_below.load, -multiply_up(copies, item_class.max_use.load));
+    rest.free_below.storage -= copies * item_class.max_use.storage;
   }
   rest.free_below.load -= kLoadSumSlack * capacity_.load_limit;
   return rest;
@@ -188,29 +190,31 @@ std::size_t RankPricing::extend_from(std::size_t first, std::size_t max_labels, 
 // Extends every label by as many copies of the class as fit. Items are added one after the other,
 // so no combination appears in two orders. `before` counts the class as still to come, `after` does
 // not.
-void RankPricing::extend(const RankItemClass& own, const Completion& before,
+void RankPricing::extend(const RankItemClass& item_class, const Completion& before,
                          const Completion& after, double claim, StepLimit& limit) {
-  const std::uint32_t equal_copies = own.copies - std::min(own.copies, own.multiplicity_bound);
+  const std::uint32_t equal_copies =
+      item_class.copies - std::min(item_class.copies, item_class.multiplicity_bound);
   double best = 0;
-  std::vector<double> best_from(own.items.size());  // by item: the best of one copy from it on
-  for (std::size_t i = own.items.size(); i-- > 0;)
-    best_from[i] = best = std::max(best, own.items[i].reduced_value);
-  for (std::size_t item = 0; item < own.items.size(); ++item) {
-    const RankItem& added = own.items[item];
+  std::vector<double> best_from(
+      item_class.items.size());  // by item: the best of one copy from it on
+  for (std::size_t i = item_class.items.size(); i-- > 0;)
+    best_from[i] = best = std::max(best, item_class.items[i].reduced_value);
+  for (std::size_t item = 0; item < item_class.items.size(); ++item) {
+    const RankItem& added = item_class.items[item];
     for (std::size_t i = 0; i < labels_.size(); ++i) {
       limit.hear_stop();
       if (limit.is_over()) return;
       limit.spend(1);
-      if (labels_[i].copies == own.copies) continue;
+      if (labels_[i].copies == item_class.copies) continue;
       const Label more{sum(labels_[i].shards, added.shards),
                        add_up(labels_[i].reduced_value, added.reduced_value),
                        labels_[i].copies + 1};
-      const double rest =
-          add_up(after.reduced_value, multiply_up(own.copies - more.copies, best_from[item]));
+      const double rest = add_up(after.reduced_value,
+                                 multiply_up(item_class.copies - more.copies, best_from[item]));
       if (capacity_.fits(more.shards) && add_up(more.reduced_value, rest) > claim)
         labels_.push_back(more);
     }
-    if (own.copies > 1) drop_dominated(before.free_below, equal_copies, limit);
+    if (item_class.copies > 1) drop_dominated(before.free_below, equal_copies, limit);
   }
   for (Label& label : labels_)
     label.copies = 0;
@@ -235,12 +239,12 @@ void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal
   });
   kept_.clear();
   for (const Label& label : labels_) {
-    const ShardSet own = counted(label);
+    const ShardSet shard_set = counted(label);
     const std::size_t from = kept_.size() > kMaxComparisons ? kept_.size() - kMaxComparisons : 0;
     const bool dominated = std::any_of(
         kept_.begin() + static_cast<std::ptrdiff_t>(from), kept_.end(), [&](const Label& other) {
           return std::max(other.copies, equal_copies) <= std::max(label.copies, equal_copies) &&
-                 dominates(counted(other), own);
+                 dominates(counted(other), shard_set);
         });
     if (!dominated) kept_.push_back(label);
     limit.spend(1 + (kept_.size() - from) / kComparisonsPerStep);

@@ -132,7 +132,7 @@ class RankPricing {
   std::size_t extend_from(std::size_t first, std::size_t max_labels, double claim,
                           StepLimit& limit);
   Completion completion(std::size_t first, std::size_t end) const;
-  void extend(const RankItemClass& own, const Completion& before, const Completion& after,
+  void extend(const RankItemClass& item_class, const Completion& before, const Completion& after,
               double claim, StepLimit& limit);
   void drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies, StepLimit& limit);
   bool any_pair_exceeds(std::vector<Label> others, double claim, StepLimit& limit) const;

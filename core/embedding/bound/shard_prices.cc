@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/numeric/ways_to_share.h"
+#include "core/numeric/num_distributions.h"
 
 namespace shardwright::embedding {
 
@@ -39,10 +39,10 @@ ShardPrices::ShardPrices(const RankContents& ranks, double target, std::vector<R
 }
 
 double ShardPrices::worth(std::size_t set, Rank rank) const {
-  const CapacityMultipliers& own = prices_[set][rank];
-  double sum = own.load * (target_ - ranks_[rank].load) / ranks_.scale(rank);
+  const CapacityMultipliers& multipliers = prices_[set][rank];
+  double sum = multipliers.load * (target_ - ranks_[rank].load) / ranks_.scale(rank);
   for (const MemoryTier tier : kMemoryTiers)
-    sum += own[tier] * std::max(ranks_.free_bytes(rank, tier), 0.0);
+    sum += multipliers[tier] * std::max(ranks_.free_bytes(rank, tier), 0.0);
   return sum;
 }
 
@@ -72,9 +72,9 @@ bool ShardPrices::is_too_much(const PriceSums& needed, const PriceSums& left) co
 
 void ShardPrices::begin() {
   std::fill(useful_.begin(), useful_.end(), std::uint8_t{0});
-  for (Apart& own : apart_) {
-    own.needed = 0;
-    std::fill(own.useful.begin(), own.useful.end(), std::uint8_t{0});
+  for (Apart& apart : apart_) {
+    apart.needed = 0;
+    std::fill(apart.useful.begin(), apart.useful.end(), std::uint8_t{0});
   }
 }
 
@@ -98,7 +98,7 @@ std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool di
 }
 
 // The same for a block on the host that begins with `first`. Returns 0 if none fits.
-std::uint32_t ShardPrices::most_at(const ChoicesOfTable& own, const TableChoice& choice,
+std::uint32_t ShardPrices::most_at(const ChoicesOfTable& table_choices, const TableChoice& choice,
                                    std::size_t i, std::size_t place) {
   const Rank first = choice.shards[i].ranks[place];
   const std::uint32_t width = choice.width(ranks_.ranks_per_host());
@@ -109,14 +109,14 @@ std::uint32_t ShardPrices::most_at(const ChoicesOfTable& own, const TableChoice&
     const std::size_t at = rank == first ? place : shards.place_on(rank);
     if (joins_[rank] == 0 || at == shards.ranks.size() || !ranks_.has_room(shards, at, target_))
       return 0;
-    if (most > 1) most = std::min(most, most_on(rank, shards, own.distinct_ranks));
+    if (most > 1) most = std::min(most, most_on(rank, shards, table_choices.distinct_ranks));
     for (std::size_t set = 0; set < cost_here_.size(); ++set)
       cost_here_[set] += cost(set, shards, at);
   }
   return most;
 }
 
-double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& choice,
+double ShardPrices::price_shards(const ChoicesOfTable& table_choices, const TableChoice& choice,
                                  std::size_t i, Rank first, Rank end, PriceSums& sums) {
   cheapest_.assign(prices_.size(), std::numeric_limits<double>::infinity());
   const std::uint32_t width = choice.width(ranks_.ranks_per_host());
@@ -128,7 +128,7 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   limit_.spend(1 + (stop - begin) * width);
   for (std::size_t place = begin; place < stop; ++place) {
     const Rank rank = choice.shards[i].ranks[place];
-    const std::uint32_t here = most_at(own, choice, i, place);
+    const std::uint32_t here = most_at(table_choices, choice, i, place);
     if (here == 0) continue;
     most_.push_back(here);
     room += here;
@@ -141,14 +141,14 @@ double ShardPrices::price_shards(const ChoicesOfTable& own, const TableChoice& c
   least_ranks_ = (count + most - 1) / most * width;
   for (std::size_t set = 0; set < cheapest_.size(); ++set)
     sums[set] += count * cheapest_[set];
-  return ways_to_share(count, most_);
+  return num_distributions(count, most_);
 }
 
-double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& choice,
+double ShardPrices::price_choice(const ChoicesOfTable& table_choices, const TableChoice& choice,
                                  PriceSums& least) {
   const std::uint32_t local = ranks_.ranks_per_host();
-  const std::uint32_t size = own.reach(choice, local);
-  const bool apart = own.distinct_ranks || choice.form == Form::kInOrder;
+  const std::uint32_t size = table_choices.reach(choice, local);
+  const bool apart = table_choices.distinct_ranks || choice.form == Form::kInOrder;
   double ways = 0;
   std::uint32_t least_ranks = ranks_.size();
   PriceSums here(prices_.size());
@@ -158,7 +158,7 @@ double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& c
     double product = 1;
     std::uint32_t needed = 0;
     for (std::size_t i = 0; i < choice.shards.size() && product > 0; i += choice.width(local)) {
-      product *= price_shards(own, choice, i, first, first + size, here);
+      product *= price_shards(table_choices, choice, i, first, first + size, here);
       needed = apart ? needed + least_ranks_ : std::max(needed, least_ranks_);
     }
     if (product == 0) {
@@ -174,12 +174,13 @@ double ShardPrices::price_choice(const ChoicesOfTable& own, const TableChoice& c
   return ways;
 }
 
-double ShardPrices::price_table(const ChoicesOfTable& own, std::size_t table, PriceSums& least) {
+double ShardPrices::price_table(const ChoicesOfTable& table_choices, std::size_t table,
+                                PriceSums& least) {
   find_joins(table);
   double ways = 0;
   std::uint32_t least_ranks = ranks_.size();
-  for (const TableChoice& choice : own.choices) {
-    const double of_choice = price_choice(own, choice, least);
+  for (const TableChoice& choice : table_choices.choices) {
+    const double of_choice = price_choice(table_choices, choice, least);
     if (of_choice == 0) continue;
     ways += of_choice;
     least_ranks = std::min(least_ranks, least_ranks_);
@@ -192,10 +193,10 @@ double ShardPrices::price_table(const ChoicesOfTable& own, std::size_t table, Pr
   return ways;
 }
 
-double ShardPrices::price_alone(const ChoicesOfTable& own, PriceSums& least) {
+double ShardPrices::price_alone(const ChoicesOfTable& table_choices, PriceSums& least) {
   double ways = 0;
-  for (const TableChoice& choice : own.choices)
-    ways += price_choice(own, choice, least);
+  for (const TableChoice& choice : table_choices.choices)
+    ways += price_choice(table_choices, choice, least);
   return ways;
 }
 

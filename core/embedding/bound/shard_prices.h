@@ -43,10 +43,10 @@ class ShardPrices {
 
   // The cost of one shard at the place, including its charge.
   double cost(std::size_t set, const EqualShards& shards, std::size_t place) const {
-    const CapacityMultipliers& own = prices_[set][shards.ranks[place]];
-    double sum = own.load * shards.load;
+    const CapacityMultipliers& multipliers = prices_[set][shards.ranks[place]];
+    double sum = multipliers.load * shards.load;
     for (const MemoryTier tier : kMemoryTiers)
-      sum += own[tier] * shards.bytes[tier];
+      sum += multipliers[tier] * shards.bytes[tier];
     return sum + charge_weight_[set] * shards.charge(place);
   }
 
@@ -54,7 +54,7 @@ class ShardPrices {
   void begin();
   // Lowers `least` to the cost of the table's cheapest choice. Returns the approximate number of
   // placements of the table; 0 if there is none.
-  double price_table(const ChoicesOfTable& own, std::size_t table, PriceSums& least);
+  double price_table(const ChoicesOfTable& table_choices, std::size_t table, PriceSums& least);
   // The same for a table alone on empty ranks; marks no ranks.
   double price_alone(const ChoicesOfTable& own, PriceSums& least);
   // Finds the ranks where the rules about several shards allow the table, for price_shards().

@@ -83,16 +83,16 @@ class ChoiceMaker {
 
   // The choices of a table: the options whose shards all have a rank.
   ChoicesOfTable make_all(TableId table, const std::vector<OptionId>& options) const {
-    ChoicesOfTable own;
-    own.table = table;
-    own.distinct_ranks = problem_.rules().distinct_ranks(table);
-    own.ranks_in_reach = reach_of(table, problem_.rules(), available_);
+    ChoicesOfTable table_choices;
+    table_choices.table = table;
+    table_choices.distinct_ranks = problem_.rules().distinct_ranks(table);
+    table_choices.ranks_in_reach = reach_of(table, problem_.rules(), available_);
     for (const OptionId id : options) {
       TableChoice choice;
-      if (make(id, choice) && fits_in(choice, own.ranks_in_reach, available_))
-        own.choices.push_back(std::move(choice));
+      if (make(id, choice) && fits_in(choice, table_choices.ranks_in_reach, available_))
+        table_choices.choices.push_back(std::move(choice));
     }
-    return own;
+    return table_choices;
   }
 
   // Of options that replace each other, the first one stays.
@@ -110,8 +110,8 @@ class ChoiceMaker {
       double most = 0;
       for (const ChoicesOfTable& own : tables)
         most += most_bytes(own, tier);
-      ample_[tier] = std::all_of(room.begin(), room.end(), [&](const Storage& own) {
-        return most <= static_cast<double>(own[tier].value());
+      ample_[tier] = std::all_of(room.begin(), room.end(), [&](const Storage& storage) {
+        return most <= static_cast<double>(storage[tier].value());
       });
     }
   }

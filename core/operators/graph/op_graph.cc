@@ -373,14 +373,14 @@ Status check_layout(const OpSubject& s) {
 }
 
 // `names` are the parameters that the module must have, each of the shape `own`.
-Status check_norm(const OpSubject& s, std::span<const char* const> names, const Extents& own) {
+Status check_norm(const OpSubject& s, std::span<const char* const> names, const Extents& extents) {
   if (s.node.call != OpCall::kModule) return s.unsupported("only the module form is supported");
   if (s.out() != s.in()) return s.wrong_output(s.in());
   for (const char* name : names) {
     const OpParam* param = find_param(s.node, name);
     if (param == nullptr) return s.unsupported(std::string("needs the parameter ") + name);
-    if (param->shape != own)
-      return s.error(std::string("/params/") + name, "must be " + extents_text(own));
+    if (param->shape != extents)
+      return s.error(std::string("/params/") + name, "must be " + extents_text(extents));
   }
   return {};
 }
@@ -446,13 +446,13 @@ Status check_batch_norm(const OpSubject& s) {
 Status check_layer_norm(const OpSubject& s) {
   const OpParam* weight = find_param(s.node, "weight");
   if (weight == nullptr) return s.unsupported("needs the parameter weight");
-  const Extents& own = weight->shape;
-  const bool trailing = !own.empty() && own.size() <= s.in().size() &&
-                        std::equal(own.rbegin(), own.rend(), s.in().rbegin());
+  const Extents& extents = weight->shape;
+  const bool trailing = !extents.empty() && extents.size() <= s.in().size() &&
+                        std::equal(extents.rbegin(), extents.rend(), s.in().rbegin());
   if (!trailing || s.node.params[0].name != "weight" || s.node.params.size() != 2)
     return s.error("/params", "must be `weight` and `bias` over the last dimensions of the input");
   constexpr std::array<const char*, 2> kNames{"weight", "bias"};
-  return check_norm(s, kNames, own);
+  return check_norm(s, kNames, extents);
 }
 
 Status check_embedding(const OpSubject& s) {

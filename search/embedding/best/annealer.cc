@@ -201,7 +201,7 @@ double EjectionChain::eject(double rise, double most) {
   while (rise > most && length_ < std::min(longest, links_.size())) {
     std::uint32_t other = 0;
     if (!draw_table_on(rank, other)) break;
-    const bool bonded = state_->context().units().bond(other) != Bond::kNone;
+    const bool bonded = state_->context().units().colocation(other) != Colocation::kNone;
     if (bonded && random_->coin() && !has_unit_of(other)) {
       rise += append_unit(other, state_->choice(other));
     } else {
@@ -396,7 +396,7 @@ void Annealer::step(double temperature) {
   const std::uint32_t swap_from = shift_from + parameters_->shift_sixteenths;
   const Reach reach = state_->reach(table);
   if (reach == Reach::kAllRanks || kind < shift_from) return try_choice(table, most);
-  const bool bonded = state_->context().units().bond(table) != Bond::kNone;
+  const bool bonded = state_->context().units().colocation(table) != Colocation::kNone;
   if (bonded && (kind < swap_from || reach == Reach::kWholeHosts)) return try_unit(table, most);
   if (reach == Reach::kWholeHosts) return try_block(slot, most);
   if (kind < swap_from) return try_shift(slot, most);

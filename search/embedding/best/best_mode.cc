@@ -89,13 +89,13 @@ std::optional<BoundCertificate> prove_absence(const OptionPool& pool, const Topo
 namespace {
 
 using embedding::BestParameters;
-using embedding::BestSearch;
-using embedding::BestSettings;
 using embedding::BoundCertificate;
 using embedding::ChoiceModel;
 using embedding::Evaluation;
 using embedding::OptionPool;
 using embedding::Plan;
+using embedding::PortfolioSearch;
+using embedding::PortfolioSettings;
 using embedding::Topology;
 
 // Work limits of a certificate's check: two seconds, and a tenth of a second after a stop.
@@ -136,11 +136,11 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
 // Keeps the search's certificate if the check accepts it, and otherwise `proved`, which was checked
 // before: a stop may leave too little time. Reports a refusal that leaves no certificate.
 void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
-                  const BestSearch& search, const BoundCertificate* proved, BestPlan& best) {
-  const BoundCertificate* const own = search.certificate();
-  if (own != nullptr && (proved == nullptr || own->bound > proved->bound)) {
-    std::optional<std::string> wrong = check_within(budget, pool, available, *own);
-    if (!wrong) best.certificate = *own;
+                  const PortfolioSearch& search, const BoundCertificate* proved, BestPlan& best) {
+  const BoundCertificate* const certificate = search.certificate();
+  if (certificate != nullptr && (proved == nullptr || certificate->bound > proved->bound)) {
+    std::optional<std::string> wrong = check_within(budget, pool, available, *certificate);
+    if (!wrong) best.certificate = *certificate;
     best.refusal = std::move(wrong).value_or("");
   }
   if (best.certificate || proved == nullptr) return;
@@ -157,7 +157,7 @@ std::vector<const Plan*> starts_of(const BestStart& start) {
   return plans;
 }
 
-void take_counts(const BestSearch& search, BestPlan& best) {
+void take_counts(const PortfolioSearch& search, BestPlan& best) {
   best.steps = search.steps();
   best.copies += search.copies();
   best.span = search.span();
@@ -166,12 +166,12 @@ void take_counts(const BestSearch& search, BestPlan& best) {
 
 // Tells the caller what is new after a round.
 // Thread safety: one thread at a time. Refers to the callbacks.
-class BestNews {
+class IncumbentNews {
  public:
-  explicit BestNews(const BestStart& start)
+  explicit IncumbentNews(const BestStart& start)
       : start_(&start), bound_(start.proved != nullptr ? start.proved->bound : 0) {}
 
-  void tell(const BestSearch& at) {
+  void tell(const PortfolioSearch& at) {
     if (!at.best()) return;
     const bool is_better = at.best()->rating < rating_;
     const bool is_raised = at.bound() > bound_;
@@ -191,9 +191,9 @@ class BestNews {
 }  // namespace
 
 Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& available,
-                                const BestSettings& settings, const BestStart& start,
+                                const PortfolioSettings& settings, const BestStart& start,
                                 Executor& executor, Budget& budget,
-                                const std::function<void(const BestSearch&)>& observe) {
+                                const std::function<void(const PortfolioSearch&)>& observe) {
   // A proof covers the options of the space only.
   const bool prove = pool.num_added() == 0;
   const BoundCertificate* const proved = prove ? start.proved : nullptr;
@@ -203,14 +203,14 @@ Result<BestPlan> find_best_plan(const OptionPool& pool, const Topology& availabl
     return stopped_before(pool, available, start, proved, budget);
   }
   const BestParameters parameters = embedding::parameters_for(settings.lanes, settings.methods);
-  BestSearch search(model, settings.seed, prove, parameters, budget);
+  PortfolioSearch search(model, settings.seed, prove, parameters, budget);
   search.set_to_beat(start.to_beat);
   if (proved != nullptr) search.set_proved(*proved);
   for (const Plan* const plan : starts_of(start))
     search.offer(*plan);
   BestPlan best;
-  BestNews news(start);
-  best.reason = explore(search, executor, budget, [&](const BestSearch& at) {
+  IncumbentNews news(start);
+  best.reason = explore(search, executor, budget, [&](const PortfolioSearch& at) {
     news.tell(at);
     observe(at);
   });

@@ -14,7 +14,7 @@
 #include "core/status.h"
 #include "search/budget.h"
 #include "search/embedding/best/best_parameters.h"
-#include "search/embedding/best/best_search.h"
+#include "search/embedding/best/portfolio_search.h"
 #include "search/embedding/bound/bound_parameters.h"
 #include "search/embedding/model/option_pool.h"
 #include "search/executor.h"
@@ -59,7 +59,7 @@ struct BestPlan {
   std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
   embedding::PlanCopies copies;
-  std::uint64_t span = 0;    // of the rounds: BestSearch::span()
+  std::uint64_t span = 0;    // of the rounds: PortfolioSearch::span()
   bool none_exists = false;  // every choice and place was tried, and no plan is valid
   StopReason reason = StopReason::kFinished;
 };
@@ -67,10 +67,9 @@ struct BestPlan {
 // Runs best mode. The answer's certificate has passed the check of core. After a stop or at a
 // deadline the check has about a tenth of a second. Errors: kInfeasible if the placement rules
 // leave a table without an option.
-Result<BestPlan> find_best_plan(const embedding::OptionPool& pool,
-                                const embedding::Topology& available,
-                                const embedding::BestSettings& settings, const BestStart& start,
-                                Executor& executor, Budget& budget,
-                                const std::function<void(const embedding::BestSearch&)>& observe);
+Result<BestPlan> find_best_plan(
+    const embedding::OptionPool& pool, const embedding::Topology& available,
+    const embedding::PortfolioSettings& settings, const BestStart& start, Executor& executor,
+    Budget& budget, const std::function<void(const embedding::PortfolioSearch&)>& observe);
 
 }  // namespace shardwright

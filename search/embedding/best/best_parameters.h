@@ -245,7 +245,7 @@ inline constexpr std::uint32_t kDefaultLanes = 32;
 // Settings of a search. With the same settings and work limit the answer is the same for any number
 // of threads.
 // Thread safety: a value.
-struct BestSettings {
+struct PortfolioSettings {
   std::uint64_t seed = 0;
   std::uint32_t lanes = kDefaultLanes;  // from kLeastLanes to kMostLanes
   Methods methods;

@@ -42,14 +42,14 @@ void SearchLanes::set_reference(const Allocation& reference) {
 }
 
 AnnealingLane& SearchLanes::begin(std::size_t number) {
-  std::unique_ptr<AnnealingLane>& own = lanes_[number];
-  if (own) return *own;
-  own = std::make_unique<AnnealingLane>(*context_, seed_, static_cast<std::uint32_t>(number),
-                                        parameters_.annealing);
-  own->set_reference(reference_);
+  std::unique_ptr<AnnealingLane>& lane = lanes_[number];
+  if (lane) return *lane;
+  lane = std::make_unique<AnnealingLane>(*context_, seed_, static_cast<std::uint32_t>(number),
+                                         parameters_.annealing);
+  lane->set_reference(reference_);
   for (const RatedPlan& start : starts_)
-    own->offer(start);
-  return *own;
+    lane->offer(start);
+  return *lane;
 }
 
 void SearchLanes::offer(const RatedPlan& best) {

@@ -54,8 +54,8 @@ void PairBalancer::sum_subsets(const AllocationState& state, std::size_t begin, 
     std::size_t with = without;            // subsets with the shard, not merged yet
     subsets.resize(2 * without);
     while (with > 0) {
-      const Subset& own = subsets[with - 1];
-      const Subset more{sum(own.use, next), own.members | (std::uint32_t{1} << i)};
+      const Subset& subset = subsets[with - 1];
+      const Subset more{sum(subset.use, next), subset.members | (std::uint32_t{1} << i)};
       Subset& last = subsets[without + with - 1];
       if (without > 0 && is_before(more, subsets[without - 1])) {
         last = subsets[--without];

@@ -308,9 +308,9 @@ Held on_all_ranks(const ChoiceModel& model, const std::vector<std::uint32_t>& ch
   for (const std::uint32_t index : chosen) {
     const Choice& choice = model.choices()[index];
     if (choice.reach != Reach::kAllRanks) continue;
-    const Held own = largest_shard(model, choice);
-    sum.load += own.load;
-    sum.storage += own.storage;
+    const Held held = largest_shard(model, choice);
+    sum.load += held.load;
+    sum.storage += held.storage;
   }
   return sum;
 }
@@ -330,10 +330,10 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
   Held everywhere;
   for (int round = 0; round < parameters.most_agreement_rounds; ++round) {
     priced.admit([&](const Choice& choice) {
-      const Held own = largest_shard(model, choice);
-      if (choice.reach == Reach::kAllRanks) return context.fastest(own.load) < target;
-      return context.fastest(own.load + everywhere.load) < target &&
-             (own.storage + everywhere.storage).fits_in(room);
+      const Held held = largest_shard(model, choice);
+      if (choice.reach == Reach::kAllRanks) return context.fastest(held.load) < target;
+      return context.fastest(held.load + everywhere.load) < target &&
+             (held.storage + everywhere.storage).fits_in(room);
     });
     MemoryPrices prices;
     const double bound = priced.fit_prices(parameters.price_steps, prices);

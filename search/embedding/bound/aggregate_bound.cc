@@ -57,8 +57,8 @@ double LagrangianFunction::value(const std::vector<CapacityMultipliers>& multipl
     budget.spend(choices.size());
   }
   for (std::size_t c = 0; c < classes_.size(); ++c) {
-    const RankClass& own = classes_[c];
-    sum -= own.size * add_priced(0, multipliers[c], as_doubles(own.room));
+    const RankClass& rank_class = classes_[c];
+    sum -= rank_class.size * add_priced(0, multipliers[c], as_doubles(rank_class.room));
   }
   return sum;
 }
@@ -91,11 +91,11 @@ std::uint32_t LagrangianFunction::cheapest_class(
 void LagrangianFunction::take(std::uint32_t choice, std::uint32_t tables,
                               const std::vector<CapacityMultipliers>& multipliers) {
   for (const BoundRow& row : rows_.rows_of(choice)) {
-    ClassUse& own = use_[cheapest_class(row, multipliers)];
+    ClassUse& class_use = use_[cheapest_class(row, multipliers)];
     const double shards = static_cast<double>(tables) * row.need;
-    own.load += shards * row.load;
+    class_use.load += shards * row.load;
     for (const MemoryTier tier : kMemoryTiers)
-      own.bytes[tier] += shards * row.bytes[tier];
+      class_use.bytes[tier] += shards * row.bytes[tier];
   }
 }
 
@@ -130,12 +130,12 @@ class CutProgram {
     choices_.push_back(choices);
     std::vector<LinearProgram::Entry> entries;
     for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const RankClass& own = classes_[c];
+      const RankClass& rank_class = classes_[c];
       entries.push_back({row_of_load(c), use[c].load});
       for (const MemoryTier tier : tiers_) {
-        const double room = static_cast<double>(own.room[tier].value());
-        const double over = use[c].bytes[tier] - own.size * room;
-        entries.push_back({entries.back().row + 1, over * unit(own.room[tier])});
+        const double room = static_cast<double>(rank_class.room[tier].value());
+        const double over = use[c].bytes[tier] - rank_class.size * room;
+        entries.push_back({entries.back().row + 1, over * unit(rank_class.room[tier])});
       }
     }
     entries.push_back({row_of_load(classes_.size()), 1});

@@ -95,7 +95,7 @@ struct ColumnGenerationParameters {
   // The dual value of the tables must exceed that of the best patterns on all ranks by this
   // fraction to prove a target. It exceeds the slack and the rounding of the check.
   static constexpr double margin = 1e-7;
-  // A relaxation is feasible if its excess (MasterProgram) is less than this, the solver's
+  // A relaxation is feasible if its excess (RestrictedMaster) is less than this, the solver's
   // tolerance.
   static constexpr double feasible_excess = 1e-9;
   // A pattern enters the program if its value exceeds the dual value of its class by the sum of a
@@ -136,7 +136,7 @@ struct BranchingParameters {
   // A node branches before column generation if the two sides of the branch differ by more than
   // this fraction of the load or memory of all ranks. Few tables have such branches.
   static constexpr double large_separation = 0.02;
-  // The fraction for a light tree where no branch exceeds `large_separation`.
+  // The fraction for a Lagrangian tree where no branch exceeds `large_separation`.
   static constexpr double light_separation = 0.005;
   // Exponent of the size difference in the width of a branch. The exponent is small because the
   // fractionality of the number of tables matters more. With 1, MLPerf DLRM takes three times the
@@ -156,9 +156,10 @@ struct BranchingParameters {
 struct BoundTargetParameters {
   // Work for the small first tree, which tries the goal before bisection.
   static constexpr std::uint64_t early_tree_work = 3'000'000;
-  // Work for one light tree. Every better plan gets a light tree.
+  // Work for one Lagrangian tree. Every better plan gets a Lagrangian tree.
   std::uint64_t light_work = 3'000'000;
-  // Number of light trees, of different targets, after the rating fell by `rating_fall`; else 1.
+  // Number of Lagrangian trees, of different targets, after the rating fell by `rating_fall`;
+  // else 1.
   std::uint32_t light_trees = 8;
   // Bisection ends when its interval is shorter than this fraction of the rating: `root_step` at
   // the root node, `tree_step` with branching.
@@ -185,8 +186,8 @@ struct BoundTargetParameters {
   // proved. The limit is then the work times `most_extension` times the proved fraction.
   static constexpr double closed_part = 0.25;
   static constexpr double most_extension = 16;
-  // A light tree gets this fraction of `light_work` in addition if `closed_part` of the tree is
-  // proved. Case 43, with 500 tables in full memory, takes 4 million steps.
+  // A Lagrangian tree gets this fraction of `light_work` in addition if `closed_part` of the tree
+  // is proved. Case 43, with 500 tables in full memory, takes 4 million steps.
   double light_extension = 0.5;
   // The work of a tree for a target below the goal is divided by this number. Such a tree may be
   // small; a large one is of little use for the goal.
@@ -291,8 +292,8 @@ struct BoundParameters {
   // A plan counts as optimal if the relative gap between its rating and the bound is at most this:
   // far less than the error of a cost model, far more than the rounding of a linear program.
   double optimality_gap = 1e-4;
-  // If the master program would have more rows than this, only the aggregate bound and light trees
-  // are used: a larger program takes longer to solve than a whole search.
+  // If the master program would have more rows than this, only the aggregate bound and Lagrangian
+  // trees are used: a larger program takes longer to solve than a whole search.
   std::size_t max_master_rows = 6'000;
   // When the rating has fallen by this fraction, the aggregate bound is computed again, since it
   // may exclude more choices, and trees begin anew.

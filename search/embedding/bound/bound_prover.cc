@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "search/embedding/bound/light_tree.h"
+#include "search/embedding/bound/capacity_split_trees.h"
+#include "search/embedding/bound/lagrangian_tree.h"
 #include "search/embedding/bound/root_search.h"
-#include "search/embedding/bound/uniform_trees.h"
 
 namespace shardwright::embedding {
 
@@ -14,13 +14,13 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
     : proof_(model, parameters) {
   const BoundMethods& on = parameters.methods;
   const auto add = [&](auto method) { methods_.push_back(std::move(method)); };
-  const bool has_programs = !proof_.views().is_only_aggregate();
+  const bool has_programs = !proof_.shared_trees().is_only_aggregate();
   if (has_programs && on.root_search) add(std::make_unique<RootSearch>(proof_.parameters()));
   if (on.aggregate) add(std::make_unique<AggregateMethod>());
-  if (on.light_tree) add(std::make_unique<LightTrees>());
+  if (on.lagrangian_tree) add(std::make_unique<LightTrees>());
   if (!has_programs) return;
-  if (on.uniform_apart && UniformTrees::may_help(proof_))
-    add(std::make_unique<UniformTrees>(proof_));
+  if (on.uniform_apart && CapacitySplitTrees::may_help(proof_))
+    add(std::make_unique<CapacitySplitTrees>(proof_));
   if (!on.column_generation) return;
   auto own = std::make_unique<BranchAndPrice>(proof_);
   branch_and_price_ = own.get();

@@ -26,7 +26,7 @@ class AggregateMethod final : public BoundMethod {
   bool is_due(const Proof& proof) const override { return proof.fell_below(rating_); }
   void step(Proof& proof, Budget& budget) override {
     rating_ = proof.rating();
-    const BoundRows& rows = proof.views().view(RankView::kJoint).rows();
+    const BoundRows& rows = proof.shared_trees().tree_of(HostClasses::kJoint).rows();
     const Domain everywhere(proof.model().choices().size(), rows.classes().everywhere());
     AggregateBound found =
         aggregate_bound(rows, rating_, everywhere, proof.parameters().aggregate, budget);
@@ -80,7 +80,7 @@ class BoundProver {
   const ChoiceModel& model() const { return proof_.model(); }
 
   // The tree that lanes share in this round; null if there is none.
-  const TreeView* shared() const {
+  const SharedTree* shared() const {
     return branch_and_price_ ? branch_and_price_->shared() : nullptr;
   }
 
@@ -90,7 +90,7 @@ class BoundProver {
  private:
   void run_alone(std::uint64_t work, Budget& budget);
   BoundMethod* next_method() const;
-  void tell_others(const BoundMethod& own, std::uint64_t work);
+  void tell_others(const BoundMethod& method, std::uint64_t work);
 
   Proof proof_;
   std::vector<std::unique_ptr<BoundMethod>> methods_;  // the most urgent first

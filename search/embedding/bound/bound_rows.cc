@@ -45,10 +45,10 @@ std::vector<EqualTables> TableKinds::groups(const Domain& domain) const {
   };
   for (std::uint32_t table = 0; table < kind_of_.size(); ++table) {
     std::vector<std::size_t>& known = of_kind[kind_of_[table]];
-    const std::span<const ClassSet> own = choices(table);
+    const std::span<const ClassSet> classes = choices(table);
     const auto same = std::find_if(known.begin(), known.end(), [&](std::size_t group) {
       const std::span<const ClassSet> other = choices(groups[group].first());
-      return std::equal(own.begin(), own.end(), other.begin());
+      return std::equal(classes.begin(), classes.end(), other.begin());
     });
     if (same != known.end()) {
       groups[*same].tables.push_back(table);

@@ -10,22 +10,22 @@ namespace shardwright::embedding {
 
 // Returns false if there is no next stage.
 bool TargetSchedule::next_stage(double rating) {
-  const BoundTargetParameters& own = parameters_.targets;
-  if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < own.max_root_work) {
-    root_work_ *= own.root_work_growth;
+  const BoundTargetParameters& targets = parameters_.targets;
+  if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < targets.max_root_work) {
+    root_work_ *= targets.root_work_growth;
     was_cut_short_ = false;
     ceiling_ = rating;
     return true;
   }
-  if (was_cut_short_ && is_branching() && tree_work_ < own.max_tree_work) {
-    tree_work_ *= own.tree_work_growth;
+  if (was_cut_short_ && is_branching() && tree_work_ < targets.max_tree_work) {
+    tree_work_ *= targets.tree_work_growth;
     was_cut_short_ = false;
     ceiling_ = 0;
     return true;
   }
   was_cut_short_ = false;
   if (stage_ == Stage::kHosts || (stage_ == Stage::kTree && !hosts_may_help_)) return false;
-  tree_work_ = own.tree_work;
+  tree_work_ = targets.tree_work;
   stage_ = stage_ == Stage::kRoot ? Stage::kTree : Stage::kHosts;
   ceiling_ = 0;
   return true;
@@ -42,12 +42,12 @@ void TargetSchedule::fail(double target) {
 }
 
 std::optional<double> TargetSchedule::next(double bound, double rating, double goal) {
-  const BoundTargetParameters& own = parameters_.targets;
+  const BoundTargetParameters& targets = parameters_.targets;
   is_early_ = std::exchange(wants_early_, false);
   if (is_early_) return goal;
-  const double least_step = !is_branching()  ? own.root_step
-                            : was_cut_short_ ? own.cut_tree_step
-                                             : own.tree_step;
+  const double least_step = !is_branching()  ? targets.root_step
+                            : was_cut_short_ ? targets.cut_tree_step
+                                             : targets.tree_step;
   if (ceiling_ > rating) begin_again();
   if (ceiling_ != 0 && ceiling_ - bound < least_step * rating) {
     if (ceiling_ == rating) return goal;  // nothing failed with the present work
@@ -60,12 +60,12 @@ std::optional<double> TargetSchedule::next(double bound, double rating, double g
 BranchAndPrice::BranchAndPrice(Proof& proof)
     : parameters_(proof.parameters()),
       targets_(parameters_, RankClasses::can_separate_hosts(proof.model(), parameters_.classes)),
-      view_(&proof.views().view(RankView::kJoint)) {}
+      shared_tree_(&proof.shared_trees().tree_of(HostClasses::kJoint)) {}
 
 void BranchAndPrice::step(Proof& proof, Budget& budget) {
   if (target_ == 0) return choose_target(proof);
   if (target_ > proof.rating() || gives_up_tree()) return give_up_target(proof);
-  TreeLane& lane = view_->first_lane();
+  TreeLane& lane = shared_tree_->first_lane();
   lane.step(budget);
   take_from(proof, lane);
   if (lane.is_stuck()) {
@@ -84,24 +84,26 @@ void BranchAndPrice::choose_target(Proof& proof) {
   if (!target) return;
   target_ = *target;
   tree_work_ = 0;
-  view_ = &proof.views().view(targets_.separates_hosts() ? RankView::kSeparate : RankView::kJoint);
+  shared_tree_ = &proof.shared_trees().tree_of(targets_.separates_hosts() ? HostClasses::kSeparate
+                                                                          : HostClasses::kJoint);
   if (proof.fell_below(tree_rating_)) {
     tree_rating_ = proof.rating();
-    proof.views().plant_again();
+    proof.shared_trees().plant_again();
   }
-  if (was_early || targets_.is_early()) proof.views().view(RankView::kJoint).plant_again();
-  const BoundTree& tree = view_->tree();
+  if (was_early || targets_.is_early())
+    proof.shared_trees().tree_of(HostClasses::kJoint).plant_again();
+  const BoundTree& tree = shared_tree_->tree();
   const std::vector<BoundTree::NodeId> open = tree.open_leaves(target_);
   if (open.empty()) return prove_target(proof);
   const bool may_divide = parameters_.methods.branching && targets_.is_branching() &&
                           tree.size() < parameters_.targets.max_nodes;
-  TreeLane& lane = view_->first_lane();
+  TreeLane& lane = shared_tree_->first_lane();
   lane.begin(target_, {targets_.node_work(), targets_.root_search_steps(), may_divide});
   lane.assign(open);
 }
 
 std::uint64_t BranchAndPrice::take_from(Proof& proof, TreeLane& lane) {
-  const std::uint64_t work = lane.hand_over(view_->tree());
+  const std::uint64_t work = lane.hand_over(shared_tree_->tree());
   tree_work_ += work;
   if (lane.was_cut_short()) targets_.note_cut_short();
   proof.find(lane.take_found());
@@ -111,7 +113,7 @@ std::uint64_t BranchAndPrice::take_from(Proof& proof, TreeLane& lane) {
 
 bool BranchAndPrice::should_share() const {
   if (target_ == 0 || is_shared_ || !targets_.is_branching()) return false;
-  TreeLane& lane = view_->first_lane();
+  TreeLane& lane = shared_tree_->first_lane();
   return tree_work_ >= parameters_.targets.alone_work && !lane.is_at_end() &&
          lane.num_waiting() + (lane.relaxation().is_active() ? 1U : 0U) > 1;
 }
@@ -123,25 +125,25 @@ void BranchAndPrice::begin_round(Proof& proof, bool begins_again, bool is_over) 
     is_exhausted_ = false;
   }
   if (is_shared_ && (is_over || target_ > proof.rating())) give_up_target(proof);
-  if (is_shared_) view_->deal_out();
+  if (is_shared_) shared_tree_->deal_out();
 }
 
 // Begins to share a large tree, or takes the results of the lanes that share a tree.
 std::uint64_t BranchAndPrice::end_round(Proof& proof) {
   if (should_share()) {
-    const TreeLane& first = view_->first_lane();
-    view_->share(target_, {targets_.node_work(), 0, first.may_divide()});
+    const TreeLane& first = shared_tree_->first_lane();
+    shared_tree_->share(target_, {targets_.node_work(), 0, first.may_divide()});
     is_shared_ = true;
     return 0;
   }
   if (!is_shared_) return 0;
   std::uint64_t work = 0;
   bool is_stuck = false;
-  for (const auto& lane : view_->lanes()) {
+  for (const auto& lane : shared_tree_->lanes()) {
     work += take_from(proof, *lane);
     is_stuck |= lane->is_stuck();
   }
-  if (view_->tree().open_leaves(target_).empty()) {
+  if (shared_tree_->tree().open_leaves(target_).empty()) {
     prove_target(proof);
   } else if (is_stuck || gives_up_tree()) {
     give_up_target(proof);
@@ -151,7 +153,7 @@ std::uint64_t BranchAndPrice::end_round(Proof& proof) {
 
 // Returns true if the tree has used its work, but enough of it is proved to continue.
 bool BranchAndPrice::is_worth_more() const {
-  const double closed = view_->tree().closed_part(target_);
+  const double closed = shared_tree_->tree().closed_part(target_);
   const double most = closed * parameters_.targets.most_extension;
   return closed >= parameters_.targets.closed_part &&
          static_cast<double>(tree_work_) < most * static_cast<double>(targets_.tree_work());
@@ -159,19 +161,21 @@ bool BranchAndPrice::is_worth_more() const {
 
 // Returns true if the tree has become too large, or has used its work.
 bool BranchAndPrice::gives_up_tree() {
-  const TreeLane& first = view_->first_lane();
+  const TreeLane& first = shared_tree_->first_lane();
   if (!targets_.is_branching() || first.is_at_end()) return false;
   if (tree_work_ >= targets_.tree_work() && !is_worth_more()) {
     targets_.note_cut_short();
     return true;
   }
-  return view_->tree().size() >= parameters_.targets.max_nodes && first.may_divide();
+  return shared_tree_->tree().size() >= parameters_.targets.max_nodes && first.may_divide();
 }
 
 // Gives up a proof whose check would take too many search steps.
 void BranchAndPrice::prove_target(Proof& proof) {
-  if (view_->tree().search_steps() > parameters_.search.proof_steps) return give_up_target(proof);
-  proof.accept(target_, view_->rows().classes(), view_->tree().certificate_nodes(target_));
+  if (shared_tree_->tree().search_steps() > parameters_.search.proof_steps)
+    return give_up_target(proof);
+  proof.accept(target_, shared_tree_->rows().classes(),
+               shared_tree_->tree().certificate_nodes(target_));
   target_ = 0;
   is_shared_ = false;
 }

@@ -81,7 +81,7 @@ class TargetSchedule {
 // thread at a time. Refers to the proof.
 class BranchAndPrice final : public BoundMethod {
  public:
-  // Precondition: the proof is not RankViews::is_only_aggregate().
+  // Precondition: the proof is not SharedTrees::is_only_aggregate().
   explicit BranchAndPrice(Proof& proof);
 
   bool goes_on() const override { return target_ != 0; }
@@ -90,7 +90,7 @@ class BranchAndPrice final : public BoundMethod {
   void step(Proof& proof, Budget& budget) override;
 
   // The tree that lanes share; null if there is none.
-  const TreeView* shared() const { return is_shared_ ? view_ : nullptr; }
+  const SharedTree* shared() const { return is_shared_ ? shared_tree_ : nullptr; }
   // Returns true if the tree has used BoundTargetParameters::alone_work and has at least two leaves
   // to work on. A small tree ends sooner on one lane, which begins with the next target at once.
   bool should_share() const;
@@ -98,7 +98,7 @@ class BranchAndPrice final : public BoundMethod {
   void begin_round(Proof& proof, bool begins_again, bool is_over);
   // Precondition: a tree is shared.
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {
-    view_->lanes()[lane]->run(work, budget);
+    shared_tree_->lanes()[lane]->run(work, budget);
   }
   // Returns the work of the lanes that share a tree.
   std::uint64_t end_round(Proof& proof);
@@ -113,7 +113,7 @@ class BranchAndPrice final : public BoundMethod {
 
   const BoundParameters& parameters_;
   TargetSchedule targets_;
-  TreeView* view_;                                                // of the last target
+  SharedTree* shared_tree_;                                       // of the last target
   double tree_rating_ = std::numeric_limits<double>::infinity();  // when the trees began
   double target_ = 0;                                             // being proved; 0 = none
   std::uint64_t tree_work_ = 0;                                   // done for this target

@@ -40,9 +40,9 @@ void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool firs
 
 Branching::Branching(const BoundRows& rows, const BranchingParameters& parameters)
     : rows_(&rows), parameters_(parameters) {
-  for (const RankClass& own : rows.classes().all()) {
-    num_ranks_ += own.size;
-    total_hbm_ += own.size * std::max(1.0, static_cast<double>(own.room.hbm.value()));
+  for (const RankClass& rank_class : rows.classes().all()) {
+    num_ranks_ += rank_class.size;
+    total_hbm_ += rank_class.size * std::max(1.0, static_cast<double>(rank_class.room.hbm.value()));
   }
 }
 

@@ -14,8 +14,8 @@ void PatternPool::begin(double target, const Domain& domain, const std::vector<E
   for (std::size_t g = 0; g < groups.size(); ++g)
     groups_of_kind_[groups[g].kind].push_back(g);
   for (Known& known : known_) {
-    const std::optional<RankPattern> own = by_group(known.pattern, target, domain, groups);
-    known.column = own ? add(*own) : kNoColumn;
+    const std::optional<RankPattern> pattern = by_group(known.pattern, target, domain, groups);
+    known.column = pattern ? add(*pattern) : kNoColumn;
   }
 }
 
@@ -141,8 +141,8 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
   question_.groups = rows_->kinds().groups(domain);
   is_new_ = true;
   center_.begin();
-  master_ = std::make_unique<MasterProgram>(*rows_, target, question_.domain, question_.groups,
-                                            parameters_.columns);
+  master_ = std::make_unique<RestrictedMaster>(*rows_, target, question_.domain, question_.groups,
+                                               parameters_.columns);
   for (const EqualTables& group : question_.groups)
     add_single_shards(group);
   pool_.begin(target, question_.domain, question_.groups,

@@ -13,8 +13,8 @@
 #include "search/budget.h"
 #include "search/embedding/bound/bound_parameters.h"
 #include "search/embedding/bound/bound_rows.h"
-#include "search/embedding/bound/master_program.h"
 #include "search/embedding/bound/pricing_problem.h"
+#include "search/embedding/bound/restricted_master.h"
 
 namespace shardwright::embedding {
 
@@ -149,7 +149,7 @@ class ColumnGeneration {
   std::vector<PricingProblem> pricing_;  // by rank class
   PatternPool pool_;
   Question question_;
-  std::unique_ptr<MasterProgram> master_;
+  std::unique_ptr<RestrictedMaster> master_;
   DualCenter center_;
   bool is_new_ = false;                 // the question has had no iteration
   DualPoint point_;                     // the dual values that were priced last

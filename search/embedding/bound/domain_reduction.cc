@@ -72,25 +72,25 @@ class CommonLoad {
   void add_group(std::size_t group) {
     const ChoiceModel& model = rows_.model();
     const std::uint32_t table = groups_[group].first();
-    CommonUse* const own = &of_group_[group * classes_.size()];
+    CommonUse* const common_use = &of_group_[group * classes_.size()];
     bool first = true;
     for (std::uint32_t i = 0; i < model.choices(table).size(); ++i) {
       const std::uint32_t choice = model.first_choice(table) + i;
       if (domain_[choice] == 0) continue;
       const std::span<const BoundRow> rows = rows_.rows_of(choice);
       if (rows.empty() || !rows.front().in_class) {
-        std::fill(own, own + classes_.size(), CommonUse());
+        std::fill(common_use, common_use + classes_.size(), CommonUse());
         return;
       }
       for (const BoundRow& row : rows) {
-        CommonUse& least = own[row.run];
+        CommonUse& least = common_use[row.run];
         const CommonUse use = use_of(row);
         least = first ? use : least_of(least, use);
       }
       first = false;
     }
     for (std::size_t c = 0; c < classes_.size(); ++c)
-      total_[c].add(own[c], groups_[group].size());
+      total_[c].add(common_use[c], groups_[group].size());
   }
 
   // Returns true if a shard fits beside the common use of the other tables.

@@ -114,28 +114,29 @@ void Knapsack::round_down(double units) {
     const double unit = capacity / units;
     return capacity > 0 ? std::floor(size / unit) * unit : size;
   };
-  for (ItemClass& own : classes_) {
+  for (ItemClass& item_class : classes_) {
     const std::size_t first = items_.size();
-    for (std::uint32_t i = own.first_item; i < own.first_item + own.num_items; ++i) {
+    for (std::uint32_t i = item_class.first_item; i < item_class.first_item + item_class.num_items;
+         ++i) {
       Item item = all[i];
       item.use = {rounded(item.use.load, capacity_.load), rounded(item.use.hbm, capacity_.hbm),
                   rounded(item.use.ddr, capacity_.ddr), rounded(item.use.ssd, capacity_.ssd)};
       items_.push_back(item);
     }
     drop_dominated_items(first);
-    own.first_item = static_cast<std::uint32_t>(first);
-    own.num_items = static_cast<std::uint32_t>(items_.size() - first);
-    own.max_use = {};
+    item_class.first_item = static_cast<std::uint32_t>(first);
+    item_class.num_items = static_cast<std::uint32_t>(items_.size() - first);
+    item_class.max_use = {};
   }
 }
 
 void Knapsack::sort_classes(const CapacityMultipliers& multipliers) {
-  for (ItemClass& own : classes_) {
-    own.best_reduced_value = 0;
-    for (const Item& item : items_of(own)) {
-      own.best_reduced_value =
-          std::max(own.best_reduced_value, reduced_value(item.value, item.use, multipliers));
-      own.max_use = componentwise_max(own.max_use, item.use);
+  for (ItemClass& item_class : classes_) {
+    item_class.best_reduced_value = 0;
+    for (const Item& item : items_of(item_class)) {
+      item_class.best_reduced_value =
+          std::max(item_class.best_reduced_value, reduced_value(item.value, item.use, multipliers));
+      item_class.max_use = componentwise_max(item_class.max_use, item.use);
     }
   }
   std::stable_sort(classes_.begin(), classes_.end(), [](const ItemClass& a, const ItemClass& b) {
@@ -143,11 +144,11 @@ void Knapsack::sort_classes(const CapacityMultipliers& multipliers) {
   });
 }
 
-std::uint32_t Knapsack::multiplicity_bound(const ItemClass& own) const {
-  double most = own.copies;
+std::uint32_t Knapsack::multiplicity_bound(const ItemClass& item_class) const {
+  double most = item_class.copies;
   const auto limit = [&](double Resources::*resource) {
     double least = capacity_.*resource;
-    for (const Item& item : items_of(own))
+    for (const Item& item : items_of(item_class))
       least = std::min(least, item.use.*resource);
     if (least > 0) most = std::min(most, capacity_.*resource / least);
   };
@@ -175,11 +176,11 @@ void CompletionBound::add_relaxation(const CapacityMultipliers& multipliers) {
   const Resources& capacity = knapsack_->capacity();
   added.multipliers = multipliers;
   added.max_value = cost_at(multipliers, capacity);
-  for (const ItemClass& own : knapsack_->classes()) {
+  for (const ItemClass& item_class : knapsack_->classes()) {
     double best = 0;
-    for (const Item& item : knapsack_->items_of(own))
+    for (const Item& item : knapsack_->items_of(item_class))
       best = std::max(best, reduced_value(item.value, item.use, multipliers));
-    added.best_values.push_back(own.copies * best);
+    added.best_values.push_back(item_class.copies * best);
     added.max_value += added.best_values.back();
   }
 }
@@ -189,8 +190,8 @@ void CompletionBound::begin() {
     relaxation.rest = relaxation.max_value;
   free_use_ = knapsack_->capacity();
   free_use_.load *= 1 - kPricingTolerance;  // so that rounding does not make a fit fail
-  for (const ItemClass& own : knapsack_->classes())
-    free_use_.remove(own.copies, own.max_use);
+  for (const ItemClass& item_class : knapsack_->classes())
+    free_use_.remove(item_class.copies, item_class.max_use);
 }
 
 void CompletionBound::pass_value(std::size_t class_index) {
@@ -198,14 +199,14 @@ void CompletionBound::pass_value(std::size_t class_index) {
     relaxation.rest -= relaxation.best_values[class_index];
 }
 
-void CompletionBound::pass_use(const ItemClass& own) {
-  free_use_.remove(-static_cast<double>(own.copies), own.max_use);
+void CompletionBound::pass_use(const ItemClass& item_class) {
+  free_use_.remove(-static_cast<double>(item_class.copies), item_class.max_use);
 }
 
-void CompletionBound::look_ahead(const ItemClass& own, std::uint32_t item) {
+void CompletionBound::look_ahead(const ItemClass& item_class, std::uint32_t item) {
   for (Relaxation& relaxation : relaxations_) {
     relaxation.copy_ahead = 0;
-    for (std::uint32_t i = item; i < own.first_item + own.num_items; ++i) {
+    for (std::uint32_t i = item; i < item_class.first_item + item_class.num_items; ++i) {
       const Item& next = knapsack_->items()[i];
       relaxation.copy_ahead = std::max(relaxation.copy_ahead,
                                        reduced_value(next.value, next.use, relaxation.multipliers));
@@ -265,14 +266,15 @@ void DominanceFilter::sort() {
   }
 }
 
-bool DominanceFilter::is_dominated(const Label& own) const {
-  if (front_.dominates(own.use.hbm, own.value)) return true;
+bool DominanceFilter::is_dominated(const Label& label) const {
+  if (front_.dominates(label.use.hbm, label.value)) return true;
   const std::size_t size = off_front_.size();
   const std::size_t end = size - std::min(size, max_comparisons_);
   for (std::size_t k = size; k-- > end;) {
     const Label& other = off_front_[k];
-    if (other.value >= own.value && other.use.hbm <= own.use.hbm && other.use.ddr <= own.use.ddr &&
-        other.use.ssd <= own.use.ssd && other.copies <= own.copies) {
+    if (other.value >= label.value && other.use.hbm <= label.use.hbm &&
+        other.use.ddr <= label.use.ddr && other.use.ssd <= label.use.ssd &&
+        other.copies <= label.copies) {
       return true;
     }
   }
@@ -328,11 +330,11 @@ void LabelSearch::begin(const Knapsack& knapsack, const CapacityMultipliers& mul
 void LabelSearch::fill_greedily() {
   trail_.assign(1, Step{});
   Label greedy;
-  for (const ItemClass& own : knapsack_->classes()) {
-    for (std::uint32_t k = 0; k < own.copies; ++k) {
+  for (const ItemClass& item_class : knapsack_->classes()) {
+    for (std::uint32_t k = 0; k < item_class.copies; ++k) {
       const Item* best = nullptr;
       double best_reduced_value = 0;
-      for (const Item& item : knapsack_->items_of(own)) {
+      for (const Item& item : knapsack_->items_of(item_class)) {
         if (!knapsack_->fits(greedy.use + item.use)) continue;
         const double reduced = reduced_value(item.value, item.use, multipliers_);
         if (best != nullptr && reduced <= best_reduced_value) continue;
@@ -379,22 +381,25 @@ std::size_t LabelSearch::extend_from(std::size_t first, std::size_t max_labels,
 // Extends the labels by all combinations of items of the class that fit. Items are added in order,
 // so no combination appears twice. Returns false if there are too many labels.
 bool LabelSearch::extend(std::size_t class_index, std::size_t beam_width) {
-  const ItemClass& own = knapsack_->classes()[class_index];
+  const ItemClass& item_class = knapsack_->classes()[class_index];
   completion_.pass_value(class_index);
-  const bool is_single = own.copies == 1;
-  if (is_single) completion_.pass_use(own);
+  const bool is_single = item_class.copies == 1;
+  if (is_single) completion_.pass_use(item_class);
   const std::uint32_t equal_copies =
-      is_single ? 0 : own.copies - std::min(own.copies, knapsack_->multiplicity_bound(own));
-  for (std::uint32_t item = own.first_item; item < own.first_item + own.num_items; ++item) {
-    if (!is_single) completion_.look_ahead(own, item);
-    add_item(item, own.copies);
+      is_single ? 0
+                : item_class.copies -
+                      std::min(item_class.copies, knapsack_->multiplicity_bound(item_class));
+  for (std::uint32_t item = item_class.first_item;
+       item < item_class.first_item + item_class.num_items; ++item) {
+    if (!is_single) completion_.look_ahead(item_class, item);
+    add_item(item, item_class.copies);
     if (!is_single) {
       drop_dominated(equal_copies);
       keep_most_promising(beam_width);
     }
     if (labels_.size() > parameters_.max_labels) return false;
   }
-  if (!is_single) completion_.pass_use(own);
+  if (!is_single) completion_.pass_use(item_class);
   for (Label& label : labels_)
     label.copies = 0;
   std::erase_if(labels_, [&](const Label& label) { return !can_win(label, 0); });

@@ -120,8 +120,8 @@ class Knapsack {
   const Resources& capacity() const { return capacity_; }
   bool fits(const Resources& use) const { return use.fits_in(capacity_); }
   std::span<const Item> items() const { return items_; }
-  std::span<const Item> items_of(const ItemClass& own) const {
-    return std::span(items_).subspan(own.first_item, own.num_items);
+  std::span<const Item> items_of(const ItemClass& item_class) const {
+    return std::span(items_).subspan(item_class.first_item, item_class.num_items);
   }
   std::span<const ItemClass> classes() const { return classes_; }
   // Returns a number of copies that a rank cannot hold, at most one more than the class has.

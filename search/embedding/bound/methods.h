@@ -11,7 +11,7 @@ namespace shardwright::embedding {
 struct BoundMethods {
   bool aggregate = true;
   bool reduced_cost_fixing = true;
-  bool light_tree = true;
+  bool lagrangian_tree = true;
   bool column_generation = true;
   bool branching = true;
   bool uniform_apart = true;
@@ -46,7 +46,7 @@ struct NamedMethod {
 inline constexpr auto kBoundMethods = std::to_array<NamedMethod<BoundMethods>>({
     {"aggregate", &BoundMethods::aggregate},
     {"reduced_cost_fixing", &BoundMethods::reduced_cost_fixing},
-    {"light_tree", &BoundMethods::light_tree},
+    {"lagrangian_tree", &BoundMethods::lagrangian_tree},
     {"column_generation", &BoundMethods::column_generation},
     {"branching", &BoundMethods::branching},
     {"uniform_apart", &BoundMethods::uniform_apart},

@@ -37,19 +37,19 @@ class MultiplierSearch {
   Relaxed relaxed(const CapacityMultipliers& multipliers) const {
     const Resources& capacity = knapsack_.capacity();
     Relaxed result{cost_at(multipliers, capacity), capacity};
-    for (const ItemClass& own : knapsack_.classes()) {
+    for (const ItemClass& item_class : knapsack_.classes()) {
       double best = 0;
       const Item* chosen = nullptr;
-      for (const Item& item : knapsack_.items_of(own)) {
+      for (const Item& item : knapsack_.items_of(item_class)) {
         const double reduced = reduced_value(item.value, item.use, multipliers);
         if (reduced > best) {
           best = reduced;
           chosen = &item;
         }
       }
-      result.value += own.copies * best;
+      result.value += item_class.copies * best;
       if (chosen == nullptr) continue;
-      result.slack.remove(own.copies, chosen->use);
+      result.slack.remove(item_class.copies, chosen->use);
     }
     return result;
   }

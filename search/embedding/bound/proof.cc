@@ -6,8 +6,8 @@
 namespace shardwright::embedding {
 
 Proof::Proof(const ChoiceModel& model, const BoundParameters& parameters)
-    : parameters_(parameters), views_(model, parameters_) {
-  const RankClasses& classes = views_.view(RankView::kJoint).rows().classes();
+    : parameters_(parameters), shared_trees_(model, parameters_) {
+  const RankClasses& classes = shared_trees_.tree_of(HostClasses::kJoint).rows().classes();
   certificate_.class_of_rank = classes.class_of_rank();
   certificate_.load_factors = load_factors_of(model.pool().space());
   certificate_.nodes.emplace_back().multipliers.resize(classes.size());
@@ -28,7 +28,7 @@ void Proof::accept(double bound, const RankClasses& classes, std::vector<BoundNo
 void Proof::suggest(Allocation start, double target) {
   constexpr std::size_t kMost = 8;
   if (!parameters_.methods.suggestions) return;
-  if (start.choice.empty() || views_.has_own_model()) return;
+  if (start.choice.empty() || shared_trees_.has_own_model()) return;
   if (suggestions_.size() == kMost) suggestions_.erase(suggestions_.begin());
   suggestions_.push_back({std::move(start), target});
 }

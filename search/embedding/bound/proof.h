@@ -10,7 +10,7 @@
 #include "core/embedding/plan.h"
 #include "search/budget.h"
 #include "search/embedding/bound/bound_parameters.h"
-#include "search/embedding/bound/tree_view.h"
+#include "search/embedding/bound/shared_tree.h"
 #include "search/embedding/model/allocation.h"
 
 namespace shardwright::embedding {
@@ -34,10 +34,10 @@ class Proof {
   Proof& operator=(const Proof&) = delete;
 
   const BoundParameters& parameters() const { return parameters_; }
-  RankViews& views() { return views_; }
-  const RankViews& views() const { return views_; }
+  SharedTrees& shared_trees() { return shared_trees_; }
+  const SharedTrees& shared_trees() const { return shared_trees_; }
   // The model of the proof: the given model, or its for_bounds() if there are placement rules.
-  const ChoiceModel& model() const { return views_.model(); }
+  const ChoiceModel& model() const { return shared_trees_.model(); }
 
   // The rating of the best known plan; 0 before there is a plan.
   double rating() const { return rating_; }
@@ -74,7 +74,7 @@ class Proof {
 
  private:
   BoundParameters parameters_;
-  RankViews views_;
+  SharedTrees shared_trees_;
   BoundCertificate certificate_;
   double rating_ = 0;
   std::vector<SuggestedStart> suggestions_;

@@ -93,11 +93,11 @@ bool RankClasses::has_separate_hosts(const ChoiceModel& model,
 bool RankClasses::are_on_one_host(const ChoiceModel& model) const {
   ClassSet seen = 0;
   for (std::uint32_t host = 0; host < model.num_hosts(); ++host) {
-    ClassSet own = 0;
+    ClassSet classes = 0;
     for (std::uint32_t k = 0; k < model.local_world_size(); ++k)
-      own |= ClassSet{1} << class_of_rank_[host * model.local_world_size() + k];
-    if ((seen & own) != 0) return false;
-    seen |= own;
+      classes |= ClassSet{1} << class_of_rank_[host * model.local_world_size() + k];
+    if ((seen & classes) != 0) return false;
+    seen |= classes;
   }
   return true;
 }
@@ -116,10 +116,10 @@ void RankClasses::set_apart(bool with_hosts) {
 void RankClasses::set_uniform_use(std::span<const UniformUse> use, double target) {
   for (std::uint32_t c = 0; c < num_apart_; ++c) {
     const double limit = target / whole_[c].time_scale;
-    const auto set = [&](RankClass& own, double load, Storage room) {
+    const auto set = [&](RankClass& rank_class, double load, Storage room) {
       // The limit must be positive.
-      own.time_scale = target / std::max(load, limit * kLeastPart);
-      own.room = most_of(room, Storage());
+      rank_class.time_scale = target / std::max(load, limit * kLeastPart);
+      rank_class.room = most_of(room, Storage());
     };
     set(classes_[c], limit - use[c].least_load, whole_[c].room - use[c].least_room());
     set(classes_[uniform_class(c)], std::min(limit, use[c].most_load * (1 + kClosed)),
@@ -197,10 +197,10 @@ void RankClasses::make_classes(const ChoiceModel& model, const Labels& labels) {
         number.try_emplace(labels[rank], static_cast<std::uint32_t>(classes_.size()));
     const double scale = model.time_scale(static_cast<Rank>(rank));
     if (added) classes_.push_back({0, {}, scale});
-    RankClass& own = classes_[found->second];
-    own.time_scale = std::min(own.time_scale, scale);
-    ++own.size;
-    own.room = most_of(own.room, room[rank]);
+    RankClass& rank_class = classes_[found->second];
+    rank_class.time_scale = std::min(rank_class.time_scale, scale);
+    ++rank_class.size;
+    rank_class.room = most_of(rank_class.room, room[rank]);
     class_of_rank_.push_back(found->second);
   }
 }

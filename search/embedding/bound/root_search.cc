@@ -25,7 +25,7 @@ void RootSearch::step(Proof& proof, Budget& budget) {
 
 // Reduces the domain, which may prove the target, and begins the search.
 void RootSearch::begin(Proof& proof, Budget& budget) {
-  const BoundRows& rows = proof.views().view(RankView::kJoint).rows();
+  const BoundRows& rows = proof.shared_trees().tree_of(HostClasses::kJoint).rows();
   Domain domain = root_domain(rows, try_.target);
   Domain all = domain;
   DomainReduction reduced = reduce_domain(rows, try_.target, domain, parameters_.aggregate, budget);
@@ -36,7 +36,7 @@ void RootSearch::begin(Proof& proof, Budget& budget) {
     leaf.fixing = fixing_;
     return proof.accept(try_.target, rows.classes(), {std::move(leaf)});
   }
-  if (proof.views().has_own_model()) domain = std::move(all);
+  if (proof.shared_trees().has_own_model()) domain = std::move(all);
   if (open_cells(rows, domain) <= parameters_.search.most_root_cells) {
     const std::uint64_t steps = is_tiny(proof) ? parameters_.search.tiny_steps : steps_;
     search_.emplace(rows, try_.target, domain, fixing_, steps, closeness(proof), parameters_,
@@ -49,10 +49,10 @@ void RootSearch::begin(Proof& proof, Budget& budget) {
 void RootSearch::take(Proof& proof, SearchedNode node) const {
   proof.find(std::move(node.found));
   if (node.kind != SearchedNode::Kind::kExcluded) return;
-  const bool has_rules = proof.views().has_own_model();
+  const bool has_rules = proof.shared_trees().has_own_model();
   if (!has_rules) node.leaf.fixing = fixing_;
   node.leaf.by_search = !has_rules;
-  proof.accept(node.below, proof.views().view(RankView::kJoint).rows().classes(),
+  proof.accept(node.below, proof.shared_trees().tree_of(HostClasses::kJoint).rows().classes(),
                {std::move(node.leaf)}, has_rules);
 }
 

@@ -203,12 +203,12 @@ std::optional<Plan> on_load_factors(const std::shared_ptr<const SearchSpace>& sp
   const std::less<> before;
   Options options;
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    const ShardingOption* const own = plan[i].option;
+    const ShardingOption* const option = plan[i].option;
     const bool is_declared =
-        !before(own, declared.data()) && before(own, declared.data() + declared.size());
+        !before(option, declared.data()) && before(option, declared.data() + declared.size());
     options.push_back(is_declared
-                          ? &space->options()[static_cast<std::size_t>(own - declared.data())]
-                          : closest(by_table[own->table.index()], *own));
+                          ? &space->options()[static_cast<std::size_t>(option - declared.data())]
+                          : closest(by_table[option->table.index()], *option));
     if (options.back() == nullptr) return std::nullopt;
   }
   return Plan::generate(space, plan.size(), [&](std::size_t i) {

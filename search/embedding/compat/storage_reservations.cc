@@ -30,13 +30,15 @@ double batch_inputs(const Problem& problem) {
   for (const Problem::Module& module : problem.modules()) {
     for (const TableId id : module.tables) {
       const auto& given = problem.table(id).constraints;
-      const ParameterConstraints& own = given ? *given : none;
-      factors.insert(factors.end(), own.pooling_factors.begin(), own.pooling_factors.end());
-      if (own.batch_sizes.empty()) {
-        samples.insert(samples.end(), own.pooling_factors.size(),
+      const ParameterConstraints& constraints = given ? *given : none;
+      factors.insert(factors.end(), constraints.pooling_factors.begin(),
+                     constraints.pooling_factors.end());
+      if (constraints.batch_sizes.empty()) {
+        samples.insert(samples.end(), constraints.pooling_factors.size(),
                        static_cast<double>(problem.batch_size()));
       } else {
-        samples.insert(samples.end(), own.batch_sizes.begin(), own.batch_sizes.end());
+        samples.insert(samples.end(), constraints.batch_sizes.begin(),
+                       constraints.batch_sizes.end());
       }
     }
   }

@@ -38,13 +38,13 @@ class AllocationState : public RankLoads {
   // Copies of members of chosen(), which spare reading the choice.
   std::uint32_t num_shards(std::size_t table) const { return chosen_[table].num_shards; }
   Reach own_reach(std::size_t table) const { return chosen_[table].reach; }
-  // The reach of a shard that moves alone: own_reach(), restricted by the table's bond.
+  // The reach of a shard that moves alone: own_reach(), restricted by the table's colocation.
   Reach reach(std::size_t table) const {
     const Reach own = own_reach(table);
-    const Bond bond = context_->units().bond(table);
-    if (bond == Bond::kNone) [[likely]]
+    const Colocation colocation = context_->units().colocation(table);
+    if (colocation == Colocation::kNone) [[likely]]
       return own;
-    if (bond == Bond::kRank) return std::max(own, Reach::kWholeHosts);
+    if (colocation == Colocation::kRank) return std::max(own, Reach::kWholeHosts);
     return std::max(own, Reach::kHost);
   }
 

@@ -11,24 +11,25 @@ Window EnergyPlacer::host_of(Rank rank) const {
 }
 
 Window EnergyPlacer::own_window(std::size_t table) const {
-  const Bond bond = loads_->context().units().bond(table);
-  if (bond == Bond::kNone || loads_->own_reach(table) == Reach::kAllRanks) return all_ranks();
+  const Colocation colocation = loads_->context().units().colocation(table);
+  if (colocation == Colocation::kNone || loads_->own_reach(table) == Reach::kAllRanks)
+    return all_ranks();
   const Rank rank = loads_->slot(loads_->context().first_slot(table)).rank;
-  return bond == Bond::kRank ? Window{rank, 1} : host_of(rank);
+  return colocation == Colocation::kRank ? Window{rank, 1} : host_of(rank);
 }
 
 Window EnergyPlacer::new_window(std::uint32_t table, std::uint32_t choice,
                                 std::uint64_t whole_place_one_in) {
-  const Window own = own_window(table);
+  const Window window = own_window(table);
   const ChoiceModel& model = loads_->model();
   const Reach reach = model.choices()[choice].reach;
-  if (reach == Reach::kAllRanks || own.size < model.world_size()) return own;
+  if (reach == Reach::kAllRanks || window.size < model.world_size()) return window;
   const ShardUse& first = loads_->context().shards(choice)[0];
-  if (first.table == ShardUse::kUnruled || !draws_->one_in(whole_place_one_in)) return own;
+  if (first.table == ShardUse::kUnruled || !draws_->one_in(whole_place_one_in)) return window;
   const std::uint32_t local = draws_->coin() ? 1 : model.local_world_size();
-  const Rank rank = draw_rank(first, own) / local * local;
+  const Rank rank = draw_rank(first, window) / local * local;
   const bool needs_host = local > 1 || reach != Reach::kDevice;
-  return needs_host && rank >= model.num_hosted_ranks() ? own : Window{rank, local};
+  return needs_host && rank >= model.num_hosted_ranks() ? window : Window{rank, local};
 }
 
 Rank EnergyPlacer::draw_rank(const ShardUse& use, Window window) {

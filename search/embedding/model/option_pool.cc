@@ -180,10 +180,10 @@ OptionId OptionPool::intern(ShardingOption option) {
 }
 
 std::optional<OptionId> OptionPool::id_of(const ShardingOption* option) const {
-  const std::span<const ShardingOption> own = space_->options();
+  const std::span<const ShardingOption> options = space_->options();
   const std::less<> before;
-  if (!before(option, own.data()) && before(option, own.data() + own.size()))
-    return OptionId(static_cast<std::size_t>(option - own.data()));
+  if (!before(option, options.data()) && before(option, options.data() + options.size()))
+    return OptionId(static_cast<std::size_t>(option - options.data()));
   const auto added = added_ids_.find(option);
   if (added == added_ids_.end()) return std::nullopt;
   return added->second;

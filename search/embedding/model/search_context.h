@@ -22,7 +22,7 @@ struct ShardUse {
 };
 
 // The smallest place that must hold all shards of a table.
-enum class Bond : std::uint8_t { kNone, kHost, kRank };
+enum class Colocation : std::uint8_t { kNone, kHost, kRank };
 
 // A unit is the union of overlapping groups of tables that are kept together on one host or rank. A
 // part is the union of overlapping groups that are kept on one rank. Groups that every plan obeys,
@@ -43,9 +43,9 @@ class TableUnits {
   // kNone if the table is in no unit (or part).
   std::uint32_t unit_of(std::size_t table) const { return unit_.empty() ? kNone : unit_[table]; }
   std::uint32_t part_of(std::size_t table) const { return part_.empty() ? kNone : part_[table]; }
-  Bond bond(std::size_t table) const {
-    if (unit_of(table) == kNone) return Bond::kNone;
-    return part_of(table) == kNone ? Bond::kHost : Bond::kRank;
+  Colocation colocation(std::size_t table) const {
+    if (unit_of(table) == kNone) return Colocation::kNone;
+    return part_of(table) == kNone ? Colocation::kHost : Colocation::kRank;
   }
   // Tables of the largest unit.
   std::size_t largest() const { return largest_; }

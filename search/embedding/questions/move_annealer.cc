@@ -217,10 +217,10 @@ double MoveState::replace(std::uint32_t table, std::uint32_t choice, std::uint32
                           Window window) {
   if (num_placed_ == placed_.size()) placed_.emplace_back();
   const double rise = take_away(table);
-  Replacement& own = placed_[num_placed_++];
-  own.table = table;
-  own.choice = choice;
-  return rise + place(choice, breadth, window, own.ranks);
+  Replacement& replacement = placed_[num_placed_++];
+  replacement.table = table;
+  replacement.choice = choice;
+  return rise + place(choice, breadth, window, replacement.ranks);
 }
 
 double MoveState::put(std::uint32_t table, std::uint32_t choice, std::span<const Rank> ranks) {
@@ -230,8 +230,8 @@ double MoveState::put(std::uint32_t table, std::uint32_t choice, std::span<const
 
 double MoveState::put(std::span<const Replacement> tables) {
   double rise = 0;
-  for (const Replacement& own : tables)
-    rise += take_away(own.table);
+  for (const Replacement& replacement : tables)
+    rise += take_away(replacement.table);
   for (const Replacement& own : tables) {
     const Choice& chosen = model().choices()[own.choice];
     if (chosen.reach == Reach::kAllRanks) rise += loads_.add_everywhere(chosen);
@@ -272,9 +272,9 @@ void MoveState::keep() {
     loads_.note_rank(slot, rank);
   }
   for (std::size_t i = 0; i < num_placed_; ++i) {
-    const Replacement& own = placed_[i];
-    loads_.note_choice(own.table, own.choice, own.ranks);
-    table_cost_[own.table] = costs_->cost(own.choice, own.ranks);
+    const Replacement& replacement = placed_[i];
+    loads_.note_choice(replacement.table, replacement.choice, replacement.ranks);
+    table_cost_[replacement.table] = costs_->cost(replacement.choice, replacement.ranks);
   }
   change_ = 0;
   shifted_.clear();
@@ -490,7 +490,7 @@ double MoveAnnealer::eject(std::uint32_t slot) {
   const Reach reach = loads.reach(ejected.table);
   if (reach == Reach::kWholeHosts) return kNoStep;
   const double rise = state_.shift(slot, to);
-  if (reach == Reach::kDevice && context_->units().bond(ejected.table) == Bond::kNone &&
+  if (reach == Reach::kDevice && context_->units().colocation(ejected.table) == Colocation::kNone &&
       ejected.table != at.table && random_.coin())
     return rise + state_.replace(ejected.table, draw_choice(ejected.table), draw_breadth(),
                                  state_.placer().all_ranks());
@@ -505,7 +505,7 @@ double MoveAnnealer::try_step() {
   const std::uint32_t shift_from = choice_from + parameters_.choice_sixteenths;
   const std::uint32_t swap_from = shift_from + parameters_.shift_sixteenths;
   const Reach reach = state_.loads().reach(table);
-  const bool bonded = context_->units().bond(table) != Bond::kNone;
+  const bool bonded = context_->units().colocation(table) != Colocation::kNone;
   if (kind < choice_from) return go_home(table);
   if (bonded && (kind < shift_from || reach == Reach::kWholeHosts) && random_.coin())
     return change_unit(table);

@@ -21,8 +21,8 @@ constexpr int kPatience = 5;
 // Source: Held, Wolfe, Crowder 1974, "Validation of subgradient optimization".
 void project_loads(PriceBound::Prices& prices) {
   std::vector<double> sorted;
-  for (const CapacityMultipliers& own : prices)
-    sorted.push_back(own.load);
+  for (const CapacityMultipliers& multipliers : prices)
+    sorted.push_back(multipliers.load);
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
   double shift = 0;
   double total = 0;

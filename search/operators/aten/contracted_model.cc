@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "search/operators/aten/aten_variables.h"
-#include "search/operators/aten/placement_messages.h"
+#include "search/operators/aten/trws_relaxation.h"
 
 namespace shardwright::operators {
 namespace {

@@ -48,9 +48,9 @@ std::int64_t whole_bytes(double bound) {
 KeptChoices light_choices(const AtenModel& bytes, const Effort& effort) {
   KeptChoices kept = all_choices(bytes);
   if (num_entries(bytes, kept) <= effort.most_entries) return kept;
-  const ChoiceSieve sieve(bytes, SieveParameters());
+  const ChoicePruning pruning(bytes, PruningParameters());
   double part = 1;
-  kept = sieve.near(part, effort.choices);
+  kept = pruning.near(part, effort.choices);
   keep_movers(bytes, kept);
   return kept;
 }
@@ -76,7 +76,7 @@ class LightestSearch {
   Result<LightestSolution> run() {
     best_.fullest = {fullest_time(model_.usages)};
     least_ = least_peak(model_.usages);
-    ChoiceSieve blocks = ChoiceSieve::of_blocks(model_, parameters_.sieve);
+    ChoicePruning blocks = ChoicePruning::of_blocks(model_, parameters_.pruning);
     for (int turn = 0; turn < parameters_.most_turns && !is_over(); ++turn) {
       add_light(blocks);
       SHARDWRIGHT_RETURN_IF_ERROR(solve_kept());
@@ -99,10 +99,10 @@ class LightestSearch {
     return prices;
   }
 
-  void add_light(ChoiceSieve& blocks) {
-    PlacementMessages& messages = blocks.messages();
+  void add_light(ChoicePruning& blocks) {
+    TrwsRelaxation& messages = blocks.messages();
     messages.set_prices(prices(), least_);
-    messages.hurry(parameters_.sweeps, parameters_.sieve.haste);
+    messages.hurry(parameters_.sweeps, parameters_.pruning.haste);
     messages.sweep(2);
     double part = 1;
     add_choices(blocks.near(part, parameters_.choices), kept_);
@@ -183,19 +183,19 @@ Result<LightestSolution> lightest_search(const AtenModel& model,
 }
 
 std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>& times,
-                         const Budget& budget, const SieveParameters& parameters) {
+                         const Budget& budget, const PruningParameters& parameters) {
   std::int64_t least = least_peak(model.usages);
   if (budget.interrupted()) return least;
   const AtenModel bytes = without_costs(model);
-  ChoiceSieve sieve(bytes, parameters);
+  ChoicePruning pruning(bytes, parameters);
   for (const std::size_t time : times) {
     if (budget.interrupted()) break;
     std::vector<double> prices(model.usages.num_time_points, 0);
     prices[time] = 1;
-    sieve.messages().set_prices(prices, 0);
-    sieve.messages().hurry(parameters.hurried, parameters.haste);
-    sieve.messages().sweep(parameters.more_sweeps);
-    const double bound = std::ceil(sieve.messages().bound());
+    pruning.messages().set_prices(prices, 0);
+    pruning.messages().hurry(parameters.hurried, parameters.haste);
+    pruning.messages().sweep(parameters.more_sweeps);
+    const double bound = std::ceil(pruning.messages().bound());
     least = std::max(least, static_cast<std::int64_t>(bound));
   }
   return least;

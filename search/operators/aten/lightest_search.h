@@ -7,7 +7,7 @@
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/operators/aten/aten_model.h"
-#include "search/operators/aten/sieved_search.h"
+#include "search/operators/aten/pruned_search.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright::operators {
@@ -15,7 +15,7 @@ namespace shardwright::operators {
 // Tuning numbers of lightest_search().
 // Thread safety: a value.
 struct LightestParameters {
-  SieveParameters sieve;
+  PruningParameters pruning;
   // The price of all bytes at the fullest time point, as a multiple of the cost of the cheapest
   // plan. It is so high that costs only decide between choices of nearly equal memory.
   double worth = 1e4;
@@ -47,7 +47,7 @@ Result<LightestSolution> lightest_search(const AtenModel& model,
 // A lower bound of the peak of all choices: the maximum of least_peak() and, for each of `times`,
 // the message-passing bound of the bytes held there.
 std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>& times,
-                         const Budget& budget, const SieveParameters& parameters = {});
+                         const Budget& budget, const PruningParameters& parameters = {});
 
 // The effort of a search for any choice within a limit.
 // Thread safety: a value.

@@ -52,7 +52,7 @@ class LimitedSearch {
 
   Result<std::optional<SievedSolution>> run() {
     if (is_over()) return std::optional<SievedSolution>();
-    ChoiceSieve blocks = ChoiceSieve::of_blocks(model_, parameters_.sieve);
+    ChoicePruning blocks = ChoicePruning::of_blocks(model_, parameters_.pruning);
     if (context_.kept->empty()) {
       first_choices(blocks);
     } else {
@@ -110,7 +110,7 @@ class LimitedSearch {
   }
 
   // Keeps choices that are good at prices from low to high. `blocks` has messages without prices.
-  void first_choices(ChoiceSieve blocks) {
+  void first_choices(ChoicePruning blocks) {
     kept_ = only(cheapest_.choice);
     for (std::size_t v = 0; v < kept_.size(); ++v)
       kept_[v] = kept_[model_.leaders[v]];
@@ -124,9 +124,9 @@ class LimitedSearch {
     const double price = cheapest_.objective / std::max(byte_times, 1.0);
     for (const double part : parameters_.first_prices) {
       if (is_over()) return;
-      PlacementMessages& messages = blocks.messages();
+      TrwsRelaxation& messages = blocks.messages();
       messages.set_prices(std::vector<double>(model_.usages.num_time_points, part * price), limit_);
-      messages.hurry(parameters_.first_sweeps, parameters_.sieve.haste);
+      messages.hurry(parameters_.first_sweeps, parameters_.pruning.haste);
       messages.sweep(2);
       add_near(blocks);
     }
@@ -134,34 +134,34 @@ class LimitedSearch {
 
   // Computes bounds at the prices of the last problem. The first messages come from `blocks`, in
   // which repeated blocks are merged to one.
-  void find_messages(ChoiceSieve& blocks) {
-    if (!sieve_) {
-      blocks.settle_at(prices_, limit_, parameters_.sieve);
-      sieve_ = blocks.spread();
+  void find_messages(ChoicePruning& blocks) {
+    if (!pruning_) {
+      blocks.settle_at(prices_, limit_, parameters_.pruning);
+      pruning_ = blocks.spread();
     }
-    sieve_->messages().set_prices(prices_, limit_);
-    sieve_->messages().hurry(parameters_.sieve.hurried, parameters_.sieve.haste);
+    pruning_->messages().set_prices(prices_, limit_);
+    pruning_->messages().hurry(parameters_.pruning.hurried, parameters_.pruning.haste);
     sweep(parameters_.sweeps);
   }
 
   void sweep(int times) {
-    sieve_->messages().sweep(times);
-    best_.lower_bound = std::max(best_.lower_bound, sieve_->messages().bound());
+    pruning_->messages().sweep(times);
+    best_.lower_bound = std::max(best_.lower_bound, pruning_->messages().bound());
   }
 
-  void add_near(const ChoiceSieve& sieve) {
+  void add_near(const ChoicePruning& pruning) {
     double part = 1;
-    add_choices(sieve.near(part, choices_), kept_);
+    add_choices(pruning.near(part, choices_), kept_);
   }
 
   // Adds choices that are good at the current prices; adds more if few of these choices are new.
   void add_more() {
     const auto before = static_cast<double>(size(kept_));
-    add_near(*sieve_);
+    add_near(*pruning_);
     while (static_cast<double>(size(kept_)) < before * parameters_.least_growth &&
            choices_ < parameters_.most_choices) {
       choices_ *= 2;
-      add_near(*sieve_);
+      add_near(*pruning_);
     }
   }
 
@@ -220,12 +220,12 @@ class LimitedSearch {
   // plans.
   KeptChoices sharpen() {
     for (int i = 0;; ++i) {
-      sieve_->messages().exclude_above(best_.objective);
-      KeptChoices open = sieve_->at_most(best_.objective);
+      pruning_->messages().exclude_above(best_.objective);
+      KeptChoices open = pruning_->at_most(best_.objective);
       if (i == parameters_.most_sharpenings || is_over()) return open;
-      const double before = sieve_->messages().bound();
+      const double before = pruning_->messages().bound();
       sweep(parameters_.sweeps);
-      const double gain = sieve_->messages().bound() - before;
+      const double gain = pruning_->messages().bound() - before;
       if (gain < parameters_.least_gain * (best_.objective - before)) return open;
     }
   }
@@ -260,8 +260,8 @@ class LimitedSearch {
   std::vector<std::int64_t> limits_;  // by time point
   bool knows_limits_ = false;         // the time points that bind have one
   KeptChoices kept_;
-  std::vector<double> prices_;        // of the last problem that was solved
-  std::optional<ChoiceSieve> sieve_;  // of all plans, at the last prices
+  std::vector<double> prices_;            // of the last problem that was solved
+  std::optional<ChoicePruning> pruning_;  // of all plans, at the last prices
   SievedSolution best_;
 };
 

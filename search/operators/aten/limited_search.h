@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "search/operators/aten/sieved_search.h"
+#include "search/operators/aten/pruned_search.h"
 
 namespace shardwright::operators {
 
@@ -28,7 +28,7 @@ struct LimitedParameters {
   // Messages at the prices of a round: first with repeated blocks merged to one, then `sweeps`
   // sweeps for all blocks. At most `most_sharpenings` further turns of sweeps follow while each
   // closes at least the fraction `least_gain` of the gap.
-  SieveParameters sieve;
+  PruningParameters pruning;
   int sweeps = 3;
   int most_sharpenings = 20;
   double least_gain = 0.2;

@@ -14,7 +14,7 @@
 #include "search/operators/aten/contracted_model.h"
 #include "search/operators/aten/lightest_search.h"
 #include "search/operators/aten/limited_search.h"
-#include "search/operators/aten/sieved_search.h"
+#include "search/operators/aten/pruned_search.h"
 
 namespace shardwright::operators {
 namespace {
@@ -185,7 +185,7 @@ class PlanSolver {
     SHARDWRIGHT_ASSIGN_OR_RETURN(AtenModel model,
                                  build_model(graph_, request_, transitions_, executor_));
     std::optional<ContractedModel> contracted(std::in_place, model, executor_);
-    std::optional<ChoiceSieve> sieve(std::in_place, contracted->model(), SieveParameters());
+    std::optional<ChoicePruning> pruning(std::in_place, contracted->model(), PruningParameters());
     ProblemSolveOptions options = options_;
     if (options_.on_progress) {
       options.on_progress = [&](SolutionProgress progress) {
@@ -196,7 +196,7 @@ class PlanSolver {
     const auto search = [&](SieveGoal goal) -> Result<SievedSolution> {
       SHARDWRIGHT_ASSIGN_OR_RETURN(
           SievedSolution found,
-          sieved_search(contracted->model(), *sieve, executor_, budget_, options, goal));
+          sieved_search(contracted->model(), *pruning, executor_, budget_, options, goal));
       if (!found.choice.empty()) found.choice = contracted->expand(std::move(found.choice));
       return found;
     };
@@ -211,7 +211,7 @@ class PlanSolver {
       if (!exceeds()) return std::move(solution_);
     }
     solution_.without_limit_us = solution_.evaluation.total_us();
-    sieve.reset();  // takes as much memory as the model
+    pruning.reset();  // takes as much memory as the model
     contracted.reset();
     return within_limit(std::move(model), cheapest);
   }

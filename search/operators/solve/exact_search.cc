@@ -55,7 +55,7 @@ bool search_in_steps(const CostInstance& instance, LabelSearch& labels,
 // A count to divide by: the number of nodes in a group that take a heavy strategy. The strategies
 // of all nodes in a group hold the same bytes, or have the same costs and bytes.
 // Thread safety: a value.
-struct HeavyCount {
+struct CardinalityRow {
   std::uint32_t nodes = 0;
   std::vector<std::int64_t> bytes;   // heavy less light, by time point with a price
   std::int64_t unit = 1;             // weight of a node: priced `bytes` / sum of the prices
@@ -95,7 +95,7 @@ std::vector<Heaviness> heaviness(const BucketTree& tree, const MemoryPrices& mem
 
 // All counts of the tree's instance. A strategy is heavy if the price of its bytes reaches a level;
 // every difference between the strategies of a group gives a level.
-std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices& memory) {
+std::vector<CardinalityRow> cardinality_rows(const BucketTree& tree, const MemoryPrices& memory) {
   const CostInstance& instance = tree.instance();
   double price = 0;
   for (std::size_t row = 0; row < memory.times().size(); ++row)
@@ -116,7 +116,7 @@ std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices&
     held.erase(std::unique(held.begin(), held.end()), held.end());
     groups[Group(std::vector<double>(), std::move(held))].push_back(node);
   }
-  std::vector<HeavyCount> counts;
+  std::vector<CardinalityRow> counts;
   for (const auto& [key, nodes] : groups) {
     std::vector<Heaviness> levels = by_node[nodes.front()];
     std::sort(levels.begin(), levels.end(), [](const Heaviness& a, const Heaviness& b) {
@@ -124,7 +124,7 @@ std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices&
     });
     for (std::size_t i = 1; i < levels.size(); ++i) {
       if (levels[i].worth == levels[i - 1].worth) continue;
-      HeavyCount& count = counts.emplace_back();
+      CardinalityRow& count = counts.emplace_back();
       count.nodes = static_cast<std::uint32_t>(nodes.size());
       for (std::size_t row = 0; row < levels[i].held.size(); ++row)
         count.bytes.push_back(levels[i].held[row] - levels[i - 1].held[row]);
@@ -153,18 +153,18 @@ std::vector<HeavyCount> heavy_counts(const BucketTree& tree, const MemoryPrices&
 // from below in the other; both limits have prices. Branching on a single node would not help,
 // since another equal node takes its place. Bounds or a LabelSearch close the parts.
 // Thread safety: one thread at a time.
-class CountSearch {
+class CardinalityBranching {
  public:
   // `known` has the best choice so far and receives better ones; `memory` has the prices that the
   // first part starts from. Lists have at most `max_labels` partial choices.
-  CountSearch(const BucketTree& tree, const MemoryPrices& memory, ExactResult& known,
-              std::size_t max_labels, const ExactParameters& parameters)
+  CardinalityBranching(const BucketTree& tree, const MemoryPrices& memory, ExactResult& known,
+                       std::size_t max_labels, const ExactParameters& parameters)
       : tree_(&tree),
         known_(&known),
         parameters_(&parameters),
         max_labels_(max_labels),
         times_(memory.times()),
-        counts_(heavy_counts(tree, memory)) {
+        counts_(cardinality_rows(tree, memory)) {
     open_.push_back({{},
                      memory.prices(),
                      memory.bound(),
@@ -338,7 +338,7 @@ class CountSearch {
   }
 
   WeightLimit weight_limit(const Limit& limit) const {
-    const HeavyCount& count = counts_[limit.count];
+    const CardinalityRow& count = counts_[limit.count];
     if (limit.is_least) return {count.other_weights, (count.nodes - limit.nodes) * count.unit};
     return {count.weights, limit.nodes * count.unit};
   }
@@ -355,7 +355,7 @@ class CountSearch {
   const ExactParameters* parameters_;
   std::size_t max_labels_;
   std::vector<std::uint32_t> times_;  // with prices in any part
-  std::vector<HeavyCount> counts_;
+  std::vector<CardinalityRow> counts_;
   std::vector<Part> open_;
   std::vector<Part> listed_;       // closed by labels at times_
   double undivided_ = kForbidden;  // the least bound of parts that were given up
@@ -395,7 +395,7 @@ ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
     result.finished = prices.bound() >= cutoff;
     if (result.finished || budget.interrupted()) break;
     if (parameters.counts.most_parts > 0 && prices.num_rows() > 0) {
-      CountSearch(tree, prices, result, max_labels, parameters).run(budget);
+      CardinalityBranching(tree, prices, result, max_labels, parameters).run(budget);
       break;
     }
     LabelSearch labels(tree, prices, max_labels, parameters.labels);

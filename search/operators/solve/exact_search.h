@@ -32,7 +32,7 @@ struct ExactResult {
 
 // Raises a Lagrangian bound with prices of bytes at the time points that bind (MemoryPrices); the
 // bucket tree minimises the priced cost exactly. Then closes the remaining gap by a LabelSearch, or
-// by a CountSearch if parameters.counts.most_parts > 0. Gives up if lists need more than
+// by a CardinalityBranching if parameters.counts.most_parts > 0. Gives up if lists need more than
 // `max_labels` partial choices. Work is counted in table entries.
 ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
                            std::size_t max_labels, Budget& budget,

@@ -79,14 +79,14 @@ bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, std::span<const
 void LabelSearch::begin_label(std::uint32_t b, std::uint32_t s, double sum) {
   const Buckets& buckets = tree_->buckets();
   const Buckets::Bucket& bucket = buckets[b];
-  Label own;
-  own.strategy = s;
-  own.cost = tree_->instance().costs(bucket.variable)[s];
-  own.priced = sum;
+  Label label;
+  label.strategy = s;
+  label.cost = tree_->instance().costs(bucket.variable)[s];
+  label.priced = sum;
   children_.clear();
   const auto factors = buckets.factors(bucket);
   for (std::size_t f = 0; f < factors.size(); ++f) {
-    if (!factors[f].is_message) own.cost += tables_.row(f)[s];
+    if (!factors[f].is_message) label.cost += tables_.row(f)[s];
   }
   for (const std::uint32_t f : tree_->children(bucket)) {
     const std::uint32_t child = factors[f].source;
@@ -94,7 +94,7 @@ void LabelSearch::begin_label(std::uint32_t b, std::uint32_t s, double sum) {
     children_.push_back({lists_[child][at], tables_.message(child, at)});
   }
   partial_.clear();
-  partial_.list.push_back(own);
+  partial_.list.push_back(label);
   for (std::size_t r = 0; r < rows_; ++r) {
     partial_.bytes.push_back(memory_->bytes(r, bucket.variable, s));
   }

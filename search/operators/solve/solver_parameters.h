@@ -128,7 +128,7 @@ struct LabelParameters {
   double step_growth = 2;
 };
 
-// Parameters of CountSearch.
+// Parameters of CardinalityBranching.
 // Thread safety: a value.
 struct CountParameters {
   // Limit of the subproblems (parts). 0: no division by counts, only a LabelSearch.

@@ -87,9 +87,9 @@ bool place_broadcast(StrategyWriter& writer, const DimSpecs& out, std::span<std:
   if (!writer.place(output, out)) return false;
   for (std::size_t i = 0; i < output; ++i) {
     removed[i] = 0;
-    const DimSpecs own = unbroadcast(out, writer.operand(output).shapes[0]->dims,
-                                     writer.operand(i).shapes[0]->dims, removed[i]);
-    if (!writer.place(i, own)) return false;
+    const DimSpecs dims = unbroadcast(out, writer.operand(output).shapes[0]->dims,
+                                      writer.operand(i).shapes[0]->dims, removed[i]);
+    if (!writer.place(i, dims)) return false;
   }
   return true;
 }

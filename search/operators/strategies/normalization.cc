@@ -39,8 +39,9 @@ bool place_batch_norm(StrategyWriter& writer, const ProductAxes& axes) {
   if (!writer.place(kInput, data) || !writer.place(writer.output(), data)) return false;
   for (std::size_t i = 1; i < writer.output(); ++i) {
     const std::size_t own_rank = writer.operand(i).shapes[0]->rank();
-    const DimSpecs own = own_rank == 0 ? DimSpecs(0) : DimSpecs(own_rank).with(0, dim(axes.column));
-    if (!writer.place(i, own)) return false;
+    const DimSpecs dims =
+        own_rank == 0 ? DimSpecs(0) : DimSpecs(own_rank).with(0, dim(axes.column));
+    if (!writer.place(i, dims)) return false;
   }
   return true;
 }

@@ -9,7 +9,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/bound/aggregate_bound.h"
-#include "search/embedding/bound/uniform_trees.h"
+#include "search/embedding/bound/capacity_split_trees.h"
 #include "search/embedding/model/choice_model.h"
 #include "search/embedding/model/option_pool.h"
 #include "tests/support/embedding/small_bounds.h"
@@ -30,7 +30,7 @@ struct Counts {
 };
 
 // The certificate that no plan rates below the target, if the tree proves it.
-std::optional<BoundCertificate> proof_of(UniformTree& tree, double target) {
+std::optional<BoundCertificate> proof_of(CapacitySplitTree& tree, double target) {
   Budget budget;
   tree.begin(target, 1'000'000);
   while (!tree.has_ended())
@@ -80,7 +80,7 @@ void check_problem(const SmallProblem& small, bool separates_hosts, Random& rand
   if (!separates_hosts) parameters.classes.max_hosts = 0;
   if (!RankClasses::can_be_apart(model, parameters.classes)) return;
   ++counts.apart;
-  UniformTree tree(model, parameters);
+  CapacitySplitTree tree(model, parameters);
   CHECK_FALSE(proof_of(tree, *least * (1 + 1e-6)).has_value());
   std::optional<BoundCertificate> proof = proof_of(tree, *least * (1 - 1e-4));
   if (!proof) return;

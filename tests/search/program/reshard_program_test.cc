@@ -344,11 +344,11 @@ TEST_CASE("reshard program: every executor makes the same programs and group num
   const MeshId n = b.mesh({2}, {4, 5});
   for (const char* name : {"a", "b", "c", "d"})
     b.var(name, m, {0, 1});
-  const std::vector<DimsMapping> wishes{{-1, -1}, {1, 0}, {0, -1}, {-1, 0}, {-1, 1}};
+  const std::vector<DimsMapping> demands{{-1, -1}, {1, 0}, {0, -1}, {-1, 0}, {-1, 1}};
   for (std::size_t i = 0; i < 40; ++i) {
     const bool far = i % 7 == 0;
-    const DimsMapping wish = far ? DimsMapping{0, -1} : wishes[i % wishes.size()];
-    b.op("op", far ? n : m, {{VarId(i % 4), 0, wish}}, {});
+    const DimsMapping demanded = far ? DimsMapping{0, -1} : demands[i % demands.size()];
+    b.op("op", far ? n : m, {{VarId(i % 4), 0, demanded}}, {});
   }
   const Program program = b.build();
   for (const bool compat : {false, true}) {

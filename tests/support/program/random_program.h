@@ -134,8 +134,8 @@ class RandomProgram {
     for (std::size_t i = random_.below(3) + 1; i > 0; --i) {
       const VarId var = any_var();
       const std::size_t dims = spec_.vars[var.index()].shape.size();
-      const DimsMapping wish = united ? DimsMapping(dims, -1) : mapping(op.mesh, dims);
-      op.inputs.push_back({var, static_cast<std::int32_t>(op.inputs.size()), wish});
+      const DimsMapping demanded = united ? DimsMapping(dims, -1) : mapping(op.mesh, dims);
+      op.inputs.push_back({var, static_cast<std::int32_t>(op.inputs.size()), demanded});
     }
     const VarId output = any_var();
     const Variable& var = spec_.vars[output.index()];

@@ -1,5 +1,5 @@
 // The plans that the lanes of best mode exchange: what they share, and which starts are accepted.
-#include "search/embedding/best/best_search.h"
+#include "search/embedding/best/portfolio_search.h"
 
 #include <doctest/doctest.h>
 
@@ -22,11 +22,11 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
 // Returns every better plan that a search finds with the given work.
-std::vector<Plan> better_plans(BestSearch& search, std::uint64_t work) {
+std::vector<Plan> better_plans(PortfolioSearch& search, std::uint64_t work) {
   std::vector<Plan> plans;
   InlineExecutor executor;
   Budget budget(work, {});
-  explore(search, executor, budget, [&](const BestSearch& at) {
+  explore(search, executor, budget, [&](const PortfolioSearch& at) {
     if (!at.best()) return;
     if (plans.empty() || plans.back().node_identity(0) != at.best()->plan.node_identity(0) ||
         at.copies().plans > plans.size()) {
@@ -77,7 +77,7 @@ Plan crowded_plan(const Model& model) {
 
 TEST_CASE("best search: every better plan is an edit of the one before") {
   const Model model(forty_tables(60));
-  BestSearch search(model.choices, 1, true);
+  PortfolioSearch search(model.choices, 1, true);
   const std::vector<Plan> plans = better_plans(search, 4'000'000);
   REQUIRE(plans.size() >= 3);
   std::size_t copied = model.choices.num_tables();  // the first
@@ -93,9 +93,9 @@ TEST_CASE("best search: every better plan is an edit of the one before") {
 
 TEST_CASE("best search: the answer shares everything unchanged with its start") {
   const Model model(forty_tables(60));
-  BestSearch first(model.choices, 1, false);
+  PortfolioSearch first(model.choices, 1, false);
   const Plan start = better_plans(first, 1'000'000).back();
-  BestSearch search(model.choices, 2, false);
+  PortfolioSearch search(model.choices, 2, false);
   search.offer(start);
   const std::vector<Plan> plans = better_plans(search, 300'000);
   REQUIRE(plans.size() >= 1);
@@ -109,7 +109,7 @@ TEST_CASE("best search: a start that does not fit is not accepted") {
   const Plan crowded = crowded_plan(model);
   const Problem& problem = model.space->problem();
   REQUIRE_FALSE(evaluate(problem, problem.topology(), crowded).valid());
-  BestSearch search(model.choices, 1, false);
+  PortfolioSearch search(model.choices, 1, false);
   search.offer(crowded);
   CHECK(search.copies().plans == 0);
   better_plans(search, 500'000);
@@ -125,7 +125,7 @@ TEST_CASE("best search: without a proof it goes on, however long ago the last be
   parameters.lanes.calm_work = 0;
   parameters.lanes.stuck_work = 0;
   parameters.lanes.recent_parts = 1'000'000;
-  BestSearch search(model.choices, 1, false, parameters);
+  PortfolioSearch search(model.choices, 1, false, parameters);
   CHECK(better_plans(search, 3'000'000).size() >= 1);
   CHECK(search.bound() == 0);
 }
@@ -134,7 +134,7 @@ TEST_CASE("best search: the last round is as long as the work that is left") {
   const Model model(forty_tables(1000));
   // Rounds of 0.24, 0.48, … million steps would end at 3.6 and at 7.4 million.
   constexpr std::uint64_t kLimit = 4'000'000;
-  BestSearch search(model.choices, 1, false);
+  PortfolioSearch search(model.choices, 1, false);
   InlineExecutor executor;
   Budget budget(kLimit, {});
   CHECK(explore(search, executor, budget) == StopReason::kWorkLimit);
@@ -145,9 +145,9 @@ TEST_CASE("best search: the last round is as long as the work that is left") {
 TEST_CASE("best search: a start with another model's tables is ignored") {
   const Model model(forty_tables(60));
   const Model other(forty_tables(80));
-  BestSearch theirs(other.choices, 1, false);
+  PortfolioSearch theirs(other.choices, 1, false);
   const Plan foreign = better_plans(theirs, 300'000).back();
-  BestSearch search(model.choices, 1, false);
+  PortfolioSearch search(model.choices, 1, false);
   search.offer(foreign);
   search.offer(Plan());
   CHECK(search.copies().plans == 0);

@@ -11,7 +11,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/bound/bound_prover.h"
-#include "search/embedding/bound/tree_view.h"
+#include "search/embedding/bound/shared_tree.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/space_builder.h"
@@ -151,12 +151,12 @@ TEST_CASE("bound prover: a tree is shared as soon as it has two leaves") {
 }
 
 // Without column generation.
-TEST_CASE("bound prover: a light tree is not grown above a target that failed") {
+TEST_CASE("bound prover: a Lagrangian tree is not grown above a target that failed") {
   const Model model(tables_of_six_kinds());
   BoundParameters parameters;
   parameters.max_master_rows = 0;
   BoundProver prover(model.choices, parameters);
-  REQUIRE(RankViews(model.choices, parameters).is_only_aggregate());
+  REQUIRE(SharedTrees(model.choices, parameters).is_only_aggregate());
   const auto work_at = [&](double rating) {
     Budget budget;
     prover.run(100'000'000, rating, budget);

@@ -10,7 +10,7 @@
 
 #include "core/embedding/bound/check_bound.h"
 #include "search/embedding/bound/bound_prover.h"
-#include "search/embedding/bound/light_tree.h"
+#include "search/embedding/bound/lagrangian_tree.h"
 #include "tests/support/embedding/bound_model.h"
 #include "tests/support/embedding/space_builder.h"
 
@@ -78,7 +78,7 @@ TEST_CASE("domain reduction: what every rank holds leaves no room") {
   CHECK(reduce(model, 2.4, domain).excluded);
 }
 
-TEST_CASE("light tree: one of which a part is proved has more work than was meant for it") {
+TEST_CASE("Lagrangian tree: one of which a part is proved has more work than was meant for it") {
   const Model model(tables_on_every_rank());
   const auto proves = [&](std::uint64_t work, double extension) {
     BoundParameters parameters;
@@ -86,7 +86,7 @@ TEST_CASE("light tree: one of which a part is proved has more work than was mean
     parameters.targets.light_extension = extension;
     const Branching branching(model.rows, parameters.branching);
     Budget budget;
-    LightTree tree(model.rows, branching, kLeast * (1 - 5e-5), parameters, budget);
+    LagrangianTree tree(model.rows, branching, kLeast * (1 - 5e-5), parameters, budget);
     const std::uint64_t before = budget.work_done();
     while (!tree.has_ended())
       tree.step(budget);

@@ -1,5 +1,5 @@
 // Whole numbers of patterns from fractional ones.
-#include "search/embedding/bound/round_patterns.h"
+#include "search/embedding/bound/diving_heuristic.h"
 
 #include <doctest/doctest.h>
 
@@ -61,7 +61,7 @@ TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
   const std::vector<RankPattern> patterns{{0, {{kSmall, 2}}, 1}, {0, {{kLarge, 1}}, 1}};
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     Budget budget;
-    const WholePatterns found = PatternDive(demand, patterns, {}).run(budget, seed);
+    const WholePatterns found = DivingHeuristic(demand, patterns, {}).run(budget, seed);
     CHECK(num_ranks(found) == 4);
     CHECK(ranks_with(found, kSmall).at(2) == 3);
     CHECK(ranks_with(found, kLarge).at(1) == 1);
@@ -78,7 +78,7 @@ TEST_CASE("pattern dive: tables take other choices where patterns leave them no 
   demand.tables = {{3, {{{kLarge, 1}}, {{kSmall, 2}}}}};
   const std::vector<RankPattern> patterns{{0, {{kSmall, 3}}, 0.9}, {0, {{kLarge, 1}}, 1}};
   Budget budget;
-  const WholePatterns found = PatternDive(demand, patterns, {}).run(budget);
+  const WholePatterns found = DivingHeuristic(demand, patterns, {}).run(budget);
   CHECK(found.tables == std::vector<std::vector<std::uint32_t>>{{0, 3}});
   CHECK(ranks_with(found, kSmall).at(3) == 2);
 }
@@ -88,7 +88,7 @@ TEST_CASE("pattern dive: tables beyond what ranks hold have no place") {
   demand.rows = {{kLarge, row(0.8)}};
   demand.tables = {{5, {{{kLarge, 1}}}}};
   Budget budget;
-  const WholePatterns found = PatternDive(demand, {{0, {{kLarge, 1}}, 0.8}}, {}).run(budget);
+  const WholePatterns found = DivingHeuristic(demand, {{0, {{kLarge, 1}}, 0.8}}, {}).run(budget);
   CHECK(found.tables == std::vector<std::vector<std::uint32_t>>{{3}});
   CHECK(found.unplaced == doctest::Approx(1.6));
 }
@@ -103,7 +103,7 @@ TEST_CASE("pattern dive: all ranks of a host hold the same of what fills it") {
   const std::vector<RankPattern> patterns{
       {0, {{kSmall, 2}}, 0.8}, {0, {{kSmall, 1}, {kOnHost, 1}}, 0.9}, {0, {{kOnHost, 1}}, 0.5}};
   Budget budget;
-  const WholePatterns found = PatternDive(demand, patterns, {}).run(budget);
+  const WholePatterns found = DivingHeuristic(demand, patterns, {}).run(budget);
   CHECK(num_ranks(found) == 6);
   CHECK(found.unplaced == 0);
   std::map<HostPart, std::uint32_t> ranks;
@@ -123,14 +123,14 @@ TEST_CASE("pattern dive: patterns are priced for what is left") {
   const std::vector<RankPattern> patterns{
       {0, {{kSmall, 3}}, 0.99}, {0, {{kSmall, 1}}, 0.33}, {0, {{kLarge, 1}}, 0.6}};
   Budget budget;
-  const WholePatterns found = PatternDive(demand, patterns, {}).run(budget);
+  const WholePatterns found = DivingHeuristic(demand, patterns, {}).run(budget);
   CHECK(found.unplaced == 0);
   REQUIRE(found.patterns.size() == 1);
   CHECK(found.patterns[0].shards == PatternDemand::Shards{{kSmall, 1}, {kLarge, 1}});
   CHECK(found.patterns[0].ranks == 3);
   BoundParameters without;
   without.rounding.pricing_rounds = 0;
-  CHECK(PatternDive(demand, patterns, without).run(budget).unplaced == doctest::Approx(0.6));
+  CHECK(DivingHeuristic(demand, patterns, without).run(budget).unplaced == doctest::Approx(0.6));
 }
 
 TEST_CASE("pattern dive: host parts leave room for priced patterns") {
@@ -141,7 +141,7 @@ TEST_CASE("pattern dive: host parts leave room for priced patterns") {
   demand.ranks_of_host = 2;
   Budget budget;
   const WholePatterns found =
-      PatternDive(demand, {{0, {{kSmall, 1}}, 0.4}, {0, {{kOnHost, 1}}, 0.5}}, {}).run(budget);
+      DivingHeuristic(demand, {{0, {{kSmall, 1}}, 0.4}, {0, {{kOnHost, 1}}, 0.5}}, {}).run(budget);
   CHECK(found.unplaced == 0);
   REQUIRE(found.patterns.size() == 1);
   CHECK(found.patterns[0].host_part == HostPart{{kOnHost, 1}});
@@ -155,7 +155,7 @@ TEST_CASE("pattern dive: nothing once the budget is interrupted") {
   std::stop_source source;
   source.request_stop();
   Budget budget(std::nullopt, std::nullopt, source.get_token());
-  CHECK(PatternDive(demand, {{0, {{kLarge, 1}}, 0.8}}, {}).run(budget).patterns.empty());
+  CHECK(DivingHeuristic(demand, {{0, {{kLarge, 1}}, 0.8}}, {}).run(budget).patterns.empty());
 }
 
 }  // namespace shardwright::pattern_dive_test

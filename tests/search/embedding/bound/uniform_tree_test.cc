@@ -1,5 +1,5 @@
 // Trees that divide what uniform choices use of every rank.
-#include "search/embedding/bound/uniform_trees.h"
+#include "search/embedding/bound/capacity_split_trees.h"
 
 #include <doctest/doctest.h>
 
@@ -32,7 +32,7 @@ BoundModel two_hosts() {
   return BoundModel(builder.take());
 }
 
-bool proves(UniformTree& tree, double target) {
+bool proves(CapacitySplitTree& tree, double target) {
   Budget budget;
   tree.begin(target, 10'000'000);
   while (!tree.has_ended())
@@ -49,7 +49,7 @@ BoundCertificate apart_certificate(double bound) {
   return certificate;
 }
 
-BoundCertificate certificate_of(const UniformTree& tree, double target) {
+BoundCertificate certificate_of(const CapacitySplitTree& tree, double target) {
   BoundCertificate certificate = apart_certificate(target * (1 - kBoundRounding));
   certificate.class_of_rank = tree.classes().class_of_rank();
   certificate.nodes = tree.certificate_nodes();
@@ -83,7 +83,7 @@ BoundParameters without_hosts() {
 // What a tree that does not end below the target suggests, checked: no rank has more than that.
 void check_suggested(const BoundModel& model, const BoundParameters& parameters, double target,
                      bool divides) {
-  UniformTree tree(model.choices, parameters);
+  CapacitySplitTree tree(model.choices, parameters);
   Budget budget;
   tree.begin(target, 10'000'000, divides);
   while (!tree.has_ended())
@@ -113,7 +113,7 @@ void check_suggested(const BoundModel& model, const BoundParameters& parameters,
 
 // The tree proves the least rating, and nothing above it; the check agrees.
 void check_least(const BoundModel& model, const BoundParameters& parameters, double least) {
-  UniformTree tree(model.choices, parameters);
+  CapacitySplitTree tree(model.choices, parameters);
   CHECK_FALSE(proves(tree, least + 1e-4));
   REQUIRE(proves(tree, least - 1e-4));
   BoundCertificate certificate = certificate_of(tree, least - 1e-4);
@@ -186,7 +186,7 @@ TEST_CASE("uniform trees: they wait until all others had as much work") {
   const BoundModel model = two_hosts();
   Proof proof(model.choices, {});
   proof.set_rating(9.5);
-  UniformTrees trees(proof);
+  CapacitySplitTrees trees(proof);
   CHECK(trees.has_more(proof));
   CHECK_FALSE(trees.is_due(proof));
   trees.note_others(proof.parameters().uniform.work - 1);
@@ -235,7 +235,7 @@ TEST_CASE("uniform tree: where hosts are many, only choices on all ranks are apa
 TEST_CASE("uniform tree: what tables certainly use on all ranks is divided off first") {
   const BoundModel model = four_hosts();
   const BoundParameters parameters = without_hosts();
-  UniformTree tree(model.choices, parameters);
+  CapacitySplitTree tree(model.choices, parameters);
   REQUIRE(proves(tree, 8.9999));  // a single rank has no room for 12 ms
   const std::vector<BoundNode> nodes = tree.certificate_nodes();
   REQUIRE(nodes.front().uniform_split.has_value());
@@ -298,7 +298,7 @@ TEST_CASE("uniform tree: both parts of whole ranks together take no more than th
 TEST_CASE("uniform tree: whole ranks have a price where no interval is divided") {
   const BoundModel model = two_hosts();
   const BoundParameters parameters;
-  UniformTree tree(model.choices, parameters);
+  CapacitySplitTree tree(model.choices, parameters);
   REQUIRE(proves(tree, 7.4));
   const BoundCertificate certificate = certificate_of(tree, 7.4);
   REQUIRE(certificate.nodes.size() == 1);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "search/operators/aten/aten_model.h"
-#include "search/operators/aten/placement_messages.h"
-#include "search/operators/aten/sieved_search.h"
+#include "search/operators/aten/pruned_search.h"
+#include "search/operators/aten/trws_relaxation.h"
 #include "search/operators/solve/solve_problem.h"
 #include "tests/search/operators/aten/aten_fixture.h"
 #include "tests/support/operators/aten_builder.h"
@@ -120,11 +120,11 @@ TEST_CASE("contracted model: blocks that must run alike still do") {
   const ContractedModel contracted(model, executor);
   CHECK(is_close(optimum(contracted.model()), optimum(model)));
   // Bounds of blocks as one hold for such plans, and those of free blocks for all.
-  const ChoiceSieve blocks = ChoiceSieve::of_blocks(model, {});
+  const ChoicePruning blocks = ChoicePruning::of_blocks(model, {});
   CHECK(blocks.messages().bound() <= optimum(model) * (1 + 1e-9));
   request.blocks = BlockSharing::kFree;
   const AtenModel free = model_of(graph, request);
-  CHECK(ChoiceSieve(free, {}).messages().bound() <= optimum(free) * (1 + 1e-9));
+  CHECK(ChoicePruning(free, {}).messages().bound() <= optimum(free) * (1 + 1e-9));
   CHECK(optimum(free) <= optimum(model) * (1 + 1e-9));
 }
 

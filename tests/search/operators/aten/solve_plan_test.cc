@@ -267,7 +267,7 @@ TEST_CASE("solve plan: the search by prices finds valid plans with a bound") {
   Budget budget;
   const AtenModel model =
       build_model(graph, request, transitions, executor, all_taken(graph)).value();
-  ChoiceSieve first(model, {});
+  ChoicePruning first(model, {});
   const SievedSolution cheapest = sieved_search(model, first, executor, budget, {}).value();
   KeptChoices kept;
   const LimitedContext context{&kept, [](const SievedSolution&) { return true; }};
@@ -295,8 +295,8 @@ TEST_CASE(
     Budget budget;
     const AtenModel model =
         build_model(graph, request, transitions, executor, all_taken(graph)).value();
-    ChoiceSieve sieve(model, {});
-    const SievedSolution cheapest = sieved_search(model, sieve, executor, budget, {}).value();
+    ChoicePruning pruning(model, {});
+    const SievedSolution cheapest = sieved_search(model, pruning, executor, budget, {}).value();
     const LightestSolution lightest =
         lightest_search(model, cheapest.choice, cheapest.objective, executor, budget, {}).value();
     REQUIRE_FALSE(lightest.choice.empty());

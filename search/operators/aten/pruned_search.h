@@ -9,14 +9,14 @@
 #include "search/budget.h"
 #include "search/executor.h"
 #include "search/operators/aten/aten_model.h"
-#include "search/operators/aten/placement_messages.h"
+#include "search/operators/aten/trws_relaxation.h"
 #include "search/operators/solve/solve_problem.h"
 
 namespace shardwright::operators {
 
-// Tuning numbers of the sieve.
+// Tuning numbers of the pruning.
 // Thread safety: a value.
-struct SieveParameters {
+struct PruningParameters {
   // A look solves the problem of the choices with the lowest bounds. Sweeps of messages before the
   // first look, and before each further look. The bound is mostly tight after a dozen sweeps; each
   // sweep reads all tables.
@@ -59,24 +59,24 @@ struct SieveParameters {
 
 // Messages of a model, and the choices that their bounds select.
 // Thread safety: one thread at a time.
-class ChoiceSieve {
+class ChoicePruning {
  public:
   // Borrows the model. Makes the first sweeps; where blocks repeat, first for one block.
-  ChoiceSieve(const AtenModel& model, const SieveParameters& parameters);
-  // A sieve with repeated blocks merged to one, which takes a fraction of the time. Its bounds hold
-  // only for plans whose blocks are equal; its messages are a start for all plans, see spread().
-  // Without repetition it is a sieve for all plans.
-  static ChoiceSieve of_blocks(const AtenModel& model, const SieveParameters& parameters);
-  // A sieve for all plans, without prices, that starts from these messages divided among the
+  ChoicePruning(const AtenModel& model, const PruningParameters& parameters);
+  // A pruning with repeated blocks merged to one, which takes a fraction of the time. Its bounds
+  // hold only for plans whose blocks are equal; its messages are a start for all plans, see
+  // spread(). Without repetition it is a pruning for all plans.
+  static ChoicePruning of_blocks(const AtenModel& model, const PruningParameters& parameters);
+  // A pruning for all plans, without prices, that starts from these messages divided among the
   // blocks.
-  ChoiceSieve spread() const;
+  ChoicePruning spread() const;
 
   // `prices` by time point; `limit` in bytes holds at each. Sweeps until the bound settles.
   void settle_at(std::span<const double> prices, std::int64_t limit,
-                 const SieveParameters& parameters);
+                 const PruningParameters& parameters);
 
-  PlacementMessages& messages() { return messages_; }
-  const PlacementMessages& messages() const { return messages_; }
+  TrwsRelaxation& messages() { return messages_; }
+  const TrwsRelaxation& messages() const { return messages_; }
 
   // The choices whose bound is at most `most`, the same for all variables of a leader.
   KeptChoices at_most(double most) const;
@@ -89,15 +89,14 @@ class ChoiceSieve {
   double least_left_out(const KeptChoices& kept) const;
 
  private:
-  ChoiceSieve(const AtenModel& model, std::vector<std::uint32_t> leaders,
-              PlacementMessages messages);
-  static PlacementMessages first_messages(const AtenModel& model,
-                                          const SieveParameters& parameters);
-  void settle(const SieveParameters& parameters);
+  ChoicePruning(const AtenModel& model, std::vector<std::uint32_t> leaders,
+                TrwsRelaxation messages);
+  static TrwsRelaxation first_messages(const AtenModel& model, const PruningParameters& parameters);
+  void settle(const PruningParameters& parameters);
 
   const AtenModel* model_;
   std::vector<std::uint32_t> leaders_;  // by variable; those of the model, or of its blocks
-  PlacementMessages messages_;
+  TrwsRelaxation messages_;
 };
 
 struct SievedSolution {
@@ -118,9 +117,10 @@ enum class SieveGoal : std::uint8_t {
 // Finds the cheapest plan without a memory limit. Bounds choices by messages, solves the problem of
 // the choices near the bound, and proves that all other choices have bounds above the cost found.
 // Deterministic and budgeted as solve_problem().
-Result<SievedSolution> sieved_search(const AtenModel& model, ChoiceSieve& sieve, Executor& executor,
-                                     Budget& budget, const ProblemSolveOptions& options,
+Result<SievedSolution> sieved_search(const AtenModel& model, ChoicePruning& pruning,
+                                     Executor& executor, Budget& budget,
+                                     const ProblemSolveOptions& options,
                                      SieveGoal goal = SieveGoal::kOptimum,
-                                     const SieveParameters& parameters = {});
+                                     const PruningParameters& parameters = {});
 
 }  // namespace shardwright::operators

@@ -66,11 +66,11 @@ class DualCenter {
 // uniform choices have rows of load and memory instead of patterns, since many small shards fill a
 // rank well in any mix. Rows of whole ranks limit patterns and uniform choices together.
 // Thread safety: one thread at a time. Refers to its arguments.
-class MasterProgram {
+class RestrictedMaster {
  public:
-  MasterProgram(const BoundRows& rows, double target, const Domain& domain,
-                const std::vector<EqualTables>& groups,
-                const ColumnGenerationParameters& parameters);
+  RestrictedMaster(const BoundRows& rows, double target, const Domain& domain,
+                   const std::vector<EqualTables>& groups,
+                   const ColumnGenerationParameters& parameters);
 
   // Returns the column of the pattern.
   std::size_t add(const RankPattern& pattern);

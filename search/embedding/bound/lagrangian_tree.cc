@@ -1,4 +1,4 @@
-#include "search/embedding/bound/light_tree.h"
+#include "search/embedding/bound/lagrangian_tree.h"
 
 #include <optional>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace shardwright::embedding {
 
-LightTree::LightTree(const BoundRows& rows, const Branching& branching, double target,
-                     const BoundParameters& parameters, Budget& budget)
+LagrangianTree::LagrangianTree(const BoundRows& rows, const Branching& branching, double target,
+                               const BoundParameters& parameters, Budget& budget)
     : rows_(&rows),
       branching_(&branching),
       aggregate_(&parameters.aggregate),
@@ -19,13 +19,13 @@ LightTree::LightTree(const BoundRows& rows, const Branching& branching, double t
   open_.push_back({0, tree_.domain(0, target, budget)});
 }
 
-bool LightTree::is_worth_more() const {
+bool LagrangianTree::is_worth_more() const {
   const auto light_work = static_cast<double>(targets_->light_work);
   return static_cast<double>(work_) < (1 + targets_->light_extension) * light_work &&
          tree_.closed_part(target_) >= targets_->closed_part;
 }
 
-void LightTree::step(Budget& budget) {
+void LagrangianTree::step(Budget& budget) {
   const std::uint64_t before = budget.work_done();
   Open next = std::move(open_.back());
   open_.pop_back();
@@ -33,7 +33,7 @@ void LightTree::step(Budget& budget) {
   work_ += budget.work_done() - before;
 }
 
-void LightTree::visit(Open next, Budget& budget) {
+void LagrangianTree::visit(Open next, Budget& budget) {
   DomainReduction reduced = reduce_domain(*rows_, target_, next.domain, *aggregate_, budget);
   if (reduced.excluded) {
     BoundNode leaf;
@@ -72,7 +72,8 @@ void LightTrees::step(Proof& proof, Budget& budget) {
   if (!tree_->has_ended()) tree_->step(budget);
   if (!tree_->has_ended()) return;
   if (tree_->is_proved()) {
-    proof.accept(tree_->target(), proof.views().view(RankView::kJoint).rows().classes(),
+    proof.accept(tree_->target(),
+                 proof.shared_trees().tree_of(HostClasses::kJoint).rows().classes(),
                  tree_->certificate_nodes());
   } else {
     ceiling_ = tree_->target();
@@ -91,8 +92,8 @@ void LightTrees::plant(Proof& proof, Budget& budget) {
   }
   trees_left_ -= std::min(trees_left_, 1U);
   if (proof.bound() >= target) return;
-  const TreeView& view = proof.views().view(RankView::kJoint);
-  tree_.emplace(view.rows(), view.branching(), target, proof.parameters(), budget);
+  const SharedTree& shared = proof.shared_trees().tree_of(HostClasses::kJoint);
+  tree_.emplace(shared.rows(), shared.branching(), target, proof.parameters(), budget);
 }
 
 }  // namespace shardwright::embedding

@@ -32,11 +32,11 @@ namespace shardwright::embedding {
 // below the rating to beat, or when the budget is used up.
 // Thread safety: as explore() calls the members; everything else on one thread. Refers to the
 // model.
-class BestSearch {
+class PortfolioSearch {
  public:
   // Without `prove` there is no lower bound. The search only asks whether `budget` was interrupted.
-  BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-             const BestParameters& parameters = {}, const Budget& budget = {});
+  PortfolioSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
+                  const BestParameters& parameters = {}, const Budget& budget = {});
 
   // Starts the search from a plan, if it has the model's tables and options and is feasible. If
   // ratings tie, tables return to where the first such plan has them.

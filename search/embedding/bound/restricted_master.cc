@@ -1,4 +1,4 @@
-#include "search/embedding/bound/master_program.h"
+#include "search/embedding/bound/restricted_master.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,17 +11,17 @@ namespace {
 
 // Calls `change` with every multiplier of `own` and the same multiplier of `other`.
 template <class Change>
-void change_each(std::vector<CapacityMultipliers>& own,
+void change_each(std::vector<CapacityMultipliers>& multipliers,
                  const std::vector<CapacityMultipliers>& other, const Change& change) {
-  for (std::size_t c = 0; c < own.size(); ++c) {
-    change(own[c].load, other[c].load);
+  for (std::size_t c = 0; c < multipliers.size(); ++c) {
+    change(multipliers[c].load, other[c].load);
     for (const MemoryTier tier : kMemoryTiers)
-      change(own[c][tier], other[c][tier]);
+      change(multipliers[c][tier], other[c][tier]);
   }
 }
 
-double room_of(const RankClass& own, MemoryTier tier) {
-  return std::max(1.0, static_cast<double>(own.room[tier].value()));
+double room_of(const RankClass& rank_class, MemoryTier tier) {
+  return std::max(1.0, static_cast<double>(rank_class.room[tier].value()));
 }
 
 }  // namespace
@@ -65,14 +65,14 @@ void DualCenter::end(std::span<const EqualTables> groups) {
   }
 }
 
-MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain& domain,
-                             const std::vector<EqualTables>& groups,
-                             const ColumnGenerationParameters& parameters)
+RestrictedMaster::RestrictedMaster(const BoundRows& rows, double target, const Domain& domain,
+                                   const std::vector<EqualTables>& groups,
+                                   const ColumnGenerationParameters& parameters)
     : rows_(rows), target_(target), domain_(domain), groups_(groups), parameters_(parameters) {
   for (const EqualTables& group : groups)
     group_row_.push_back(program_.add_row(group.size(), group.size()));
-  for (const RankClass& own : rows.classes().all())
-    class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, own.size));
+  for (const RankClass& rank_class : rows.classes().all())
+    class_row_.push_back(program_.add_row(-LinearProgram::kInfinity, rank_class.size));
   first_tier_row_.assign(rows.classes().size(), kNone);
   for (std::uint32_t c = 0; c < rows.classes().size(); ++c) {
     if (!rows.classes().is_for_uniform(c)) continue;
@@ -96,7 +96,7 @@ MasterProgram::MasterProgram(const BoundRows& rows, double target, const Domain&
   add_excess_column();
 }
 
-std::size_t MasterProgram::row_of_shard(const BoundRow& shard) {
+std::size_t RestrictedMaster::row_of_shard(const BoundRow& shard) {
   const auto add = [&] { return program_.add_row(0, LinearProgram::kInfinity); };
   if (!parameters_.shares_rows) return add();
   const auto [found, is_new] = equal_shards_.try_emplace({shard.load, shard.storage}, 0);
@@ -105,7 +105,7 @@ std::size_t MasterProgram::row_of_shard(const BoundRow& shard) {
 }
 
 // Adds a row for load and a row per memory tier, for the whole ranks of every class.
-void MasterProgram::add_whole_rows() {
+void RestrictedMaster::add_whole_rows() {
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
     first_whole_row_.push_back(program_.num_rows());
     for (std::size_t i = 0; i < 1 + rows_.model().tiers().size(); ++i)
@@ -114,8 +114,8 @@ void MasterProgram::add_whole_rows() {
 }
 
 // Adds entries for load and bytes in a class to the rows of the whole ranks of that class.
-void MasterProgram::add_use_of_whole(double load, const PerTier<double>& bytes,
-                                     std::uint32_t rank_class) {
+void RestrictedMaster::add_use_of_whole(double load, const PerTier<double>& bytes,
+                                        std::uint32_t rank_class) {
   if (first_whole_row_.empty()) return;
   const std::uint32_t own = rows_.classes().whole_class(rank_class);
   const RankClass& whole = rows_.classes().whole(own);
@@ -128,7 +128,7 @@ void MasterProgram::add_use_of_whole(double load, const PerTier<double>& bytes,
 }
 
 // Dual values of a whole rank, per unit of load and per byte.
-CapacityMultipliers MasterProgram::whole_duals(std::uint32_t rank_class) const {
+CapacityMultipliers RestrictedMaster::whole_duals(std::uint32_t rank_class) const {
   const RankClass& whole = rows_.classes().whole(rank_class);
   const auto dual = [&](std::size_t row) { return std::max(0.0, -program_.dual(row)); };
   std::size_t row = first_whole_row_[rank_class];
@@ -141,19 +141,19 @@ CapacityMultipliers MasterProgram::whole_duals(std::uint32_t rank_class) const {
 
 // Calls `visit` with every tier and its row, for a class for uniform choices.
 template <class Visit>
-void MasterProgram::each_tier_row(std::uint32_t rank_class, const Visit& visit) const {
+void RestrictedMaster::each_tier_row(std::uint32_t rank_class, const Visit& visit) const {
   if (first_tier_row_[rank_class] == kNone) return;
   std::size_t row = first_tier_row_[rank_class];
   for (const MemoryTier tier : rows_.model().tiers())
     visit(tier, row++);
 }
 
-bool MasterProgram::fits(const BoundRow& row, std::uint32_t rank_class) const {
+bool RestrictedMaster::fits(const BoundRow& row, std::uint32_t rank_class) const {
   return rows_.fits(row, rank_class) && row.load <= rows_.classes().load_limit(rank_class, target_);
 }
 
 // Adds entries for the fractions of a rank's load limit and memory that the row's shards take.
-void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
+void RestrictedMaster::add_use(const BoundRow& row, std::uint32_t rank_class) {
   const double limit = rows_.classes().load_limit(rank_class, target_);
   entries_.push_back({class_row_[rank_class], row.need * row.load / limit});
   each_tier_row(rank_class, [&](MemoryTier tier, std::size_t tier_row) {
@@ -166,8 +166,8 @@ void MasterProgram::add_use(const BoundRow& row, std::uint32_t rank_class) {
   add_use_of_whole(row.need * row.load, bytes, rank_class);
 }
 
-double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class,
-                              const CapacityMultipliers& whole) const {
+double RestrictedMaster::dual_of(const BoundRow& row, std::uint32_t rank_class,
+                                 const CapacityMultipliers& whole) const {
   const double limit = rows_.classes().load_limit(rank_class, target_);
   double dual = row.load / limit * std::max(0.0, -program_.dual(class_row_[rank_class]));
   each_tier_row(rank_class, [&](MemoryTier tier, std::size_t tier_row) {
@@ -179,7 +179,7 @@ double MasterProgram::dual_of(const BoundRow& row, std::uint32_t rank_class,
 }
 
 // Adds a column for a choice on all ranks, or a column per class for a choice that fills hosts.
-void MasterProgram::add_uniform_columns(std::uint32_t choice, std::size_t group_row) {
+void RestrictedMaster::add_uniform_columns(std::uint32_t choice, std::size_t group_row) {
   const std::span<const BoundRow> own = rows_.rows_of(choice);
   const auto add = [&](std::uint32_t rank_class) {
     uniform_columns_.push_back(
@@ -201,7 +201,7 @@ void MasterProgram::add_uniform_columns(std::uint32_t choice, std::size_t group_
   }
 }
 
-std::vector<std::uint32_t> MasterProgram::possible_choices(const EqualTables& group) const {
+std::vector<std::uint32_t> RestrictedMaster::possible_choices(const EqualTables& group) const {
   std::vector<std::uint32_t> possible;
   const ChoiceModel& model = rows_.model();
   for (std::uint32_t i = 0; i < model.choices(group.first()).size(); ++i) {
@@ -212,7 +212,7 @@ std::vector<std::uint32_t> MasterProgram::possible_choices(const EqualTables& gr
 }
 
 // Merges the entries of a row: several shards of a column may share the row.
-void MasterProgram::merge_equal_rows() {
+void RestrictedMaster::merge_equal_rows() {
   if (!parameters_.shares_rows) return;
   std::sort(entries_.begin(), entries_.end(),
             [](const auto& a, const auto& b) { return a.row < b.row; });
@@ -227,7 +227,7 @@ void MasterProgram::merge_equal_rows() {
   entries_ = std::move(merged);
 }
 
-void MasterProgram::add_choice_columns() {
+void RestrictedMaster::add_choice_columns() {
   choice_column_.assign(domain_.size(), kNone);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     for (const std::uint32_t choice : possible_choices(groups_[g])) {
@@ -246,7 +246,7 @@ void MasterProgram::add_choice_columns() {
   }
 }
 
-void MasterProgram::add_excess_column() {
+void RestrictedMaster::add_excess_column() {
   entries_.clear();
   for (std::uint32_t c = 0; c < class_row_.size(); ++c) {
     const double size = rows_.classes()[c].size;
@@ -259,7 +259,7 @@ void MasterProgram::add_excess_column() {
   program_.add_column(1, 0, LinearProgram::kInfinity, entries_);
 }
 
-std::size_t MasterProgram::add(const RankPattern& pattern) {
+std::size_t RestrictedMaster::add(const RankPattern& pattern) {
   entries_.clear();
   PerTier<double> bytes;
   for (const auto& [row, count] : pattern.shards) {
@@ -274,7 +274,7 @@ std::size_t MasterProgram::add(const RankPattern& pattern) {
   return patterns_.back().second;
 }
 
-std::vector<RankPattern> MasterProgram::take_patterns() {
+std::vector<RankPattern> RestrictedMaster::take_patterns() {
   std::vector<RankPattern> taken;
   taken.reserve(patterns_.size());
   for (auto& own : patterns_)
@@ -283,18 +283,18 @@ std::vector<RankPattern> MasterProgram::take_patterns() {
   return taken;
 }
 
-std::uint64_t MasterProgram::steps_per_pivot() const {
+std::uint64_t RestrictedMaster::steps_per_pivot() const {
   return parameters_.steps_per_pivot(program_.num_rows() + program_.num_columns());
 }
 
-std::uint64_t MasterProgram::steps_per_solve() const {
+std::uint64_t RestrictedMaster::steps_per_solve() const {
   const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
   const double steps =
       size * size * (parameters_.factor_square_steps + size * parameters_.factor_cube_steps);
   return static_cast<std::uint64_t>(std::min(steps, parameters_.max_factor_steps));
 }
 
-DualPoint MasterProgram::dual_values() const {
+DualPoint RestrictedMaster::dual_values() const {
   DualPoint point;
   for (const std::size_t row : shard_row_)
     point.shards.push_back(row == kNone ? 0 : std::max(0.0, program_.dual(row)));
@@ -310,7 +310,7 @@ DualPoint MasterProgram::dual_values() const {
 }
 
 // Sets the dual value of a uniform shard to its cost in its cheapest class.
-void MasterProgram::set_uniform_duals(DualPoint& point) const {
+void RestrictedMaster::set_uniform_duals(DualPoint& point) const {
   for (const EqualTables& group : groups_) {
     for (const std::uint32_t choice : possible_choices(group)) {
       if (!is_apart(choice)) continue;
@@ -328,16 +328,16 @@ void MasterProgram::set_uniform_duals(DualPoint& point) const {
   }
 }
 
-double MasterProgram::value_of(std::uint32_t choice) const {
+double RestrictedMaster::value_of(std::uint32_t choice) const {
   if (choice_column_[choice] != kNone) return program_.value(choice_column_[choice]);
   double sum = 0;
-  for (const UniformColumn& own : uniform_columns_) {
-    if (own.choice == choice) sum += program_.value(own.column);
+  for (const UniformColumn& column : uniform_columns_) {
+    if (column.choice == choice) sum += program_.value(column.column);
   }
   return sum;
 }
 
-FractionalPlan MasterProgram::plan() const {
+FractionalPlan RestrictedMaster::plan() const {
   FractionalPlan plan;
   plan.shares.assign(domain_.size(), 0);
   plan.shards.assign(shard_row_.size(), std::vector<double>(class_row_.size(), 0));
@@ -359,7 +359,7 @@ FractionalPlan MasterProgram::plan() const {
 
 // Distributes the shares of a group to its tables, table by table, so that few tables mix choices.
 // The shards follow in proportion.
-void MasterProgram::deal_out(const EqualTables& group, FractionalPlan& plan) const {
+void RestrictedMaster::deal_out(const EqualTables& group, FractionalPlan& plan) const {
   const std::uint32_t begin = rows_.model().first_choice(group.first());
   std::size_t next = 0;
   double rest_of_table = 1;

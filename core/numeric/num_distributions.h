@@ -11,7 +11,7 @@ namespace shardwright {
 // Returns the number of ways to distribute `count` equal shards over ranks, of which rank i takes
 // at most most[i]. With more than 16 shards the limits are ignored. The number is an estimate for
 // the order of a search; it may be infinite. O(ranks x count^2).
-inline double ways_to_share(std::uint32_t count, std::span<const std::uint32_t> most) {
+inline double num_distributions(std::uint32_t count, std::span<const std::uint32_t> most) {
   constexpr std::uint32_t kMostCounted = 16;
   if (count == 1) return static_cast<double>(most.size());
   if (count > kMostCounted) {

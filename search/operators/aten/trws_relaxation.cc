@@ -1,4 +1,4 @@
-#include "search/operators/aten/placement_messages.h"
+#include "search/operators/aten/trws_relaxation.h"
 
 #include <algorithm>
 #include <array>
@@ -97,7 +97,7 @@ void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t
 }
 
 // The costs of a transfer in single precision, from either end.
-struct PlacementMessages::Table {
+struct TrwsRelaxation::Table {
   Table() = default;
   explicit Table(const AtenTransfer& transfer) {
     for (const double cost : transfer.costs)
@@ -112,7 +112,7 @@ struct PlacementMessages::Table {
   std::vector<float> backward;  // by column, then by row
 };
 
-PlacementMessages::PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders)
+TrwsRelaxation::TrwsRelaxation(const AtenModel& model, std::span<const std::uint32_t> leaders)
     : model_(&model) {
   std::vector<char> is_used(model.transfers.transfers.size(), 0);
   for (const AtenTransfers::Edge& edge : model.transfers.edges)
@@ -128,8 +128,7 @@ PlacementMessages::PlacementMessages(const AtenModel& model, std::span<const std
   open_allowed();
 }
 
-PlacementMessages::PlacementMessages(const PlacementMessages& other,
-                                     std::span<const std::uint32_t> leaders)
+TrwsRelaxation::TrwsRelaxation(const TrwsRelaxation& other, std::span<const std::uint32_t> leaders)
     : model_(other.model_), tables_(other.tables_) {
   make_nodes(leaders);
   make_links();
@@ -139,7 +138,7 @@ PlacementMessages::PlacementMessages(const PlacementMessages& other,
   open_allowed();
 }
 
-void PlacementMessages::make_nodes(std::span<const std::uint32_t> leaders) {
+void TrwsRelaxation::make_nodes(std::span<const std::uint32_t> leaders) {
   for (std::uint32_t v = 0; v < leaders.size(); ++v) {
     if (leaders[v] == v) {
       node_of_.push_back(static_cast<std::uint32_t>(own_.size()));
@@ -153,7 +152,7 @@ void PlacementMessages::make_nodes(std::span<const std::uint32_t> leaders) {
   }
 }
 
-void PlacementMessages::make_links() {
+void TrwsRelaxation::make_links() {
   links_.resize(own_.size());
   std::map<std::array<std::uint32_t, 3>, EdgePlace> known;
   std::vector<EdgePlace*> placed;  // by edge
@@ -186,8 +185,8 @@ void PlacementMessages::make_links() {
   }
 }
 
-void PlacementMessages::add_links(std::uint32_t first, std::uint32_t second, std::uint32_t number,
-                                  const EdgePlace& place) {
+void TrwsRelaxation::add_links(std::uint32_t first, std::uint32_t second, std::uint32_t number,
+                               const EdgePlace& place) {
   const AtenTransfer& transfer = model_->transfers.transfers[number];
   const std::uint32_t* rows = transfer.row_of.data();
   const std::uint32_t* columns = transfer.column_of.data();
@@ -200,7 +199,7 @@ void PlacementMessages::add_links(std::uint32_t first, std::uint32_t second, std
                             nullptr});
 }
 
-void PlacementMessages::start_from(const PlacementMessages& other) {
+void TrwsRelaxation::start_from(const TrwsRelaxation& other) {
   for (std::size_t e = 0; e < places_.size(); ++e) {
     const EdgePlace& own = places_[e];
     const EdgePlace& from = other.places_[e];
@@ -214,7 +213,7 @@ void PlacementMessages::start_from(const PlacementMessages& other) {
   }
 }
 
-void PlacementMessages::set_prices(std::span<const double> prices, std::int64_t limit) {
+void TrwsRelaxation::set_prices(std::span<const double> prices, std::int64_t limit) {
   std::vector<double> sums(prices.size() + 1, 0);
   for (std::size_t t = 0; t < prices.size(); ++t)
     sums[t + 1] = sums[t] + prices[t];
@@ -231,7 +230,7 @@ void PlacementMessages::set_prices(std::span<const double> prices, std::int64_t 
 }
 
 // Adds all messages to the node to its costs.
-void PlacementMessages::gather(std::uint32_t node) {
+void TrwsRelaxation::gather(std::uint32_t node) {
   const std::vector<std::uint32_t>& open = open_[node];
   const std::vector<double>& costs = costs_[node];
   gathered_.resize(open.size());
@@ -253,7 +252,7 @@ void PlacementMessages::gather(std::uint32_t node) {
 }
 
 // Sends a message along the link, less its least element, which is returned.
-double PlacementMessages::send(std::uint32_t node, const Link& link, double share) {
+double TrwsRelaxation::send(std::uint32_t node, const Link& link, double share) {
   const double* to_own = messages_.data() + link.to_own;
   const std::vector<std::uint32_t>& open = open_[node];
   grouped_.assign(link.own_groups, kForbidden);
@@ -292,7 +291,7 @@ double PlacementMessages::send(std::uint32_t node, const Link& link, double shar
 
 // Returns the sum of the minima subtracted from nodes and messages. After a backward pass it is the
 // sum of the minima over the chains into which the edges are divided, a lower bound.
-double PlacementMessages::pass(bool forward, double haste) {
+double TrwsRelaxation::pass(bool forward, double haste) {
   double sum = -granted_;
   double magnitude = std::abs(granted_);
   const auto take = [&](double least) {
@@ -329,7 +328,7 @@ double PlacementMessages::pass(bool forward, double haste) {
   return sum - kRounding * magnitude;
 }
 
-void PlacementMessages::sweep(int times) {
+void TrwsRelaxation::sweep(int times) {
   double now = -std::numeric_limits<double>::infinity();
   for (int i = 0; i < std::max(times, 2); ++i) {
     pass(true, 0);
@@ -339,14 +338,14 @@ void PlacementMessages::sweep(int times) {
   bound_ = now;
 }
 
-void PlacementMessages::hurry(int times, double haste) {
+void TrwsRelaxation::hurry(int times, double haste) {
   for (int i = 0; i < times; ++i) {
     pass(true, haste);
     pass(false, haste);
   }
 }
 
-void PlacementMessages::exclude_above(double cost) {
+void TrwsRelaxation::exclude_above(double cost) {
   for (std::size_t node = 0; node < own_.size(); ++node) {
     for (const std::uint32_t s : open_[node]) {
       if (previous_ + slack_[node][s] <= cost) continue;
@@ -358,8 +357,8 @@ void PlacementMessages::exclude_above(double cost) {
   open_allowed();
 }
 
-std::vector<char> PlacementMessages::open_groups(std::uint32_t node, const std::uint32_t* group_of,
-                                                 std::uint32_t groups) const {
+std::vector<char> TrwsRelaxation::open_groups(std::uint32_t node, const std::uint32_t* group_of,
+                                              std::uint32_t groups) const {
   std::vector<char> open(groups, 0);
   for (const std::uint32_t s : open_[node])
     open[group_of[s]] = 1;
@@ -367,7 +366,7 @@ std::vector<char> PlacementMessages::open_groups(std::uint32_t node, const std::
 }
 
 // Lists the open choices. Links with equal tables and open choices (repeated blocks) share a part.
-void PlacementMessages::open_allowed() {
+void TrwsRelaxation::open_allowed() {
   open_.assign(own_.size(), {});
   for (std::size_t node = 0; node < own_.size(); ++node) {
     for (std::uint32_t s = 0; s < own_[node].size(); ++s) {
@@ -400,7 +399,7 @@ void PlacementMessages::open_allowed() {
   }
 }
 
-std::shared_ptr<const PlacementMessages::Part> PlacementMessages::part_of(
+std::shared_ptr<const TrwsRelaxation::Part> TrwsRelaxation::part_of(
     const Link& link, const std::vector<char>& rows, const std::vector<char>& columns) {
   auto part = std::make_shared<Part>();
   for (std::uint32_t k = 0; k < columns.size(); ++k) {
@@ -417,7 +416,7 @@ std::shared_ptr<const PlacementMessages::Part> PlacementMessages::part_of(
   return part;
 }
 
-std::vector<std::uint32_t> PlacementMessages::decode() const {
+std::vector<std::uint32_t> TrwsRelaxation::decode() const {
   std::vector<std::uint32_t> by_node(links_.size());
   std::vector<double> sums;
   for (std::uint32_t node = 0; node < links_.size(); ++node) {

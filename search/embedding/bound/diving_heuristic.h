@@ -9,7 +9,7 @@
 #include "search/budget.h"
 #include "search/embedding/bound/bound_parameters.h"
 #include "search/embedding/bound/bound_rows.h"
-#include "search/embedding/bound/pattern_program.h"
+#include "search/embedding/bound/diving_lp.h"
 #include "search/embedding/model/allocation.h"
 
 namespace shardwright::embedding {
@@ -23,23 +23,23 @@ struct RankCount {
   std::uint32_t ranks = 0;
 };
 
-// The result of a PatternDive. Thread safety: a value.
+// The result of a DivingHeuristic. Thread safety: a value.
 struct WholePatterns {
   std::vector<RankCount> patterns;                 // sorted by class and host part
   std::vector<std::vector<std::uint32_t>> tables;  // tables with a place, by group and choice
   double unplaced = 0;                             // least size of the other tables, in ranks
 };
 
-// A diving heuristic. It solves the PatternProgram, fixes all variables that are whole, or else
+// A diving heuristic. It solves the DivingLp, fixes all variables that are whole, or else
 // rounds up the variable that is nearest to its next whole number, and repeats. Host parts are
 // fixed first, in whole hosts, then patterns, then choices.
 // Source: the restricted master heuristics of Sadykov, Vanderbeck, Pessoa, Tahiri, Uchoa, "Primal
 // Heuristics for Branch and Price: The Assets of Diving Methods" (2019).
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
-class PatternDive {
+class DivingHeuristic {
  public:
-  PatternDive(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
-              const BoundParameters& parameters)
+  DivingHeuristic(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
+                  const BoundParameters& parameters)
       : demand_(demand), program_(demand, patterns, parameters) {}
 
   // Returns no patterns if the linear program was not solved or the budget was interrupted. The
@@ -63,7 +63,7 @@ class PatternDive {
   WholePatterns found() const;
 
   const PatternDemand& demand_;
-  PatternProgram program_;
+  DivingLp program_;
 };
 
 // Makes a start from a fractional plan. Ranks get the patterns of the best of several PatternDives

@@ -21,10 +21,10 @@ namespace shardwright::embedding {
 // only between choices that differ by a large part of the load or memory of all ranks. For a few
 // tables that need every rank, a few nodes often suffice and cost less than one pricing.
 // Thread safety: one thread at a time. Refers to its arguments.
-class LightTree {
+class LagrangianTree {
  public:
-  LightTree(const BoundRows& rows, const Branching& branching, double target,
-            const BoundParameters& parameters, Budget& budget);
+  LagrangianTree(const BoundRows& rows, const Branching& branching, double target,
+                 const BoundParameters& parameters, Budget& budget);
 
   double target() const { return target_; }
   // Returns true if nothing is left to do, or if the work is used up. A tree that is partly proved
@@ -83,7 +83,7 @@ class LightTrees final : public BoundMethod {
   double rating_ = std::numeric_limits<double>::infinity();   // of the last tree for a goal
   double ceiling_ = std::numeric_limits<double>::infinity();  // the lowest target that failed
   std::uint32_t trees_left_ = 0;                              // for this rating
-  std::optional<LightTree> tree_;
+  std::optional<LagrangianTree> tree_;
 };
 
 }  // namespace shardwright::embedding

@@ -1,4 +1,4 @@
-#include "search/embedding/bound/tree_view.h"
+#include "search/embedding/bound/shared_tree.h"
 
 #include <algorithm>
 #include <iterator>
@@ -132,29 +132,29 @@ std::uint64_t TreeLane::hand_over(BoundTree& tree) {
   return std::exchange(work_, 0);
 }
 
-RankViews::RankViews(const ChoiceModel& model, const BoundParameters& parameters)
+SharedTrees::SharedTrees(const ChoiceModel& model, const BoundParameters& parameters)
     : own_model_(model.rules().any() ? std::make_unique<ChoiceModel>(model.for_bounds()) : nullptr),
       model_(own_model_ ? own_model_.get() : &model),
       parameters_(&parameters) {
-  view(RankView::kJoint);
+  tree_of(HostClasses::kJoint);
 }
 
-TreeView& RankViews::view(RankView which) {
-  std::unique_ptr<TreeView>& own = of(which);
-  if (!own) {
-    BoundRows rows(*model_, which == RankView::kSeparate, parameters_->classes);
-    own = std::make_unique<TreeView>(std::move(rows), *parameters_);
+SharedTree& SharedTrees::tree_of(HostClasses which) {
+  std::unique_ptr<SharedTree>& tree = of(which);
+  if (!tree) {
+    BoundRows rows(*model_, which == HostClasses::kSeparate, parameters_->classes);
+    tree = std::make_unique<SharedTree>(std::move(rows), *parameters_);
   }
-  return *own;
+  return *tree;
 }
 
-void RankViews::plant_again() {
-  for (const std::unique_ptr<TreeView>& own : views_) {
-    if (own) own->plant_again();
+void SharedTrees::plant_again() {
+  for (const std::unique_ptr<SharedTree>& tree : shared_trees_) {
+    if (tree) tree->plant_again();
   }
 }
 
-TreeView::TreeView(BoundRows rows, const BoundParameters& parameters)
+SharedTree::SharedTree(BoundRows rows, const BoundParameters& parameters)
     : parameters_(&parameters),
       rows_(std::move(rows)),
       branching_(rows_, parameters.branching),
@@ -163,11 +163,11 @@ TreeView::TreeView(BoundRows rows, const BoundParameters& parameters)
   lanes_.front() = std::make_unique<TreeLane>(tree_, rows_, branching_, parameters);
 }
 
-bool TreeView::is_too_large() const {
+bool SharedTree::is_too_large() const {
   return lanes_.front()->relaxation().columns().max_rows() > parameters_->max_master_rows;
 }
 
-void TreeView::share(double target, const NodeLimits& limits) {
+void SharedTree::share(double target, const NodeLimits& limits) {
   const auto lesson =
       std::make_shared<const PricingKnowledge>(first_lane().relaxation().columns().known());
   for (std::unique_ptr<TreeLane>& lane : lanes_) {
@@ -178,7 +178,7 @@ void TreeView::share(double target, const NodeLimits& limits) {
   }
 }
 
-void TreeView::deal_out() {
+void SharedTree::deal_out() {
   for (const std::unique_ptr<TreeLane>& lane : lanes_) {
     if (!lane->is_idle()) continue;
     const auto fullest = std::max_element(lanes_.begin(), lanes_.end(), [](auto& a, auto& b) {

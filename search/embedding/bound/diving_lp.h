@@ -18,7 +18,7 @@
 
 namespace shardwright::embedding {
 
-// What the patterns of a PatternProgram must hold, and the ranks that have patterns.
+// What the patterns of a DivingLp must hold, and the ranks that have patterns.
 // Thread safety: a value.
 struct PatternDemand {
   // Shards that are counted together.
@@ -54,7 +54,7 @@ using HostPart = PatternDemand::Shards;
 // choice, every rank has a pattern, and the patterns hold the shards of the choices. Pricing adds
 // patterns for known host parts, because fixed variables leave room that no pattern fills.
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
-class PatternProgram {
+class DivingLp {
  public:
   // Patterns of one class with one host part.
   struct Part {
@@ -68,8 +68,8 @@ class PatternProgram {
     std::size_t column = 0;
   };
 
-  PatternProgram(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
-                 const BoundParameters& parameters);
+  DivingLp(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
+           const BoundParameters& parameters);
 
   // Begins a dive: no variable is fixed, and all patterns stay. With a seed other than 0, patterns
   // have small random costs.

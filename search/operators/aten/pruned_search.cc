@@ -1,4 +1,4 @@
-#include "search/operators/aten/sieved_search.h"
+#include "search/operators/aten/pruned_search.h"
 
 #include <algorithm>
 #include <utility>
@@ -20,41 +20,42 @@ bool is_identity(const std::vector<std::uint32_t>& leaders) {
 
 }  // namespace
 
-ChoiceSieve::ChoiceSieve(const AtenModel& model, std::vector<std::uint32_t> leaders,
-                         PlacementMessages messages)
+ChoicePruning::ChoicePruning(const AtenModel& model, std::vector<std::uint32_t> leaders,
+                             TrwsRelaxation messages)
     : model_(&model), leaders_(std::move(leaders)), messages_(std::move(messages)) {}
 
-ChoiceSieve::ChoiceSieve(const AtenModel& model, const SieveParameters& parameters)
-    : ChoiceSieve(model, model.leaders, first_messages(model, parameters)) {}
+ChoicePruning::ChoicePruning(const AtenModel& model, const PruningParameters& parameters)
+    : ChoicePruning(model, model.leaders, first_messages(model, parameters)) {}
 
-PlacementMessages ChoiceSieve::first_messages(const AtenModel& model,
-                                              const SieveParameters& parameters) {
+TrwsRelaxation ChoicePruning::first_messages(const AtenModel& model,
+                                             const PruningParameters& parameters) {
   const std::vector<std::uint32_t> blocks = block_leaders(model.variables);
   if (blocks == model.leaders || is_identity(blocks)) {
-    PlacementMessages messages(model, model.leaders);
+    TrwsRelaxation messages(model, model.leaders);
     messages.sweep(parameters.first_sweeps);
     return messages;
   }
-  ChoiceSieve sieve = of_blocks(model, parameters).spread();
-  sieve.messages_.hurry(parameters.hurried, parameters.haste);
-  sieve.messages_.sweep(parameters.sweeps_from_blocks);
-  return std::move(sieve.messages_);
+  ChoicePruning pruning = of_blocks(model, parameters).spread();
+  pruning.messages_.hurry(parameters.hurried, parameters.haste);
+  pruning.messages_.sweep(parameters.sweeps_from_blocks);
+  return std::move(pruning.messages_);
 }
 
-ChoiceSieve ChoiceSieve::of_blocks(const AtenModel& model, const SieveParameters& parameters) {
+ChoicePruning ChoicePruning::of_blocks(const AtenModel& model,
+                                       const PruningParameters& parameters) {
   std::vector<std::uint32_t> leaders = block_leaders(model.variables);
   if (is_identity(leaders)) leaders = model.leaders;
-  PlacementMessages messages(model, leaders);
-  ChoiceSieve sieve(model, std::move(leaders), std::move(messages));
-  sieve.settle(parameters);
-  return sieve;
+  TrwsRelaxation messages(model, leaders);
+  ChoicePruning pruning(model, std::move(leaders), std::move(messages));
+  pruning.settle(parameters);
+  return pruning;
 }
 
-ChoiceSieve ChoiceSieve::spread() const {
-  return {*model_, model_->leaders, PlacementMessages(messages_, model_->leaders)};
+ChoicePruning ChoicePruning::spread() const {
+  return {*model_, model_->leaders, TrwsRelaxation(messages_, model_->leaders)};
 }
 
-void ChoiceSieve::settle(const SieveParameters& parameters) {
+void ChoicePruning::settle(const PruningParameters& parameters) {
   double before = -kForbidden;
   for (int round = 0; round < parameters.most_block_rounds; ++round) {
     messages_.sweep(parameters.block_sweeps);
@@ -63,13 +64,13 @@ void ChoiceSieve::settle(const SieveParameters& parameters) {
   }
 }
 
-void ChoiceSieve::settle_at(std::span<const double> prices, std::int64_t limit,
-                            const SieveParameters& parameters) {
+void ChoicePruning::settle_at(std::span<const double> prices, std::int64_t limit,
+                              const PruningParameters& parameters) {
   messages_.set_prices(prices, limit);
   settle(parameters);
 }
 
-KeptChoices ChoiceSieve::at_most(double most) const {
+KeptChoices ChoicePruning::at_most(double most) const {
   KeptChoices kept(leaders_.size());
   for (std::uint32_t v = 0; v < kept.size(); ++v) {
     if (leaders_[v] != v) {
@@ -83,7 +84,7 @@ KeptChoices ChoiceSieve::at_most(double most) const {
   return kept;
 }
 
-KeptChoices ChoiceSieve::near(double& part, double choices) const {
+KeptChoices ChoicePruning::near(double& part, double choices) const {
   const double scale = std::max(1.0, messages_.bound());
   const auto within = [&] { return at_most(messages_.least_bound_with() + part * scale); };
   KeptChoices kept = within();
@@ -94,7 +95,7 @@ KeptChoices ChoiceSieve::near(double& part, double choices) const {
   return kept;
 }
 
-double ChoiceSieve::per_variable(const KeptChoices& kept) const {
+double ChoicePruning::per_variable(const KeptChoices& kept) const {
   std::size_t sum = 0;
   std::size_t variables = 0;
   for (std::uint32_t v = 0; v < kept.size(); ++v) {
@@ -105,7 +106,7 @@ double ChoiceSieve::per_variable(const KeptChoices& kept) const {
   return static_cast<double>(sum) / static_cast<double>(std::max<std::size_t>(variables, 1));
 }
 
-double ChoiceSieve::least_left_out(const KeptChoices& kept) const {
+double ChoicePruning::least_left_out(const KeptChoices& kept) const {
   double least = kForbidden;
   for (std::uint32_t v = 0; v < kept.size(); ++v) {
     if (leaders_[v] != v) continue;
@@ -128,16 +129,16 @@ constexpr std::uint64_t kAllWork = std::uint64_t{1} << 62;
 
 // One search.
 // Thread safety: one thread at a time.
-class SievedSearch {
+class PrunedSearch {
  public:
-  SievedSearch(const AtenModel& model, ChoiceSieve& sieve, Executor& executor, Budget& budget,
-               const ProblemSolveOptions& options, const SieveParameters& parameters)
+  PrunedSearch(const AtenModel& model, ChoicePruning& pruning, Executor& executor, Budget& budget,
+               const ProblemSolveOptions& options, const PruningParameters& parameters)
       : model_(model),
         executor_(executor),
         budget_(budget),
         options_(options),
         parameters_(parameters),
-        sieve_(sieve),
+        pruning_(pruning),
         part_(parameters.first_part) {}
 
   Result<SievedSolution> run(SieveGoal goal) {
@@ -145,20 +146,20 @@ class SievedSearch {
     for (int round = 0; round < parameters_.most_rounds && !is_closed() && !is_over(); ++round) {
       if (has_choice() && goal == SieveGoal::kAnyPlan) return finished();
       if (has_choice()) {
-        sieve_.messages().exclude_above(best_.objective);
-        const KeptChoices kept = sieve_.at_most(best_.objective);
-        if (sieve_.per_variable(kept) <= parameters_.most_choices) {
+        pruning_.messages().exclude_above(best_.objective);
+        const KeptChoices kept = pruning_.at_most(best_.objective);
+        if (pruning_.per_variable(kept) <= parameters_.most_choices) {
           SHARDWRIGHT_RETURN_IF_ERROR(prove(kept, proof_work_));
           if (is_proved()) return finished();
           proof_work_ *= parameters_.work_growth;
         }
       }
-      sieve_.messages().hurry(parameters_.more_hurried, parameters_.haste);
-      sieve_.messages().sweep(parameters_.more_sweeps);
+      pruning_.messages().hurry(parameters_.more_hurried, parameters_.haste);
+      pruning_.messages().sweep(parameters_.more_sweeps);
       SHARDWRIGHT_RETURN_IF_ERROR(look_near());
     }
     if (is_closed() || is_over()) return finished();
-    const KeptChoices kept = has_choice() ? sieve_.at_most(best_.objective) : all_choices(model_);
+    const KeptChoices kept = has_choice() ? pruning_.at_most(best_.objective) : all_choices(model_);
     if (!has_choice() || num_entries(model_, kept) <= parameters_.most_last_entries)
       SHARDWRIGHT_RETURN_IF_ERROR(prove(kept, kAllWork));
     return finished();
@@ -167,12 +168,12 @@ class SievedSearch {
  private:
   // Solves the problem of the choices nearest to the bound, for a good plan early.
   Status look_near() {
-    offer(sieve_.messages().decode());
+    offer(pruning_.messages().decode());
     if (is_closed()) return {};
     // A problem solved to its end gives better plans than a larger problem cut short.
     for (double choices = parameters_.first_choices;; choices /= 2) {
       SHARDWRIGHT_RETURN_IF_ERROR(
-          solve_kept(sieve_.near(part_, choices), kForbidden, parameters_.work_of_look));
+          solve_kept(pruning_.near(part_, choices), kForbidden, parameters_.work_of_look));
       if (last_status_ != SolveStatus::kFeasible || choices <= parameters_.fewest_choices) break;
     }
     part_ *= parameters_.part_growth;
@@ -202,7 +203,7 @@ class SievedSearch {
 
   // Takes the best plan of the kept choices that costs less than the cutoff, if `work` suffices.
   Status solve_kept(const KeptChoices& kept, double cutoff, std::uint64_t work) {
-    left_out_ = sieve_.least_left_out(kept);
+    left_out_ = pruning_.least_left_out(kept);
     last_status_ = SolveStatus::kInfeasible;
     if (std::any_of(kept.begin(), kept.end(), [](const auto& own) { return own.empty(); }))
       return {};
@@ -227,7 +228,7 @@ class SievedSearch {
   }
 
   // A lower bound of all plans.
-  double bound() const { return std::max(solved_bound_, sieve_.messages().bound()); }
+  double bound() const { return std::max(solved_bound_, pruning_.messages().bound()); }
 
   // Proved: the problem of the kept choices was solved, and no plan with other choices costs less.
   bool is_proved() const {
@@ -260,8 +261,8 @@ class SievedSearch {
   Executor& executor_;
   Budget& budget_;
   const ProblemSolveOptions& options_;
-  const SieveParameters& parameters_;
-  ChoiceSieve& sieve_;
+  const PruningParameters& parameters_;
+  ChoicePruning& pruning_;
   std::uint64_t proof_work_ = parameters_.work_of_proof;  // of the next one
   double part_;  // fraction: the next look takes choices within it of the bound
   double solved_bound_ = 0;
@@ -272,10 +273,11 @@ class SievedSearch {
 
 }  // namespace
 
-Result<SievedSolution> sieved_search(const AtenModel& model, ChoiceSieve& sieve, Executor& executor,
-                                     Budget& budget, const ProblemSolveOptions& options,
-                                     SieveGoal goal, const SieveParameters& parameters) {
-  return SievedSearch(model, sieve, executor, budget, options, parameters).run(goal);
+Result<SievedSolution> sieved_search(const AtenModel& model, ChoicePruning& pruning,
+                                     Executor& executor, Budget& budget,
+                                     const ProblemSolveOptions& options, SieveGoal goal,
+                                     const PruningParameters& parameters) {
+  return PrunedSearch(model, pruning, executor, budget, options, parameters).run(goal);
 }
 
 }  // namespace shardwright::operators

@@ -1,4 +1,4 @@
-#include "search/embedding/best/best_search.h"
+#include "search/embedding/best/portfolio_search.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,8 +34,8 @@ bool in_model_order(const ChoiceModel& model, const Plan& plan) {
 
 }  // namespace
 
-BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
-                       const BestParameters& parameters, const Budget& budget)
+PortfolioSearch::PortfolioSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
+                                 const BestParameters& parameters, const Budget& budget)
     : parameters_(parameters),
       context_(model, parameters.pricing, budget),
       hopeless_(is_hopeless(context_)),
@@ -46,7 +46,7 @@ BestSearch::BestSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
       lane_work_(proof_.size() + lanes_.size()),
       suggestions_(model, parameters.lanes) {}
 
-void BestSearch::offer(const Plan& start) {
+void PortfolioSearch::offer(const Plan& start) {
   const ChoiceModel& model = context_.model();
   const std::optional<Allocation> allocation = to_allocation(model, start);
   if (!allocation) return;
@@ -60,21 +60,21 @@ void BestSearch::offer(const Plan& start) {
   lanes_.add_start({*known_, state.max_load(), state.peak_hbm()});
 }
 
-bool BestSearch::is_proved() const {
+bool PortfolioSearch::is_proved() const {
   return proves_ && best_ && bound_ >= aim() * (1 - parameters_.bound.optimality_gap);
 }
 
 // Returns true if plans still get better: a plan within the gap of a proof is not final.
-bool BestSearch::goes_on() const {
+bool PortfolioSearch::goes_on() const {
   return is_improving_ && bound_ < aim() * (1 - parameters_.lanes.nothing_better);
 }
 
 // Returns true if there is nothing left to find or to prove.
-bool BestSearch::is_done() const { return is_proved() && !goes_on(); }
+bool PortfolioSearch::is_done() const { return is_proved() && !goes_on(); }
 
 // Returns by how much the rating fell over the last 1 / parts of the work; infinity if there was no
 // plan before this work. Precondition: there is a best plan.
-double BestSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
+double PortfolioSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
   const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
     return step.work >= work / parts * (parts - 1);
   });
@@ -82,7 +82,7 @@ double BestSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
   return std::prev(recent)->rating - best_->rating;
 }
 
-std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
+std::uint64_t PortfolioSearch::proof_share(std::uint64_t work) const {
   const LaneParameters& lanes = parameters_.lanes;
   if (!best_) return lanes.proof_share;
   if (recent_fall(work, lanes.recent_parts) > lanes.progress * (best_->rating - bound()))
@@ -92,15 +92,15 @@ std::uint64_t BestSearch::proof_share(std::uint64_t work) const {
   return is_calm && is_rising ? lanes.calm_proof_share : lanes.settled_proof_share;
 }
 
-std::size_t BestSearch::propose(std::size_t, const Budget&) {
+std::size_t PortfolioSearch::propose(std::size_t, const Budget&) {
   if (hopeless_ || is_done()) return 0;
   round_bound_ = bound();
   return lane_work_.size();
 }
 
 // The lanes of the proof begin first: their rounds are the longest.
-void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
-                          const Budget& budget) {
+void PortfolioSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
+                               const Budget& budget) {
   for (std::size_t lane = begin; lane < end; ++lane) {
     lane_work_[lane] = 0;
     if (budget.interrupted()) continue;
@@ -114,7 +114,7 @@ void BestSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t 
   }
 }
 
-void BestSearch::publish(const RatedAllocation& found) {
+void PortfolioSearch::publish(const RatedAllocation& found) {
   const ChoiceModel& model = context_.model();
   known_ = known_ ? to_plan(model, found.allocation, *known_, copies_)
                   : to_plan(model, found.allocation, copies_);
@@ -123,7 +123,7 @@ void BestSearch::publish(const RatedAllocation& found) {
 }
 
 // Returns nothing unless the allocation is feasible and better than the best plan.
-std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
+std::optional<RatedAllocation> PortfolioSearch::rated(Allocation allocation) {
   AllocationState state(context_);
   state.assign(allocation);
   RatedAllocation found{std::move(allocation), state.max_load(), state.peak_hbm()};
@@ -133,7 +133,7 @@ std::optional<RatedAllocation> BestSearch::rated(Allocation allocation) {
 
 // Returns the best among the plan that the proof found below its target and the suggestions in
 // which every table has a place. Precondition: there is a prover.
-std::optional<RatedAllocation> BestSearch::found_by_proof(
+std::optional<RatedAllocation> PortfolioSearch::found_by_proof(
     const std::vector<SuggestedStart>& suggestions) {
   std::optional<RatedAllocation> best;
   const auto consider = [&](std::optional<RatedAllocation> found) {
@@ -149,7 +149,7 @@ std::optional<RatedAllocation> BestSearch::found_by_proof(
   return best;
 }
 
-void BestSearch::count_work(Budget& budget) {
+void PortfolioSearch::count_work(Budget& budget) {
   for (const std::uint64_t work : lane_work_)
     budget.spend(work);
   span_ += *std::max_element(lane_work_.begin(), lane_work_.end());
@@ -157,7 +157,7 @@ void BestSearch::count_work(Budget& budget) {
 
 // Publishes the best allocation of all lanes, or the plan that the proof found if it is better.
 // Takes over the bound of the proof and gives the suggestions of the proof to the lanes.
-void BestSearch::take_in(std::uint64_t work) {
+void PortfolioSearch::take_in(std::uint64_t work) {
   const double bound_before = bound_;
   const RatedAllocation* found = lanes_.best_of_all(best_);
   std::vector<SuggestedStart> suggestions;
@@ -185,7 +185,7 @@ void BestSearch::take_in(std::uint64_t work) {
 }
 
 // Shortens the next round to the work left for all lanes, but to no less than the first round.
-void BestSearch::shorten_round(const Budget& budget) {
+void PortfolioSearch::shorten_round(const Budget& budget) {
   const LaneParameters& lanes = parameters_.lanes;
   const std::uint64_t left = budget.most_work_left().value_or(~std::uint64_t{0});
   const std::uint64_t most = left / (lanes.annealing_lanes + proof_.share());
@@ -194,7 +194,7 @@ void BestSearch::shorten_round(const Budget& budget) {
 
 // After a round: counts the lanes' work, takes in their results, and sets the next work of the
 // proof.
-bool BestSearch::synchronize(std::size_t, Budget& budget) {
+bool PortfolioSearch::synchronize(std::size_t, Budget& budget) {
   const std::uint64_t round_work = round_work_;
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
   lanes_.forget_starts();  // every lane has them

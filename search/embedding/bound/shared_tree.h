@@ -1,4 +1,4 @@
-// A view of the ranks as classes, its branch-and-bound tree, and the lanes that share the tree.
+// Ranks as classes, their branch-and-bound tree, and the lanes that share the tree.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 #include "search/embedding/bound/bound_rows.h"
 #include "search/embedding/bound/bound_tree.h"
 #include "search/embedding/bound/branching.h"
+#include "search/embedding/bound/diving_heuristic.h"
 #include "search/embedding/bound/node_relaxation.h"
-#include "search/embedding/bound/round_patterns.h"
 #include "search/embedding/model/allocation.h"
 #include "search/embedding/model/choice_model.h"
 
@@ -126,19 +126,20 @@ class TreeLane {
   std::optional<Plan> found_;
 };
 
-enum class RankView : std::uint8_t {
+enum class HostClasses : std::uint8_t {
   kJoint,     // all hosts count as equal
   kSeparate,  // every host has its own classes
 };
-inline constexpr std::size_t kRankViews = 2;
+inline constexpr std::size_t kHostClasses = 2;
 
-// The rows, tree and lanes of one view. Not movable, because its parts refer to each other.
-// Thread safety: lanes() may run concurrently; everything else by one thread at a time.
-class TreeView {
+// The rows of one way to put ranks into classes, their tree and its lanes. Not movable, because its
+// parts refer to each other. Thread safety: lanes() may run concurrently; everything else by one
+// thread at a time.
+class SharedTree {
  public:
-  TreeView(BoundRows rows, const BoundParameters& parameters);
-  TreeView(const TreeView&) = delete;
-  TreeView& operator=(const TreeView&) = delete;
+  SharedTree(BoundRows rows, const BoundParameters& parameters);
+  SharedTree(const SharedTree&) = delete;
+  SharedTree& operator=(const SharedTree&) = delete;
 
   const BoundRows& rows() const { return rows_; }
   const Branching& branching() const { return branching_; }
@@ -165,39 +166,43 @@ class TreeView {
   std::vector<std::unique_ptr<TreeLane>> lanes_;
 };
 
-// The views of the ranks, each with its tree.
+// A shared tree for each way to put ranks into classes.
 //
 // With placement rules the proof works on model.for_bounds(): a bound must hold for all options
 // that the check of a certificate counts, and the check drops only options that the rules of their
-// own table leave no place. A view keeps its address.
-// Thread safety: as TreeView. Keeps references to the model, to its pool and to the parameters.
-class RankViews {
+// own table leave no place. A tree keeps its address.
+// Thread safety: as SharedTree. Keeps references to the model, to its pool and to the parameters.
+class SharedTrees {
  public:
-  RankViews(const ChoiceModel& model, const BoundParameters& parameters);
-  RankViews(const RankViews&) = delete;
-  RankViews& operator=(const RankViews&) = delete;
+  SharedTrees(const ChoiceModel& model, const BoundParameters& parameters);
+  SharedTrees(const SharedTrees&) = delete;
+  SharedTrees& operator=(const SharedTrees&) = delete;
 
   // The model of the proof: the given model, or its for_bounds() if there are placement rules.
   const ChoiceModel& model() const { return *model_; }
   bool has_own_model() const { return own_model_ != nullptr; }
-  // Returns true if only the aggregate bound and light trees run: the master program is too large.
-  bool is_only_aggregate() const { return of(RankView::kJoint)->is_too_large(); }
+  // Returns true if only the aggregate bound and Lagrangian trees run: the master program is too
+  // large.
+  bool is_only_aggregate() const { return of(HostClasses::kJoint)->is_too_large(); }
 
   // Created at the first call.
-  TreeView& view(RankView which);
+  SharedTree& tree_of(HostClasses which);
   // Begins all trees anew.
   void plant_again();
 
  private:
-  const std::unique_ptr<TreeView>& of(RankView which) const {
-    return views_[static_cast<std::size_t>(which)];
+  const std::unique_ptr<SharedTree>& of(HostClasses which) const {
+    return shared_trees_[static_cast<std::size_t>(which)];
   }
-  std::unique_ptr<TreeView>& of(RankView which) { return views_[static_cast<std::size_t>(which)]; }
+  std::unique_ptr<SharedTree>& of(HostClasses which) {
+    return shared_trees_[static_cast<std::size_t>(which)];
+  }
 
   std::unique_ptr<const ChoiceModel> own_model_;  // only with placement rules
   const ChoiceModel* model_;
   const BoundParameters* parameters_;
-  std::array<std::unique_ptr<TreeView>, kRankViews> views_;  // null until needed, but for kJoint
+  std::array<std::unique_ptr<SharedTree>, kHostClasses>
+      shared_trees_;  // null until needed, but for kJoint
 };
 
 }  // namespace shardwright::embedding

@@ -1,4 +1,4 @@
-#include "search/embedding/bound/round_patterns.h"
+#include "search/embedding/bound/diving_heuristic.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ constexpr double kPlaced = 1e-6;
 
 }  // namespace
 
-WholePatterns PatternDive::run(Budget& budget, std::uint64_t seed) {
+WholePatterns DivingHeuristic::run(Budget& budget, std::uint64_t seed) {
   program_.begin(seed);
   const bool is_found = program_.solve_with_new_patterns(budget) &&
                         (demand_.ranks_of_host == 1 || fix_parts(budget)) && fix_patterns(budget) &&
@@ -32,7 +32,7 @@ WholePatterns PatternDive::run(Budget& budget, std::uint64_t seed) {
   return is_found ? found() : WholePatterns{};
 }
 
-bool PatternDive::fix_parts(Budget& budget) {
+bool DivingHeuristic::fix_parts(Budget& budget) {
   const double ranks_of_host = demand_.ranks_of_host;
   std::vector<std::uint32_t> fixed_hosts(program_.parts().size(), 0);
   for (bool is_first = true;; is_first = false) {
@@ -62,7 +62,7 @@ bool PatternDive::fix_parts(Budget& budget) {
 
 // Gives every host that has no part yet to the empty part of its class, the first part of the
 // class.
-void PatternDive::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) const {
+void DivingHeuristic::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) const {
   for (std::uint32_t c = 0; c < demand_.classes.size(); ++c) {
     std::uint32_t left = demand_.classes[c].count / demand_.ranks_of_host;
     std::size_t empty = hosts.size();
@@ -75,28 +75,28 @@ void PatternDive::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) con
   }
 }
 
-bool PatternDive::fix_patterns(Budget& budget) {
+bool DivingHeuristic::fix_patterns(Budget& budget) {
   while (!fix_next(pattern_columns())) {
     if (!program_.solve_with_new_patterns(budget)) return false;
   }
   return program_.solve(budget);
 }
 
-bool PatternDive::fix_choices(Budget& budget) {
+bool DivingHeuristic::fix_choices(Budget& budget) {
   while (!fix_next(choice_columns())) {
     if (!program_.solve(budget)) return false;
   }
   return program_.solve(budget);
 }
 
-std::vector<PatternDive::Whole> PatternDive::pattern_columns() const {
+std::vector<DivingHeuristic::Whole> DivingHeuristic::pattern_columns() const {
   std::vector<Whole> columns;
-  for (const PatternProgram::Pattern& own : program_.patterns())
-    columns.push_back({own.column, own.shards != program_.parts()[own.part].host_part});
+  for (const DivingLp::Pattern& pattern : program_.patterns())
+    columns.push_back({pattern.column, pattern.shards != program_.parts()[pattern.part].host_part});
   return columns;
 }
 
-std::vector<PatternDive::Whole> PatternDive::choice_columns() const {
+std::vector<DivingHeuristic::Whole> DivingHeuristic::choice_columns() const {
   std::vector<Whole> columns;
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {
     for (std::size_t i = 0; i < demand_.tables[t].choices.size(); ++i)
@@ -107,7 +107,7 @@ std::vector<PatternDive::Whole> PatternDive::choice_columns() const {
 
 // Fixes the columns that are whole, or else rounds up the column that is nearest to its next whole
 // number. Returns true if all columns were whole.
-bool PatternDive::fix_next(const std::vector<Whole>& columns) {
+bool DivingHeuristic::fix_next(const std::vector<Whole>& columns) {
   std::vector<std::uint32_t> numbers;
   std::size_t next = 0;
   double most = 0;
@@ -129,14 +129,14 @@ bool PatternDive::fix_next(const std::vector<Whole>& columns) {
   return is_whole;
 }
 
-WholePatterns PatternDive::found() const {
+WholePatterns DivingHeuristic::found() const {
   WholePatterns found;
   for (std::size_t p = 0; p < program_.parts().size(); ++p) {
-    const PatternProgram::Part& part = program_.parts()[p];
-    for (const PatternProgram::Pattern& own : program_.patterns()) {
-      const std::uint32_t ranks = program_.fixed(own.column);
-      if (own.part == p && ranks > 0)
-        found.patterns.push_back({part.rank_class, part.host_part, own.shards, ranks});
+    const DivingLp::Part& part = program_.parts()[p];
+    for (const DivingLp::Pattern& pattern : program_.patterns()) {
+      const std::uint32_t ranks = program_.fixed(pattern.column);
+      if (pattern.part == p && ranks > 0)
+        found.patterns.push_back({part.rank_class, part.host_part, pattern.shards, ranks});
     }
   }
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {
@@ -167,8 +167,8 @@ class PatternRounding::Rounding {
     for (std::size_t c = 0; c < classes; ++c)
       demand_.classes.push_back({rows.classes()[c].size, {}});
     demand_.ranks_of_host = fills_hosts_ ? model_.local_world_size() : 1;
-    const RoundingParameters& own = parameters.rounding;
-    most_work_ = std::max(own.most_work, work_before / own.parts_of_work);
+    const RoundingParameters& rounding = parameters.rounding;
+    most_work_ = std::max(rounding.most_work, work_before / rounding.parts_of_work);
     begin_dives(plan.patterns);
   }
 
@@ -296,10 +296,10 @@ class PatternRounding::Rounding {
   }
 
   double size_of(const BoundRow& row) const {
-    const RankClass& own = rows_.classes()[0];
-    double size = row.load * own.time_scale / target_;
+    const RankClass& rank_class = rows_.classes()[0];
+    double size = row.load * rank_class.time_scale / target_;
     for (const MemoryTier tier : model_.tiers())
-      size += row.bytes[tier] / std::max(1.0, static_cast<double>(own.room[tier].value()));
+      size += row.bytes[tier] / std::max(1.0, static_cast<double>(rank_class.room[tier].value()));
     return size;
   }
 
@@ -434,10 +434,10 @@ class PatternRounding::Rounding {
   std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
   bool fills_hosts_ = false;
   std::size_t num_patterns_ = 0;
-  std::optional<PatternDive> dive_;  // empty if patterns cannot give ranks
-  std::uint64_t seed_ = 0;           // of the next dive
-  std::uint64_t work_ = 0;           // of all dives so far
-  std::uint64_t most_work_ = 0;      // no dive begins after this work
+  std::optional<DivingHeuristic> dive_;  // empty if patterns cannot give ranks
+  std::uint64_t seed_ = 0;               // of the next dive
+  std::uint64_t work_ = 0;               // of all dives so far
+  std::uint64_t most_work_ = 0;          // no dive begins after this work
   WholePatterns best_;
 };
 

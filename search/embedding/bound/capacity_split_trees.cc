@@ -1,21 +1,21 @@
-#include "search/embedding/bound/uniform_trees.h"
+#include "search/embedding/bound/capacity_split_trees.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "search/embedding/bound/round_patterns.h"
+#include "search/embedding/bound/diving_heuristic.h"
 
 namespace shardwright::embedding {
 
-UniformTree::UniformTree(const ChoiceModel& model, const BoundParameters& parameters)
+CapacitySplitTree::CapacitySplitTree(const ChoiceModel& model, const BoundParameters& parameters)
     : parameters_(&parameters),
       rows_(model, RankClasses::apart(model, parameters.classes)),
       branching_(rows_, parameters.branching),
       relaxation_(rows_, branching_, parameters) {}
 
-void UniformTree::begin(double target, std::uint64_t work, bool divides) {
+void CapacitySplitTree::begin(double target, std::uint64_t work, bool divides) {
   abandon();
   target_ = target;
   work_ = 0;
@@ -29,13 +29,13 @@ void UniformTree::begin(double target, std::uint64_t work, bool divides) {
   open_.push_back({0, root_domain(rows_, target), std::move(use)});
 }
 
-void UniformTree::abandon() {
+void CapacitySplitTree::abandon() {
   if (relaxation_.is_active()) relaxation_.abandon();
   open_.clear();
   target_ = 0;
 }
 
-void UniformTree::step(Budget& budget) {
+void CapacitySplitTree::step(Budget& budget) {
   const std::uint64_t before = budget.work_done();
   if (!relaxation_.is_active()) {
     current_ = std::move(open_.back());
@@ -48,7 +48,7 @@ void UniformTree::step(Budget& budget) {
   work_ += budget.work_done() - before;
 }
 
-void UniformTree::take(NodeAnswer answer) {
+void CapacitySplitTree::take(NodeAnswer answer) {
   nodes_[current_.node].proof = std::move(answer.proof);
   if (answer.kind == NodeAnswer::Kind::kExcluded) return;
   const UniformTreeParameters& parameters = parameters_->uniform;
@@ -59,15 +59,15 @@ void UniformTree::take(NodeAnswer answer) {
     stuck_plan_ = std::move(answer.plan);
     return;
   }
-  const Interval own = is_certain ? known : widest(answer.plan);
+  const Interval interval = is_certain ? known : widest(answer.plan);
   const bool is_divided = answer.kind == NodeAnswer::Kind::kDivided;
-  if (own.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
-    nodes_[current_.node].proof.uniform_split = own.split;
+  if (interval.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
+    nodes_[current_.node].proof.uniform_split = interval.split;
     const NodeId first = add_children();
     // The fractional plan is nearer to the second child, which is next.
     for (const bool at_most : {true, false}) {
       std::vector<UniformUse> use = current_.use;
-      use[own.split.rank_class].restrict_to(own.split, at_most);
+      use[interval.split.rank_class].restrict_to(interval.split, at_most);
       open_.push_back({at_most ? first : first + 1, relaxation_.domain(), std::move(use)});
     }
     return;
@@ -92,14 +92,14 @@ void UniformTree::take(NodeAnswer answer) {
   }
 }
 
-Allocation UniformTree::take_suggestion(Budget& budget) {
+Allocation CapacitySplitTree::take_suggestion(Budget& budget) {
   const FractionalPlan plan = std::exchange(stuck_plan_, {});
   if (plan.shares.empty()) return {};
   return round_patterns(rows_, relaxation_.domain(), relaxation_.columns().groups(), plan, target_,
                         *parameters_, budget);
 }
 
-UniformTree::NodeId UniformTree::add_children() {
+CapacitySplitTree::NodeId CapacitySplitTree::add_children() {
   const auto first = static_cast<NodeId>(nodes_.size());
   nodes_[current_.node].first_child = first;
   nodes_[current_.node].proof.is_leaf = false;
@@ -107,13 +107,14 @@ UniformTree::NodeId UniformTree::add_children() {
   return first;
 }
 
-double UniformTree::whole_rank(std::uint32_t rank_class, std::optional<MemoryTier> tier) const {
+double CapacitySplitTree::whole_rank(std::uint32_t rank_class,
+                                     std::optional<MemoryTier> tier) const {
   const RankClass& whole = rows_.classes().whole(rank_class);
   return tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
 }
 
 // Returns the widest interval from a lower end to the least use that all tables have together.
-UniformTree::Interval UniformTree::certain() const {
+CapacitySplitTree::Interval CapacitySplitTree::certain() const {
   constexpr double kBelow = 1 - 1e-6;  // by more than rounding and the tolerance of limits
   Interval best;
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
@@ -130,7 +131,8 @@ UniformTree::Interval UniformTree::certain() const {
   return best;
 }
 
-double UniformTree::certain_use(std::uint32_t rank_class, std::optional<MemoryTier> tier) const {
+double CapacitySplitTree::certain_use(std::uint32_t rank_class,
+                                      std::optional<MemoryTier> tier) const {
   const ChoiceModel& model = rows_.model();
   const std::uint32_t own = rows_.classes().uniform_class(rank_class);
   double sum = 0;
@@ -150,12 +152,12 @@ double UniformTree::certain_use(std::uint32_t rank_class, std::optional<MemoryTi
   return sum;
 }
 
-UniformTree::Interval UniformTree::widest(const FractionalPlan& plan) const {
+CapacitySplitTree::Interval CapacitySplitTree::widest(const FractionalPlan& plan) const {
   Interval best;
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
     const auto keep_wider = [&](std::optional<MemoryTier> tier) {
-      const Interval own = interval_of(c, tier, plan);
-      if (own.width > best.width) best = own;
+      const Interval interval = interval_of(c, tier, plan);
+      if (interval.width > best.width) best = interval;
     };
     keep_wider(std::nullopt);
     for (const MemoryTier tier : rows_.model().tiers())
@@ -166,9 +168,9 @@ UniformTree::Interval UniformTree::widest(const FractionalPlan& plan) const {
 
 // Returns the interval from the node's least use to the mean use of the fractional plan. The
 // relaxation counts this twice; a split in the middle excludes the plan from both children.
-UniformTree::Interval UniformTree::interval_of(std::uint32_t rank_class,
-                                               std::optional<MemoryTier> tier,
-                                               const FractionalPlan& plan) const {
+CapacitySplitTree::Interval CapacitySplitTree::interval_of(std::uint32_t rank_class,
+                                                           std::optional<MemoryTier> tier,
+                                                           const FractionalPlan& plan) const {
   const UniformUse& own = current_.use[rank_class];
   const double all = whole_rank(rank_class, tier);
   const double least = tier ? own.least_bytes[*tier] : own.least_load;
@@ -187,8 +189,8 @@ UniformTree::Interval UniformTree::interval_of(std::uint32_t rank_class,
   return interval;
 }
 
-double UniformTree::mean_use(std::uint32_t rank_class, std::optional<MemoryTier> tier,
-                             const FractionalPlan& plan) const {
+double CapacitySplitTree::mean_use(std::uint32_t rank_class, std::optional<MemoryTier> tier,
+                                   const FractionalPlan& plan) const {
   double sum = 0;
   for (std::size_t r = 0; r < plan.shards.size(); ++r) {
     const BoundRow& row = rows_.rows()[r];
@@ -197,7 +199,7 @@ double UniformTree::mean_use(std::uint32_t rank_class, std::optional<MemoryTier>
   return sum / rows_.classes()[rank_class].size;
 }
 
-std::vector<BoundNode> UniformTree::certificate_nodes() const {
+std::vector<BoundNode> CapacitySplitTree::certificate_nodes() const {
   std::vector<BoundNode> nodes;
   std::vector<NodeId> next{0};
   while (!next.empty()) {
@@ -266,7 +268,7 @@ void UniformTargets::fail(double target, bool is_stuck) {
   }
 }
 
-void UniformTrees::step(Proof& proof, Budget& budget) {
+void CapacitySplitTrees::step(Proof& proof, Budget& budget) {
   if (tree_.is_active() && tree_.target() > proof.rating()) tree_.abandon();  // a better plan came
   if (!tree_.is_active()) {
     if (!has_more(proof)) return;

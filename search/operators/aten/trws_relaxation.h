@@ -27,14 +27,14 @@ void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t
 // rounded down, so that the bounds remain lower bounds. Memory: two messages per link, and the
 // costs of all choices. Source: Kolmogorov, Convergent tree-reweighted message passing for energy
 // minimization, 2006. Thread safety: one thread at a time.
-class PlacementMessages {
+class TrwsRelaxation {
  public:
   // Borrows the model. `leaders` by variable: itself or an earlier variable of its class.
-  PlacementMessages(const AtenModel& model, std::span<const std::uint32_t> leaders);
+  TrwsRelaxation(const AtenModel& model, std::span<const std::uint32_t> leaders);
   // The same model with other leaders. Starts from the messages of `other`: the messages of a link
   // are divided equally among its edges. If blocks repeat, an `other` with all blocks merged to one
   // converges faster, and its messages are nearly right for all blocks.
-  PlacementMessages(const PlacementMessages& other, std::span<const std::uint32_t> leaders);
+  TrwsRelaxation(const TrwsRelaxation& other, std::span<const std::uint32_t> leaders);
 
   // `prices` by time point; `limit`: the bytes that may be held at each.
   void set_prices(std::span<const double> prices, std::int64_t limit);
@@ -96,7 +96,7 @@ class PlacementMessages {
     double edges = 0;
   };
 
-  void start_from(const PlacementMessages& other);
+  void start_from(const TrwsRelaxation& other);
   void make_nodes(std::span<const std::uint32_t> leaders);
   void make_links();
   void add_links(std::uint32_t first, std::uint32_t second, std::uint32_t number,

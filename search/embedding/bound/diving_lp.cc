@@ -1,4 +1,4 @@
-#include "search/embedding/bound/pattern_program.h"
+#include "search/embedding/bound/diving_lp.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +24,8 @@ constexpr double kNothing = 1e-6;
 
 }  // namespace
 
-PatternProgram::PatternProgram(const PatternDemand& demand,
-                               const std::vector<RankPattern>& patterns,
-                               const BoundParameters& parameters)
+DivingLp::DivingLp(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
+                   const BoundParameters& parameters)
     : demand_(demand), parameters_(parameters), search_(parameters.rounding.pricing) {
   // Distinct patterns: class, host part and all shards.
   std::set<std::tuple<std::uint32_t, HostPart, PatternDemand::Shards>> distinct;
@@ -53,7 +52,7 @@ PatternProgram::PatternProgram(const PatternDemand& demand,
 }
 
 // The least size of a table's choices, summed over their shards.
-double PatternProgram::least_size(const PatternDemand::Tables& tables) const {
+double DivingLp::least_size(const PatternDemand::Tables& tables) const {
   double least = std::numeric_limits<double>::infinity();
   for (const PatternDemand::Shards& shards : tables.choices) {
     double size = 0;
@@ -64,7 +63,7 @@ double PatternProgram::least_size(const PatternDemand::Tables& tables) const {
   return least;
 }
 
-void PatternProgram::begin(std::uint64_t seed) {
+void DivingLp::begin(std::uint64_t seed) {
   program_ = LinearProgram(LinearProgram::Scaling::kNone);
   is_solved_ = false;
   priced_ = 0;
@@ -79,7 +78,7 @@ void PatternProgram::begin(std::uint64_t seed) {
   add_choice_columns();
 }
 
-void PatternProgram::add_rows() {
+void DivingLp::add_rows() {
   for (const auto& [row, own] : demand_.rows)
     shard_row_[row] = program_.add_row(0, LinearProgram::kInfinity);
   first_class_row_ = program_.num_rows();
@@ -92,7 +91,7 @@ void PatternProgram::add_rows() {
     program_.add_row(tables.count, tables.count);
 }
 
-void PatternProgram::add_column(Pattern& pattern) {
+void DivingLp::add_column(Pattern& pattern) {
   const Part& part = parts_[pattern.part];
   std::vector<LinearProgram::Entry> entries;
   for (const auto& [row, count] : pattern.shards)
@@ -105,7 +104,7 @@ void PatternProgram::add_column(Pattern& pattern) {
   is_solved_ = false;
 }
 
-void PatternProgram::add_choice_columns() {
+void DivingLp::add_choice_columns() {
   std::vector<LinearProgram::Entry> entries;
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {
     std::vector<std::size_t>& columns = choice_column_.emplace_back();
@@ -125,19 +124,19 @@ void PatternProgram::add_choice_columns() {
   fixed_.resize(program_.num_columns());
 }
 
-bool PatternProgram::solve(Budget& budget) {
+bool DivingLp::solve(Budget& budget) {
   const std::size_t before = program_.iterations();
   const bool is_solved = is_solved_ ? program_.solve_again() : program_.solve();
   is_solved_ = true;
-  const RoundingParameters& own = parameters_.rounding;
+  const RoundingParameters& rounding = parameters_.rounding;
   const auto size = static_cast<double>(program_.num_rows() + program_.num_columns());
   const std::uint64_t steps_per_pivot =
-      own.pivot_steps + static_cast<std::uint64_t>(size * own.pivot_size_steps);
-  budget.spend(own.solve_steps + (program_.iterations() - before) * steps_per_pivot);
+      rounding.pivot_steps + static_cast<std::uint64_t>(size * rounding.pivot_size_steps);
+  budget.spend(rounding.solve_steps + (program_.iterations() - before) * steps_per_pivot);
   return is_solved && !budget.interrupted();
 }
 
-bool PatternProgram::solve_with_new_patterns(Budget& budget) {
+bool DivingLp::solve_with_new_patterns(Budget& budget) {
   if (!solve(budget)) return false;
   for (std::uint32_t round = 0; round < parameters_.rounding.pricing_rounds; ++round) {
     if (unplaced() < kNothing || priced_ >= parameters_.rounding.most_pricing_work) break;
@@ -152,7 +151,7 @@ bool PatternProgram::solve_with_new_patterns(Budget& budget) {
 
 // Adds patterns that give shards a place: for host parts in use first, then for the others. Returns
 // false if no pattern was added.
-bool PatternProgram::add_patterns(Budget& budget) {
+bool DivingLp::add_patterns(Budget& budget) {
   budget.spend(2 * patterns_.size());
   const std::vector<std::uint32_t> most = most_of_use();
   const std::vector<double> ranks = ranks_of_parts();
@@ -168,7 +167,7 @@ bool PatternProgram::add_patterns(Budget& budget) {
 }
 
 // Returns by row the number of shards that have no place in the fixed patterns.
-std::vector<std::uint32_t> PatternProgram::most_of_use() const {
+std::vector<std::uint32_t> DivingLp::most_of_use() const {
   std::vector<double> left(demand_.rows.size(), 0.0);
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {
     const double unplaced = program_.value(unplaced_column_[t]);
@@ -189,8 +188,7 @@ std::vector<std::uint32_t> PatternProgram::most_of_use() const {
   return most;
 }
 
-bool PatternProgram::add_pattern(std::size_t part, std::span<const std::uint32_t> most,
-                                 Budget& budget) {
+bool DivingLp::add_pattern(std::size_t part, std::span<const std::uint32_t> most, Budget& budget) {
   const Part& own = parts_[part];
   Resources room = demand_.classes[own.rank_class].room;
   double least =
@@ -227,7 +225,7 @@ bool PatternProgram::add_pattern(std::size_t part, std::span<const std::uint32_t
   return true;
 }
 
-std::vector<double> PatternProgram::ranks_of_parts() const {
+std::vector<double> DivingLp::ranks_of_parts() const {
   std::vector<double> ranks(parts_.size(), 0.0);
   for (const Pattern& pattern : patterns_) {
     if (!pattern.shards.empty()) ranks[pattern.part] += program_.value(pattern.column);
@@ -235,20 +233,20 @@ std::vector<double> PatternProgram::ranks_of_parts() const {
   return ranks;
 }
 
-double PatternProgram::unplaced() const {
+double DivingLp::unplaced() const {
   double sum = 0;
   for (std::size_t t = 0; t < unplaced_column_.size(); ++t)
     sum += program_.value(unplaced_column_[t]) * least_size_[t];
   return sum;
 }
 
-void PatternProgram::fix(std::size_t column, std::uint32_t number, bool exactly) {
+void DivingLp::fix(std::size_t column, std::uint32_t number, bool exactly) {
   fixed_[column] = number;
   const double least = number;
   program_.set_column_bounds(column, least, exactly ? least : LinearProgram::kInfinity);
 }
 
-void PatternProgram::fix_part(std::size_t part, std::uint32_t ranks, bool exactly) {
+void DivingLp::fix_part(std::size_t part, std::uint32_t ranks, bool exactly) {
   const double least = ranks;
   program_.set_row_bounds(parts_[part].row, least, exactly ? least : LinearProgram::kInfinity);
 }

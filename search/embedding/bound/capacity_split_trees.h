@@ -24,13 +24,13 @@ namespace shardwright::embedding {
 // relaxation prices both separately. The capacity within the interval is counted twice. Once
 // intervals are narrow, a node branches on choices.
 // Thread safety: one thread at a time. Refers to the model and the parameters.
-class UniformTree {
+class CapacitySplitTree {
  public:
   // Precondition: RankClasses::can_be_apart().
-  UniformTree(const ChoiceModel& model, const BoundParameters& parameters);
-  UniformTree(const ChoiceModel& model, const BoundParameters&& parameters) = delete;
-  UniformTree(const UniformTree&) = delete;
-  UniformTree& operator=(const UniformTree&) = delete;
+  CapacitySplitTree(const ChoiceModel& model, const BoundParameters& parameters);
+  CapacitySplitTree(const ChoiceModel& model, const BoundParameters&& parameters) = delete;
+  CapacitySplitTree(const CapacitySplitTree&) = delete;
+  CapacitySplitTree& operator=(const CapacitySplitTree&) = delete;
 
   // Begins with a target and a limit of work. Patterns of earlier targets are kept. If `divides` is
   // false, the tree only raises the lower ends of intervals to the use that every plan has. It ends
@@ -146,12 +146,12 @@ class UniformTargets {
   double suggested_ = 0;  // the last target to suggest a plan; at first stuck_
 };
 
-// Tries the targets of UniformTargets with a UniformTree.
+// Tries the targets of UniformTargets with a CapacitySplitTree.
 // Thread safety: one thread at a time. Refers to the proof.
-class UniformTrees final : public BoundMethod {
+class CapacitySplitTrees final : public BoundMethod {
  public:
   // Precondition: may_help().
-  explicit UniformTrees(const Proof& proof)
+  explicit CapacitySplitTrees(const Proof& proof)
       : tree_(proof.model(), proof.parameters()), targets_(proof.parameters().uniform) {}
   static bool may_help(const Proof& proof) {
     return RankClasses::can_be_apart(proof.model(), proof.parameters().classes);
@@ -170,7 +170,7 @@ class UniformTrees final : public BoundMethod {
     return {proof.bound(), proof.goal(), proof.least_step()};
   }
 
-  UniformTree tree_;
+  CapacitySplitTree tree_;
   UniformTargets targets_;
   WorkShare share_;
 };
