@@ -49,7 +49,7 @@ bool wants_colours() {
 
 // Asks for the answer. During the search the user sees progress, and `interrupt` turns Ctrl-C into
 // a request to stop.
-Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
+Result<Answer> ask_interruptibly(const OutputArguments& arguments, ProcessGroup* group,
                                  std::optional<InterruptGuard>& interrupt,
                                  const std::function<Result<Answer>(const Watch&)>& ask) {
   ProgressLine line;
@@ -58,13 +58,13 @@ Result<Answer> ask_interruptibly(const OutputArguments& arguments, Crew* crew,
   // Before the search, Ctrl-C ends the command, which may wait for its input.
   watch.begin = [&] {
     const std::stop_token stop = interrupt.emplace().token();
-    return crew != nullptr ? crew->heed(stop) : stop;
+    return group != nullptr ? group->heed(stop) : stop;
   };
   watch.is_first_process = is_first_process();
-  if (crew != nullptr) {
-    watch.read = [&](const std::string& path) { return crew->read(path); };
-    watch.exchange = crew->exchange();
-    watch.dealer = crew->is_alone() ? nullptr : crew;
+  if (group != nullptr) {
+    watch.read = [&](const std::string& path) { return group->read(path); };
+    watch.exchange = group->exchange();
+    watch.dealer = group->is_alone() ? nullptr : group;
   }
   if (arguments.progress_line)
     watch.on_plan = [&](const PlanProgress& progress) { line.show(progress); };
@@ -106,10 +106,10 @@ Status write_answer(const OutputArguments& arguments, const Answer& answer) {
 
 }  // namespace
 
-int respond_with(const OutputArguments& output, Crew* crew,
+int respond_with(const OutputArguments& output, ProcessGroup* group,
                  const std::function<Result<Answer>(const Watch&)>& ask) {
   std::optional<InterruptGuard> interrupt;  // also while the answer is written
-  const Result<Answer> answer = ask_interruptibly(output, crew, interrupt, ask);
+  const Result<Answer> answer = ask_interruptibly(output, group, interrupt, ask);
   if (!answer.ok()) return fail(answer.error());
   if (!is_first_process()) return answer->outcome;
   for (const std::string& warning : answer->warnings)

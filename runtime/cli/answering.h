@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 #include "runtime/cli/arguments.h"
-#include "runtime/cli/crew.h"
+#include "runtime/cli/process_group.h"
 #include "runtime/surface/answer.h"
 
 namespace shardwright::cli {
@@ -17,9 +17,9 @@ namespace shardwright::cli {
 // until the answer is written, Ctrl-C requests a stop. Output: warnings; the HTML page if the user
 // asked for one; the JSON to its file or standard output if the user asked for it, otherwise the
 // table of --csv or the text to standard output; a line on standard error if the answer went to a
-// file. Of several processes that a launcher started, only the first one writes. `crew` may be
+// file. Of several processes that a launcher started, only the first one writes. `group` may be
 // null.
-int respond_with(const OutputArguments& output, Crew* crew,
+int respond_with(const OutputArguments& output, ProcessGroup* group,
                  const std::function<Result<commands::Answer>(const commands::Watch&)>& ask);
 
 }  // namespace shardwright::cli

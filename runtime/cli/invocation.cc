@@ -50,10 +50,10 @@ int run(const std::shared_ptr<Invocation>& invocation) {
   if (const Status set = set_members(invocation->request->fields); !set.ok())
     return fail(set.error());
   if (!invocation->command.uses_processes) return respond(*invocation, nullptr);
-  Result<Crew> joined = Crew::join();
+  Result<ProcessGroup> joined = ProcessGroup::join();
   if (!joined.ok()) return fail(joined.error());
-  Crew crew = std::move(joined).value();
-  return crew.finish(invocation->run ? invocation->run(crew) : respond(*invocation, &crew));
+  ProcessGroup group = std::move(joined).value();
+  return group.finish(invocation->run ? invocation->run(group) : respond(*invocation, &group));
 }
 
 // `init` does not replace a file.
@@ -87,14 +87,14 @@ void add_command(CLI::App& app, const Command& command, Chosen& chosen) {
 
 }  // namespace
 
-int respond(const Invocation& invocation, Crew* crew,
+int respond(const Invocation& invocation, ProcessGroup* group,
             const std::function<void(commands::Watch&)>& watch) {
   if (invocation.command.name == "init") {
     if (const Status checked = check_new(invocation.output); !checked.ok())
       return fail(checked.error());
   }
   return respond_with(
-      invocation.output, crew, [&](commands::Watch given) -> Result<commands::Answer> {
+      invocation.output, group, [&](commands::Watch given) -> Result<commands::Answer> {
         if (watch) watch(given);
         const commands::Fields& fields = invocation.request->fields;
         given.note = [&fields](const std::string& text) { note(in_flags(text, fields)); };

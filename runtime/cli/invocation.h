@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/cli/arguments.h"
-#include "runtime/cli/crew.h"
+#include "runtime/cli/process_group.h"
 #include "runtime/surface/command.h"
 
 namespace shardwright::cli {
@@ -19,7 +19,7 @@ struct Invocation {
   OutputArguments output;
   // Replaces respond() in commands that do more than answer one request; empty in most commands.
   // Returns the exit status.
-  std::function<int(Crew& crew)> run;
+  std::function<int(ProcessGroup& group)> run;
 };
 
 // The command to run, set while the arguments are parsed.
@@ -29,7 +29,7 @@ struct Chosen {
 };
 
 // Asks for the answer and writes it. Errors name flags instead of members of the request.
-int respond(const Invocation& invocation, Crew* crew,
+int respond(const Invocation& invocation, ProcessGroup* group,
             const std::function<void(commands::Watch&)>& watch = {});
 
 // Adds all commands of the list. `chosen` must outlive `app`.

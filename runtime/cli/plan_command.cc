@@ -102,19 +102,20 @@ BatchAnswer plan_one(PlanRequest request, const commands::Fields& fields,
   return found.ok() ? planned(path, *found) : refusal(path, in_flags(found.error(), fields));
 }
 
-int plan_batch(const Invocation& invocation, const std::vector<std::string>& paths, Crew& crew) {
+int plan_batch(const Invocation& invocation, const std::vector<std::string>& paths,
+               ProcessGroup& group) {
   const PlanRequest& request = request_of(invocation);
   const OutputArguments& output = invocation.output;
   std::vector<Result<std::string>> texts;
   texts.reserve(paths.size());
   for (const std::string& path : paths)
-    texts.push_back(crew.read(path));
+    texts.push_back(group.read(path));
   Result<OutputFile> opened =
       OutputFile::open(is_first_process() && !output.path.empty() ? output.path : "-");
   if (!opened.ok()) return fail(opened.error());
   OutputFile file = std::move(opened).value();
   const InterruptGuard interrupt;
-  const std::stop_token stop = crew.heed(interrupt.token());
+  const std::stop_token stop = group.heed(interrupt.token());
   int first_status = kDone;
   const auto work = [&](std::size_t i) {
     const BatchAnswer answer =
@@ -125,7 +126,7 @@ int plan_batch(const Invocation& invocation, const std::vector<std::string>& pat
     if (first_status == kDone) first_status = answer.front();
     file.write(std::string_view(answer).substr(1));
   };
-  crew.deal(paths.size(), work, take);
+  group.deal(paths.size(), work, take);
   const Status written = file.commit();
   return written.ok() ? first_status : fail(written.error());
 }
@@ -155,11 +156,11 @@ class CheckpointFile {
   bool has_failed_ = false;
 };
 
-int run(const Invocation& invocation, const PlanFlags& flags, Crew& crew) {
+int run(const Invocation& invocation, const PlanFlags& flags, ProcessGroup& group) {
   if (const Status checked = check(invocation, flags); !checked.ok()) return fail(checked.error());
-  if (!flags.batch.empty()) return plan_batch(invocation, flags.batch, crew);
+  if (!flags.batch.empty()) return plan_batch(invocation, flags.batch, group);
   CheckpointFile kept(flags.checkpoint);
-  return respond(invocation, &crew, [&](commands::Watch& watch) {
+  return respond(invocation, &group, [&](commands::Watch& watch) {
     if (flags.checkpoint.empty() || !is_first_process()) return;
     watch.on_checkpoint = [&](const EmbeddingPlanResult& at, double read_s) {
       kept.keep(at, read_s);
@@ -183,7 +184,9 @@ void extend_plan(Invocation& invocation) {
   fields.text("checkpoint", flags->checkpoint, kFile,
               "Keep the best plan so far in this file while best mode searches");
   // The invocation owns the function, so the function must not own the invocation.
-  invocation.run = [&invocation, flags](Crew& crew) { return run(invocation, *flags, crew); };
+  invocation.run = [&invocation, flags](ProcessGroup& group) {
+    return run(invocation, *flags, group);
+  };
 }
 
 }  // namespace shardwright::cli

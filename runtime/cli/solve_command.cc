@@ -33,10 +33,10 @@ struct SolveFlags {
   std::optional<double> timeout_s;  // of the contest form
 };
 
-Result<OperatorProblem> load_contest(const SolveRequest& request, const Crew& crew) {
+Result<OperatorProblem> load_contest(const SolveRequest& request, const ProcessGroup& group) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(
       const std::string text,
-      request.instance.read([&](const std::string& path) { return crew.read(path); }));
+      request.instance.read([&](const std::string& path) { return group.read(path); }));
   Result<operators::CostInstance> instance = read_contest_instance(text, request.budget);
   if (!instance.ok()) return request.instance.locate(instance.error());
   return OperatorProblem(operators::LoweredInstance(std::move(instance).value()));
@@ -88,15 +88,15 @@ double contest_seconds(double timeout_s, double elapsed_s) {
   return std::max(0.0, timeout_s - elapsed_s - reserve_s);
 }
 
-int run_contest(const SolveRequest& request, std::optional<double> timeout_s, Crew& crew) {
+int run_contest(const SolveRequest& request, std::optional<double> timeout_s, ProcessGroup& group) {
   const Stopwatch watch;
   const InterruptGuard interrupt;
-  const Result<OperatorProblem> problem = load_contest(request, crew);
+  const Result<OperatorProblem> problem = load_contest(request, group);
   if (!problem.ok()) return fail(problem.error());
   ChoiceLines lines;
   OperatorsOptions options = request.options;
-  options.stop = crew.heed(interrupt.token());
-  options.exchange = crew.exchange();
+  options.stop = group.heed(interrupt.token());
+  options.exchange = group.exchange();
   if (is_first_process())
     options.on_progress = [&](const OperatorsProgress& progress) { lines.show(progress); };
   if (timeout_s) {
@@ -117,13 +117,13 @@ int run_contest(const SolveRequest& request, std::optional<double> timeout_s, Cr
   return kDone;
 }
 
-int run(const Invocation& invocation, const SolveFlags& flags, Crew& crew) {
+int run(const Invocation& invocation, const SolveFlags& flags, ProcessGroup& group) {
   const auto& asked =
       static_cast<const commands::RequestOf<SolveRequest>&>(*invocation.request).request;
-  if (flags.format == Form::kContest) return run_contest(asked, flags.timeout_s, crew);
+  if (flags.format == Form::kContest) return run_contest(asked, flags.timeout_s, group);
   if (flags.timeout_s)
     return fail(invalid_input("TIMEOUT", "belongs to --format iopddl-contest; use --time-limit"));
-  return respond(invocation, &crew);
+  return respond(invocation, &group);
 }
 
 }  // namespace
@@ -139,7 +139,9 @@ void extend_solve(Invocation& invocation) {
   fields.choice("format", flags->format, "form", kForms,
                 "iopddl-contest: the last line of stdout is the list of chosen strategies, as the "
                 "contest wants it");
-  invocation.run = [&invocation, flags](Crew& crew) { return run(invocation, *flags, crew); };
+  invocation.run = [&invocation, flags](ProcessGroup& group) {
+    return run(invocation, *flags, group);
+  };
 }
 
 }  // namespace shardwright::cli

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Rewrites REFERENCE.md beside this file: every command with its options, from the command's own description.
+"""Rewrites REFERENCE.md beside this file, every command with its options, and ../io/FILES.md, every member of every
+file, from the command's own description.
 
-Usage: write_reference.py SHARDWRIGHT [--check]. With --check nothing is written; exits 1 if the page is out of date.
+Usage: write_reference.py SHARDWRIGHT [--check]. With --check nothing is written; exits 1 if a page is out of date.
 """
 
 import difflib
@@ -41,15 +42,84 @@ def page(commands):
     return "\n".join(lines)
 
 
+FILES = Path(__file__).resolve().parents[1] / "io" / "FILES.md"
+FILES_HEAD = """# All members of all files
+
+A member of an object within a list is written `list[].member`, a member of an object whose keys are names
+`object.NAME.member`. Keys that begin with `//` are comments, which may stand everywhere. Sizes are bytes, times
+milliseconds, bandwidths bytes per millisecond, unless a key says otherwise. [README.md](README.md) explains the files.
+`shardwright schema KIND` prints the JSON Schema of a kind, `shardwright init KIND` a commented file.
+This page is written by `../cli/write_reference.py`.
+"""
+
+
+def type_of(shape):
+    """The type of a value in words: "number or null"."""
+    if "enum" in shape:
+        words = [word for word in shape["enum"] if word is not None]
+        lower = {word.lower() for word in words if word != word.lower()}
+        words = [f"`{word}`" for word in words if word not in lower or word.lower() != word]
+        return ", ".join(words) + (", null" if None in shape["enum"] else "")
+    if "$ref" in shape:
+        return shape["$ref"].rsplit("/", 1)[1]
+    if "anyOf" in shape:
+        return " or ".join(dict.fromkeys(type_of(one) for one in shape["anyOf"]))
+    types = shape.get("type", "anything")
+    words = [types] if isinstance(types, str) else list(types)
+    if words[0] == "array" and "items" in shape and isinstance(shape["items"], dict):
+        words[0] = f"list of {type_of(shape['items'])}"
+    return " or ".join("text" if word == "string" else "list" if word == "array" else word for word in words)
+
+
+def members_of(shape, path):
+    """(path, member, required) of every member within a value."""
+    for name, member in shape.get("properties", {}).items():
+        if member.get("$comment") == "not read":
+            continue
+        yield f"{path}{name}", member, name in shape.get("required", ())
+        yield from members_of(member, f"{path}{name}.")
+    if isinstance(shape.get("additionalProperties"), dict):
+        yield from members_of(shape["additionalProperties"], f"{path}NAME.")
+    if isinstance(shape.get("items"), dict):
+        yield from members_of(shape["items"], path.removesuffix(".") + "[].")
+    for one in shape.get("anyOf", ()):
+        yield from members_of(one, path)
+
+
+def file_row(path, member, required):
+    notes = ["needed"] if required else []
+    notes += [f"default: {json.dumps(member['default'])}"] if "default" in member else []
+    meaning = " ".join([member.get("description", ""), f"({'; '.join(notes)})" if notes else ""]).strip()
+    return f"| `{path}` | {cell(type_of(member))} | {cell(meaning)} |"
+
+
+def files_page(shardwright):
+    lines = [FILES_HEAD]
+    for kind in json.loads(asked(shardwright, "schema", "--json"))["kinds"]:
+        schema = json.loads(asked(shardwright, "schema", kind["kind"]))
+        rows = dict.fromkeys(file_row(*row) for row in members_of(schema, ""))
+        lines += [f"## {kind['kind']}", "", schema["description"], "", "| member | type | meaning |", "|---|---|---|",
+                  *rows, ""]
+        for name, shape in schema.get("$defs", {}).items():
+            lines += [f"`{name}`:", "", "| member | type | meaning |", "|---|---|---|",
+                      *dict.fromkeys(file_row(*row) for row in members_of(shape, "")), ""]
+    return "\n".join(lines)
+
+
+def asked(shardwright, *arguments):
+    return subprocess.run([shardwright, *arguments], check=True, capture_output=True, text=True).stdout
+
+
 def main():
     shardwright, *rest = sys.argv[1:]
-    answer = subprocess.run([shardwright, "schema", "requests"], check=True, capture_output=True, text=True)
-    text = page(json.loads(answer.stdout)["commands"])
-    if rest != ["--check"]:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    changes = list(difflib.unified_diff(PAGE.read_text(encoding="utf-8").splitlines(), text.splitlines(),
-                                        "REFERENCE.md", "the command", lineterm="", n=0))
+    requests = json.loads(asked(shardwright, "schema", "requests"))
+    changes = []
+    for path, text in ((PAGE, page(requests["commands"])), (FILES, files_page(shardwright))):
+        if rest != ["--check"]:
+            path.write_text(text, encoding="utf-8")
+            continue
+        changes += difflib.unified_diff(path.read_text(encoding="utf-8").splitlines(), text.splitlines(), path.name,
+                                        "the command", lineterm="", n=0)
     print("\n".join(changes), end="\n" if changes else "")
     return 1 if changes else 0
 

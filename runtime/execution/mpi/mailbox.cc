@@ -39,7 +39,7 @@ void Mailbox::send(std::string message) {
   }
 }
 
-void Mailbox::send_letter(std::uint32_t to, Letter::Kind kind, std::string text) {
+void Mailbox::send_message(std::uint32_t to, Message::Kind kind, std::string text) {
   start_to_send(to, kind, std::make_shared<const std::string>(std::move(text)));
 }
 
@@ -77,8 +77,8 @@ void Mailbox::accept(const MPI_Status& found) {
     start(next.bytes, next.request);
   } else {
     ComingLetter& next = letters_.emplace_back();
-    next.letter = {from, found.MPI_TAG, ""};
-    start(next.letter.text, next.request);
+    next.message = {from, found.MPI_TAG, ""};
+    start(next.message.text, next.request);
   }
 }
 
@@ -129,14 +129,14 @@ std::vector<std::string> Mailbox::take_all() {
   return all;
 }
 
-std::vector<Letter> Mailbox::take_letters() {
-  std::vector<Letter> arrived;
+std::vector<Message> Mailbox::take_messages() {
+  std::vector<Message> arrived;
   for (auto next = letters_.begin(); next != letters_.end();) {
     if (!is_done(next->request)) {
       ++next;
       continue;
     }
-    arrived.push_back(std::move(next->letter));
+    arrived.push_back(std::move(next->message));
     next = letters_.erase(next);
   }
   return arrived;

@@ -16,7 +16,7 @@ namespace shardwright {
 
 // A message to one process, outside of the exchange.
 // Thread safety: a value.
-struct Letter {
+struct Message {
   enum Kind : int { kAskNumber = 3, kNumber = 4, kPost = 5 };
 
   std::uint32_t from = 0;
@@ -25,7 +25,7 @@ struct Letter {
 };
 
 // Sends each message to all other processes and queues the messages that arrive, by sender. Sends
-// letters to single processes. Sends signs of life and remembers when each process was last heard
+// messages to single processes. Sends signs of life and remembers when each process was last heard
 // of. Only the constructor and end(), which start and end MPI, wait for other processes.
 // Thread safety: one thread, the only one that calls MPI.
 class Mailbox {
@@ -42,7 +42,7 @@ class Mailbox {
   std::uint32_t process() const { return process_; }
 
   void send(std::string message);
-  void send_letter(std::uint32_t to, Letter::Kind kind, std::string text);
+  void send_message(std::uint32_t to, Message::Kind kind, std::string text);
   // Sends a sign of life to every process, unless the previous sign to this process has not left.
   void beat();
   // Takes in what has arrived. Returns true if anything has.
@@ -56,8 +56,8 @@ class Mailbox {
   // Returns them by process. Precondition: has_all().
   std::vector<std::string> take_all();
 
-  // Returns the letters that have arrived since the last call.
-  std::vector<Letter> take_letters();
+  // Returns the messages that have arrived since the last call.
+  std::vector<Message> take_messages();
 
   // Returns the first process that was last heard of before `since`.
   std::optional<std::uint32_t> silent_since(Clock::time_point since) const;
@@ -77,9 +77,9 @@ class Mailbox {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  // A letter on its way.
+  // A message on its way.
   struct ComingLetter {
-    Letter letter;
+    Message message;
     MPI_Request request = MPI_REQUEST_NULL;
   };
 

@@ -91,16 +91,16 @@ std::optional<std::uint64_t> MpiLink::next_number() {
   return std::exchange(shared_.number, std::nullopt);
 }
 
-void MpiLink::post(std::string letter) {
+void MpiLink::post(std::string message) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  (process_ == 0 ? shared_.letters : shared_.posts).push_back(std::move(letter));
+  (process_ == 0 ? shared_.messages : shared_.posts).push_back(std::move(message));
   to_thread_.notify_one();
 }
 
-std::vector<std::string> MpiLink::letters(bool waits) {
+std::vector<std::string> MpiLink::messages(bool waits) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (waits) wait(lock, [&] { return !shared_.letters.empty(); });
-  return std::exchange(shared_.letters, {});
+  if (waits) wait(lock, [&] { return !shared_.messages.empty(); });
+  return std::exchange(shared_.messages, {});
 }
 
 std::optional<std::uint32_t> MpiLink::lost() const {
@@ -138,7 +138,7 @@ void MpiLink::serve() {
 bool MpiLink::serve_once(Mailbox& mail) {
   bool has_moved = send(mail);
   has_moved |= mail.receive();
-  has_moved |= take_letters(mail);
+  has_moved |= take_messages(mail);
   mail.is_sent();
   keep_alive(mail, Clock::now());
   return complete_exchange(mail) || has_moved;
@@ -156,27 +156,27 @@ bool MpiLink::send(Mailbox& mail) {
     asks = std::exchange(shared_.asks_for_number, false);
   }
   const bool has_moved = asks || !posts.empty() || outgoing;
-  if (asks) mail.send_letter(0, Letter::kAskNumber, "");
+  if (asks) mail.send_message(0, Message::kAskNumber, "");
   for (std::string& post : posts)
-    mail.send_letter(0, Letter::kPost, std::move(post));
+    mail.send_message(0, Message::kPost, std::move(post));
   if (outgoing) mail.send(*std::move(outgoing));
   return has_moved;
 }
 
-bool MpiLink::take_letters(Mailbox& mail) {
-  std::vector<Letter> letters = mail.take_letters();
+bool MpiLink::take_messages(Mailbox& mail) {
+  std::vector<Message> messages = mail.take_messages();
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (Letter& letter : letters) {
-    if (letter.kind == Letter::kAskNumber) {
-      mail.send_letter(letter.from, Letter::kNumber, std::to_string(shared_.numbers_given++));
-    } else if (letter.kind == Letter::kNumber) {
-      shared_.number = std::stoull(letter.text);
+  for (Message& message : messages) {
+    if (message.kind == Message::kAskNumber) {
+      mail.send_message(message.from, Message::kNumber, std::to_string(shared_.numbers_given++));
+    } else if (message.kind == Message::kNumber) {
+      shared_.number = std::stoull(message.text);
     } else {
-      shared_.letters.push_back(std::move(letter.text));
+      shared_.messages.push_back(std::move(message.text));
     }
   }
-  if (!letters.empty()) from_thread_.notify_one();
-  return !letters.empty();
+  if (!messages.empty()) from_thread_.notify_one();
+  return !messages.empty();
 }
 
 bool MpiLink::complete_exchange(Mailbox& mail) {

@@ -31,8 +31,8 @@ class MpiLink final : public ProcessLink {
   std::optional<std::vector<std::string>> all_gather(const std::string& message) override;
   void heed(std::stop_token stop) override;
   std::optional<std::uint64_t> next_number() override;
-  void post(std::string letter) override;
-  std::vector<std::string> letters(bool waits) override;
+  void post(std::string message) override;
+  std::vector<std::string> messages(bool waits) override;
   std::optional<std::uint32_t> lost() const override;
   std::stop_token loss() const override { return loss_.get_token(); }
   void abort(int status) override;
@@ -50,8 +50,8 @@ class MpiLink final : public ProcessLink {
     std::uint64_t numbers_given = 0;  // in process 0
     bool asks_for_number = false;
     std::optional<std::uint64_t> number;
-    std::vector<std::string> posts;    // to be sent
-    std::vector<std::string> letters;  // in process 0
+    std::vector<std::string> posts;     // to be sent
+    std::vector<std::string> messages;  // in process 0
     std::optional<std::uint32_t> lost;
     std::stop_token stop;
     std::optional<int> abort_status;
@@ -67,7 +67,7 @@ class MpiLink final : public ProcessLink {
   void serve();
   bool serve_once(Mailbox& mail);
   bool send(Mailbox& mail);
-  bool take_letters(Mailbox& mail);
+  bool take_messages(Mailbox& mail);
   bool complete_exchange(Mailbox& mail);
   void keep_alive(Mailbox& mail, Clock::time_point now);
   bool has_ended(Mailbox& mail);

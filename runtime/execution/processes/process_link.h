@@ -22,11 +22,11 @@ class ProcessLink : public Exchange {
   // Returns the next number of a counter 0, 1, 2, ... that all processes share: each number goes to
   // one process. Returns nothing after a loss.
   virtual std::optional<std::uint64_t> next_number() = 0;
-  // Sends a letter to process 0, which may be this one. Does not wait for the letter to arrive.
-  virtual void post(std::string letter) = 0;
-  // In process 0, returns the letters that have arrived, in any order. With `waits`, waits for a
-  // letter; an empty list then means that a process was lost.
-  virtual std::vector<std::string> letters(bool waits) = 0;
+  // Sends a message to process 0, which may be this one. Does not wait for the message to arrive.
+  virtual void post(std::string message) = 0;
+  // In process 0, returns the messages that have arrived, in any order. With `waits`, waits for a
+  // message; an empty list then means that a process was lost.
+  virtual std::vector<std::string> messages(bool waits) = 0;
   // Returns the process that did not answer, if a process was lost. After a loss exchanges fail.
   virtual std::optional<std::uint32_t> lost() const = 0;
   // A token that is stopped when a process is lost, so that a search can end before an exchange.

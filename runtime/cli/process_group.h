@@ -19,24 +19,24 @@
 namespace shardwright::cli {
 
 // All processes run the same command on the files that the first one reads. Only the first one's
-// answer is used. Without a launcher the crew is one process.
+// answer is used. Without a launcher the group is one process.
 // Thread safety: one thread at a time.
-class Crew final : public TaskDealer {
+class ProcessGroup final : public TaskDealer {
  public:
   // Errors: as link_processes(); kUnsupported if processes are of different versions.
-  static Result<Crew> join();
+  static Result<ProcessGroup> join();
 
-  Crew(Crew&&) noexcept;
-  Crew& operator=(Crew&&) = delete;
+  ProcessGroup(ProcessGroup&&) noexcept;
+  ProcessGroup& operator=(ProcessGroup&&) = delete;
   // Tells the others that this process failed, unless finish() was called.
-  ~Crew() override;
+  ~ProcessGroup() override;
 
   bool is_alone() const { return link_ == nullptr; }
   // Null if this process is alone.
   Exchange* exchange() const { return link_.get(); }
   // Returns a token that requests a stop when `stop` does or when a process is lost. The first of
   // the remaining processes prints the loss at once. See ProcessLink::heed() for the effect of
-  // `stop` on the link. Preconditions: called once; the crew is not moved afterwards.
+  // `stop` on the link. Preconditions: called once; the group is not moved afterwards.
   std::stop_token heed(std::stop_token stop);
 
   // Returns the contents of a file, which the first process reads for all. Errors: as read_file(),
@@ -52,7 +52,7 @@ class Crew final : public TaskDealer {
   int finish(int status);
 
  private:
-  explicit Crew(std::unique_ptr<ProcessLink> link);
+  explicit ProcessGroup(std::unique_ptr<ProcessLink> link);
 
   Status greet();
   Error loss() const;

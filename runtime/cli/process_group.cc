@@ -1,4 +1,4 @@
-#include "runtime/cli/crew.h"
+#include "runtime/cli/process_group.h"
 
 #include <unistd.h>
 
@@ -61,11 +61,11 @@ class OrderedAnswers {
   explicit OrderedAnswers(const std::function<void(std::size_t, const std::string&)>& take)
       : take_(take) {}
 
-  // `letter` is the number of the task and its answer.
-  void add(const std::string& letter) {
-    MessageReader from(letter);
+  // `message` is the number of the task and its answer.
+  void add(const std::string& message) {
+    MessageReader from(message);
     const auto task = static_cast<std::size_t>(from.get<std::uint64_t>());
-    waiting_[task] = letter.substr(sizeof(std::uint64_t));
+    waiting_[task] = message.substr(sizeof(std::uint64_t));
     for (auto next = waiting_.find(taken_); next != waiting_.end(); next = waiting_.find(taken_)) {
       take_(taken_++, next->second);
       waiting_.erase(next);
@@ -87,13 +87,13 @@ std::string to_letter(std::uint64_t task, const std::string& answer) {
 
 }  // namespace
 
-struct Crew::StopOnLoss {
+struct ProcessGroup::StopOnLoss {
   // Prints a loss at once, because this process may be killed while its output waits for a reader.
-  StopOnLoss(const Crew& crew, const std::stop_token& stop)
+  StopOnLoss(const ProcessGroup& group, const std::stop_token& stop)
       : on_stop(stop, [this] { either.request_stop(); }),
-        on_loss(crew.link_->loss(), [this, &crew] {
+        on_loss(group.link_->loss(), [this, &group] {
           either.request_stop();
-          crew.tell_loss();
+          group.tell_loss();
         }) {}
 
   std::stop_source either;
@@ -101,22 +101,22 @@ struct Crew::StopOnLoss {
   std::stop_callback<std::function<void()>> on_loss;
 };
 
-Crew::Crew(std::unique_ptr<ProcessLink> link) : link_(std::move(link)) {}
-Crew::Crew(Crew&&) noexcept = default;
+ProcessGroup::ProcessGroup(std::unique_ptr<ProcessLink> link) : link_(std::move(link)) {}
+ProcessGroup::ProcessGroup(ProcessGroup&&) noexcept = default;
 
-Result<Crew> Crew::join() {
+Result<ProcessGroup> ProcessGroup::join() {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::unique_ptr<ProcessLink> link, link_processes(current_launch()));
-  Crew crew(std::move(link));
-  if (!crew.is_alone()) SHARDWRIGHT_RETURN_IF_ERROR(crew.greet());
-  return crew;
+  ProcessGroup group(std::move(link));
+  if (!group.is_alone()) SHARDWRIGHT_RETURN_IF_ERROR(group.greet());
+  return group;
 }
 
-Crew::~Crew() {
+ProcessGroup::~ProcessGroup() {
   if (link_ != nullptr && !link_->lost()) link_->all_gather(std::string(1, char{kCrashed}));
 }
 
 // All processes must be of one version, because they must make the same decisions.
-Status Crew::greet() {
+Status ProcessGroup::greet() {
   MessageWriter greeting;
   greeting.put_text(library_version());
   greeting.put_text(own_place());
@@ -141,14 +141,14 @@ Status Crew::greet() {
   return {};
 }
 
-std::stop_token Crew::heed(std::stop_token stop) {
+std::stop_token ProcessGroup::heed(std::stop_token stop) {
   if (link_ == nullptr) return stop;
   link_->heed(stop);
   stop_on_loss_ = std::make_unique<StopOnLoss>(*this, stop);
   return stop_on_loss_->either.get_token();
 }
 
-Result<std::string> Crew::read(const std::string& path) const {
+Result<std::string> ProcessGroup::read(const std::string& path) const {
   if (link_ == nullptr) return read_file(path);
   const bool reads = link_->process() == 0;
   const auto all = link_->all_gather(reads ? to_message(read_file(path)) : std::string());
@@ -156,7 +156,7 @@ Result<std::string> Crew::read(const std::string& path) const {
   return file_of(all->front());
 }
 
-Error Crew::loss() const {
+Error ProcessGroup::loss() const {
   const std::uint32_t lost = link_->lost().value_or(0);
   const std::string place = lost < places_.size() ? " (" + places_[lost] + ")" : "";
   return Error{ErrorCode::kMachineLimit,
@@ -165,44 +165,44 @@ Error Crew::loss() const {
                ""};
 }
 
-bool Crew::deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
-                const std::function<void(std::size_t, const std::string&)>& take) {
+bool ProcessGroup::deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
+                        const std::function<void(std::size_t, const std::string&)>& take) {
   if (link_ == nullptr) {
     for (std::size_t i = 0; i < count; ++i)
       take(i, work(i));
     return true;
   }
   OrderedAnswers answers(take);
-  const auto add_letters = [&](bool waits) {
-    const std::vector<std::string> letters = link_->letters(waits);
-    for (const std::string& letter : letters)
-      answers.add(letter);
-    return !letters.empty();
+  const auto add_messages = [&](bool waits) {
+    const std::vector<std::string> messages = link_->messages(waits);
+    for (const std::string& message : messages)
+      answers.add(message);
+    return !messages.empty();
   };
   std::optional<std::uint64_t> next;
   while ((next = link_->next_number()) && *next < count) {
     link_->post(to_letter(*next, work(static_cast<std::size_t>(*next))));
-    if (link_->process() == 0) add_letters(false);
+    if (link_->process() == 0) add_messages(false);
   }
   if (link_->process() != 0) return !link_->lost();
-  while (answers.taken() < count && add_letters(true)) {
+  while (answers.taken() < count && add_messages(true)) {
   }
   return answers.taken() == count;
 }
 
 // Returns true in the first process that is left after a loss.
-bool Crew::speaks_after_loss() const {
+bool ProcessGroup::speaks_after_loss() const {
   const std::optional<std::uint32_t> lost = link_->lost();
   return lost && link_->process() == (*lost == 0 ? 1U : 0U);
 }
 
-void Crew::tell_loss() const {
+void ProcessGroup::tell_loss() const {
   if (!speaks_after_loss() || has_told_->exchange(true)) return;
   std::fprintf(stderr, "shardwright: %s\n", printable(loss().to_string()).c_str());
 }
 
 // Ends all processes, after the first remaining process has had time to write its answer.
-int Crew::end_after_loss() const {
+int ProcessGroup::end_after_loss() const {
   if (!speaks_after_loss()) std::this_thread::sleep_for(kLastAnswerTakes);
   tell_loss();
   std::fflush(stdout);
@@ -210,7 +210,7 @@ int Crew::end_after_loss() const {
   return kMachineLimit;
 }
 
-int Crew::finish(int status) {
+int ProcessGroup::finish(int status) {
   if (link_ == nullptr) return status;
   const auto all = link_->all_gather(std::string(1, static_cast<char>(status)));
   if (!all) return end_after_loss();
