@@ -26,7 +26,6 @@
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
 #include "runtime/io/json/json_document.h"
-#include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "runtime/report/embedding/changes_text.h"
 #include "runtime/report/embedding/explain_text.h"
@@ -234,42 +233,6 @@ Result<Answer> answer(const ReplanRequest& request, const Watch& watch) {
 
 namespace {
 
-struct Verified {
-  Verification verification;
-  std::optional<PlanStats> stats;  // absent if not asked for, or if nothing could be recomputed
-};
-
-void write_findings(std::string_view key, const std::vector<Verification::Finding>& findings,
-                    JsonWriter& json) {
-  json.key(key).begin_array();
-  for (const Verification::Finding& finding : findings) {
-    json.new_line()
-        .begin_object()
-        .member("where", finding.where)
-        .member("message", finding.message)
-        .end_object();
-  }
-  json.end_array();
-}
-
-void write_json(const embedding::Problem& problem, const Verification& verification,
-                const std::optional<PlanStats>& stats, const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object()
-      .member("valid", verification.verified())
-      .member("has_plan", verification.has_plan)
-      .member("claims_checked", verification.claims);
-  write_findings("violations", verification.violations, json);
-  write_findings("not_verified", verification.not_verified, json.new_line());
-  write_findings("repeated", verification.repeated, json.new_line());
-  json.new_line().key("not_checked").begin_array();
-  for (const std::string& name : verification.not_checked)
-    json.value(name);
-  json.end_array();
-  if (stats) write_stats(problem, *stats, json.new_line().key("stats"));
-  json.end_object().finish();
-}
-
 std::string lines(const char* what, const std::vector<Verification::Finding>& findings) {
   std::string text;
   for (const Verification::Finding& finding : findings) {
@@ -330,14 +293,12 @@ Result<VerifyInputs> inputs_of(const VerifyRequest& request, const LoadedProblem
   return inputs;
 }
 
-Answer answer_of(Verified found) {
-  const auto verified = std::make_shared<const Verified>(std::move(found));
+Answer answer_of(VerificationAnswer found) {
+  const auto verified = std::make_shared<const VerificationAnswer>(std::move(found));
   const auto problem = verified->verification.problem;
   Answer answer;
   answer.outcome = outcome_of(verified->verification);
-  answer.write_json = [verified, problem](const TextSink& sink) {
-    write_json(*problem, verified->verification, verified->stats, sink);
-  };
+  answer.write_json = [verified](const TextSink& sink) { write_json(*verified, sink); };
   answer.text = [verified, problem](const TextForm& form) {
     TextReportOptions options;
     options.width = form.width;
@@ -359,7 +320,7 @@ Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
   if (const auto plan = read_plan(text); !plan.ok()) return request.plan.locate(plan.error());
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification verification,
                                verify_plan_file(loaded.problem, text, inputs));
-  Verified found{std::move(verification), std::nullopt};
+  VerificationAnswer found{std::move(verification), std::nullopt};
   const Verification& claims = found.verification;
   if (request.stats && claims.plan && claims.reservation)
     found.stats = plan_stats(*claims.problem, *claims.reservation, *claims.plan);

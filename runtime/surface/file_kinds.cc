@@ -1,6 +1,9 @@
 #include "runtime/surface/file_kinds.h"
 
+#include "runtime/io/embedding/plan_reader.h"
 #include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/embedding/search_space_json.h"
+#include "runtime/io/embedding/verify_file.h"
 #include "runtime/surface/file_texts.h"
 
 namespace shardwright::commands {
@@ -9,12 +12,12 @@ namespace {
 constexpr FileKind kKinds[] = {
     {"problem", "Problem", problem_shape, kProblemSample},
     {"topology", "Machine", topology_shape},
-    {"search-space", "Search space", nullptr},
-    {"plan", "Plan", nullptr},
+    {"search-space", "Search space", search_space_shape},
+    {"plan", "Plan", plan_shape},
     {"explanation", "Explanation", nullptr},
     {"sweep", "Sweep", nullptr},
     {"diff", "Comparison", nullptr},
-    {"verification", "Verification", nullptr},
+    {"verification", "Verification", verification_shape},
     {"graph", "Operator graph", nullptr, kGraphSample},
     {"strategies", "Single operators", nullptr},
     {"instance", "Cost instance", nullptr},

@@ -28,8 +28,7 @@ void write_tables(const PlanDiff& diff, JsonWriter& json) {
   for (const TableDifference& table : diff.tables) {
     json.new_line().begin_object().member("table", table.table).member("what", table.what());
     for (const auto& [key, place] : {std::pair{"from", &table.from}, std::pair{"to", &table.to}}) {
-      json.key(key);
-      *place ? write_place(**place, json) : static_cast<void>(json.null());
+      write_value(json.key(key), *place);
     }
     json.member("bytes", table.bytes).end_object();
   }

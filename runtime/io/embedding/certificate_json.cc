@@ -135,28 +135,36 @@ Status read_tables(JsonValue value, BoundNode& node, std::vector<TableId>& table
   return {};
 }
 
-Status read_uniform_split(JsonValue value, BoundNode& node) {
+// A split on one of load, hbm, ddr and ssd.
+struct SplitEntry {
   std::int64_t rank_class = 0;
   embedding::UniformSplit split;
-  int resources = 0;
-  const auto read_use = [&](std::optional<embedding::MemoryTier> tier) {
-    return [&split, &resources, tier](JsonValue v) {
-      ++resources;
-      split.tier = tier;
-      return read_value(v, split.at);
+  int resources = 0;  // how many the object has
+};
+
+void describe(JsonMembers& members, SplitEntry& entry) {
+  members.required("class", entry.rank_class, "The class of ranks.");
+  const auto use = [&](std::string_view key, std::optional<embedding::MemoryTier> tier) {
+    const auto read = [&entry, tier](JsonValue v) {
+      ++entry.resources;
+      entry.split.tier = tier;
+      return read_value(v, entry.split.at);
     };
+    members.optional_with(key, read, json::number);
   };
-  SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value)
-                                  .required("class", rank_class)
-                                  .optional_with("load", read_use(std::nullopt))
-                                  .optional_with("hbm", read_use(embedding::MemoryTier::kHbm))
-                                  .optional_with("ddr", read_use(embedding::MemoryTier::kDdr))
-                                  .optional_with("ssd", read_use(embedding::MemoryTier::kSsd))
-                                  .finish());
-  if (rank_class < 0 || rank_class >= kMostRanks) return value.error("there is no such class");
-  if (resources != 1) return value.expected("one of load, hbm, ddr and ssd");
-  split.rank_class = static_cast<std::uint32_t>(rank_class);
-  node.uniform_split = split;
+  use("load", std::nullopt);
+  for (const embedding::MemoryTier tier : embedding::kMemoryTiers)
+    use(embedding::to_name(tier), tier);
+}
+
+Status read_uniform_split(JsonValue value, BoundNode& node) {
+  SplitEntry entry;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, entry));
+  if (entry.rank_class < 0 || entry.rank_class >= kMostRanks)
+    return value.error("there is no such class");
+  if (entry.resources != 1) return value.expected("one of load, hbm, ddr and ssd");
+  node.uniform_split = entry.split;
+  node.uniform_split->rank_class = static_cast<std::uint32_t>(entry.rank_class);
   node.is_leaf = false;
   return {};
 }
@@ -200,28 +208,52 @@ Status read_shard_duals(JsonValue value, BoundNode& node) {
   return {};
 }
 
-Result<BoundNode> read_node(JsonValue value) {
-  BoundNode node;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .optional_with("cut", [&](JsonValue v) { return read_tables(v, node, node.tables); })
-          .optional_with("uniform", [&](JsonValue v) { return read_uniform_split(v, node); })
-          .optional_with("count", [&](JsonValue v) { return read_count(v, node); })
-          .optional_with("parts", [&](JsonValue v) { return read_parts(v, node); })
-          .optional_with("prices",
-                         [&](JsonValue v) { return read_multipliers(v, node.multipliers); })
-          .optional("by_search", node.by_search)
-          .optional_with("fixing", [&](JsonValue v) { return read_fixing(v, node); })
-          .optional_with("shard_duals", [&](JsonValue v) { return read_shard_duals(v, node); })
-          .optional("max_pattern_values", node.max_pattern_values)
-          .optional_with("whole_prices",
-                         [&](JsonValue v) { return read_multipliers(v, node.whole_multipliers); })
-          // Names in plan files of earlier versions.
-          .optional_with("worths", [&](JsonValue v) { return read_shard_duals(v, node); })
-          .optional("most_worth", node.max_pattern_values)
-          .finish());
-  return node;
+JsonShape numbers_shape(double least, double most, std::string_view help) {
+  return json::list(json::list(json::number()).from(least).up_to(most).says(help)).or_null();
 }
+
+JsonShape multipliers_shape() {
+  return numbers_shape(3, 4, "[load, hbm, ddr], or [load, hbm, ddr, ssd], of a class of ranks.");
+}
+
+JsonShape shard_duals_shape() { return numbers_shape(3, 3, "[option, run, value]"); }
+
+}  // namespace
+
+static void describe(JsonMembers& members, BoundNode& node) {
+  const auto multipliers = [](std::vector<embedding::CapacityMultipliers>& out) {
+    return [&out](JsonValue v) { return read_multipliers(v, out); };
+  };
+  const auto shard_duals = [&](JsonValue v) { return read_shard_duals(v, node); };
+  members
+      .optional_with(
+          "cut", [&](JsonValue v) { return read_tables(v, node, node.tables); },
+          [] {
+            return json::one_of({json::integer(), json::list(json::integer())});
+          })
+      .optional_with(
+          "uniform", [&](JsonValue v) { return read_uniform_split(v, node); },
+          [] { return shape_of(SplitEntry()); })
+      .optional_with(
+          "count", [&](JsonValue v) { return read_count(v, node); },
+          [] { return json::integer().from(1); })
+      .optional_with(
+          "parts", [&](JsonValue v) { return read_parts(v, node); },
+          [] { return numbers_shape(2, 2, "[option, classes]"); })
+      .optional_with("prices", multipliers(node.multipliers), multipliers_shape)
+      .optional("by_search", node.by_search)
+      .optional_with(
+          "fixing", [&](JsonValue v) { return read_fixing(v, node); },
+          [] { return json::list(multipliers_shape()); })
+      .optional_with("shard_duals", shard_duals, shard_duals_shape)
+      .optional("max_pattern_values", node.max_pattern_values)
+      .optional_with("whole_prices", multipliers(node.whole_multipliers), multipliers_shape)
+      // Names in plan files of earlier versions.
+      .optional_with("worths", shard_duals, shard_duals_shape)
+      .optional("most_worth", node.max_pattern_values);
+}
+
+namespace {
 
 Status read_classes(JsonValue value, std::vector<std::uint32_t>& class_of_rank) {
   std::vector<std::vector<std::int64_t>> runs;
@@ -287,37 +319,62 @@ void write_certificate(const BoundCertificate& certificate, JsonWriter& json) {
   json.new_line().end_array().end_object();
 }
 
+namespace {
+
+Status read_nodes(JsonValue list, BoundCertificate& certificate) {
+  if (!list.is_array()) return list.expected("a list of nodes");
+  if (certificate.is_older_form) return {};
+  for (std::size_t i = 0; i < list.size(); ++i)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], certificate.nodes.emplace_back()));
+  return {};
+}
+
+JsonShape load_factors_shape() {
+  return json::list(json::tuple({json::integer(), json::list(json::number()).or_null()})
+                        .says("[table, load factors]"));
+}
+
+}  // namespace
+
+static void describe(JsonMembers& members, BoundCertificate& certificate) {
+  constexpr std::string_view kOlder = "A form of earlier versions, which is not checked.";
+  const auto bound = [&](JsonValue v) -> Status {
+    certificate.bound = std::numeric_limits<double>::infinity();
+    return v.is_null() ? Status() : read_value(v, certificate.bound);
+  };
+  members
+      .required_with(
+          "bound", bound,
+          [] {
+            return json::number().or_null().says("No plan rates below; null: no plan exists.");
+          })
+      .optional("by_search", certificate.by_search)
+      .optional("uniform_apart", certificate.uniform_apart)
+      .optional("ranks_are_alike", certificate.is_older_form, kOlder)
+      .optional("ranks_apart", certificate.is_older_form, kOlder)
+      .optional_with(
+          "load_factors",
+          [&](JsonValue v) { return read_load_factors(v, certificate.load_factors); },
+          load_factors_shape)
+      .required_with(
+          "class_of_rank", [&](JsonValue v) { return read_classes(v, certificate.class_of_rank); },
+          [] {
+            return json::list(json::list(json::integer()).from(2).up_to(2).says("[class, ranks]"))
+                .or_null();
+          })
+      .required_with(
+          "nodes", [&](JsonValue v) { return read_nodes(v, certificate); },
+          [] { return json::list(shape_of(BoundNode())); });
+}
+
 Result<BoundCertificate> read_certificate(JsonValue value) {
   BoundCertificate certificate;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .required_with("bound",
-                         [&](JsonValue v) -> Status {
-                           certificate.bound = std::numeric_limits<double>::infinity();
-                           return v.is_null() ? Status() : read_value(v, certificate.bound);
-                         })
-          .optional("by_search", certificate.by_search)
-          .optional("uniform_apart", certificate.uniform_apart)
-          // Forms of earlier versions, whose nodes are not read.
-          .optional("ranks_are_alike", certificate.is_older_form)
-          .optional("ranks_apart", certificate.is_older_form)
-          .optional_with(
-              "load_factors",
-              [&](JsonValue v) { return read_load_factors(v, certificate.load_factors); })
-          .required_with("class_of_rank",
-                         [&](JsonValue v) { return read_classes(v, certificate.class_of_rank); })
-          .required_with("nodes",
-                         [&](JsonValue v) -> Status {
-                           if (!v.is_array()) return v.expected("a list of nodes");
-                           if (certificate.is_older_form) return {};
-                           for (std::size_t i = 0; i < v.size(); ++i) {
-                             SHARDWRIGHT_ASSIGN_OR_RETURN(BoundNode node, read_node(v[i]));
-                             certificate.nodes.push_back(std::move(node));
-                           }
-                           return {};
-                         })
-          .finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, certificate));
   return certificate;
+}
+
+JsonShape certificate_shape() {
+  return shape_of(BoundCertificate()).says("A proof of the lower bound; see core/embedding/bound.");
 }
 
 }  // namespace shardwright

@@ -4,6 +4,7 @@
 #include "core/embedding/bound/bound_certificate.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright {
@@ -20,5 +21,8 @@ void write_certificate(const embedding::BoundCertificate& certificate, JsonWrite
 
 // Checks only the syntax, not the proof. Errors: kInvalidInput with a JSON pointer.
 Result<embedding::BoundCertificate> read_certificate(JsonValue value);
+
+// What read_certificate() reads.
+JsonShape certificate_shape();
 
 }  // namespace shardwright

@@ -17,206 +17,240 @@
 
 namespace shardwright {
 
-void write_place(const TablePlace& place, JsonWriter& json) {
-  json.begin_object()
-      .member("sharding_type", to_name(place.sharding_type))
-      .member("compute_kernel", to_name(place.compute_kernel))
-      .member("load_factor", place.load_factor)
-      .key("ranks")
-      .begin_array();
-  for (const std::int64_t rank : place.ranks)
-    json.value(rank);
-  json.end_array().end_object();
-}
+using embedding::Problem;
+using embedding::ShardingType;
+using embedding::Storage;
+using embedding::to_name;
 
-void write_migration(const embedding::Problem& problem, const Migration& migration,
-                     JsonWriter& json) {
-  json.begin_object()
-      .member("weight", migration.weight)
-      .member("rating_before", migration.rating_before)
-      .key("not_kept");
-  migration.not_kept.empty() ? json.null() : json.value(migration.not_kept);
-  json.member("rating_kept", migration.rating_kept)
-      .member("objective", migration.objective)
-      .member("lower_bound", migration.lower_bound);
-  if (migration.certificate) {
-    json.key("certificate");
-    write_certificate(*migration.certificate, json);
-  }
-  std::size_t moved = 0;
-  for (const TableMove& move : migration.moves)
-    moved += move.from ? 1U : 0U;
-  json.member("moved_bytes", migration.moved_bytes)
-      .member("placed_bytes", migration.placed_bytes)
-      .member("tables_kept", migration.tables_kept)
-      .member("tables_moved", moved)
-      .member("tables_new", migration.moves.size() - moved)
-      .key("dropped")
-      .begin_array();
-  for (const std::string& table : migration.dropped)
-    json.value(table);
-  json.end_array().new_line().key("moves").begin_array();
-  for (const TableMove& move : migration.moves) {
-    json.new_line()
-        .begin_object()
-        .member("table", problem.table(move.table).name)
-        .member("module", problem.table(move.table).module)
-        .key("from");
-    move.from ? write_place(*move.from, json) : static_cast<void>(json.null());
-    json.key("to");
-    write_place(move.to, json);
-    json.member("bytes", move.bytes).end_object();
-  }
-  json.end_array().end_object();
+void describe(JsonMembers& members, TablePlace& place) {
+  members.required("sharding_type", place.sharding_type)
+      .required("compute_kernel", place.compute_kernel)
+      .required("load_factor", place.load_factor)
+      .required("ranks", place.ranks, "One per shard.");
 }
 
 namespace {
 
-using embedding::Problem;
-using embedding::ShardingType;
-using embedding::to_name;
+// `problem` names the tables; null for the shape.
+void describe_migration(JsonMembers& members, const Problem* problem, Migration& migration) {
+  std::optional<std::string> not_kept;
+  if (!migration.not_kept.empty()) not_kept = migration.not_kept;
+  std::size_t moved = 0;
+  for (const TableMove& move : migration.moves)
+    moved += move.from ? 1U : 0U;
+  std::size_t added = migration.moves.size() - moved;
+  members.required("weight", migration.weight, "ms of rating per GiB moved.")
+      .required("rating_before", migration.rating_before)
+      .required("not_kept", not_kept, "Why the old plan is no plan of this problem.")
+      .required("rating_kept", migration.rating_kept)
+      .required("objective", migration.objective, "Rating and weighed bytes.")
+      .required("lower_bound", migration.lower_bound, "No plan has a lower objective.")
+      .written_if(
+          migration.certificate.has_value(), "certificate",
+          [&](JsonWriter& json) { write_certificate(*migration.certificate, json); },
+          certificate_shape)
+      .required("moved_bytes", migration.moved_bytes)
+      .required("placed_bytes", migration.placed_bytes, "Of new tables.")
+      .required("tables_kept", migration.tables_kept)
+      .required("tables_moved", moved)
+      .required("tables_new", added)
+      .required("dropped", migration.dropped, "Tables that are gone.")
+      .line()
+      .rows_by("moves", migration.moves, [&](JsonMembers& inner, TableMove& move) {
+        std::string table = problem == nullptr ? "" : problem->table(move.table).name;
+        std::string module = problem == nullptr ? "" : problem->table(move.table).module;
+        inner.required("table", table)
+            .required("module", module)
+            .required("from", move.from)
+            .required("to", move.to)
+            .required("bytes", move.bytes);
+      });
+}
 
+}  // namespace
+
+void write_migration(const Problem& problem, const Migration& migration, JsonWriter& json) {
+  write_by(json, [&](JsonMembers& members) {
+    describe_migration(members, &problem, const_cast<Migration&>(migration));
+  });
+}
+
+JsonShape migration_shape() {
+  return shape_by([](JsonMembers& members) {
+           Migration sample;
+           describe_migration(members, nullptr, sample);
+         })
+      .says("What changes from the plan in use.");
+}
+
+static void describe(JsonMembers& members, Imbalance& imbalance) {
+  members.required("total_variation", imbalance.total_variation)
+      .required("total_distance", imbalance.total_distance)
+      .required("chi_divergence", imbalance.chi_divergence)
+      .required("kl_divergence", imbalance.kl_divergence);
+}
+
+static void describe(JsonMembers& members, LargestTime& time) {
+  members.required("ms", time.ms).required("ranks", time.ranks);
+}
+
+static void describe(JsonMembers& members, HbmLevel& level) {
+  members.required("bytes", level.bytes).required("ranks", level.ranks);
+}
+
+namespace {
+
+// Numbers by sharding type, without zeros.
 template <class Counts>
-void write_types(std::string_view key, const Counts& counts, JsonWriter& json) {
-  json.key(key).begin_object();
-  for (std::size_t type = 0; type < counts.size(); ++type) {
-    if (counts[type] > 0) json.member(to_name(static_cast<ShardingType>(type)), counts[type]);
-  }
-  json.end_object();
+void describe_types(JsonMembers& members, std::string_view key, const Counts& counts) {
+  const auto describe_counts = [&](JsonMembers& inner) {
+    for (std::size_t type = 0; type < counts.size(); ++type) {
+      std::optional<std::uint64_t> count;
+      if (counts[type] > 0) count = counts[type];
+      inner.optional(to_name(static_cast<ShardingType>(type)), count);
+    }
+  };
+  members.object(key, describe_counts, "", true);
 }
 
-void write_rank(const RankStats& rank, bool counts_ssd, JsonWriter& json) {
-  json.begin_object()
-      .member("sparse_hbm", rank.sparse_hbm_bytes)
-      .member("hbm", rank.hbm_bytes)
-      .member("ddr", rank.ddr_bytes);
-  if (counts_ssd) json.member("ssd", rank.ssd_bytes);
-  json.member("hbm_share", rank.hbm_share).member("ddr_share", rank.ddr_share);
-  if (counts_ssd) json.member("ssd_share", rank.ssd_share);
-  json.member("perf", rank.perf.total().value()).key("perf_parts").begin_array();
-  for (const Milliseconds part : {rank.perf.fwd_compute, rank.perf.fwd_comms, rank.perf.bwd_compute,
-                                  rank.perf.bwd_comms, rank.perf.prefetch_compute}) {
-    json.value(part.value());
-  }
-  json.end_array().member("input_mib", rank.input_mib).member("output_mib", rank.output_mib);
-  write_types("shards", rank.shards, json);
-  json.end_object();
+void describe_rank(JsonMembers& members, bool counts_ssd, RankStats& rank) {
+  std::optional<std::int64_t> ssd_bytes;
+  std::optional<double> ssd_share;
+  if (counts_ssd) ssd_bytes = rank.ssd_bytes;
+  if (counts_ssd) ssd_share = rank.ssd_share;
+  double perf = rank.perf.total().value();
+  members.required("sparse_hbm", rank.sparse_hbm_bytes, "Bytes of shards alone.")
+      .required("hbm", rank.hbm_bytes, "Bytes.")
+      .required("ddr", rank.ddr_bytes, "Bytes.")
+      .optional("ssd", ssd_bytes, "Bytes.")
+      .required("hbm_share", rank.hbm_share)
+      .required("ddr_share", rank.ddr_share)
+      .optional("ssd_share", ssd_share)
+      .required("perf", perf, "ms.")
+      .written(
+          "perf_parts", [&](JsonWriter& json) { write_perf(rank.perf, json); }, perf_shape)
+      .required("input_mib", rank.input_mib)
+      .required("output_mib", rank.output_mib);
+  describe_types(members, "shards", rank.shards);
 }
 
-void write_imbalance(std::string_view key, const std::optional<Imbalance>& imbalance,
-                     JsonWriter& json) {
-  json.key(key);
-  if (!imbalance) {
-    json.null();
-    return;
-  }
-  json.begin_object()
-      .member("total_variation", imbalance->total_variation)
-      .member("total_distance", imbalance->total_distance)
-      .member("chi_divergence", imbalance->chi_divergence)
-      .member("kl_divergence", imbalance->kl_divergence)
-      .end_object();
+void describe_times(JsonMembers& members, PlanStats& stats) {
+  members.required("max_perf", stats.max_perf)
+      .required("max_fwd_compute", stats.max_fwd_compute)
+      .required("max_fwd_comms", stats.max_fwd_comms)
+      .required("max_bwd_compute", stats.max_bwd_compute)
+      .required("max_bwd_comms", stats.max_bwd_comms)
+      .required("max_prefetch_compute", stats.max_prefetch_compute)
+      .line()
+      .required("mean_perf", stats.mean_perf_ms)
+      .required("max_perf_above_mean_percent", stats.perf_above_mean_percent)
+      .required("sum_of_maxima", stats.sum_of_maxima_ms)
+      .object(
+          "critical_path",
+          [&](JsonMembers& inner) {
+            double total = stats.critical_path_ms();
+            inner.required("comms", stats.critical_comms_ms)
+                .required("compute", stats.critical_compute_ms)
+                .required("total", total);
+          },
+          "ms.", true);
 }
 
-void write_times(const PlanStats& stats, JsonWriter& json) {
-  for (const auto& [key, time] : {std::pair{"max_perf", &stats.max_perf},
-                                  std::pair{"max_fwd_compute", &stats.max_fwd_compute},
-                                  std::pair{"max_fwd_comms", &stats.max_fwd_comms},
-                                  std::pair{"max_bwd_compute", &stats.max_bwd_compute},
-                                  std::pair{"max_bwd_comms", &stats.max_bwd_comms},
-                                  std::pair{"max_prefetch_compute", &stats.max_prefetch_compute}}) {
-    json.key(key).begin_object().member("ms", time->ms);
-    json.key("ranks").numbers(time->ranks);
+void describe_storage(JsonMembers& members, std::string_view key, const Storage& storage,
+                      bool counts_ssd) {
+  members.written(
+      key, [&](JsonWriter& json) { write_storage(storage, counts_ssd, json); }, storage_shape);
+}
+
+void describe_memory(JsonMembers& members, bool counts_ssd, PlanStats& stats) {
+  members.required("sparse_max_hbm", stats.sparse_max_hbm)
+      .required("sparse_min_hbm", stats.sparse_min_hbm)
+      .required("max_hbm", stats.max_hbm)
+      .required("min_hbm", stats.min_hbm)
+      .required("mean_hbm", stats.mean_hbm)
+      .required("low_median_hbm", stats.low_median_hbm)
+      .required("high_median_hbm", stats.high_median_hbm)
+      .line()
+      .required("max_hbm_above_mean_percent", stats.hbm_above_mean_percent)
+      .required("peak_hbm", stats.peak_hbm)
+      .line()
+      .required("reserved_hbm_fraction", stats.reserved_hbm_fraction);
+  describe_storage(members, "dense_storage", stats.dense_storage, counts_ssd);
+  describe_storage(members, "kjt_storage", stats.kjt_storage, counts_ssd);
+}
+
+void describe_kernels(JsonMembers& members, bool counts_ssd, const PlanStats& stats) {
+  const auto write = [&](JsonWriter& json) {
+    json.begin_object();
+    for (const KernelStats& kernel : stats.kernels) {
+      json.key(to_name(kernel.kernel)).begin_object().member("tables", kernel.tables);
+      write_storage(kernel.storage, counts_ssd, json.key("storage"));
+      json.end_object();
+    }
     json.end_object();
-  }
-  json.new_line()
-      .member("mean_perf", stats.mean_perf_ms)
-      .member("max_perf_above_mean_percent", stats.perf_above_mean_percent)
-      .member("sum_of_maxima", stats.sum_of_maxima_ms)
-      .key("critical_path")
-      .begin_object()
-      .member("comms", stats.critical_comms_ms)
-      .member("compute", stats.critical_compute_ms)
-      .member("total", stats.critical_path_ms())
-      .end_object();
+  };
+  members.written("kernels", write, [] {
+    return json::by_name(json::object({{"tables", json::natural(), true},
+                                       {"storage", storage_shape(), true}}))
+        .with_keys(embedding::EnumNames<embedding::ComputeKernel>::kNames);
+  });
 }
 
-void write_level(const HbmLevel& level, JsonWriter& json) {
-  json.begin_object().member("bytes", level.bytes);
-  json.key("ranks").numbers(level.ranks);
-  json.end_object();
+void describe_names(JsonMembers& members, std::string_view key, const Problem* problem,
+                    const std::vector<embedding::TableId>& tables) {
+  std::vector<std::string> names;
+  for (const embedding::TableId table : tables)
+    names.push_back(problem->table(table).name);
+  members.required(key, names);
 }
 
-void write_memory(const PlanStats& stats, bool counts_ssd, JsonWriter& json) {
-  for (const auto& [key, level] :
-       {std::pair{"sparse_max_hbm", &stats.sparse_max_hbm},
-        std::pair{"sparse_min_hbm", &stats.sparse_min_hbm}, std::pair{"max_hbm", &stats.max_hbm},
-        std::pair{"min_hbm", &stats.min_hbm}, std::pair{"mean_hbm", &stats.mean_hbm},
-        std::pair{"low_median_hbm", &stats.low_median_hbm},
-        std::pair{"high_median_hbm", &stats.high_median_hbm}}) {
-    json.key(key);
-    write_level(*level, json);
-  }
-  json.new_line().member("max_hbm_above_mean_percent", stats.hbm_above_mean_percent);
-  json.key("peak_hbm").begin_array();
-  for (const HbmLevel& level : stats.peak_hbm)
-    write_level(level, json);
-  json.end_array().new_line().member("reserved_hbm_fraction", stats.reserved_hbm_fraction);
-  write_storage(stats.dense_storage, counts_ssd, json.key("dense_storage"));
-  write_storage(stats.kjt_storage, counts_ssd, json.key("kjt_storage"));
-}
-
-void write_tables(const Problem& problem, const PlanStats& stats, JsonWriter& json) {
-  json.new_line();
-  write_types("sharding_types", stats.tables, json);
-  json.key("kernels").begin_object();
-  for (const KernelStats& kernel : stats.kernels) {
-    json.key(to_name(kernel.kernel)).begin_object().member("tables", kernel.tables);
-    write_storage(kernel.storage, problem.topology().counts_ssd(), json.key("storage"));
-    json.end_object();
-  }
-  json.end_object();
-  for (const auto& [key, tables] : {std::pair{"slowest_tables", &stats.slowest_tables},
-                                    std::pair{"fullest_tables", &stats.fullest_tables}}) {
-    json.key(key).begin_array();
-    for (const embedding::TableId table : *tables)
-      json.value(problem.table(table).name);
-    json.end_array();
-  }
+// `problem` names the tables; null for the shape.
+void describe_stats(JsonMembers& members, const Problem* problem, PlanStats& stats) {
+  const bool counts_ssd = problem != nullptr && problem->topology().counts_ssd();
+  members.line()
+      .rows_by("ranks", stats.ranks,
+               [&](JsonMembers& inner, RankStats& rank) { describe_rank(inner, counts_ssd, rank); })
+      .line();
+  describe_times(members, stats);
+  members.line()
+      .required("perf_imbalance", stats.perf_imbalance)
+      .required("hbm_imbalance", stats.hbm_imbalance)
+      .required("ddr_imbalance", stats.ddr_imbalance)
+      .written_if(
+          counts_ssd, "ssd_imbalance",
+          [&](JsonWriter& json) { write_value(json, stats.ssd_imbalance); },
+          [&] { return shape_of(stats.ssd_imbalance); })
+      .line();
+  describe_memory(members, counts_ssd, stats);
+  members.line();
+  describe_types(members, "sharding_types", stats.tables);
+  describe_kernels(members, counts_ssd, stats);
+  describe_names(members, "slowest_tables", problem, stats.slowest_tables);
+  describe_names(members, "fullest_tables", problem, stats.fullest_tables);
 }
 
 }  // namespace
 
 void write_stats(const Problem& problem, const PlanStats& stats, JsonWriter& json) {
-  const bool counts_ssd = problem.topology().counts_ssd();
-  json.begin_object().new_line().key("ranks").begin_array();
-  for (const RankStats& rank : stats.ranks) {
-    json.new_line();
-    write_rank(rank, counts_ssd, json);
-  }
-  json.end_array().new_line();
-  write_times(stats, json);
-  json.new_line();
-  write_imbalance("perf_imbalance", stats.perf_imbalance, json);
-  write_imbalance("hbm_imbalance", stats.hbm_imbalance, json);
-  write_imbalance("ddr_imbalance", stats.ddr_imbalance, json);
-  if (counts_ssd) write_imbalance("ssd_imbalance", stats.ssd_imbalance, json);
-  json.new_line();
-  write_memory(stats, counts_ssd, json);
-  write_tables(problem, stats, json);
-  json.end_object();
+  write_by(json, [&](JsonMembers& members) {
+    describe_stats(members, &problem, const_cast<PlanStats&>(stats));
+  });
+}
+
+JsonShape stats_shape() {
+  return shape_by([](JsonMembers& members) {
+    PlanStats sample;
+    describe_stats(members, nullptr, sample);
+  });
 }
 
 namespace {
 
 using embedding::Assignment;
 using embedding::PerfModel;
-using embedding::Problem;
 using embedding::ProposerSpec;
 using embedding::ShardingOption;
-using embedding::Storage;
 using embedding::Table;
-using embedding::to_name;
 
 void write_identity(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
   const ProblemIdentity identity =

@@ -1,4 +1,4 @@
-// Memory by tier in JSON.
+// Reads and writes plan files, and their parts that other files have, too.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 #include "core/status.h"
 #include "runtime/embedding/plan_result.h"
 #include "runtime/embedding/plan_stats.h"
-#include "runtime/io/json/json_writer.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/text_sink.h"
 
 namespace shardwright {
@@ -21,15 +21,24 @@ inline void write_storage(const embedding::Storage& storage, bool counts_ssd, Js
   json.end_array();
 }
 
-// Writes {"sharding_type", "compute_kernel", "load_factor", "ranks"}.
-void write_place(const TablePlace& place, JsonWriter& json);
+// What write_storage() writes.
+inline JsonShape storage_shape() {
+  return json::list(json::integer())
+      .from(2)
+      .up_to(3)
+      .says("[hbm, ddr] or [hbm, ddr, ssd] in bytes.");
+}
 
-// Writes the value of `migration` in a plan file. O(ranks of moved tables).
+void describe(JsonMembers& members, TablePlace& place);
+
+// The value of `migration` in a plan file. O(ranks of moved tables).
 void write_migration(const embedding::Problem& problem, const Migration& migration,
                      JsonWriter& json);
+JsonShape migration_shape();
 
-// Writes the value of `stats` in a plan file. O(ranks).
+// The value of `stats` in a plan file and in a verification. O(ranks).
 void write_stats(const embedding::Problem& problem, const PlanStats& stats, JsonWriter& json);
+JsonShape stats_shape();
 
 // The value of `format` in a plan file. A reader refuses any other.
 inline constexpr std::string_view kPlanFormat = "shardwright.embedding.plan/1";

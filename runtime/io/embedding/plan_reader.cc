@@ -45,47 +45,56 @@ Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   return {};
 }
 
-Status read_reserved(JsonValue value, ReservedTopology& out) {
-  return JsonMembers(value)
-      .optional_with("uniform",
-                     [&](JsonValue v) {
-                       out.uniform = true;
-                       return read_storage(v, out.per_rank.emplace_back());
-                     })
-      .optional_with(
-          "per_rank",
-          [&](JsonValue v) -> Status {
-            if (!v.is_array()) return v.expected("a list with [hbm, ddr] per rank");
-            for (std::size_t i = 0; i < v.size(); ++i) {
-              SHARDWRIGHT_RETURN_IF_ERROR(read_storage(v[i], out.per_rank.emplace_back()));
-            }
-            return {};
-          })
-      .optional("world_size", out.world_size)
-      .optional_with("dense_storage",
-                     [&](JsonValue v) { return read_storage(v, out.dense_storage); })
-      .optional_with("kjt_storage", [&](JsonValue v) { return read_storage(v, out.kjt_storage); })
-      .finish();
+void describe_storage(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& out) {
+  members.optional_with(
+      key, [&](JsonValue v) { return read_storage(v, out); }, storage_shape);
 }
 
-Status read_memory_parts(JsonValue list, std::vector<ClaimedMemory>& out) {
+// Reads a list of objects, or null as none. Errors call it `what`.
+template <class T>
+Status read_list(JsonValue list, std::string_view what, std::vector<T>& out) {
   if (list.is_null()) return {};
-  if (!list.is_array()) return list.expected("a list with one object per rank");
+  if (!list.is_array()) return list.expected(what);
   out.resize(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    JsonMembers reader(list[i]);
-    for (const auto& [key, member] :
-         {std::pair{"capacity", &out[i].capacity}, std::pair{"reservation", &out[i].reservation},
-          std::pair{"reserved", &out[i].reserved}, std::pair{"margin", &out[i].margin},
-          std::pair{"tables", &out[i].tables}, std::pair{"free", &out[i].free},
-          std::pair{"peak", &out[i].peak}}) {
-      std::vector<std::int64_t>& storage = *member;
-      reader.optional_with(key, [&](JsonValue v) { return read_storage(v, storage); });
-    }
-    SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
-  }
+  for (std::size_t i = 0; i < list.size(); ++i)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], out[i]));
   return {};
 }
+
+Status read_storages(JsonValue list, std::vector<std::vector<std::int64_t>>& out) {
+  if (!list.is_array()) return list.expected("a list with [hbm, ddr] per rank");
+  for (std::size_t i = 0; i < list.size(); ++i)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_storage(list[i], out.emplace_back()));
+  return {};
+}
+
+}  // namespace
+
+static void describe(JsonMembers& members, ReservedTopology& out) {
+  const auto uniform = [&](JsonValue v) {
+    out.uniform = true;
+    return read_storage(v, out.per_rank.emplace_back());
+  };
+  members.optional_with("uniform", uniform, storage_shape)
+      .optional_with(
+          "per_rank", [&](JsonValue v) { return read_storages(v, out.per_rank); },
+          [] { return json::list(storage_shape()); })
+      .optional("world_size", out.world_size);
+  describe_storage(members, "dense_storage", out.dense_storage);
+  describe_storage(members, "kjt_storage", out.kjt_storage);
+}
+
+static void describe(JsonMembers& members, ClaimedMemory& out) {
+  describe_storage(members, "capacity", out.capacity);
+  describe_storage(members, "reservation", out.reservation);
+  describe_storage(members, "reserved", out.reserved);
+  describe_storage(members, "margin", out.margin);
+  describe_storage(members, "tables", out.tables);
+  describe_storage(members, "free", out.free);
+  describe_storage(members, "peak", out.peak);
+}
+
+namespace {
 
 // Most elements of a table or of a layout's shards: their bytes at 64 bits each do not overflow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
@@ -127,40 +136,43 @@ Status read_layout(JsonValue list, std::optional<embedding::ShardLayout>& out) {
   return {};
 }
 
+JsonShape layout_shape() {
+  return json::list(json::list(json::integer())
+                        .from(7)
+                        .up_to(7)
+                        .says("[rows, columns, row offset, column offset, row step, column step, "
+                              "count]"))
+      .or_null();
+}
+
 Status read_element_bits(JsonValue value, std::optional<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
   if (out && (*out < 1 || *out > 64)) return value.error("must be between 1 and 64");
   return {};
 }
 
-Status read_entry(JsonValue value, PlanEntry& entry) {
-  return JsonMembers(value)
-      .required("table", entry.table)
+}  // namespace
+
+static void describe(JsonMembers& members, PlanEntry& entry) {
+  members.required("table", entry.table)
       .optional("module", entry.module)
       .required("sharding_type", entry.sharding_type)
       .required("compute_kernel", entry.compute_kernel)
       .optional("load_factor", entry.load_factor)
-      .required("ranks", entry.ranks)
-      .optional_with("layout", [&](JsonValue v) { return read_layout(v, entry.layout); })
-      .optional_with("element_bits",
-                     [&](JsonValue v) { return read_element_bits(v, entry.element_bits); })
-      .optional("hbm", entry.hbm_bytes)
-      .optional("ddr", entry.ddr_bytes)
-      .optional("ssd", entry.ssd_bytes)
-      .optional("perf", entry.perf_ms)
-      .ignore({"note"})
-      .finish();
+      .required("ranks", entry.ranks, "One per shard.")
+      .optional_with(
+          "layout", [&](JsonValue v) { return read_layout(v, entry.layout); }, layout_shape)
+      .optional_with(
+          "element_bits", [&](JsonValue v) { return read_element_bits(v, entry.element_bits); },
+          [] { return json::integer().from(1).up_to(64).or_null(); })
+      .optional("hbm", entry.hbm_bytes, "Bytes.")
+      .optional("ddr", entry.ddr_bytes, "Bytes.")
+      .optional("ssd", entry.ssd_bytes, "Bytes.")
+      .optional("perf", entry.perf_ms, "ms.")
+      .ignore({"note"});
 }
 
-Status read_entries(JsonValue list, std::optional<std::vector<PlanEntry>>& out) {
-  if (list.is_null()) return {};
-  if (!list.is_array()) return list.expected("a list with one entry per table");
-  std::vector<PlanEntry>& entries = out.emplace(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_entry(list[i], entries[i]));
-  }
-  return {};
-}
+namespace {
 
 Status read_parts(JsonValue value, std::vector<std::pair<std::string, std::string>>& parts) {
   if (value.is_null()) return {};
@@ -183,21 +195,17 @@ Status read_mode(JsonValue value, std::optional<PlanMode>& out) {
   return {};
 }
 
-Status read_stop(JsonValue value, StopReason& out) {
-  if (value.is_null()) return {};
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
-                               read_choice(value, "reason to stop", kStopReasonNames));
-  out = static_cast<StopReason>(index);
-  return {};
-}
-
+// One of `names`, or null.
 template <class Enum, std::size_t Size>
-Status read_name(JsonValue value, std::string_view what,
-                 const std::array<std::string_view, Size>& names, std::optional<Enum>& out) {
-  if (value.is_null()) return {};
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
-  out = static_cast<Enum>(index);
-  return {};
+void describe_name(JsonMembers& members, std::string_view key, std::string_view what,
+                   const std::array<std::string_view, Size>& names, std::optional<Enum>& out) {
+  const auto read = [&](JsonValue value) -> Status {
+    if (value.is_null()) return {};
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
+    out = static_cast<Enum>(index);
+    return {};
+  };
+  members.optional_with(key, read, [&] { return json::one_word(names).or_null(); });
 }
 
 // Another planner may have types of its own.
@@ -210,37 +218,42 @@ Status read_type(JsonValue value, std::optional<FailureType>& out) {
   return {};
 }
 
-Status read_failure(JsonValue value, std::optional<ClaimedFailure>& out) {
-  if (value.is_null()) return {};
-  ClaimedFailure& failure = out.emplace();
-  return JsonMembers(value)
-      .optional("message", failure.message)
-      .optional_with("type", [&](JsonValue v) { return read_type(v, failure.type); })
+}  // namespace
+
+static void describe(JsonMembers& members, ClaimedFailure& failure) {
+  members.optional("message", failure.message)
       .optional_with(
-          "reason",
-          [&](JsonValue v) { return read_name(v, "reason", kFailureReasonNames, failure.reason); })
-      .optional_with("proof",
-                     [&](JsonValue v) {
-                       return read_name(v, "kind of proof", kAbsenceProofNames, failure.proof);
-                     })
-      .finish();
+          "type", [&](JsonValue v) { return read_type(v, failure.type); },
+          [] { return json::text().or_null(); });
+  describe_name(members, "reason", "reason", kFailureReasonNames, failure.reason);
+  describe_name(members, "proof", "kind of proof", kAbsenceProofNames, failure.proof);
 }
 
-Status read_improvements(JsonValue list, std::vector<embedding::ImprovementStep>& out) {
-  if (list.is_null()) return {};
-  if (!list.is_array()) return list.expected("a list of steps");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    std::int64_t work = 0;
-    embedding::ImprovementStep& step = out.emplace_back();
-    SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(list[i])
-                                    .required("work", work)
-                                    .required("rating", step.rating)
-                                    .optional("bound", step.bound)
-                                    .finish());
-    if (work < 0) return list[i].error("`work` must not be negative");
-    step.work = static_cast<std::uint64_t>(work);
-  }
+static void describe(JsonMembers& members, embedding::ImprovementStep& step, std::int64_t& work) {
+  members.required("work", work, "Steps of work.")
+      .from(0)
+      .required("rating", step.rating)
+      .optional("bound", step.bound);
+}
+
+static Status read_value(JsonValue value, embedding::ImprovementStep& step) {
+  std::int64_t work = 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(value, [&](JsonMembers& members) { describe(members, step, work); }));
+  if (work < 0) return value.error("`work` must not be negative");
+  step.work = static_cast<std::uint64_t>(work);
   return {};
+}
+
+namespace {
+
+JsonShape improvements_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+           embedding::ImprovementStep sample;
+           std::int64_t work = 0;
+           describe(members, sample, work);
+         }))
+      .or_null();
 }
 
 Status check_format(JsonValue value) {
@@ -250,7 +263,96 @@ Status check_format(JsonValue value) {
                      "\" only");
 }
 
+// Lets all objects have other members.
+JsonShape opened(JsonShape shape) {
+  shape.is_open = shape.type == JsonShape::Type::kObject;
+  for (JsonShape& inner : shape.inner)
+    inner = opened(std::move(inner));
+  for (JsonMember& member : shape.members)
+    member.shape = opened(std::move(member.shape));
+  return shape;
+}
+
+void describe_costs(JsonMembers& members, PlanDocument& out) {
+  members
+      .optional_with(
+          "reserved_topology",
+          [&](JsonValue v) { return read_value(v, out.reserved_topology.emplace()); },
+          [] {
+            return shape_of(ReservedTopology()).says("The memory that the reservation leaves.");
+          })
+      .optional("search_space_size", out.search_space_size)
+      .optional("best_rating", out.best_rating,
+                "Time of the slowest rank in ms; bytes for the storage model.")
+      .optional("plan_perf_by_rank", out.perf_ms_by_rank)
+      .optional("plan_hbm_by_rank", out.hbm_bytes_by_rank)
+      .optional("plan_ddr_by_rank", out.ddr_bytes_by_rank)
+      .optional("plan_ssd_by_rank", out.ssd_bytes_by_rank)
+      .optional_with(
+          "plan_memory_parts_by_rank",
+          [&](JsonValue v) {
+            return read_list(v, "a list with one object per rank", out.memory_parts_by_rank);
+          },
+          [] { return shape_of(std::vector<ClaimedMemory>()); })
+      .optional("plan_ranks_sha1", out.ranks_sha1);
+}
+
+// What was found, and what proves it.
+void describe_claims(JsonMembers& members, PlanDocument& out) {
+  const auto plan = [&](JsonValue v) {
+    if (v.is_null()) return Status();
+    return read_list(v, "a list with one entry per table", out.plan.emplace());
+  };
+  const auto certificate = [&](JsonValue v) -> Status {
+    if (v.is_null()) return {};
+    SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
+    return {};
+  };
+  const auto migration = [&](JsonValue v) {
+    out.has_migration = !v.is_null();
+    return Status();
+  };
+  members
+      .optional_with("plan", plan,
+                     [] {
+                       return shape_of(std::vector<PlanEntry>())
+                           .says("One entry per table; null if there is no plan.");
+                     })
+      .optional("lower_bound", out.lower_bound, "No plan rates below.")
+      .optional("gap", out.gap)
+      .optional("proven_optimal", out.proven_optimal)
+      .optional_with("certificate", certificate, [] { return certificate_shape().or_null(); })
+      .optional_with(
+          "improvements",
+          [&](JsonValue v) { return read_list(v, "a list of steps", out.improvements); },
+          improvements_shape)
+      .optional("reused", out.reused)
+      .optional_with("migration", migration, [] { return opened(migration_shape()).or_null(); })
+      .optional("error", out.failure, "Why there is no plan.");
+}
+
 }  // namespace
+
+static void describe(JsonMembers& members, PlanDocument& out) {
+  std::optional<StopReason> stopped_by;
+  members.optional_with("format", check_format, [] { return json::one_word({kPlanFormat}); })
+      .optional("problem_hash", out.problem_hash)
+      .optional("sharding_group_size", out.sharding_group_size)
+      .optional("pod_size", out.pod_size)
+      .optional_with(
+          "problem_parts", [&](JsonValue v) { return read_parts(v, out.problem_parts); },
+          [] { return json::by_name(json::text()).or_null().says("Hash of each part."); })
+      .optional("search_hash", out.search_hash)
+      .optional("plan_hash", out.plan_hash)
+      .optional_with(
+          "mode", [&](JsonValue v) { return read_mode(v, out.mode); },
+          [] { return json::one_word(kPlanModeNames).or_null(); });
+  describe_name(members, "stopped_by", "reason to stop", kStopReasonNames, stopped_by);
+  out.stopped_by = stopped_by.value_or(StopReason::kFinished);
+  describe_costs(members, out);
+  describe_claims(members, out);
+  members.ignore(kIgnoredKeys);
+}
 
 Result<PlanDocument> read_plan(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
@@ -260,56 +362,19 @@ Result<PlanDocument> read_plan(std::string_view text) {
 Result<PlanDocument> read_plan(JsonValue root) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kPlan));
   PlanDocument out;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(root)
-          .optional_with("format", check_format)
-          .optional("problem_hash", out.problem_hash)
-          .optional("sharding_group_size", out.sharding_group_size)
-          .optional("pod_size", out.pod_size)
-          .optional_with("problem_parts",
-                         [&](JsonValue v) { return read_parts(v, out.problem_parts); })
-          .optional("search_hash", out.search_hash)
-          .optional("plan_hash", out.plan_hash)
-          .optional_with("mode", [&](JsonValue v) { return read_mode(v, out.mode); })
-          .optional_with("stopped_by", [&](JsonValue v) { return read_stop(v, out.stopped_by); })
-          .optional_with(
-              "reserved_topology",
-              [&](JsonValue v) { return read_reserved(v, out.reserved_topology.emplace()); })
-          .optional("search_space_size", out.search_space_size)
-          .optional("best_rating", out.best_rating)
-          .optional("plan_perf_by_rank", out.perf_ms_by_rank)
-          .optional("plan_hbm_by_rank", out.hbm_bytes_by_rank)
-          .optional("plan_ddr_by_rank", out.ddr_bytes_by_rank)
-          .optional("plan_ssd_by_rank", out.ssd_bytes_by_rank)
-          .optional_with(
-              "plan_memory_parts_by_rank",
-              [&](JsonValue v) { return read_memory_parts(v, out.memory_parts_by_rank); })
-          .optional("plan_ranks_sha1", out.ranks_sha1)
-          .optional_with("plan", [&](JsonValue v) { return read_entries(v, out.plan); })
-          .optional("lower_bound", out.lower_bound)
-          .optional("gap", out.gap)
-          .optional("proven_optimal", out.proven_optimal)
-          .optional_with("certificate",
-                         [&](JsonValue v) -> Status {
-                           if (v.is_null()) return {};
-                           SHARDWRIGHT_ASSIGN_OR_RETURN(out.certificate, read_certificate(v));
-                           return {};
-                         })
-          .optional_with("improvements",
-                         [&](JsonValue v) { return read_improvements(v, out.improvements); })
-          .optional("reused", out.reused)
-          .optional_with("migration",
-                         [&](JsonValue v) -> Status {
-                           out.has_migration = !v.is_null();
-                           return {};
-                         })
-          .optional_with("error", [&](JsonValue v) { return read_failure(v, out.failure); })
-          .ignore(kIgnoredKeys)
-          .finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(root, out));
   if (!out.plan && !out.failure) {
     return root.error("the file holds neither a `plan` nor an `error`");
   }
   return out;
+}
+
+JsonShape plan_shape() {
+  return shape_of(PlanDocument())
+      .with_one_of({"plan", "error"})
+      .says(
+          "A plan of `shardwright plan` or `replan`, or of TorchRec, or why there is none. "
+          "`verify`, `replan`, `explain` and `diff` read it.");
 }
 
 }  // namespace shardwright

@@ -66,36 +66,107 @@ void default_step(ShardingType type, ShardExtent& extent) {
   if (!by_row && type != ShardingType::kDataParallel) extent.column_step = extent.columns;
 }
 
-Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, ShardCost& cost) {
+JsonShape pair_shape(std::string_view help) {
+  return json::list(json::integer()).from(2).up_to(2).says(help);
+}
+
+JsonShape bytes_shape() { return json::natural().says("Bytes."); }
+
+// A shard, or a run of equal shards.
+struct ShardEntry {
+  ShardExtent extent;
+  ShardCost cost;
   std::int64_t count = 1;
   bool has_step = false;
-  JsonMembers reader(value);
-  reader
-      .required_with("size", [&](JsonValue v) { return read_pair(v, extent.rows, extent.columns); })
+};
+
+constexpr std::size_t kRequiredOfShard = 5;  // most shards have no more members
+
+// Looks for the members that are not required only if `has_more`.
+void describe(JsonMembers& members, ShardEntry& shard, bool has_more) {
+  ShardExtent& extent = shard.extent;
+  embedding::Storage& storage = shard.cost.storage;
+  const auto bytes = [](Bytes& out) { return [&out](JsonValue v) { return read_bytes(v, out); }; };
+  members
+      .required_with(
+          "size", [&](JsonValue v) { return read_pair(v, extent.rows, extent.columns); },
+          [] { return pair_shape("[rows, columns]"); })
       .required_with(
           "offset",
-          [&](JsonValue v) { return read_pair(v, extent.row_offset, extent.column_offset); })
-      .required_with("hbm", [&](JsonValue v) { return read_bytes(v, cost.storage.hbm); })
-      .required_with("ddr", [&](JsonValue v) { return read_bytes(v, cost.storage.ddr); })
-      .required_with("perf", [&](JsonValue v) { return read_perf(v, cost.perf); });
-  constexpr std::size_t kRequired = 5;  // most shards have no more
-  if (value.size() > kRequired) {
-    reader.optional_with("ssd", [&](JsonValue v) { return read_bytes(v, cost.storage.ssd); })
-        .ignore({"input_dist_comms"})
-        .optional("count", count)
-        .optional_with("step", [&](JsonValue v) {
-          has_step = true;
-          return read_pair(v, extent.row_step, extent.column_step);
-        });
-  }
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
-  if (count < 1 || count > SearchSpaceBuilder::kMaxShards) {
+          [&](JsonValue v) { return read_pair(v, extent.row_offset, extent.column_offset); },
+          [] { return pair_shape("[row, column]"); })
+      .required_with("hbm", bytes(storage.hbm), bytes_shape)
+      .required_with("ddr", bytes(storage.ddr), bytes_shape)
+      .required_with(
+          "perf", [&](JsonValue v) { return read_perf(v, shard.cost.perf); }, perf_shape);
+  if (!has_more) return;
+  members.optional_with("ssd", bytes(storage.ssd), bytes_shape)
+      .ignore({"input_dist_comms"})
+      .optional("count", shard.count, "Equal shards that this entry stands for.")
+      .from(1)
+      .up_to(SearchSpaceBuilder::kMaxShards)
+      .optional_with(
+          "step",
+          [&](JsonValue v) {
+            shard.has_step = true;
+            return read_pair(v, extent.row_step, extent.column_step);
+          },
+          [] { return pair_shape("[rows, columns] from one of them to the next."); });
+}
+
+Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, ShardCost& cost) {
+  ShardEntry shard;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(value, [&](JsonMembers& members) {
+    describe(members, shard, value.size() > kRequiredOfShard);
+  }));
+  if (shard.count < 1 || shard.count > SearchSpaceBuilder::kMaxShards) {
     return value.error("count must be between 1 and 2^24");
   }
-  extent.count = static_cast<std::uint32_t>(count);
-  if (!has_step && count > 1) default_step(type, extent);
-  if (count == 1) extent.row_step = extent.column_step = 0;
+  extent = shard.extent;
+  cost = shard.cost;
+  extent.count = static_cast<std::uint32_t>(shard.count);
+  if (!shard.has_step && shard.count > 1) default_step(type, extent);
+  if (shard.count == 1) extent.row_step = extent.column_step = 0;
   return {};
+}
+
+// What an option says of itself.
+struct OptionEntry {
+  std::string table, module;
+  ShardingType sharding_type = ShardingType::kTableWise;
+  embedding::ComputeKernel compute_kernel = embedding::ComputeKernel::kFused;
+  std::optional<embedding::PartitionBy> partition_by;
+  std::optional<std::int64_t> batch_size, num_shards;
+  std::optional<bool> is_pooled, is_weighted;
+  std::optional<double> load_factor;
+  std::optional<JsonValue> shards;
+};
+
+JsonShape shards_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+           ShardEntry sample;
+           describe(members, sample, true);
+         }))
+      .from(1);
+}
+
+void describe(JsonMembers& members, OptionEntry& option) {
+  const auto shards = [&](JsonValue v) {
+    option.shards = v;
+    return Status();
+  };
+  members.required("table", option.table)
+      .optional("module", option.module)
+      .required("sharding_type", option.sharding_type)
+      .required("compute_kernel", option.compute_kernel)
+      .optional("partition_by", option.partition_by)
+      .optional("batch_size", option.batch_size, "Samples per rank of the costs.")
+      .optional("is_pooled", option.is_pooled)
+      .optional("is_weighted", option.is_weighted)
+      .optional("load_factor", option.load_factor)
+      .optional("num_shards", option.num_shards)
+      .required_with("shards", shards, shards_shape)
+      .ignore({"note"});
 }
 
 // Adds the place to an error of the builder.
@@ -125,55 +196,33 @@ class Reader {
 
  private:
   Status read_option(JsonValue value) {
-    ShardingOption read;
-    std::string table, module;
-    std::optional<embedding::PartitionBy> partition_by;
-    std::optional<std::int64_t> num_shards, batch_size;
-    std::optional<JsonValue> shards;
-    std::optional<bool> is_pooled, is_weighted;
-    SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value)
-                                    .required("table", table)
-                                    .optional("module", module)
-                                    .required("sharding_type", read.sharding_type)
-                                    .required("compute_kernel", read.compute_kernel)
-                                    .optional("partition_by", partition_by)
-                                    .optional("batch_size", batch_size)
-                                    .optional("is_pooled", is_pooled)
-                                    .optional("is_weighted", is_weighted)
-                                    .optional("load_factor", read.load_factor)
-                                    .optional("num_shards", num_shards)
-                                    .required_with("shards",
-                                                   [&](JsonValue v) {
-                                                     shards = v;
-                                                     return Status();
-                                                   })
-                                    .ignore({"note"})
-                                    .finish());
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const TableId id, find_table(value, table, module));
+    OptionEntry entry;
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, entry));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const TableId id, find_table(value, entry.table, entry.module));
     SHARDWRIGHT_RETURN_IF_ERROR(
-        at(value, builder_.begin_option(id.value(), read.sharding_type, read.compute_kernel)));
+        at(value, builder_.begin_option(id.value(), entry.sharding_type, entry.compute_kernel)));
     ShardingOption& option = builder_.option();
-    option.load_factor = read.load_factor;
-    if (batch_size && *batch_size != option.batch_size) {
-      return value.error("the costs are those of " + std::to_string(*batch_size) +
+    option.load_factor = entry.load_factor;
+    if (entry.batch_size && *entry.batch_size != option.batch_size) {
+      return value.error("the costs are those of " + std::to_string(*entry.batch_size) +
                          " samples per rank, and the problem has " +
                          std::to_string(option.batch_size) + "; give {batch_size} " +
-                         std::to_string(*batch_size) + ", or enumerate again");
+                         std::to_string(*entry.batch_size) + ", or enumerate again");
     }
-    option.is_pooled = is_pooled.value_or(option.is_pooled);
-    option.is_weighted = is_weighted.value_or(option.is_weighted);
-    if (partition_by && *partition_by != option.partition_by()) {
+    option.is_pooled = entry.is_pooled.value_or(option.is_pooled);
+    option.is_weighted = entry.is_weighted.value_or(option.is_weighted);
+    if (entry.partition_by && *entry.partition_by != option.partition_by()) {
       return value.error(std::string(to_name(option.sharding_type)) + " is partitioned by " +
                          std::string(to_name(option.partition_by())) + ", not by " +
-                         std::string(to_name(*partition_by)));
+                         std::string(to_name(*entry.partition_by)));
     }
     SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint64_t found,
-                                 read_shards(*shards, option.sharding_type));
-    if (num_shards && static_cast<std::uint64_t>(*num_shards) != found) {
-      return value.error("num_shards is " + std::to_string(*num_shards) + ", but there are " +
+                                 read_shards(*entry.shards, option.sharding_type));
+    if (entry.num_shards && static_cast<std::uint64_t>(*entry.num_shards) != found) {
+      return value.error("num_shards is " + std::to_string(*entry.num_shards) + ", but there are " +
                          std::to_string(found) + " shards");
     }
-    return at(*shards, builder_.end_option());
+    return at(*entry.shards, builder_.end_option());
   }
 
   Result<TableId> find_table(JsonValue value, const std::string& name, const std::string& module) {
@@ -235,6 +284,31 @@ Result<std::shared_ptr<const SearchSpace>> read_search_space(std::string_view te
   return Reader(std::move(problem)).read(*list);
 }
 
+JsonShape search_space_shape() {
+  return json::object({{"search_space_size", json::natural()},
+                       {"torchrec", shape_of(embedding::TorchRecRelease())},
+                       {"search_space", json::list(shape_of(OptionEntry())), true}})
+      .open()
+      .says(
+          "The options of all tables with their costs. `shardwright enumerate` writes it, "
+          "`--search-space` reads it and ignores everything beside `search_space`.");
+}
+
+void write_perf(const Perf& perf, JsonWriter& json) {
+  json.begin_array();
+  for (const Milliseconds part :
+       {perf.fwd_compute, perf.fwd_comms, perf.bwd_compute, perf.bwd_comms, perf.prefetch_compute})
+    json.value(part.value());
+  json.end_array();
+}
+
+JsonShape perf_shape() {
+  return json::list(json::number().from(0))
+      .from(5)
+      .up_to(5)
+      .says("[fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute] in ms.");
+}
+
 namespace {
 
 using embedding::estimate_input_dist;
@@ -261,19 +335,11 @@ struct OptionFacts {
 std::string cost_members(const ShardCost& cost, const OptionFacts& facts) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; });
-  const Perf& perf = cost.perf;
   json.begin_object()
       .member("hbm", cost.storage.hbm.value())
       .member("ddr", cost.storage.ddr.value());
   if (facts.counts_ssd || cost.storage.ssd != Bytes()) json.member("ssd", cost.storage.ssd.value());
-  json.key("perf")
-      .begin_array()
-      .value(perf.fwd_compute.value())
-      .value(perf.fwd_comms.value())
-      .value(perf.bwd_compute.value())
-      .value(perf.bwd_comms.value())
-      .value(perf.prefetch_compute.value())
-      .end_array();
+  write_perf(cost.perf, json.key("perf"));
   if (facts.input_dist_comms != Milliseconds())
     json.member("input_dist_comms", facts.input_dist_comms.value());
   json.end_object().finish();

@@ -13,6 +13,7 @@
 #include "core/embedding/search_space.h"
 #include "core/embedding/sharding_option.h"
 #include "core/status.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/text_sink.h"
 
@@ -32,9 +33,17 @@ Result<std::shared_ptr<const embedding::SearchSpace>> read_search_space(
     std::string_view text, std::shared_ptr<const embedding::Problem> problem,
     std::vector<Error>* doubts = nullptr);
 
+// A file with a search space.
+JsonShape search_space_shape();
+
 // Writes `{search_space_size, torchrec, search_space}`. Reading it back gives an equal search
 // space.
 void write_search_space(const embedding::SearchSpace& space, ShardForm form, const TextSink& sink);
+
+// The times of a shard or a rank: [fwd_compute, fwd_comms, bwd_compute, bwd_comms,
+// prefetch_compute] in ms.
+void write_perf(const embedding::Perf& perf, JsonWriter& json);
+JsonShape perf_shape();
 
 // Writes the list of options as the next value of `json`.
 void write_options(const embedding::SearchSpace& space, ShardForm form, JsonWriter& json);

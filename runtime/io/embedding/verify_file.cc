@@ -608,4 +608,32 @@ Result<Verification> verify_plan_file(const std::shared_ptr<const Problem>& prob
   return result;
 }
 
+static void describe(JsonMembers& members, Verification::Finding& finding) {
+  members.required("where", finding.where).required("message", finding.message);
+}
+
+void describe(JsonMembers& members, VerificationAnswer& answer) {
+  Verification& found = answer.verification;
+  bool valid = found.verified();
+  members.required("valid", valid)
+      .required("has_plan", found.has_plan)
+      .required("claims_checked", found.claims)
+      .rows("violations", found.violations, false)
+      .line()
+      .rows("not_verified", found.not_verified, false)
+      .line()
+      .rows("repeated", found.repeated, false,
+            "Claims whose check repeated a search of all plans with the engine that proofs use.")
+      .line()
+      .required("not_checked", found.not_checked);
+  if (answer.stats) members.line();
+  members.written_if(
+      answer.stats.has_value(), "stats",
+      [&](JsonWriter& json) { write_stats(*found.problem, *answer.stats, json); }, stats_shape);
+}
+
+JsonShape verification_shape() {
+  return shape_of(VerificationAnswer()).says("What `verify` answers.");
+}
+
 }  // namespace shardwright

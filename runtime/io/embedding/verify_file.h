@@ -12,8 +12,9 @@
 #include "core/embedding/search_space.h"
 #include "core/status.h"
 #include "runtime/embedding/claim_checker.h"
+#include "runtime/embedding/plan_stats.h"
 #include "runtime/embedding/verify.h"
-#include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_members.h"
 #include "search/budget.h"
 
 namespace shardwright {
@@ -76,5 +77,13 @@ struct VerifyInputs {
 // kInvalidInput with a JSON pointer for a text that is no plan file; as verify_plan().
 Result<Verification> verify_plan_file(const std::shared_ptr<const embedding::Problem>& problem,
                                       std::string_view text, const VerifyInputs& inputs = {});
+
+// What `verify` answers.
+struct VerificationAnswer {
+  Verification verification;
+  std::optional<PlanStats> stats;  // absent if not asked for, or if nothing could be recomputed
+};
+void describe(JsonMembers& members, VerificationAnswer& answer);
+JsonShape verification_shape();
 
 }  // namespace shardwright

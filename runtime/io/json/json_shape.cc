@@ -21,6 +21,11 @@ JsonShape JsonShape::with_keys(std::span<const std::string_view> names) && {
   return std::move(*this);
 }
 
+JsonShape JsonShape::with_one_of(std::initializer_list<std::string_view> keys) && {
+  one_of_members.assign(keys.begin(), keys.end());
+  return std::move(*this);
+}
+
 namespace json {
 
 JsonShape any() { return of(JsonShape::Type::kAny); }
@@ -170,6 +175,10 @@ class SchemaWriter {
   }
 
   void add_words(const JsonShape& shape, std::vector<Piece>& out) {
+    if (shape.words.size() == 1 && !shape.nullable) {
+      out.push_back(key("const", quoted(shape.words.front())));
+      return;
+    }
     Piece words = group("enum", '[');
     for (const std::string& text : shape.words)
       words.inner.push_back(word(quoted(text)));
@@ -200,6 +209,10 @@ class SchemaWriter {
     }
     out.push_back(std::move(members));
     if (!required.inner.empty()) out.push_back(std::move(required));
+    Piece one_of = group("anyOf", '[');
+    for (const std::string& member : shape.one_of_members)
+      one_of.inner.push_back(word("{\"required\": [" + quoted(member) + "]}"));
+    if (!one_of.inner.empty()) out.push_back(std::move(one_of));
     if (shape.is_open) return;
     out.push_back(key("patternProperties", std::string("{\"^//\": true}")));
     out.push_back(key("additionalProperties", std::string("false")));
