@@ -38,6 +38,7 @@ Result<std::size_t> read_choice(JsonValue value, std::string_view what,
 
 Status read_value(JsonValue value, std::int64_t& out);
 Status read_value(JsonValue value, std::uint64_t& out);
+Status read_value(JsonValue value, std::uint32_t& out);
 Status read_value(JsonValue value, int& out);
 Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);
@@ -112,7 +113,7 @@ JsonShape shape_of(const std::vector<T>&) {
 
 // Writes a value: an empty optional as null, an enumeration by its name.
 template <class T>
-void write_value(JsonWriter& json, T& value);
+void write_value(JsonWriter& json, const T& value);
 
 // One object, member by member: reads it, writes it, or describes its shape, by the constructor.
 //
@@ -138,19 +139,60 @@ class JsonMembers {
   }
 
   // Reads a member by a function that takes a JsonValue and returns a Status. Not for writing.
-  template <class Function>
-  JsonMembers& optional_with(std::string_view key, const Function& function, JsonShape shape = {}) {
-    return member_with(key, function, std::move(shape), false);
+  // `shape`: a JsonShape, or a function that returns one, which is called for descriptions only.
+  template <class Function, class Shape = JsonShape>
+  JsonMembers& optional_with(std::string_view key, const Function& function,
+                             const Shape& shape = {}) {
+    return member_with(key, function, shape, false);
   }
-  template <class Function>
-  JsonMembers& required_with(std::string_view key, const Function& function, JsonShape shape = {}) {
-    return member_with(key, function, std::move(shape), true);
+  template <class Function, class Shape = JsonShape>
+  JsonMembers& required_with(std::string_view key, const Function& function,
+                             const Shape& shape = {}) {
+    return member_with(key, function, shape, true);
+  }
+
+  // A member that is written and not read. An empty optional is left out.
+  template <class T>
+  JsonMembers& shown(std::string_view key, const T& value, std::string_view help = {});
+
+  // Writes a member by a function that takes a JsonWriter. Not for reading. `shape` as above.
+  template <class Function, class Shape>
+  JsonMembers& written(std::string_view key, const Function& write, const Shape& shape) {
+    return written_with(key, write, shape, true, true);
+  }
+  // Leaves the member out unless it is given.
+  template <class Function, class Shape>
+  JsonMembers& written_if(bool is_given, std::string_view key, const Function& write,
+                          const Shape& shape) {
+    return written_with(key, write, shape, is_given, false);
+  }
+
+  // Says in the shape how small and how large the last member may be. Reading checks nothing.
+  JsonMembers& from(double least) {
+    if (shape_ != nullptr) shape_->members.back().shape.least = least;
+    return *this;
+  }
+  JsonMembers& up_to(double most) {
+    if (shape_ != nullptr) shape_->members.back().shape.most = most;
+    return *this;
   }
 
   // An object within this one, whose members `function` names, given a JsonMembers. Reading takes
-  // null as an object that is not given.
+  // null as an object that is not given, unless it is required.
   template <class Function>
-  JsonMembers& object(std::string_view key, const Function& function, std::string_view help = {});
+  JsonMembers& object(std::string_view key, const Function& function, std::string_view help = {},
+                      bool is_required = false);
+
+  // A list, or an optional one that is left out if it is empty. Writing begins a line for each
+  // element, and with `closes_line` for the bracket behind the last one.
+  template <class List>
+  JsonMembers& rows(std::string_view key, List& list, bool closes_line, std::string_view help = {});
+
+  // A list of objects, whose members `function` names, given a JsonMembers and the element. Writing
+  // begins a line for each of them. An empty list is left out if `may_miss`. Not for reading.
+  template <class List, class Function>
+  JsonMembers& rows_by(std::string_view key, List& list, const Function& function,
+                       bool may_miss = false);
 
   // A list that is left out rather than empty. Errors about an empty list say `if_empty`.
   template <class T>
@@ -168,7 +210,8 @@ class JsonMembers {
       value = static_cast<Enum>(index);
       return {};
     };
-    return member_with(key, read, json::one_word(words).says(help), is_required);
+    return member_with(
+        key, read, [&] { return json::one_word(words).says(help); }, is_required);
   }
 
   // Keys that are accepted and not read. Errors list those of the first form among the known keys.
@@ -190,15 +233,26 @@ class JsonMembers {
  private:
   template <class T>
   JsonMembers& member(std::string_view key, T& value, std::string_view help, bool is_required);
-  template <class Function>
-  JsonMembers& member_with(std::string_view key, const Function& function, JsonShape shape,
+  template <class Function, class Shape>
+  JsonMembers& member_with(std::string_view key, const Function& function, const Shape& shape,
                            bool is_required);
+  template <class Function, class Shape>
+  JsonMembers& written_with(std::string_view key, const Function& write, const Shape& shape,
+                            bool is_given, bool is_required);
 
   std::optional<JsonValue> take(std::string_view key);
   void keep(Status status);
   void report_missing(std::string_view key);
   void add_shape(std::string_view key, JsonShape shape, bool is_required) {
     shape_->members.push_back({std::string(key), std::move(shape), is_required});
+  }
+  template <class Shape>
+  static JsonShape made(const Shape& shape) {
+    if constexpr (std::is_invocable_v<const Shape&>) {
+      return shape();
+    } else {
+      return shape;
+    }
   }
 
   JsonWriter* json_ = nullptr;       // if this writes
@@ -211,11 +265,26 @@ class JsonMembers {
   std::span<const std::string_view> ignored_;
 };
 
+// Reads an object whose members `function` names, given a JsonMembers.
+template <class Function>
+Status read_by(JsonValue value, const Function& function) {
+  JsonMembers members(value);
+  function(members);
+  return members.finish();
+}
+
 template <Described T>
 Status read_value(JsonValue value, T& out) {
-  JsonMembers members(value);
-  describe(members, out);
-  return members.finish();
+  return read_by(value, [&](JsonMembers& members) { describe(members, out); });
+}
+
+// Writes an object whose members `function` names, given a JsonMembers.
+template <class Function>
+void write_by(JsonWriter& json, const Function& function) {
+  json.begin_object();
+  JsonMembers members(json);
+  function(members);
+  json.end_object();
 }
 
 // The shape of an object whose members `function` names, given a JsonMembers.
@@ -249,33 +318,40 @@ inline constexpr bool is_list<std::vector<T>> = true;
 }  // namespace internal
 
 template <class T>
-void write_value(JsonWriter& json, T& value) {
+void write_value(JsonWriter& json, const T& value) {
   if constexpr (internal::is_optional<T>) {
     value ? write_value(json, *value) : static_cast<void>(json.null());
+  } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
+    json.numbers(value);
   } else if constexpr (internal::is_list<T>) {
     json.begin_array();
-    for (auto& element : value)
+    for (const auto& element : value)
       write_value(json, element);
     json.end_array();
   } else if constexpr (std::is_enum_v<T>) {
     json.value(names_of(value)[static_cast<std::size_t>(value)]);
   } else if constexpr (Described<T>) {
-    json.begin_object();
-    JsonMembers members(json);
-    describe(members, value);
-    json.end_object();
+    write_by(json, [&](JsonMembers& members) {
+      describe(members, const_cast<T&>(value));  // writing changes nothing
+    });
   } else {
     json.value(value);
   }
 }
 
-// The value as JSON.
+// Writes the value and a line break.
 template <class T>
-std::string json_text(T& value) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
+void write_json(const T& value, const TextSink& sink) {
+  JsonWriter json(sink);
   write_value(json, value);
   json.finish();
+}
+
+// The value as JSON.
+template <class T>
+std::string json_text(const T& value) {
+  std::string text;
+  write_json(value, [&](std::string_view piece) { text += piece; });
   text.pop_back();  // the line break
   return text;
 }
@@ -304,22 +380,54 @@ JsonMembers& JsonMembers::member(std::string_view key, T& value, std::string_vie
 
 template <class Function>
 JsonMembers& JsonMembers::object(std::string_view key, const Function& function,
-                                 std::string_view help) {
+                                 std::string_view help, bool is_required) {
   if (shape_ != nullptr) {
-    JsonShape shape;
-    JsonMembers inner(shape);
-    function(inner);
-    add_shape(key, std::move(shape).or_null().says(help), false);
+    JsonShape shape = shape_by(function).says(help);
+    shape.nullable = !is_required;
+    add_shape(key, std::move(shape), is_required);
   } else if (json_ != nullptr) {
     json_->key(key).begin_object();
     function(*this);
     json_->end_object();
-  } else if (const std::optional<JsonValue> given = take(key); given && !given->is_null()) {
-    JsonMembers inner(*given);
-    function(inner);
-    keep(inner.finish());
+  } else if (const std::optional<JsonValue> given = take(key);
+             given && (is_required || !given->is_null())) {
+    keep(read_by(*given, function));
+  } else if (is_required) {
+    report_missing(key);
   }
   return *this;
+}
+
+template <class List>
+JsonMembers& JsonMembers::rows(std::string_view key, List& list, bool closes_line,
+                               std::string_view help) {
+  if (json_ == nullptr) return member(key, list, help, !internal::is_optional<List>);
+  if constexpr (internal::is_optional<List>) {
+    return list ? rows(key, *list, closes_line) : *this;
+  } else {
+    json_->key(key).begin_array();
+    for (const auto& element : list)
+      write_value(json_->new_line(), element);
+    if (closes_line) json_->new_line();
+    json_->end_array();
+    return *this;
+  }
+}
+
+template <class List, class Function>
+JsonMembers& JsonMembers::rows_by(std::string_view key, List& list, const Function& function,
+                                  bool may_miss) {
+  const auto write = [&](JsonWriter& json) {
+    json.begin_array();
+    for (auto& element : list)
+      write_by(json.new_line(), [&](JsonMembers& inner) { function(inner, element); });
+    json.end_array();
+  };
+  const auto shape = [&] {
+    typename List::value_type sample{};
+    return json::list(shape_by([&](JsonMembers& inner) { function(inner, sample); }));
+  };
+  return written_with(key, write, shape, !may_miss || !list.empty(), !may_miss);
 }
 
 template <class T>
@@ -330,14 +438,41 @@ JsonMembers& JsonMembers::filled(std::string_view key, std::vector<T>& list, std
     if (given.is_array() && given.size() == 0) return given.error(std::string(if_empty));
     return read_value(given, list);
   };
-  return member_with(key, read, shape_of(list).from(1).says(help), false);
+  return member_with(
+      key, read, [&] { return shape_of(list).from(1).says(help); }, false);
 }
 
-template <class Function>
-JsonMembers& JsonMembers::member_with(std::string_view key, const Function& function,
-                                      JsonShape shape, bool is_required) {
+template <class T>
+JsonMembers& JsonMembers::shown(std::string_view key, const T& value, std::string_view help) {
   if (shape_ != nullptr) {
-    add_shape(key, std::move(shape), is_required);
+    JsonShape shape = shape_of(value).says(help);
+    shape.nullable = false;
+    add_shape(key, std::move(shape), !internal::is_optional<T>);
+  } else if (json_ != nullptr) {
+    if constexpr (internal::is_optional<T>) {
+      if (!value) return *this;
+    }
+    write_value(json_->key(key), value);
+  }
+  return *this;
+}
+
+template <class Function, class Shape>
+JsonMembers& JsonMembers::written_with(std::string_view key, const Function& write,
+                                       const Shape& shape, bool is_given, bool is_required) {
+  if (shape_ != nullptr) {
+    add_shape(key, made(shape), is_required);
+  } else if (json_ != nullptr && is_given) {
+    write(json_->key(key));
+  }
+  return *this;
+}
+
+template <class Function, class Shape>
+JsonMembers& JsonMembers::member_with(std::string_view key, const Function& function,
+                                      const Shape& shape, bool is_required) {
+  if (shape_ != nullptr) {
+    add_shape(key, made(shape), is_required);
   } else if (const std::optional<JsonValue> given = take(key)) {
     keep(function(*given));
   } else if (is_required) {
