@@ -4,6 +4,9 @@
 #include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
+#include "runtime/io/program/program_json.h"
+#include "runtime/io/program/redistribution_json.h"
+#include "runtime/io/program/transfer_json.h"
 #include "runtime/surface/file_texts.h"
 
 namespace shardwright::commands {
@@ -31,14 +34,14 @@ constexpr FileKind kKinds[] = {
     {"strategies-answer", "Strategies", nullptr},
     {"paths-answer", "Paths", nullptr},
     {"autoshard-answer", "Answer of autoshard", nullptr},
-    {"program", "Program", nullptr, kProgramSample},
-    {"reshard", "Resharding cases", nullptr, kReshardSample},
-    {"redistribution", "Redistribution", nullptr, kRedistributionSample},
-    {"transfer", "Transfer", nullptr, kTransferSample},
-    {"program-answer", "Programs", nullptr},
-    {"reshard-answer", "Reshardings", nullptr},
-    {"redistribution-answer", "Paths of a redistribution", nullptr},
-    {"transfer-plan", "Transfer plan", nullptr},
+    {"program", "Program", program_shape, kProgramSample},
+    {"reshard", "Resharding cases", reshard_shape, kReshardSample},
+    {"redistribution", "Redistribution", redistribution_shape, kRedistributionSample},
+    {"transfer", "Transfer", transfer_shape, kTransferSample},
+    {"program-answer", "Programs", program_answer_shape},
+    {"reshard-answer", "Reshardings", reshard_answer_shape},
+    {"redistribution-answer", "Paths of a redistribution", redistribution_answer_shape},
+    {"transfer-plan", "Transfer plan", transfer_plan_shape},
 };
 
 }  // namespace

@@ -151,6 +151,10 @@ class JsonMembers {
     return member_with(key, function, shape, true);
   }
 
+  // A member that is written and not read. An empty optional is left out.
+  template <class T>
+  JsonMembers& shown(std::string_view key, const T& value, std::string_view help = {});
+
   // Writes a member by a function that takes a JsonWriter. Not for reading. `shape` as above.
   template <class Function, class Shape>
   JsonMembers& written(std::string_view key, const Function& write, const Shape& shape) {
@@ -185,9 +189,10 @@ class JsonMembers {
   JsonMembers& rows(std::string_view key, List& list, bool closes_line, std::string_view help = {});
 
   // A list of objects, whose members `function` names, given a JsonMembers and the element. Writing
-  // begins a line for each of them. Not for reading.
-  template <class T, class Function>
-  JsonMembers& rows_by(std::string_view key, std::vector<T>& list, const Function& function);
+  // begins a line for each of them. An empty list is left out if `may_miss`. Not for reading.
+  template <class List, class Function>
+  JsonMembers& rows_by(std::string_view key, List& list, const Function& function,
+                       bool may_miss = false);
 
   // A list that is left out rather than empty. Errors about an empty list say `if_empty`.
   template <class T>
@@ -409,19 +414,20 @@ JsonMembers& JsonMembers::rows(std::string_view key, List& list, bool closes_lin
   }
 }
 
-template <class T, class Function>
-JsonMembers& JsonMembers::rows_by(std::string_view key, std::vector<T>& list,
-                                  const Function& function) {
+template <class List, class Function>
+JsonMembers& JsonMembers::rows_by(std::string_view key, List& list, const Function& function,
+                                  bool may_miss) {
   const auto write = [&](JsonWriter& json) {
     json.begin_array();
-    for (T& element : list)
+    for (auto& element : list)
       write_by(json.new_line(), [&](JsonMembers& inner) { function(inner, element); });
     json.end_array();
   };
-  return written(key, write, [&] {
-    T sample{};
+  const auto shape = [&] {
+    typename List::value_type sample{};
     return json::list(shape_by([&](JsonMembers& inner) { function(inner, sample); }));
-  });
+  };
+  return written_with(key, write, shape, !may_miss || !list.empty(), !may_miss);
 }
 
 template <class T>
@@ -434,6 +440,21 @@ JsonMembers& JsonMembers::filled(std::string_view key, std::vector<T>& list, std
   };
   return member_with(
       key, read, [&] { return shape_of(list).from(1).says(help); }, false);
+}
+
+template <class T>
+JsonMembers& JsonMembers::shown(std::string_view key, const T& value, std::string_view help) {
+  if (shape_ != nullptr) {
+    JsonShape shape = shape_of(value).says(help);
+    shape.nullable = false;
+    add_shape(key, std::move(shape), !internal::is_optional<T>);
+  } else if (json_ != nullptr) {
+    if constexpr (internal::is_optional<T>) {
+      if (!value) return *this;
+    }
+    write_value(json_->key(key), value);
+  }
+  return *this;
 }
 
 template <class Function, class Shape>

@@ -1,5 +1,6 @@
 #include "runtime/io/json/json_shape.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -197,7 +198,8 @@ class SchemaWriter {
         names.inner.push_back(word(quoted(text)));
       out.push_back(group("propertyNames", '{', {std::move(names)}));
     }
-    if (!shape.inner.empty()) {
+    if (!shape.inner.empty() && shape.pattern.empty()) {
+      out.push_back(group("patternProperties", '{', {key("^//", "true")}));
       out.push_back({quoted("additionalProperties") + ": ", '{', pieces(shape.inner.front())});
       return;
     }
@@ -207,14 +209,17 @@ class SchemaWriter {
       members.inner.push_back({quoted(member.key) + ": ", '{', pieces(member.shape)});
       if (member.required) required.inner.push_back(word(quoted(member.key)));
     }
-    out.push_back(std::move(members));
+    if (!shape.members.empty() || shape.inner.empty()) out.push_back(std::move(members));
     if (!required.inner.empty()) out.push_back(std::move(required));
     Piece one_of = group("anyOf", '[');
     for (const std::string& member : shape.one_of_members)
       one_of.inner.push_back(word("{\"required\": [" + quoted(member) + "]}"));
     if (!one_of.inner.empty()) out.push_back(std::move(one_of));
     if (shape.is_open) return;
-    out.push_back(key("patternProperties", std::string("{\"^//\": true}")));
+    Piece by_pattern = group("patternProperties", '{', {key("^//", "true")});
+    if (!shape.pattern.empty())
+      by_pattern.inner.push_back({quoted(shape.pattern) + ": ", '{', pieces(shape.inner.front())});
+    out.push_back(std::move(by_pattern));
     out.push_back(key("additionalProperties", std::string("false")));
   }
 
@@ -226,11 +231,13 @@ class SchemaWriter {
       return;
     }
     Piece elements = group("prefixItems", '[');
-    for (const JsonShape& element : shape.inner)
-      elements.inner.push_back(brackets(element));
+    const std::size_t count = shape.inner.size() - (shape.is_open ? 1 : 0);
+    for (std::size_t i = 0; i < count; ++i)
+      elements.inner.push_back(brackets(shape.inner[i]));
     out.push_back(std::move(elements));
-    out.push_back(key("items", std::string("false")));
-    out.push_back(key("minItems", std::to_string(shape.inner.size())));
+    out.push_back(shape.is_open ? Piece{quoted("items") + ": ", '{', pieces(shape.inner.back())}
+                                : key("items", "false"));
+    out.push_back(key("minItems", std::to_string(count)));
   }
 
   void add_alternatives(const JsonShape& shape, std::vector<Piece>& out) {
@@ -284,12 +291,17 @@ class SchemaWriter {
     return out;
   }
 
+  // A name that several shapes define stands for the same shape.
   std::vector<Piece> define(const JsonShape& shape) {
     JsonShape plain = shape;
     plain.defines.clear();
     Piece own{quoted(shape.defines) + ": ", '{', {}};
-    own.inner = pieces(plain);
-    defined_.push_back(std::move(own));
+    const bool known = std::any_of(defined_.begin(), defined_.end(),
+                                   [&](const Piece& piece) { return piece.text == own.text; });
+    if (!known) {
+      own.inner = pieces(plain);
+      defined_.push_back(std::move(own));
+    }
     return pieces(json::defined(shape.defines));
   }
 

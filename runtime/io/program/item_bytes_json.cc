@@ -2,51 +2,42 @@
 
 #include <array>
 #include <string_view>
-#include <vector>
 
 namespace shardwright {
 namespace {
 
-struct DataTypeBytes {
-  std::string_view name;
-  std::int64_t bytes;
-};
 // Names as in torch.
-constexpr std::array<DataTypeBytes, 18> kDataTypes{{
-    {"float32", 4},
-    {"float16", 2},
-    {"bfloat16", 2},
-    {"float64", 8},
-    {"float8_e4m3fn", 1},
-    {"float8_e5m2", 1},
-    {"float8_e4m3fnuz", 1},
-    {"float8_e5m2fnuz", 1},
-    {"float8_e8m0fnu", 1},
-    {"int64", 8},
-    {"int32", 4},
-    {"int16", 2},
-    {"int8", 1},
-    {"uint8", 1},
-    {"bool", 1},
-    {"complex64", 8},
-    {"complex128", 16},
-    {"uint16", 2},
-}};
+constexpr std::array<std::string_view, 18> kDataTypes{"float32",
+                                                      "float16",
+                                                      "bfloat16",
+                                                      "float64",
+                                                      "float8_e4m3fn",
+                                                      "float8_e5m2",
+                                                      "float8_e4m3fnuz",
+                                                      "float8_e5m2fnuz",
+                                                      "float8_e8m0fnu",
+                                                      "int64",
+                                                      "int32",
+                                                      "int16",
+                                                      "int8",
+                                                      "uint8",
+                                                      "bool",
+                                                      "complex64",
+                                                      "complex128",
+                                                      "uint16"};
+constexpr std::array<std::int64_t, 18> kItemBytes{4, 2, 2, 8, 1, 1, 1, 1,  1,
+                                                  8, 4, 2, 1, 1, 1, 8, 16, 2};
 
 }  // namespace
 
-Status read_item_bytes(JsonValue value, std::int64_t& out) {
-  std::vector<std::string_view> names;
-  for (const DataTypeBytes& type : kDataTypes) {
-    if (value.is_string() && value.string().value() == type.name) {
-      out = type.bytes;
-      return {};
-    }
-    names.push_back(type.name);
-  }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, "data type", names));
-  out = kDataTypes[index].bytes;
-  return {};
+void describe_item_bytes(JsonMembers& members, std::int64_t& bytes) {
+  const auto read = [&](JsonValue value) -> Status {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                                 read_choice(value, "data type", kDataTypes));
+    bytes = kItemBytes[index];
+    return {};
+  };
+  members.required_with("data_type", read, [] { return json::one_word(kDataTypes); });
 }
 
 }  // namespace shardwright

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "core/status.h"
 #include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 
-// The bytes of an element. Errors (kInvalidInput): an unknown name, with the nearest known one.
-Status read_item_bytes(JsonValue value, std::int64_t& out);
+// Reads `data_type` as the bytes of an element. Errors (kInvalidInput): an unknown name, with the
+// nearest known one.
+void describe_item_bytes(JsonMembers& members, std::int64_t& bytes);
 
 }  // namespace shardwright

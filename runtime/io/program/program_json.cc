@@ -22,14 +22,14 @@ using namespace program;
 
 namespace {
 
+constexpr std::int64_t kMaxRank = std::int64_t{1} << 30;
+
 Status read_dims(JsonValue value, std::vector<std::int64_t>& list) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, list));
   if (list.size() <= kMaxDims) return {};
   return value.error("a tensor has at most " + std::to_string(kMaxDims) +
                      " dimensions, this one has " + std::to_string(list.size()));
 }
-
-}  // namespace
 
 Status read_extents(JsonValue value, Shape& out) {
   std::vector<std::int64_t> list;
@@ -44,19 +44,15 @@ Status read_extents(JsonValue value, Shape& out) {
   return {};
 }
 
-Status read_var_extents(JsonValue value, Shape& out) {
-  std::vector<std::int64_t> list;
-  SHARDWRIGHT_RETURN_IF_ERROR(read_dims(value, list));
-  for (std::size_t dim = 0; dim < list.size(); ++dim) {
-    if (list[dim] < 0 && !(dim == 0 && list[dim] == -1)) {
-      return value[dim].error("an extent cannot be " + std::to_string(list[dim]) +
-                              "; only the first may be -1, for the batch; write the number of "
-                              "elements");
-    }
-  }
-  out.assign(list.begin(), list.end());
-  return {};
+}  // namespace
+
+void describe_extents(JsonMembers& members, Shape& extents) {
+  members.required_with(
+      "shape", [&](JsonValue value) { return read_extents(value, extents); },
+      [] { return json::list(json::integer().from(1)).or_null().says("Of the whole tensor."); });
 }
+
+namespace {
 
 Status read_mapping(JsonValue value, DimsMapping& out) {
   std::vector<std::int64_t> list;
@@ -79,20 +75,51 @@ Status read_partial(JsonValue value, PartialAxes& out) {
     if (key.size() != 1 || key[0] < '0' || key[0] >= static_cast<char>('0' + kMaxMeshAxes)) {
       return value[i].error("\"" + std::string(key) + "\" is not the number of a mesh axis");
     }
-    Reduction due = Reduction::kNone;
-    SHARDWRIGHT_RETURN_IF_ERROR(named("reduction", reduction_names(), due)(value[i]));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t due,
+                                 read_choice(value[i], "reduction", reduction_names()));
     const auto axis = static_cast<std::size_t>(key[0] - '0');
     if (out.size() <= axis) out.resize(axis + 1, Reduction::kNone);
-    out[axis] = due;
+    out[axis] = static_cast<Reduction>(due);
   }
   return {};
+}
+
+}  // namespace
+
+JsonMembers& describe_mapping(JsonMembers& members, std::string_view key, DimsMapping& mapping,
+                              bool is_required) {
+  const auto read = [&](JsonValue value) { return read_mapping(value, mapping); };
+  const auto shape = [] {
+    return json::list(json::integer().from(-1).up_to(kMaxMeshAxes - 1))
+        .or_null()
+        .says("For each dimension the mesh axis that splits it, or -1.")
+        .named("mapping");
+  };
+  return is_required ? members.required_with(key, read, shape)
+                     : members.optional_with(key, read, shape);
+}
+
+JsonMembers& describe_partial(JsonMembers& members, PartialAxes& partial) {
+  return members.optional_with(
+      "partial", [&](JsonValue value) { return read_partial(value, partial); },
+      [] {
+        return json::by_name(json::one_word(reduction_names()))
+            .like("^[0-" + std::to_string(kMaxMeshAxes - 1) + "]$")
+            .or_null()
+            .says("The reduction that is due, by mesh axis.")
+            .named("partial");
+      });
+}
+
+JsonMembers& describe_data_type(JsonMembers& members, DataType& type) {
+  return members.word("dtype", type, "data type", data_type_names());
 }
 
 Status read_ranks(JsonValue value, std::vector<Rank>& out) {
   std::vector<std::int64_t> ids;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, ids));
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] > (1 << 30)) {
+    if (ids[i] < 0 || ids[i] > kMaxRank) {
       return value[i].error("a rank is between 0 and 2^30, not " + std::to_string(ids[i]));
     }
     out.push_back(static_cast<Rank>(ids[i]));
@@ -100,9 +127,27 @@ Status read_ranks(JsonValue value, std::vector<Rank>& out) {
   return {};
 }
 
+JsonShape ranks_shape() { return json::list(json::integer().from(0).up_to(kMaxRank)).or_null(); }
+
+void describe_mesh(JsonMembers& members, std::string_view shape_key, MeshForm& mesh) {
+  members.required(shape_key, mesh.shape, "Ranks along each axis.")
+      .required_with(
+          "ids", [&](JsonValue value) { return read_ranks(value, mesh.ids); },
+          [] { return ranks_shape().says("The ranks, in row-major order."); });
+}
+
+void describe_counters(JsonMembers& members, const ReshardCounters& counters) {
+  members.shown("planner_calls", counters.planner_calls)
+      .shown("edits", counters.edits)
+      .shown("inserted_ops", counters.inserted_ops)
+      .shown("commits", counters.commits)
+      .shown("mirror_syncs", counters.mirror_syncs)
+      .shown("items_scanned", counters.items_scanned);
+}
+
 Result<ProcessMesh> make_mesh(JsonValue value, std::string_view shape_key, std::string_view ids_key,
-                              std::vector<std::int64_t> shape, std::vector<Rank> ids) {
-  Result<ProcessMesh> mesh = ProcessMesh::make(std::move(shape), std::move(ids));
+                              MeshForm form) {
+  Result<ProcessMesh> mesh = ProcessMesh::make(std::move(form.shape), std::move(form.ids));
   if (mesh.ok()) return mesh;
   const std::string_view key = mesh.error().where == "/shape" ? shape_key : ids_key;
   return invalid_input(value.pointer() + "/" + std::string(key), mesh.error().message);
@@ -124,69 +169,124 @@ Status at(const Status& status, JsonValue value) {
   return invalid_input(value.pointer() + status.error().where, status.error().message);
 }
 
-// Reads one program.
+// An extent may be 0, and the first one -1 for the batch.
+Status read_var_extents(JsonValue value, Shape& out) {
+  std::vector<std::int64_t> list;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_dims(value, list));
+  for (std::size_t dim = 0; dim < list.size(); ++dim) {
+    if (list[dim] < 0 && !(dim == 0 && list[dim] == -1)) {
+      return value[dim].error("an extent cannot be " + std::to_string(list[dim]) +
+                              "; only the first may be -1, for the batch; write the number of "
+                              "elements");
+    }
+  }
+  out.assign(list.begin(), list.end());
+  return {};
+}
+
+JsonShape var_extents_shape() {
+  return json::list(json::integer().from(-1)).or_null().named("extents");
+}
+
+// Reads a number in the range from 0 to kMaxNumber. Errors say `text`.
+auto number_below_limit(std::string_view text, std::int64_t& out) {
+  return [text, &out](JsonValue value) -> Status {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.integer());
+    return out < 0 || out > kMaxNumber ? value.error(std::string(text)) : Status();
+  };
+}
+
+// Reads one program, or describes it: describe_...() names the members of an element of a list, and
+// add() checks the element and keeps it.
 class ProgramReader {
  private:
-  auto each(Status (ProgramReader::*read_element)(JsonValue)) {
-    return [this, read_element](JsonValue value) -> Status {
+  struct BlockForm {
+    std::int64_t parent = 0;
+  };
+  struct VarForm {
+    Variable var;
+    Shape local;
+    bool has_full = false;
+  };
+  struct OpForm {
+    Operation op;
+    BlockId block{0};
+  };
+
+  template <class Element>
+  auto each(void (ProgramReader::*describe_element)(JsonMembers&, Element&)) {
+    return [this, describe_element](JsonValue value) -> Status {
       if (!value.is_array()) return value.expected("a list");
       for (std::size_t i = 0; i < value.size(); ++i) {
-        SHARDWRIGHT_RETURN_IF_ERROR((this->*read_element)(value[i]));
+        Element element;
+        SHARDWRIGHT_RETURN_IF_ERROR(read_by(
+            value[i], [&](JsonMembers& members) { (this->*describe_element)(members, element); }));
+        SHARDWRIGHT_RETURN_IF_ERROR(add(value[i], std::move(element)));
       }
       return {};
     };
   }
 
-  Status read_mesh(JsonValue value) {
-    std::vector<std::int64_t> shape;
-    std::vector<Rank> ids;
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(value)
-            .required("shape", shape)
-            .required_with("ids", [&](JsonValue list) { return read_ranks(list, ids); })
-            .finish());
-    SHARDWRIGHT_ASSIGN_OR_RETURN(
-        ProcessMesh mesh, make_mesh(value, "shape", "ids", std::move(shape), std::move(ids)));
+  template <class Element>
+  auto shape_of_each(void (ProgramReader::*describe_element)(JsonMembers&, Element&)) {
+    return [this, describe_element] {
+      return json::list(shape_by([&](JsonMembers& members) {
+        Element sample;
+        (this->*describe_element)(members, sample);
+      }));
+    };
+  }
+
+  void describe_mesh(JsonMembers& members, MeshForm& mesh) {
+    internal::describe_mesh(members, "shape", mesh);
+  }
+
+  Status add(JsonValue value, MeshForm form) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(ProcessMesh mesh,
+                                 make_mesh(value, "shape", "ids", std::move(form)));
     spec_.meshes.push_back(std::move(mesh));
     return {};
   }
 
-  // Reads {"parent": index}. The file does not list block 0.
-  Status read_block(JsonValue value) {
-    std::int64_t parent = 0;
-    SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value).required("parent", parent).finish());
-    if (parent < 0 || parent > static_cast<std::int64_t>(spec_.block_parents.size())) {
+  void describe_block(JsonMembers& members, BlockForm& block) {
+    members.required("parent", block.parent, "An earlier block. The list begins with block 1.")
+        .from(0);
+  }
+
+  Status add(JsonValue value, BlockForm block) {
+    if (block.parent < 0 || block.parent > static_cast<std::int64_t>(spec_.block_parents.size())) {
       return invalid_input(value.pointer() + "/parent",
                            "the parent of block " + std::to_string(spec_.block_parents.size() + 1) +
-                               " must be an earlier block, not " + std::to_string(parent));
+                               " must be an earlier block, not " + std::to_string(block.parent));
     }
-    spec_.block_parents.emplace_back(static_cast<std::size_t>(parent));
+    spec_.block_parents.emplace_back(static_cast<std::size_t>(block.parent));
     return {};
   }
 
-  // Reads {"ranks", "point_to_point", "ring_id"}. The default `ring_id` is the index in the list.
-  Status read_group(JsonValue value) {
-    std::vector<Rank> ranks;
-    ProcessGroup group;
+  void describe_group(JsonMembers& members, ProcessGroup& group) {
     group.ring_id = static_cast<std::int64_t>(spec_.communication.groups.size());
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(value)
-            .required_with("ranks", [&](JsonValue list) { return read_ranks(list, ranks); })
-            .optional("point_to_point", group.is_point_to_point)
-            .optional("ring_id", group.ring_id)
-            .finish());
-    if (group.ring_id < 0 || group.ring_id > kMaxNumber) {
-      return value.find("ring_id")->error("a ring is between 0 and 2^62");
-    }
-    group.ranks = SharedArray<Rank>(ranks);
+    const auto read = [&](JsonValue value) -> Status {
+      std::vector<Rank> ranks;
+      SHARDWRIGHT_RETURN_IF_ERROR(read_ranks(value, ranks));
+      group.ranks = SharedArray<Rank>(ranks);
+      return {};
+    };
+    members.required_with("ranks", read, ranks_shape)
+        .optional("point_to_point", group.is_point_to_point)
+        .optional_with("ring_id", number_below_limit("a ring is between 0 and 2^62", group.ring_id),
+                       [] { return json::natural().says("The place in the list if left out."); });
+  }
+
+  Status add(JsonValue, ProcessGroup group) {
     next_ring_id_ = std::max(next_ring_id_, group.ring_id + 1);
     spec_.communication.groups.push_back(std::move(group));
     return {};
   }
 
   template <class AnyId>
-  auto id_below(const char* what, std::size_t count, AnyId& out) {
-    return [what, count, &out](JsonValue value) -> Status {
+  JsonMembers& describe_id(JsonMembers& members, std::string_view key, std::string_view what,
+                           std::size_t count, AnyId& out) {
+    const auto read = [&](JsonValue value) -> Status {
       if (value.is_null()) return {};
       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t index, value.integer());
       if (index < 0 || static_cast<std::size_t>(index) >= count) {
@@ -196,32 +296,43 @@ class ProgramReader {
       out = AnyId(static_cast<std::size_t>(index));
       return {};
     };
+    return members.optional_with(key, read, [&] {
+      return json::natural().or_null().says("The number of a " + std::string(what) + ".");
+    });
+  }
+  JsonMembers& describe_mesh_id(JsonMembers& members, MeshId& out) {
+    return describe_id(members, "mesh", "mesh", spec_.meshes.size(), out);
+  }
+  JsonMembers& describe_block_id(JsonMembers& members, std::string_view key, BlockId& out) {
+    return describe_id(members, key, "block", spec_.block_parents.size() + 1, out);
   }
 
-  Status read_var(JsonValue value) {
-    Variable var;
-    Shape local;
-    bool has_full = false;
-    const auto full = [&](JsonValue list) {
-      has_full = true;
-      return read_var_extents(list, var.shape);
+  void describe_var(JsonMembers& members, VarForm& form) {
+    Variable& var = form.var;
+    const auto read_full = [&](JsonValue value) {
+      form.has_full = true;
+      return read_var_extents(value, var.shape);
     };
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(value)
-            .required("name", var.name)
-            .optional_with("full_shape", full)
-            .optional_with("local_shape", [&](JsonValue v) { return read_var_extents(v, local); })
-            .optional_with("dtype", named("data type", data_type_names(), var.type))
-            .optional_with("mesh", id_below("mesh", spec_.meshes.size(), var.mesh))
-            .optional_with("dims_mapping",
-                           [&](JsonValue v) { return read_mapping(v, var.dims_mapping); })
-            .optional_with("partial", [&](JsonValue v) { return read_partial(v, var.partial); })
-            .optional_with("block", id_below("block", spec_.block_parents.size() + 1, var.block))
-            .optional("lod_level", var.lod_level)
-            .optional("is_feed", var.is_feed)
-            .optional("is_parameter", var.is_parameter)
-            .optional("is_local", var.is_local)
-            .finish());
+    members.required("name", var.name)
+        .optional_with("full_shape", read_full, var_extents_shape)
+        .optional_with(
+            "local_shape", [&](JsonValue value) { return read_var_extents(value, form.local); },
+            var_extents_shape);
+    describe_data_type(members, var.type);
+    describe_mesh_id(members, var.mesh);
+    describe_mapping(members, "dims_mapping", var.dims_mapping, false);
+    describe_partial(members, var.partial);
+    describe_block_id(members, "block", var.block)
+        .optional("lod_level", var.lod_level, "The nesting depth of sequences.")
+        .optional("is_feed", var.is_feed)
+        .optional("is_parameter", var.is_parameter)
+        .optional("is_local", var.is_local, "Whether the shape is that of the part of one rank.");
+  }
+
+  Status add(JsonValue value, VarForm form) {
+    Variable& var = form.var;
+    const Shape& local = form.local;
+    const bool has_full = form.has_full;
     if (var.mesh.valid()) {
       const DistAttr attr{spec_.meshes[var.mesh.index()], var.dims_mapping, var.partial};
       const std::size_t dims = has_full ? var.shape.size() : local.size();
@@ -274,25 +385,30 @@ class ProgramReader {
     };
   }
 
-  auto arguments(std::vector<Argument>& out) {
-    return [this, &out](JsonValue value) -> Status {
+  void describe_argument(JsonMembers& members, Argument& argument) {
+    members.required_with("var", variable(argument.var), [] { return json::text(); })
+        .optional("arg", argument.position, "The place in the list if left out.")
+        .from(0);
+    describe_mapping(members, "dims_mapping", argument.dims_mapping, false);
+  }
+
+  JsonMembers& describe_arguments(JsonMembers& members, std::string_view key,
+                                  std::vector<Argument>& out) {
+    const auto read = [&](JsonValue value) -> Status {
       if (!value.is_array()) return value.expected("a list");
       for (std::size_t i = 0; i < value.size(); ++i) {
         Argument argument;
-        int position = static_cast<int>(i);
+        argument.position = static_cast<std::int32_t>(i);
         SHARDWRIGHT_RETURN_IF_ERROR(
-            JsonMembers(value[i])
-                .required_with("var", variable(argument.var))
-                .optional("arg", position)
-                .optional_with("dims_mapping",
-                               [&](JsonValue v) { return read_mapping(v, argument.dims_mapping); })
-                .finish());
-        if (position < 0) return value[i].find("arg")->error("a position is not negative");
-        argument.position = position;
+            read_by(value[i], [&](JsonMembers& inner) { describe_argument(inner, argument); }));
+        if (argument.position < 0) return value[i].find("arg")->error("a position is not negative");
         out.push_back(argument);
       }
       return {};
     };
+    return members.optional_with(key, read, [this] {
+      return shape_of_each(&ProgramReader::describe_argument)().named("arguments");
+    });
   }
 
   // Any name: placements alone say what is inserted.
@@ -302,33 +418,31 @@ class ProgramReader {
                         : Status();
   }
 
-  Status read_op(JsonValue value) {
-    Operation op;
-    BlockId block(0);
+  void describe_op(JsonMembers& members, OpForm& form) {
+    Operation& op = form.op;
     op.number = static_cast<std::int64_t>(spec_.ops.size());
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(value)
-            .optional("id", op.number)
-            .required_with("type", [&](JsonValue v) { return read_op_type(v, op.type); })
-            .optional_with("mesh", id_below("mesh", spec_.meshes.size(), op.mesh))
-            .optional_with("role", named("role", op_role_names(), op.role))
-            .optional_with("inputs", arguments(op.inputs))
-            .optional_with("outputs", arguments(op.outputs))
-            .optional_with("block", id_below("block", spec_.block_parents.size() + 1, block))
-            .optional_with("sub_block",
-                           id_below("block", spec_.block_parents.size() + 1, op.sub_block))
-            .optional_with("condition", variable(op.condition))
-            .optional("is_gradient_clip", op.is_gradient_clip)
-            .optional("is_inserted", op.is_inserted)
-            .ignore({"attributes"})
-            .finish());
-    if (op.number < 0 || op.number > kMaxNumber) {
-      return value.find("id")->error("an id is between 0 and 2^62");
+    members
+        .optional_with("id", number_below_limit("an id is between 0 and 2^62", op.number),
+                       [] { return json::natural().says("The place in the list if left out."); })
+        .required_with(
+            "type", [&](JsonValue value) { return read_op_type(value, op.type); },
+            [] { return json::text().like("[\\s\\S]").says("Such as matmul_v2."); });
+    describe_mesh_id(members, op.mesh).word("role", op.role, "role", op_role_names());
+    describe_arguments(members, "inputs", op.inputs);
+    describe_arguments(members, "outputs", op.outputs);
+    describe_block_id(members, "block", form.block);
+    describe_block_id(members, "sub_block", op.sub_block)
+        .optional_with("condition", variable(op.condition), [] { return json::text(); })
+        .optional("is_gradient_clip", op.is_gradient_clip)
+        .optional("is_inserted", op.is_inserted)
+        .ignore({"attributes"});
+  }
+
+  Status add(JsonValue value, OpForm form) {
+    if (!numbers_.insert(form.op.number).second) {
+      return value.error("two operators have the id " + std::to_string(form.op.number));
     }
-    if (!numbers_.insert(op.number).second) {
-      return value.error("two operators have the id " + std::to_string(op.number));
-    }
-    spec_.ops.emplace_back(block, std::move(op));
+    spec_.ops.emplace_back(form.block, std::move(form.op));
     return {};
   }
 
@@ -354,36 +468,53 @@ class ProgramReader {
   std::unordered_map<std::string, VarId> names_;
   std::unordered_set<std::int64_t> numbers_;
   std::int64_t next_ring_id_ = 0;  // above the rings that were read
+  std::vector<Rank> ranks_;
+  std::optional<std::int64_t> given_ring_id_;
 
  public:
+  void describe_program(JsonMembers& members) {
+    using Self = ProgramReader;
+    members.optional("name", spec_.name)
+        .optional_with(
+            "ranks", [&](JsonValue value) { return read_ranks(value, ranks_); },
+            [] { return ranks_shape().from(1).says("To reshard for; all if left out."); })
+        .required_with("meshes", each(&Self::describe_mesh), shape_of_each(&Self::describe_mesh))
+        .optional_with("groups", each(&Self::describe_group), shape_of_each(&Self::describe_group))
+        .optional("next_ring_id", given_ring_id_, "The ring of the next new group.")
+        .from(0)
+        .optional("recv_has_input", spec_.communication.recv_has_input)
+        .optional_with("blocks", each(&Self::describe_block), shape_of_each(&Self::describe_block))
+        .required_with("vars", each(&Self::describe_var), shape_of_each(&Self::describe_var))
+        .required_with("ops", each(&Self::describe_op), shape_of_each(&Self::describe_op))
+        .ignore({"expected", "note"});
+  }
+
   Result<ProgramDocument> read(JsonValue value) {
-    std::vector<Rank> ranks;
-    std::optional<std::int64_t> next_ring_id;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(value)
-            .optional("name", spec_.name)
-            .optional_with("ranks", [&](JsonValue list) { return read_ranks(list, ranks); })
-            .required_with("meshes", each(&ProgramReader::read_mesh))
-            .optional_with("groups", each(&ProgramReader::read_group))
-            .optional("next_ring_id", next_ring_id)
-            .optional("recv_has_input", spec_.communication.recv_has_input)
-            .optional_with("blocks", each(&ProgramReader::read_block))
-            .required_with("vars", each(&ProgramReader::read_var))
-            .required_with("ops", each(&ProgramReader::read_op))
-            .ignore({"expected", "note"})
-            .finish());
-    SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(value, ranks));
-    if (next_ring_id.value_or(0) > kMaxNumber) {
+        read_by(value, [&](JsonMembers& members) { describe_program(members); }));
+    SHARDWRIGHT_RETURN_IF_ERROR(check_ranks(value, ranks_));
+    if (given_ring_id_.value_or(0) > kMaxNumber) {
       return value.find("next_ring_id")->error("a ring is between 0 and 2^62");
     }
-    spec_.communication.next_ring_id = next_ring_id.value_or(next_ring_id_);
+    spec_.communication.next_ring_id = given_ring_id_.value_or(next_ring_id_);
     Result<Program> program = Program::make(std::move(spec_));
     if (!program.ok()) {
       return invalid_input(value.pointer() + program.error().where, program.error().message);
     }
-    return ProgramDocument{std::move(program).value(), std::move(ranks), value.pointer()};
+    return ProgramDocument{std::move(program).value(), std::move(ranks_), value.pointer()};
   }
 };
+
+template <class Read>
+void describe_programs(JsonMembers& members, const Read& read) {
+  const auto shape = [] { return json::list(json::defined("program")); };
+  members.required_with("programs", read, shape).ignore({"expected", "note"});
+}
+
+JsonShape one_program_shape() {
+  ProgramReader reader;
+  return shape_by([&](JsonMembers& members) { reader.describe_program(members); }).named("program");
+}
 
 }  // namespace
 
@@ -410,14 +541,19 @@ Result<std::vector<ProgramDocument>> read_programs(std::string_view text) {
     return {};
   };
   SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(root).required_with("programs", read_all).ignore({"expected", "note"}).finish());
+      read_by(root, [&](JsonMembers& members) { describe_programs(members, read_all); }));
   return programs;
 }
 
-namespace {
+JsonShape program_shape() {
+  const auto read_none = [](JsonValue) { return Status(); };
+  return json::one_of({one_program_shape(), shape_by([&](JsonMembers& members) {
+                         describe_programs(members, read_none);
+                       })})
+      .says("A program whose tensors have placements, or several. `program apply` reads it.");
+}
 
-using namespace internal;
-using namespace program;
+namespace {
 
 // Writes a program with names instead of ids. Gives numbers to operators that were not in the file.
 class ProgramWriter {
@@ -604,61 +740,106 @@ class ProgramWriter {
   std::int64_t first_new_ = 0;
 };
 
-// Writes the plans of Paddle that the simulation refutes.
-void write_wrong(JsonWriter& json, const Program& program, const std::vector<WrongPlan>& wrong) {
-  if (wrong.empty()) return;
-  json.key("wrong").begin_array();
-  for (const WrongPlan& plan : wrong) {
-    json.new_line().begin_object().member("op", program.op(plan.op).number);
-    json.member(plan.is_output ? "output" : "input", program.var(plan.var).name);
-    json.member("problem", plan.problem).end_object();
-  }
-  json.end_array();
+// A plan of Paddle that the simulation refutes.
+void describe_wrong(JsonMembers& members, const Program& program, const WrongPlan& plan) {
+  const auto write_var = [&](JsonWriter& json) { json.value(program.var(plan.var).name); };
+  members
+      .written(
+          "op", [&](JsonWriter& json) { json.value(program.op(plan.op).number); }, json::integer)
+      .written_if(plan.is_output, "output", write_var, json::text)
+      .written_if(!plan.is_output, "input", write_var, json::text)
+      .shown("problem", plan.problem);
 }
 
-}  // namespace
+JsonShape listing_shape() {
+  const JsonShape names = json::list(json::text());
+  return json::list(json::tuple({json::text(), names, names}))
+      .says("Type, inputs and outputs of each operator.");
+}
 
-void write_programs(const std::vector<std::pair<ProgramDocument, ReshardResult>>& results,
-                    const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object().key("programs").begin_array();
-  for (const auto& [document, result] : results) {
-    json.new_line().begin_object().member("name", document.program.name());
-    json.member("requests", result.requests).member("plans", result.plans);
-    write_wrong(json, document.program, result.wrong);
-    json.key("groups");
+JsonShape edits_shape() {
+  return json::list(json::object({{"edit", json::text(), true},
+                                  {"anchor", json::integer().says("An operator.")},
+                                  {"op", json::integer()},
+                                  {"type", json::text()},
+                                  {"old", json::text().says("A variable.")},
+                                  {"var", json::text()}}));
+}
+
+JsonShape written_groups_shape() {
+  return json::list(json::object({{"ranks", json::list(json::integer()), true},
+                                  {"point_to_point", json::boolean(), true},
+                                  {"ring_id", json::integer()}}));
+}
+
+void describe_rank(JsonMembers& members, const RankProgram& rank, const ReportedRankLoad& load) {
+  std::optional<ProgramWriter> writer;
+  const auto write_listing = [&](JsonWriter& json) {
+    writer.emplace(json, rank.program);
+    writer->write_listing();
+  };
+  members.shown("rank", rank.rank)
+      .object(
+          "counters", [&](JsonMembers& inner) { describe_counters(inner, rank.counters); }, {},
+          true)
+      .shown("sent_bytes", load.sent)
+      .shown("received_bytes", load.received)
+      .shown("communication_us", load.communicating_us, "Under the cost model.")
+      .written("ops", write_listing, listing_shape)
+      .written(
+          "edits", [&](JsonWriter&) { writer->write_edits(rank.edits); }, edits_shape)
+      .written(
+          "program", [&](JsonWriter&) { writer->write_program({rank.rank}); }, one_program_shape)
+      .written_if(
+          rank.startup.has_value(), "startup",
+          [&](JsonWriter& json) { ProgramWriter(json, *rank.startup).write_program({rank.rank}); },
+          one_program_shape);
+}
+
+void describe_result(JsonMembers& members, const Program& program, const ReshardResult& result) {
+  const CommunicationReport communication = communication_of(result);
+  const auto write_groups = [&](JsonWriter& json) {
     if (result.ranks.empty()) {
       json.begin_array().end_array();
     } else {
       ProgramWriter(json, result.ranks.front().program).write_groups();
     }
-    json.key("ranks").begin_array();
-    const CommunicationReport communication = communication_of(result);
-    for (const RankProgram& rank : result.ranks) {
-      const ReportedRankLoad& load = communication.load_of(rank.rank);
-      ProgramWriter writer(json, rank.program);
-      json.new_line().begin_object().member("rank", rank.rank).key("counters");
-      write_counters(json, rank.counters);
-      json.member("sent_bytes", load.sent)
-          .member("received_bytes", load.received)
-          .member("communication_us", load.communicating_us);
-      json.key("ops");
-      writer.write_listing();
-      json.key("edits");
-      writer.write_edits(rank.edits);
-      json.key("program");
-      writer.write_program({rank.rank});
-      if (rank.startup) {
-        json.key("startup");
-        ProgramWriter(json, *rank.startup).write_program({rank.rank});
-      }
-      json.end_object();
-    }
-    json.end_array().end_object();
-  }
-  json.end_array().end_object().finish();
+  };
+  members
+      .written(
+          "name", [&](JsonWriter& json) { json.value(program.name()); }, json::text)
+      .shown("requests", result.requests, "Inputs that must be resharded.")
+      .shown("plans", result.plans, "Distinct plans.")
+      .rows_by(
+          "wrong", result.wrong,
+          [&](JsonMembers& inner, const WrongPlan& plan) { describe_wrong(inner, program, plan); },
+          true)
+      .written("groups", write_groups, written_groups_shape)
+      .rows_by("ranks", result.ranks, [&](JsonMembers& inner, const RankProgram& rank) {
+        describe_rank(inner, rank,
+                      result.ranks.empty() ? ReportedRankLoad() : communication.load_of(rank.rank));
+      });
+}
+
+using ProgramResult = std::pair<ProgramDocument, ReshardResult>;
+
+void describe_results(JsonMembers& members, const std::vector<ProgramResult>& results) {
+  members.rows_by("programs", results, [](JsonMembers& inner, const ProgramResult& one) {
+    describe_result(inner, one.first.program, one.second);
+  });
+}
+
+}  // namespace
+
+void write_programs(const std::vector<ProgramResult>& results, const TextSink& sink) {
+  JsonWriter json(sink);
+  write_by(json, [&](JsonMembers& members) { describe_results(members, results); });
+  json.finish();
+}
+
+JsonShape program_answer_shape() {
+  return shape_by([](JsonMembers& members) { describe_results(members, {}); })
+      .says("What `program apply` answers.");
 }
 
 }  // namespace shardwright
-
-namespace shardwright::internal {}  // namespace shardwright::internal

@@ -1,4 +1,4 @@
-// Writes the values that answers to reshard cases and programs have in common.
+// Files of reshard cases and of programs, and the answers to them.
 #pragma once
 
 #include <cstddef>
@@ -33,46 +33,33 @@ void member_list(JsonWriter& json, std::string_view key, const List& list) {
   write_list(json, list);
 }
 
-inline void write_counters(JsonWriter& json, const program::ReshardCounters& counters) {
-  json.begin_object()
-      .member("planner_calls", counters.planner_calls)
-      .member("edits", counters.edits)
-      .member("inserted_ops", counters.inserted_ops)
-      .member("commits", counters.commits)
-      .member("mirror_syncs", counters.mirror_syncs)
-      .member("items_scanned", counters.items_scanned)
-      .end_object();
-}
+void describe_counters(JsonMembers& members, const program::ReshardCounters& counters);
 
-// Returns a function that reads one of `names`; name i stands for value i of the enumeration.
-template <class Enum>
-auto named(std::string_view what, std::span<const std::string_view> names, Enum& out) {
-  return [what, names, &out](JsonValue value) -> Status {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
-    out = static_cast<Enum>(index);
-    return {};
-  };
-}
+// Names the extents of a tensor of a resharding case, which are positive, under `shape`.
+void describe_extents(JsonMembers& members, program::Shape& extents);
 
-// Reads the extents of a tensor of a resharding case, which are positive.
-Status read_extents(JsonValue value, program::Shape& out);
+// Names a mesh axis or -1 for each dimension. Does not check that the mesh has the axis.
+JsonMembers& describe_mapping(JsonMembers& members, std::string_view key,
+                              program::DimsMapping& mapping, bool is_required);
 
-// Reads the extents of a variable of a program. An extent may be 0, and the first one -1 for the
-// batch.
-Status read_var_extents(JsonValue value, program::Shape& out);
+// Names the pending reduction by mesh axis, as {"0": "sum"}, under `partial`.
+JsonMembers& describe_partial(JsonMembers& members, program::PartialAxes& partial);
 
-// Reads a mesh axis or -1 for each dimension. Does not check that the mesh has the axis.
-Status read_mapping(JsonValue value, program::DimsMapping& out);
-
-// Reads {"0": "sum"}: the pending reduction by mesh axis.
-Status read_partial(JsonValue value, program::PartialAxes& out);
+JsonMembers& describe_data_type(JsonMembers& members, program::DataType& type);
 
 Status read_ranks(JsonValue value, std::vector<program::Rank>& out);
+JsonShape ranks_shape();
+
+// What a file says of a mesh.
+struct MeshForm {
+  std::vector<std::int64_t> shape;
+  std::vector<program::Rank> ids;
+};
+void describe_mesh(JsonMembers& members, std::string_view shape_key, MeshForm& mesh);
 
 // Makes a mesh. Errors name `shape_key` or `ids_key`, the members of `value` that were read.
 Result<program::ProcessMesh> make_mesh(JsonValue value, std::string_view shape_key,
-                                       std::string_view ids_key, std::vector<std::int64_t> shape,
-                                       std::vector<program::Rank> ids);
+                                       std::string_view ids_key, MeshForm mesh);
 
 }  // namespace shardwright::internal
 
@@ -107,6 +94,9 @@ void write_reshards(const std::vector<ReshardCaseDocument>& cases,
 void write_programs(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& results,
                     const TextSink& sink);
 
-}  // namespace shardwright
+JsonShape reshard_shape();
+JsonShape reshard_answer_shape();
+JsonShape program_shape();
+JsonShape program_answer_shape();
 
-namespace shardwright::internal {}  // namespace shardwright::internal
+}  // namespace shardwright

@@ -5,10 +5,19 @@
 #include <string_view>
 
 #include "core/status.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/redistribution/plan_redistribution.h"
 
 namespace shardwright {
+
+namespace internal {
+
+// The names of a move and of a reduction.
+JsonShape move_shape();
+JsonShape reduce_op_shape();
+
+}  // namespace internal
 
 // A tensor with two placements, the costs and the limits under which it moves.
 struct RedistributionDocument {
@@ -26,5 +35,8 @@ void write_redistribution(const RedistributionDocument& document,
 // Writes the first path and, under "front", all paths. Precondition: at least one path.
 void write_redistribution_front(const RedistributionDocument& document,
                                 std::span<const PlannedRedistribution> front, const TextSink& sink);
+
+JsonShape redistribution_shape();
+JsonShape redistribution_answer_shape();
 
 }  // namespace shardwright

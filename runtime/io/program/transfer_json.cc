@@ -77,32 +77,78 @@ Status read_mesh_ranks(JsonValue value, std::vector<Rank>& out) {
   return {};
 }
 
+void describe_mesh(JsonMembers& members, RankMesh& mesh) {
+  members.required("shape", mesh.shape, "Ranks along each axis.")
+      .required_with(
+          "ranks", [&](JsonValue value) { return read_mesh_ranks(value, mesh.ranks); },
+          [] {
+            return json::one_of({json::text().says("Such as 0-63 or 0-7,16-23."),
+                                 json::list(json::natural())})
+                .says("In row-major order of the mesh.");
+          });
+}
+
+void describe_hosts(JsonMembers& members, TransferHosts& hosts) {
+  members.required("ranks_per_host", hosts.ranks_per_host, "Rank r is on host r / ranks_per_host.")
+      .required("intra_host_bw", hosts.intra_host_bw,
+                "Bytes per millisecond of a rank in each direction.")
+      .required("inter_host_bw", hosts.inter_host_bw,
+                "Bytes per millisecond of all ranks of a host together in each direction.");
+}
+
 // Reads one file. Keeps the names of the meshes that were read.
 class TransferReader {
  public:
-  Result<TransferProblem> read(JsonValue root) {
-    TransferSpec spec;
-    SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(root)
-            .required_with("meshes", [&](JsonValue v) { return read_meshes(v, spec.meshes); })
-            .required_with("tensors", [&](JsonValue v) { return read_tensors(v, spec); })
-            .optional_with("hosts", [&](JsonValue v) { return read_hosts(v, spec.hosts); })
-            .ignore({"note"})
-            .finish());
-    return TransferProblem::make(std::move(spec));
+  void describe_file(JsonMembers& members, TransferSpec& spec) {
+    members
+        .required_with(
+            "meshes", [&](JsonValue value) { return read_meshes(value, spec.meshes); },
+            [] {
+              RankMesh sample;
+              return json::by_name(
+                         shape_by([&](JsonMembers& mesh) { describe_mesh(mesh, sample); }))
+                  .says("Meshes by name.");
+            })
+        .required_with(
+            "tensors", [&](JsonValue value) { return read_tensors(value, spec); },
+            [this] { return json::list(tensor_shape()); })
+        .optional_with(
+            "hosts",
+            [&](JsonValue value) {
+              return read_by(
+                  value, [&](JsonMembers& hosts) { describe_hosts(hosts, spec.hosts.emplace()); });
+            },
+            [] {
+              TransferHosts sample;
+              return shape_by([&](JsonMembers& hosts) { describe_hosts(hosts, sample); })
+                  .says("If left out, the busiest rank counts, in bytes.");
+            })
+        .ignore({"note"});
   }
 
  private:
+  // A layout as the file says it.
+  struct Layout {
+    std::uint32_t mesh = 0;
+    std::vector<std::string> words;
+    Rounding rounding = Rounding::kCeil;
+  };
+
+  // A tensor whose layouts are not read yet: they depend on its shape.
+  struct Tensor {
+    TransferTensor tensor;
+    std::vector<std::int64_t> shape;
+    std::optional<JsonValue> source;
+    std::optional<JsonValue> target;
+  };
+
   Status read_meshes(JsonValue value, std::vector<RankMesh>& out) {
     if (!value.is_object()) return value.expected("an object of meshes by name");
     for (std::size_t i = 0; i < value.size(); ++i) {
       RankMesh& mesh = out.emplace_back();
       mesh.name = std::string(value[i].key());
       SHARDWRIGHT_RETURN_IF_ERROR(
-          JsonMembers(value[i])
-              .required("shape", mesh.shape)
-              .required_with("ranks", [&](JsonValue v) { return read_mesh_ranks(v, mesh.ranks); })
-              .finish());
+          read_by(value[i], [&](JsonMembers& members) { describe_mesh(members, mesh); }));
       meshes_.emplace(mesh.name, static_cast<std::uint32_t>(i));
     }
     // Before layouts are read, whose errors would only follow from these.
@@ -123,22 +169,25 @@ class TransferReader {
     return value.error("unknown mesh " + quoted(std::string(name)) + suggestion(name, names));
   }
 
+  void describe_layout(JsonMembers& members, Layout& layout) const {
+    members
+        .required_with(
+            "mesh", [&](JsonValue value) { return read_mesh_name(value, layout.mesh); },
+            [] { return json::text().says("A name under `meshes`."); })
+        .required("placements", layout.words, "One for each axis of the mesh, such as S(0) or R.")
+        .word("rounding", layout.rounding, "rounding", kRoundings,
+              "How extents that do not divide are cut: as torch.chunk does, or as evenly as "
+              "possible.");
+  }
+
   Status read_layout(JsonValue value, const TransferSpec& spec, std::size_t num_dims,
                      TensorLayout& out) const {
-    std::vector<std::string> words;
-    std::size_t rounding = 0;
+    Layout layout;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(value)
-            .required_with("mesh", [&](JsonValue v) { return read_mesh_name(v, out.mesh); })
-            .required("placements", words)
-            .optional_with("rounding",
-                           [&](JsonValue v) -> Status {
-                             SHARDWRIGHT_ASSIGN_OR_RETURN(rounding,
-                                                          read_choice(v, "rounding", kRoundings));
-                             return {};
-                           })
-            .finish());
-    out.rounding = static_cast<Rounding>(rounding);
+        read_by(value, [&](JsonMembers& members) { describe_layout(members, layout); }));
+    out.mesh = layout.mesh;
+    out.rounding = layout.rounding;
+    const std::vector<std::string>& words = layout.words;
     const RankMesh& mesh = spec.meshes[out.mesh];
     const auto error = [&](const std::string& axis, const std::string& message) {
       return invalid_input(value.pointer() + "/placements" + axis, message);
@@ -156,36 +205,50 @@ class TransferReader {
     return {};
   }
 
-  Status read_tensor(JsonValue value, const TransferSpec& spec, TransferTensor& out) const {
-    std::vector<std::int64_t> shape;
-    std::vector<JsonValue> source;
-    std::vector<JsonValue> target;
-    const auto keep = [](std::vector<JsonValue>& layout) {
-      return [&layout](JsonValue v) -> Status {
-        layout.push_back(v);
+  void describe_tensor(JsonMembers& members, Tensor& file) const {
+    const auto keep = [](std::optional<JsonValue>& layout) {
+      return [&layout](JsonValue value) -> Status {
+        layout = value;
         return {};
       };
     };
+    const auto layout_shape = [this] {
+      Layout sample;
+      return shape_by([&](JsonMembers& layout) { describe_layout(layout, sample); })
+          .named("layout");
+    };
+    members.required("name", file.tensor.name)
+        .required("shape", file.shape, "Of the whole tensor.");
+    describe_item_bytes(members, file.tensor.item_bytes);
+    members.optional_with("source", keep(file.source), layout_shape)
+        .optional_with("target", keep(file.target), layout_shape);
+  }
+
+  JsonShape tensor_shape() const {
+    Tensor sample;
+    JsonShape shape = shape_by([&](JsonMembers& members) { describe_tensor(members, sample); });
+    for (JsonMember& member : shape.members)
+      member.required = true;  // both layouts, too: read_tensor() says in other words if they miss
+    return shape;
+  }
+
+  Status read_tensor(JsonValue value, const TransferSpec& spec, TransferTensor& out) const {
+    Tensor file;
     SHARDWRIGHT_RETURN_IF_ERROR(
-        JsonMembers(value)
-            .required("name", out.name)
-            .required("shape", shape)
-            .required_with("data_type",
-                           [&](JsonValue v) { return read_item_bytes(v, out.item_bytes); })
-            .optional_with("source", keep(source))
-            .optional_with("target", keep(target))
-            .finish());
-    if (source.empty() || target.empty()) {
-      return value.error(quoted(out.name) + " has no " + (source.empty() ? "source" : "target") +
+        read_by(value, [&](JsonMembers& members) { describe_tensor(members, file); }));
+    out = std::move(file.tensor);
+    if (!file.source || !file.target) {
+      return value.error(quoted(out.name) + " has no " + (file.source ? "target" : "source") +
                          " layout; give it one, or leave the tensor out");
     }
+    const std::vector<std::int64_t>& shape = file.shape;
     if (shape.size() > kMaxDims) {
       return invalid_input(value.pointer() + "/shape",
                            "a tensor has at most " + std::to_string(kMaxDims) + " dimensions");
     }
     out.shape.assign(shape.begin(), shape.end());
-    SHARDWRIGHT_RETURN_IF_ERROR(read_layout(source[0], spec, shape.size(), out.source));
-    return read_layout(target[0], spec, shape.size(), out.target);
+    SHARDWRIGHT_RETURN_IF_ERROR(read_layout(*file.source, spec, shape.size(), out.source));
+    return read_layout(*file.target, spec, shape.size(), out.target);
   }
 
   Status read_tensors(JsonValue value, TransferSpec& spec) const {
@@ -193,15 +256,6 @@ class TransferReader {
     for (std::size_t i = 0; i < value.size(); ++i)
       SHARDWRIGHT_RETURN_IF_ERROR(read_tensor(value[i], spec, spec.tensors.emplace_back()));
     return {};
-  }
-
-  static Status read_hosts(JsonValue value, std::optional<TransferHosts>& out) {
-    out.emplace();
-    return JsonMembers(value)
-        .required("ranks_per_host", out->ranks_per_host)
-        .required("intra_host_bw", out->intra_host_bw)
-        .required("inter_host_bw", out->inter_host_bw)
-        .finish();
   }
 
   std::unordered_map<std::string, std::uint32_t> meshes_;
@@ -212,108 +266,201 @@ class TransferReader {
 Result<TransferProblem> read_transfer(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kTransfer));
-  return TransferReader().read(document.root());
+  TransferReader reader;
+  TransferSpec spec;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(document.root(), [&](JsonMembers& members) { reader.describe_file(members, spec); }));
+  return TransferProblem::make(std::move(spec));
+}
+
+JsonShape transfer_shape() {
+  TransferReader reader;
+  TransferSpec sample;
+  return shape_by([&](JsonMembers& members) { reader.describe_file(members, sample); })
+      .says(
+          "Tensors that move from one layout to another, over any ranks. `program transfer` reads "
+          "it.");
 }
 
 namespace {
 
 using namespace redistribution;
 
+constexpr std::string_view kFormat = "shardwright.transfer/1";
 constexpr std::array<std::string_view, 4> kPortNames{"send", "receive", "host_out", "host_in"};
 
-template <class List>
-void write_numbers(JsonWriter& json, std::string_view key, const List& list) {
-  json.key(key).begin_array();
-  for (const auto& number : list)
-    json.value(number);
-  json.end_array();
+JsonShape integers(std::size_t length) {
+  return json::tuple(std::vector<JsonShape>(length, json::integer()));
 }
 
-void write_meshes(JsonWriter& json, const TransferProblem& problem) {
-  json.new_line().key("meshes").begin_object();
-  for (const RankMesh& mesh : problem.meshes()) {
-    json.new_line().key(mesh.name).begin_object();
-    write_numbers(json, "shape", mesh.shape);
+void write_meshes(JsonWriter& json, const std::vector<RankMesh>& meshes) {
+  json.begin_object();
+  for (const RankMesh& mesh : meshes) {
+    json.new_line().key(mesh.name).begin_object().key("shape");
+    write_value(json, mesh.shape);
     json.member("ranks", ranges_text({mesh.ranks.begin(), mesh.ranks.end()})).end_object();
   }
   json.end_object();
 }
 
-void write_layout(JsonWriter& json, std::string_view key, const TransferProblem& problem,
-                  const TensorLayout& layout) {
+JsonShape meshes_shape() {
+  return json::by_name(json::object({{"shape", json::list(json::integer()), true},
+                                     {"ranks", json::text().says("Such as 0-63."), true}}));
+}
+
+void write_layout(JsonWriter& json, const TransferProblem& problem, const TensorLayout& layout) {
   const RankMesh& mesh = problem.meshes()[layout.mesh];
-  json.key(key).begin_object().member("mesh", mesh.name);
-  write_numbers(json, "placements", to_words(layout.placement, mesh.shape.size()));
-  if (layout.rounding == Rounding::kBalanced) json.member("rounding", "balanced");
+  json.begin_object().member("mesh", mesh.name).key("placements");
+  write_value(json, to_words(layout.placement, mesh.shape.size()));
+  if (layout.rounding == Rounding::kBalanced)
+    json.member("rounding", kRoundings[static_cast<std::size_t>(Rounding::kBalanced)]);
   json.end_object();
 }
 
-void write_groups(JsonWriter& json, const TransferProblem& problem) {
-  json.new_line().key("groups").begin_array();
-  for (const TensorGroup& group : problem.groups()) {
-    json.new_line().begin_object();
-    write_numbers(json, "shape", group.shape);
-    json.member("item_bytes", group.item_bytes);
-    write_layout(json, "source", problem, group.source);
-    write_layout(json, "target", problem, group.target);
-    json.key("tensors").begin_array();
-    for (const std::uint32_t tensor : group.tensors)
-      json.value(problem.tensors()[tensor].name);
-    json.end_array().end_object();
-  }
-  json.end_array();
+JsonShape written_layout_shape() {
+  return json::object({{"mesh", json::text(), true},
+                       {"placements", json::list(json::text()), true},
+                       {"rounding", json::one_word({"balanced"})}})
+      .named("layout");
 }
 
-void write_transfers(JsonWriter& json, const TransferPlan& plan) {
-  json.new_line().key("transfers").begin_array();
-  for (const Transfer& transfer : plan.transfers) {
-    json.new_line().begin_object().member("from", transfer.from).member("to", transfer.to);
-    json.member("bytes", transfer.bytes);
-    if (transfer.passed_on > 0) json.member("passed_on", transfer.passed_on);
-    json.key("runs").begin_array();
+void describe_group(JsonMembers& members, const TransferProblem& problem,
+                    const TensorGroup& group) {
+  const auto layout = [&](const TensorLayout& of) {
+    return [&](JsonWriter& json) { write_layout(json, problem, of); };
+  };
+  const auto write_names = [&](JsonWriter& json) {
+    json.begin_array();
+    for (const std::uint32_t tensor : group.tensors)
+      json.value(problem.tensors()[tensor].name);
+    json.end_array();
+  };
+  members.shown("shape", std::vector<std::int64_t>(group.shape.begin(), group.shape.end()))
+      .shown("item_bytes", group.item_bytes, "Bytes of an element.")
+      .written("source", layout(group.source), written_layout_shape)
+      .written("target", layout(group.target), written_layout_shape)
+      .written("tensors", write_names,
+               [] { return json::list(json::text()).says("Names of equal tensors."); });
+}
+
+void describe_transfer(JsonMembers& members, const Transfer& transfer) {
+  const auto write_runs = [&](JsonWriter& json) {
+    json.begin_array();
     for (const MessageRun& run : transfer.runs)
       json.begin_array().value(run.round).value(run.bytes).end_array();
-    json.end_array().key("pieces").begin_array();
+    json.end_array();
+  };
+  const auto write_pieces = [&](JsonWriter& json) {
+    json.begin_array();
     for (const TransferPiece& piece : transfer.pieces) {
       json.begin_array().value(piece.group).value(piece.first).value(piece.count);
       for (const Interval& interval : piece.box)
         json.value(interval.begin).value(interval.end);
       json.end_array();
     }
-    json.end_array().end_object();
-  }
-  json.end_array();
+    json.end_array();
+  };
+  members.shown("from", transfer.from, "Rank that sends.")
+      .shown("to", transfer.to, "Rank that receives.")
+      .shown("bytes", transfer.bytes)
+      .written_if(
+          transfer.passed_on > 0, "passed_on",
+          [&](JsonWriter& json) { json.value(transfer.passed_on); },
+          [] { return json::integer().says("The last bytes, received from others before."); })
+      .written("runs", write_runs,
+               [] { return json::list(integers(2)).says("Round and bytes of it."); })
+      .written("pieces", write_pieces, [] {
+        return json::list(json::list(json::integer()).from(3))
+            .says("Group, its first tensor, number of tensors, begin and end in each dimension.");
+      });
 }
 
-void write_bounds(JsonWriter& json, const TransferProblem& problem, const TransferPlan& plan) {
-  json.new_line().key("bounds").begin_array();
-  for (const TransferBound& bound : plan.bounds) {
-    json.new_line().begin_object();
-    for (std::size_t kind = 0; kind < kPortNames.size(); ++kind) {
-      std::vector<std::int64_t> numbers;
-      for (const TransferPort& port : bound.ports) {
-        if (port.kind == static_cast<TransferPort::Kind>(kind)) numbers.push_back(port.number);
-      }
-      if (!numbers.empty()) json.member(kPortNames[kind], ranges_text(numbers));
+void describe_bound(JsonMembers& members, const TransferProblem& problem,
+                    const TransferBound& bound) {
+  for (std::size_t kind = 0; kind < kPortNames.size(); ++kind) {
+    std::vector<std::int64_t> numbers;
+    for (const TransferPort& port : bound.ports) {
+      if (port.kind == static_cast<TransferPort::Kind>(kind)) numbers.push_back(port.number);
     }
-    json.member("bytes", bound.bytes).member("busiest", proved(problem, bound)).end_object();
+    members.written_if(
+        !numbers.empty(), kPortNames[kind],
+        [&](JsonWriter& json) { json.value(ranges_text(numbers)); },
+        [] { return json::text().says("Ranks or hosts, such as 0-63."); });
+  }
+  members.shown("bytes", bound.bytes, "That must pass these ports.")
+      .shown("busiest", proved(problem, bound), "Least time of the busiest port.");
+}
+
+void write_rank_loads(JsonWriter& json, const TransferProblem& problem,
+                      const std::vector<RankLoad>& loads) {
+  json.begin_array();
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    json.begin_array().value(problem.ranks()[i]).value(loads[i].sent).value(loads[i].received);
+    json.value(loads[i].kept).end_array();
   }
   json.end_array();
 }
 
-void write_loads(JsonWriter& json, const TransferProblem& problem, const PortLoads& loads) {
-  json.new_line().key("ranks").begin_array();
-  for (std::size_t i = 0; i < loads.ranks.size(); ++i) {
-    const RankLoad& load = loads.ranks[i];
-    json.begin_array().value(problem.ranks()[i]).value(load.sent).value(load.received);
-    json.value(load.kept).end_array();
-  }
-  json.end_array();
-  if (!problem.hosts()) return;
-  json.new_line().key("hosts").begin_array();
-  for (const HostLoad& host : loads.hosts)
+void write_host_loads(JsonWriter& json, const std::vector<HostLoad>& loads) {
+  json.begin_array();
+  for (const HostLoad& host : loads)
     json.begin_array().value(host.host).value(host.out).value(host.in).end_array();
   json.end_array();
+}
+
+void describe_figures(JsonMembers& members, const TransferProblem& problem,
+                      const TransferAnswer& answer) {
+  members
+      .written(
+          "format", [](JsonWriter& json) { json.value(kFormat); },
+          [] { return json::one_word({kFormat}); })
+      .written(
+          "unit", [&](JsonWriter& json) { json.value(problem.hosts() ? "ms" : "bytes"); },
+          [] {
+            return json::one_word({"ms", "bytes"}).says("Of all times.");
+          })
+      .shown("busiest", answer.busiest, "Time of the busiest port.")
+      .shown("lower_bound", answer.bound, "Of the time of every plan.")
+      .shown("moved_bytes", answer.moved_bytes)
+      .shown("kept_bytes", answer.kept_bytes)
+      .line()
+      .shown("message_bytes", answer.plan.message_bytes, "Most bytes of a message.")
+      .shown("memory_bytes", answer.plan.memory_bytes,
+             "Most bytes that a rank sends, and that it receives, in a round.")
+      .shown("messages", answer.messages)
+      .shown("rounds", answer.plan.rounds)
+      .shown("least_rounds", answer.least_rounds, "Lower bound.")
+      .shown("work", answer.work);
+}
+
+void describe_plan(JsonMembers& members, const TransferProblem& problem,
+                   const TransferAnswer& answer) {
+  describe_figures(members, problem, answer);
+  members.line()
+      .rows_by("bounds", answer.plan.bounds,
+               [&](JsonMembers& inner, const TransferBound& bound) {
+                 describe_bound(inner, problem, bound);
+               })
+      .line()
+      .written(
+          "ranks", [&](JsonWriter& json) { write_rank_loads(json, problem, answer.loads.ranks); },
+          [] { return json::list(integers(4)).says("Rank, bytes sent, received and kept."); });
+  if (problem.hosts()) members.line();
+  members
+      .written_if(
+          problem.hosts().has_value(), "hosts",
+          [&](JsonWriter& json) { write_host_loads(json, answer.loads.hosts); },
+          [] { return json::list(integers(3)).says("Host, bytes out and in."); })
+      .line()
+      .written(
+          "meshes", [&](JsonWriter& json) { write_meshes(json, problem.meshes()); }, meshes_shape)
+      .line()
+      .rows_by("groups", problem.groups(),
+               [&](JsonMembers& inner, const TensorGroup& group) {
+                 describe_group(inner, problem, group);
+               })
+      .line()
+      .rows_by("transfers", answer.plan.transfers, describe_transfer);
 }
 
 }  // namespace
@@ -334,20 +481,13 @@ std::string ranges_text(const std::vector<std::int64_t>& numbers) {
 void write_transfer(const TransferProblem& problem, const TransferAnswer& answer,
                     const TextSink& sink) {
   JsonWriter json(sink);
-  json.begin_object().member("format", "shardwright.transfer/1");
-  json.member("unit", problem.hosts() ? "ms" : "bytes");
-  json.member("busiest", answer.busiest).member("lower_bound", answer.bound);
-  json.member("moved_bytes", answer.moved_bytes).member("kept_bytes", answer.kept_bytes);
-  json.new_line().member("message_bytes", answer.plan.message_bytes);
-  json.member("memory_bytes", answer.plan.memory_bytes).member("messages", answer.messages);
-  json.member("rounds", answer.plan.rounds).member("least_rounds", answer.least_rounds);
-  json.member("work", answer.work);
-  write_bounds(json, problem, answer.plan);
-  write_loads(json, problem, answer.loads);
-  write_meshes(json, problem);
-  write_groups(json, problem);
-  write_transfers(json, answer.plan);
-  json.end_object().finish();
+  write_by(json, [&](JsonMembers& members) { describe_plan(members, problem, answer); });
+  json.finish();
+}
+
+JsonShape transfer_plan_shape() {
+  return shape_by([](JsonMembers& members) { describe_plan(members, {}, {}); })
+      .says("What `program transfer` answers. Times are in milliseconds, without hosts in bytes.");
 }
 
 }  // namespace shardwright

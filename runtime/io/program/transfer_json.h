@@ -7,6 +7,7 @@
 
 #include "core/redistribution/transfer/transfer_problem.h"
 #include "core/status.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/program/transfer_tensors.h"
 
@@ -17,6 +18,9 @@ Result<redistribution::TransferProblem> read_transfer(std::string_view text);
 
 void write_transfer(const redistribution::TransferProblem& problem, const TransferAnswer& answer,
                     const TextSink& sink);
+
+JsonShape transfer_shape();
+JsonShape transfer_plan_shape();
 
 // Returns consecutive numbers as ranges, in the order of the list: "0-63,128".
 std::string ranges_text(const std::vector<std::int64_t>& numbers);
