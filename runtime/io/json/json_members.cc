@@ -41,6 +41,14 @@ Status read_value(JsonValue value, std::uint64_t& out) {
   return {};
 }
 
+Status read_value(JsonValue value, std::uint32_t& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint64_t wide, value.natural());
+  if (wide > std::numeric_limits<std::uint32_t>::max())
+    return value.expected("an integer of at most 2^32 - 1");
+  out = static_cast<std::uint32_t>(wide);
+  return {};
+}
+
 Status read_value(JsonValue value, int& out) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t wide, value.integer());
   if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {
@@ -62,6 +70,15 @@ Status read_value(JsonValue value, bool& out) {
 
 Status read_value(JsonValue value, std::string& out) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.string());
+  return {};
+}
+
+Status read_value(JsonValue value, StopReason& out) {
+  if (value.is_null()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const std::size_t index,
+      read_choice(value, "reason", std::span(kStopReasonNames).subspan(1)));
+  out = static_cast<StopReason>(index + 1);
   return {};
 }
 
@@ -90,6 +107,18 @@ void JsonMembers::keep(Status status) {
 
 void JsonMembers::report_missing(std::string_view key) {
   if (missing_.ok()) missing_ = object_->error("the key \"" + std::string(key) + "\" is missing");
+}
+
+JsonMembers& JsonMembers::constant(std::string_view key, std::string_view text) {
+  if (json_ != nullptr) {
+    json_->member(key, text);
+    return *this;
+  }
+  const auto read = [&](JsonValue value) -> Status {
+    const Result<std::size_t> known = read_choice(value, key, std::span(&text, 1));
+    return known.ok() ? Status() : Status(known.error());
+  };
+  return member_with(key, read, json::one_word({text}), true);
 }
 
 JsonMembers& JsonMembers::ignore(std::initializer_list<std::string_view> keys) {

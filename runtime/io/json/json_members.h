@@ -38,10 +38,13 @@ Result<std::size_t> read_choice(JsonValue value, std::string_view what,
 
 Status read_value(JsonValue value, std::int64_t& out);
 Status read_value(JsonValue value, std::uint64_t& out);
+Status read_value(JsonValue value, std::uint32_t& out);
 Status read_value(JsonValue value, int& out);
 Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);
 Status read_value(JsonValue value, std::string& out);
+// Reads null as a search that ran to its end.
+Status read_value(JsonValue value, StopReason& out);
 
 // Reads an enumeration. what_of() is what errors call it, names_of() are the names of its values.
 template <class Enum>
@@ -89,6 +92,9 @@ Status read_value(JsonValue value, std::vector<T>& out) {
 inline JsonShape shape_of(const bool&) { return json::boolean(); }
 inline JsonShape shape_of(const std::string&) { return json::text(); }
 inline JsonShape shape_of(const double&) { return json::number(); }
+inline JsonShape shape_of(const StopReason&) {
+  return json::one_word(std::span(kStopReasonNames).subspan(1)).or_null();
+}
 template <std::integral T>
 requires(!std::same_as<T, bool>) JsonShape shape_of(const T&) {
   return std::unsigned_integral<T> ? json::natural() : json::integer();
@@ -105,6 +111,11 @@ template <class T>
 JsonShape shape_of(const std::optional<T>&) {
   return shape_of(T{}).or_null();
 }
+// A member that may be null is left out.
+template <class T>
+JsonShape shape_of(const std::optional<std::optional<T>>&) {
+  return json::one_of({shape_of(std::optional<T>())}).or_null();
+}
 template <class T>
 JsonShape shape_of(const std::vector<T>&) {
   return json::list(shape_of(T{})).or_null();
@@ -112,7 +123,7 @@ JsonShape shape_of(const std::vector<T>&) {
 
 // Writes a value: an empty optional as null, an enumeration by its name.
 template <class T>
-void write_value(JsonWriter& json, T& value);
+void write_value(JsonWriter& json, const T& value);
 
 // One object, member by member: reads it, writes it, or describes its shape, by the constructor.
 //
@@ -148,9 +159,18 @@ class JsonMembers {
   }
 
   // An object within this one, whose members `function` names, given a JsonMembers. Reading takes
-  // null as an object that is not given.
+  // null as an object that is not given, unless it is required.
   template <class Function>
-  JsonMembers& object(std::string_view key, const Function& function, std::string_view help = {});
+  JsonMembers& object(std::string_view key, const Function& function, std::string_view help = {},
+                      bool is_required = false);
+
+  // A text that is always the same, such as the format of a file.
+  JsonMembers& constant(std::string_view key, std::string_view text);
+
+  // A list, or an optional one that is left out if it is empty. Writing begins a line for each
+  // element, and with `closes_line` for the bracket behind the last one.
+  template <class List>
+  JsonMembers& rows(std::string_view key, List& list, bool closes_line, std::string_view help = {});
 
   // A list that is left out rather than empty. Errors about an empty list say `if_empty`.
   template <class T>
@@ -158,11 +178,15 @@ class JsonMembers {
                       std::string_view what = "a list",
                       std::string_view if_empty = "the list is empty; leave it out");
 
-  // Reads one of `words`: value i of the enumeration has word i. Errors call a word `what`.
+  // One of `words`: value i of the enumeration has word i. Errors call a word `what`.
   template <class Enum>
   JsonMembers& word(std::string_view key, Enum& value, std::string_view what,
                     std::span<const std::string_view> words, std::string_view help = {},
                     bool is_required = false) {
+    if (json_ != nullptr) {
+      json_->member(key, words[static_cast<std::size_t>(value)]);
+      return *this;
+    }
     const auto read = [&](JsonValue given) -> Status {
       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(given, what, words));
       value = static_cast<Enum>(index);
@@ -249,33 +273,43 @@ inline constexpr bool is_list<std::vector<T>> = true;
 }  // namespace internal
 
 template <class T>
-void write_value(JsonWriter& json, T& value) {
+void write_value(JsonWriter& json, const T& value) {
   if constexpr (internal::is_optional<T>) {
     value ? write_value(json, *value) : static_cast<void>(json.null());
+  } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
+    json.numbers(value);
   } else if constexpr (internal::is_list<T>) {
     json.begin_array();
-    for (auto& element : value)
+    for (const auto& element : value)
       write_value(json, element);
     json.end_array();
+  } else if constexpr (std::is_same_v<T, StopReason>) {
+    write_stop(value, json);
   } else if constexpr (std::is_enum_v<T>) {
     json.value(names_of(value)[static_cast<std::size_t>(value)]);
   } else if constexpr (Described<T>) {
     json.begin_object();
     JsonMembers members(json);
-    describe(members, value);
+    describe(members, const_cast<T&>(value));  // writing changes nothing
     json.end_object();
   } else {
     json.value(value);
   }
 }
 
-// The value as JSON.
+// Writes the value and a line break.
 template <class T>
-std::string json_text(T& value) {
-  std::string text;
-  JsonWriter json([&](std::string_view piece) { text += piece; });
+void write_json(const T& value, const TextSink& sink) {
+  JsonWriter json(sink);
   write_value(json, value);
   json.finish();
+}
+
+// The value as JSON.
+template <class T>
+std::string json_text(const T& value) {
+  std::string text;
+  write_json(value, [&](std::string_view piece) { text += piece; });
   text.pop_back();  // the line break
   return text;
 }
@@ -304,22 +338,40 @@ JsonMembers& JsonMembers::member(std::string_view key, T& value, std::string_vie
 
 template <class Function>
 JsonMembers& JsonMembers::object(std::string_view key, const Function& function,
-                                 std::string_view help) {
+                                 std::string_view help, bool is_required) {
   if (shape_ != nullptr) {
-    JsonShape shape;
-    JsonMembers inner(shape);
-    function(inner);
-    add_shape(key, std::move(shape).or_null().says(help), false);
+    JsonShape shape = shape_by(function).says(help);
+    shape.nullable = !is_required;
+    add_shape(key, std::move(shape), is_required);
   } else if (json_ != nullptr) {
     json_->key(key).begin_object();
     function(*this);
     json_->end_object();
-  } else if (const std::optional<JsonValue> given = take(key); given && !given->is_null()) {
+  } else if (const std::optional<JsonValue> given = take(key);
+             given && (is_required || !given->is_null())) {
     JsonMembers inner(*given);
     function(inner);
     keep(inner.finish());
+  } else if (is_required) {
+    report_missing(key);
   }
   return *this;
+}
+
+template <class List>
+JsonMembers& JsonMembers::rows(std::string_view key, List& list, bool closes_line,
+                               std::string_view help) {
+  if (json_ == nullptr) return member(key, list, help, !internal::is_optional<List>);
+  if constexpr (internal::is_optional<List>) {
+    return list ? rows(key, *list, closes_line) : *this;
+  } else {
+    json_->key(key).begin_array();
+    for (const auto& element : list)
+      write_value(json_->new_line(), element);
+    if (closes_line) json_->new_line();
+    json_->end_array();
+    return *this;
+  }
 }
 
 template <class T>
