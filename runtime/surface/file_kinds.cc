@@ -1,5 +1,6 @@
 #include "runtime/surface/file_kinds.h"
 
+#include "runtime/io/embedding/answers_json.h"
 #include "runtime/io/embedding/problem_json.h"
 #include "runtime/surface/file_texts.h"
 
@@ -11,9 +12,9 @@ constexpr FileKind kKinds[] = {
     {"topology", "Machine", topology_shape},
     {"search-space", "Search space", nullptr},
     {"plan", "Plan", nullptr},
-    {"explanation", "Explanation", nullptr},
-    {"sweep", "Sweep", nullptr},
-    {"diff", "Comparison", nullptr},
+    {"explanation", "Explanation", explanation_shape},
+    {"sweep", "Sweep", sweep_shape},
+    {"diff", "Comparison", diff_shape},
     {"verification", "Verification", nullptr},
     {"graph", "Operator graph", nullptr, kGraphSample},
     {"strategies", "Single operators", nullptr},

@@ -12,21 +12,17 @@
 #include "runtime/embedding/memory_parts.h"
 #include "runtime/io/embedding/certificate_json.h"
 #include "runtime/io/embedding/search_space_json.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "search/embedding/model/shard_layout.h"
 
 namespace shardwright {
 
-void write_place(const TablePlace& place, JsonWriter& json) {
-  json.begin_object()
-      .member("sharding_type", to_name(place.sharding_type))
-      .member("compute_kernel", to_name(place.compute_kernel))
-      .member("load_factor", place.load_factor)
-      .key("ranks")
-      .begin_array();
-  for (const std::int64_t rank : place.ranks)
-    json.value(rank);
-  json.end_array().end_object();
+void describe(JsonMembers& members, TablePlace& place) {
+  members.required("sharding_type", place.sharding_type)
+      .required("compute_kernel", place.compute_kernel)
+      .required("load_factor", place.load_factor, "Cached rows / rows.")
+      .required("ranks", place.ranks, "Of the shards, in their order.");
 }
 
 void write_migration(const embedding::Problem& problem, const Migration& migration,
@@ -60,11 +56,9 @@ void write_migration(const embedding::Problem& problem, const Migration& migrati
     json.new_line()
         .begin_object()
         .member("table", problem.table(move.table).name)
-        .member("module", problem.table(move.table).module)
-        .key("from");
-    move.from ? write_place(*move.from, json) : static_cast<void>(json.null());
-    json.key("to");
-    write_place(move.to, json);
+        .member("module", problem.table(move.table).module);
+    write_value(json.key("from"), move.from);
+    write_value(json.key("to"), move.to);
     json.member("bytes", move.bytes).end_object();
   }
   json.end_array().end_object();

@@ -21,8 +21,8 @@ inline void write_storage(const embedding::Storage& storage, bool counts_ssd, Js
   json.end_array();
 }
 
-// Writes {"sharding_type", "compute_kernel", "load_factor", "ranks"}.
-void write_place(const TablePlace& place, JsonWriter& json);
+class JsonMembers;
+void describe(JsonMembers& members, TablePlace& place);
 
 // Writes the value of `migration` in a plan file. O(ranks of moved tables).
 void write_migration(const embedding::Problem& problem, const Migration& migration,
