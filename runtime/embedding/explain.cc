@@ -66,9 +66,7 @@ ExplainedTables explain_tables(const embedding::Problem& problem, const Embeddin
     for (std::size_t i = begin; i < end; ++i) {
       TableExplanation& one = explained.tables[i];
       one.table = plan[positions[i]].option->table;
-      one.options = costs.of_table(positions[i], budget);
-      if (one.options.empty()) continue;  // stopped
-      one.reasons = reasons_for(problem, one);
+      one.options = costs.of_table(positions[i], budget);  // none if it was stopped
     }
   });
   explained.tables_left_out =

@@ -27,7 +27,6 @@ struct TableExplanation {
   embedding::TableId table;
   // The chosen option first, then possible ones by rating and time, then the others.
   std::vector<embedding::OptionCost> options;
-  std::vector<std::string> reasons;  // why the chosen one, in sentences
 };
 
 struct ExplainedTables {

@@ -79,19 +79,38 @@ void add_bytes(const std::optional<std::int64_t>& bytes, std::optional<std::int6
   if (sum && (!bytes || __builtin_add_overflow(*sum, *bytes, &*sum))) sum.reset();
 }
 
+std::string what_differs(const TablePlace& from, const TablePlace& to, bool cut_anew) {
+  std::vector<const char*> differ;
+  if (from.sharding_type != to.sharding_type) differ.push_back("sharding type");
+  if (from.compute_kernel != to.compute_kernel) differ.push_back("kernel");
+  if (from.load_factor != to.load_factor) differ.push_back("load factor");
+  const bool as_many = from.ranks.size() == to.ranks.size();
+  if (!as_many) differ.push_back("number of shards");
+  if (from.ranks != to.ranks) differ.push_back("ranks");
+  if (cut_anew && as_many && from.sharding_type == to.sharding_type)
+    differ.push_back("shard sizes");
+  std::string text;
+  for (std::size_t i = 0; i < differ.size(); ++i) {
+    text += i == 0 ? "" : i + 1 == differ.size() ? " and " : ", ";
+    text += differ[i];
+  }
+  return text;
+}
+
 void compare_tables(const PlanDocument& from, const Entries& before, const PlanDocument& to,
                     const Entries& after, embedding::RankFlows* flows, PlanDiff& diff) {
   diff.moved_bytes = diff.placed_bytes = 0;
   for (const PlanEntry& entry : *to.plan) {
     const PlanEntry* const old = before.find(entry);
-    TableDifference table{full_name(entry), std::nullopt, place_of(entry), false, std::nullopt};
+    TableDifference table{full_name(entry), std::nullopt, place_of(entry), "added", std::nullopt};
     if (old != nullptr) {
       table.from = place_of(*old);
-      table.cut_anew = entry.layout && old->layout && !(*entry.layout == *old->layout);
-      if (table.from == table.to && !table.cut_anew) {
+      const bool cut_anew = entry.layout && old->layout && !(*entry.layout == *old->layout);
+      if (table.from == table.to && !cut_anew) {
         ++diff.tables_kept;
         continue;
       }
+      table.what = what_differs(*table.from, *table.to, cut_anew);
     }
     ++(old != nullptr ? diff.tables_moved : diff.tables_added);
     table.bytes = bytes_to_move(old, entry, flows);
@@ -101,7 +120,8 @@ void compare_tables(const PlanDocument& from, const Entries& before, const PlanD
   for (const PlanEntry& entry : *from.plan) {
     if (after.find(entry) != nullptr) continue;
     ++diff.tables_removed;
-    diff.tables.push_back({full_name(entry), place_of(entry), std::nullopt, false, std::nullopt});
+    diff.tables.push_back(
+        {full_name(entry), place_of(entry), std::nullopt, "removed", std::nullopt});
   }
 }
 
@@ -117,10 +137,13 @@ std::size_t num_ranks(const PlanDocument& document) {
 
 void compare_ranks(const PlanDocument& from, const PlanDocument& to, PlanDiff& diff) {
   for (std::size_t rank = 0; rank < std::max(num_ranks(from), num_ranks(to)); ++rank) {
-    diff.ranks.push_back({{at(from.perf_ms_by_rank, rank), at(to.perf_ms_by_rank, rank)},
-                          {at(from.hbm_bytes_by_rank, rank), at(to.hbm_bytes_by_rank, rank)},
-                          {at(from.ddr_bytes_by_rank, rank), at(to.ddr_bytes_by_rank, rank)},
-                          {at(from.ssd_bytes_by_rank, rank), at(to.ssd_bytes_by_rank, rank)}});
+    RankDifference& out = diff.ranks.emplace_back();
+    out.perf_ms = {at(from.perf_ms_by_rank, rank), at(to.perf_ms_by_rank, rank)};
+    out.hbm_bytes = {at(from.hbm_bytes_by_rank, rank), at(to.hbm_bytes_by_rank, rank)};
+    out.ddr_bytes = {at(from.ddr_bytes_by_rank, rank), at(to.ddr_bytes_by_rank, rank)};
+    const Change<std::int64_t> ssd{at(from.ssd_bytes_by_rank, rank),
+                                   at(to.ssd_bytes_by_rank, rank)};
+    if (ssd.from || ssd.to) out.ssd_bytes = ssd;
   }
 }
 
@@ -136,27 +159,6 @@ std::int64_t machine_size(const PlanDocument& from, const PlanDocument& to) {
     }
   }
   return std::max<std::int64_t>(ranks, 1);
-}
-
-std::string TableDifference::what() const {
-  if (!from) return "added";
-  if (!to) return "removed";
-  std::vector<const char*> differ;
-  if (from->sharding_type != to->sharding_type) differ.push_back("sharding type");
-  if (from->compute_kernel != to->compute_kernel) differ.push_back("kernel");
-  if (from->load_factor != to->load_factor) differ.push_back("load factor");
-  if (from->ranks.size() != to->ranks.size()) differ.push_back("number of shards");
-  if (from->ranks != to->ranks) differ.push_back("ranks");
-  if (cut_anew && from->ranks.size() == to->ranks.size() &&
-      from->sharding_type == to->sharding_type) {
-    differ.push_back("shard sizes");
-  }
-  std::string text;
-  for (std::size_t i = 0; i < differ.size(); ++i) {
-    text += i == 0 ? "" : i + 1 == differ.size() ? " and " : ", ";
-    text += differ[i];
-  }
-  return text;
 }
 
 Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to,

@@ -18,13 +18,10 @@ struct TableDifference {
   std::string table;  // full name if the files have it
   std::optional<TablePlace> from;
   std::optional<TablePlace> to;
-  bool cut_anew = false;  // into shards of other sizes
+  std::string what;  // differs, such as "kernel and ranks"; "added", "removed"
   // Bytes of the tensor, as in TableMove; absent for a table that is gone, and if a file does not
   // say how the table is cut.
   std::optional<std::int64_t> bytes;
-
-  // What differs, such as "kernel and ranks"; "added", "removed".
-  std::string what() const;
 };
 
 // A value before and after; absent if the file does not have it.
@@ -38,7 +35,7 @@ struct RankDifference {
   Change<double> perf_ms;
   Change<std::int64_t> hbm_bytes;
   Change<std::int64_t> ddr_bytes;
-  Change<std::int64_t> ssd_bytes;
+  std::optional<Change<std::int64_t>> ssd_bytes;  // absent if neither file has it
 };
 
 struct PlanDiff {
@@ -55,7 +52,7 @@ struct PlanDiff {
   std::vector<RankDifference> ranks;  // one per rank of the larger machine
   // True if both were made for the same problem; absent if a file does not say.
   std::optional<bool> same_problem;
-  std::string problem_differs_in;  // parts of the problem
+  std::optional<std::string> problem_differs_in;  // parts of the problem
 
   bool same() const { return tables.empty(); }
 };

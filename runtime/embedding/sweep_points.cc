@@ -106,6 +106,77 @@ std::vector<std::size_t> best_by_ranks(const Sweep& sweep) {
 
 namespace {
 
+void add_reasons(const SweepPoint& point, SweepAnswer::Point& out) {
+  if (!point.fits()) out.why_not = why_not(point);
+  if (const auto& failure = point.failure) {
+    out.failure = {std::string(name_of(failure->type)), failure->message,
+                   std::string(name_of(failure->reason)), std::nullopt};
+  }
+  if (const auto& invalid = point.invalid)
+    out.failure = {"invalid_input", invalid->message, std::nullopt, invalid->where};
+}
+
+SweepAnswer::Point answer_point(const ProblemSpec& problem, const SweepPoint& point,
+                                bool on_front) {
+  SweepAnswer::Point out;
+  out.ranks = point.ranks;
+  out.ranks_per_host = point.ranks_per_host;
+  out.hbm_bytes = point.hbm_bytes;
+  out.batch_size = point.batch_size;
+  out.sharding_group_size = point.sharding_group_size;
+  out.pod_size = point.pod_size;
+  out.lower_bound = point.lower_bound;
+  out.price_per_hour = point.price_per_hour;
+  out.stopped_by = point.stopped_by;
+  add_reasons(point, out);
+  if (!point.fits()) return out;
+  out.rating = rating_amount(problem, *point.rating);
+  if (point.lower_bound) {
+    out.gap = gap(*point.rating, *point.lower_bound);
+    out.proven_optimal = *out.gap <= kProvenGap;
+  }
+  out.peak_bytes = {point.peak_hbm_bytes, point.peak_ddr_bytes};
+  if (point.peak_ssd_bytes) out.peak_bytes->push_back(*point.peak_ssd_bytes);
+  out.samples_per_second = samples_per_second(problem, point);
+  if (!out.samples_per_second) return out;
+  out.samples_per_second_per_rank = *out.samples_per_second / static_cast<double>(point.ranks);
+  out.price_per_billion = price_per_billion(problem, point);
+  out.on_front = on_front;
+  return out;
+}
+
+}  // namespace
+
+bool SweepAnswer::rates_bytes() const {
+  return is_by_storage || std::any_of(points.begin(), points.end(), [](const Point& point) {
+           return point.rating && point.rating->is_whole;
+         });
+}
+
+bool SweepAnswer::any_fits() const {
+  return std::any_of(points.begin(), points.end(), [](const Point& point) { return point.fits(); });
+}
+
+SweepAnswer sweep_answer(const ProblemSpec& problem, const Sweep& sweep) {
+  SweepAnswer out;
+  if (!problem.name.empty()) out.name = problem.name;
+  const std::vector<bool> front = pareto_front(problem, sweep);
+  for (std::size_t i = 0; i < front.size(); ++i)
+    out.points.push_back(answer_point(problem, sweep.points[i], front[i]));
+  out.smallest = smallest_machines(sweep);
+  for (const std::size_t i : best_by_ranks(sweep)) {
+    const SweepAnswer::Point& point = out.points[i];
+    out.best_by_ranks.push_back({point.ranks, point.batch_size, point.hbm_bytes, *point.rating});
+  }
+  out.threads = sweep.threads;
+  out.total_s = sweep.total_s;
+  out.num_tables = problem.tables.size();
+  out.is_by_storage = problem.perf_model == embedding::PerfModel::kStorage;
+  return out;
+}
+
+namespace {
+
 void put(MessageWriter& to, const Error& error) {
   to.put(static_cast<std::uint8_t>(error.code));
   to.put_text(error.message);

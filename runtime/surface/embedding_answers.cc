@@ -390,13 +390,10 @@ Result<Answer> answer(const ExplainRequest& request, const Watch& watch) {
   if (document) warn_of_other_problem(*document, loaded, request.plan.name(), answer);
   for (const embedding::Violation& violation : explanation->result.evaluation.violations)
     answer.warnings.push_back(violation.message);
-  answer.write_json = [explanation](const TextSink& sink) {
-    write_explanation(*explanation, sink);
-  };
-  answer.text = [explanation](const TextForm& form) {
-    return explain_report(*explanation, form.width);
-  };
-  answer.write_page = page_of(explanation);
+  const auto said = std::make_shared<const ExplanationAnswer>(explanation_answer(*explanation));
+  answer.write_json = [said](const TextSink& sink) { write_json(*said, sink); };
+  answer.text = [said](const TextForm& form) { return explain_report(*said, form.width); };
+  answer.write_page = page_of(explanation, said);
   return answer;
 }
 
@@ -457,7 +454,7 @@ Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
   SweepGrid grid = request.grid;
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.problem.problem.read(watch.read));
   SHARDWRIGHT_ASSIGN_OR_RETURN(
-      ProblemSpec spec,
+      const ProblemSpec spec,
       read_for(request.problem, text,
                grid.ranks.empty() ? std::nullopt : std::optional(grid.ranks.front())));
   SHARDWRIGHT_RETURN_IF_ERROR(read_batch_sizes(request.problem, text, grid));
@@ -471,20 +468,13 @@ Result<Answer> answer(const SweepRequest& request, const Watch& watch) {
         locate_in_problem(text, overrides_of(request, grid), swept.error()));
   }
   if (!watch.is_first_process) return Answer();
-  const auto problem = std::make_shared<const ProblemSpec>(std::move(spec));
-  const auto sweep = std::make_shared<const Sweep>(std::move(swept).value());
+  const auto sweep = std::make_shared<const SweepAnswer>(sweep_answer(spec, *swept));
   Answer answer;
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;
-  answer.write_json = [problem, sweep](const TextSink& sink) {
-    write_sweep(*problem, *sweep, sink);
-  };
-  answer.write_csv = [problem, sweep](const TextSink& sink) {
-    write_sweep_csv(*problem, *sweep, sink);
-  };
-  answer.text = [problem, sweep](const TextForm& form) {
-    return sweep_report(*problem, *sweep, form.width);
-  };
-  answer.write_page = page_of(problem, sweep);
+  answer.write_json = [sweep](const TextSink& sink) { write_json(*sweep, sink); };
+  answer.write_csv = [sweep](const TextSink& sink) { write_sweep_csv(*sweep, sink); };
+  answer.text = [sweep](const TextForm& form) { return sweep_report(*sweep, form.width); };
+  answer.write_page = page_of(sweep);
   return answer;
 }
 
@@ -537,12 +527,8 @@ template <class Diff>
 Answer answer_of(std::shared_ptr<const Diff> diff, Page page) {
   Answer answer;
   answer.write_page = std::move(page);
-  answer.write_json = [diff](const TextSink& sink) { write_diff(*diff, sink); };
-  answer.text = [diff](const TextForm& form) {
-    TextReportOptions options;
-    options.width = form.width;
-    return diff_report(*diff, options);
-  };
+  answer.write_json = [diff](const TextSink& sink) { write_json(*diff, sink); };
+  answer.text = [diff](const TextForm& form) { return diff_report(*diff, form.width); };
   return answer;
 }
 

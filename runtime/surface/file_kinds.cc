@@ -1,6 +1,7 @@
 #include "runtime/surface/file_kinds.h"
 
 #include "runtime/io/embedding/plan_reader.h"
+#include "runtime/io/embedding/answers_json.h"
 #include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
@@ -17,9 +18,9 @@ constexpr FileKind kKinds[] = {
     {"topology", "Machine", topology_shape},
     {"search-space", "Search space", search_space_shape},
     {"plan", "Plan", plan_shape},
-    {"explanation", "Explanation", nullptr},
-    {"sweep", "Sweep", nullptr},
-    {"diff", "Comparison", nullptr},
+    {"explanation", "Explanation", explanation_shape},
+    {"sweep", "Sweep", sweep_shape},
+    {"diff", "Comparison", diff_shape},
     {"verification", "Verification", verification_shape},
     {"graph", "Operator graph", nullptr, kGraphSample},
     {"strategies", "Single operators", nullptr},

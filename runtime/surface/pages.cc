@@ -67,17 +67,17 @@ Page page_of(std::shared_ptr<const ProblemDiff> diff) {
   };
 }
 
-Page page_of(std::shared_ptr<const Explanation> explanation) {
-  return [explanation = std::move(explanation)](const TextSink& sink) {
-    write_html_report(*explanation, sink);
+Page page_of(std::shared_ptr<const Explanation> explanation,
+             std::shared_ptr<const ExplanationAnswer> answer) {
+  return [explanation = std::move(explanation), answer = std::move(answer)](const TextSink& sink) {
+    write_html_report(*explanation, *answer, sink);
     return Status();
   };
 }
 
-Page page_of(std::shared_ptr<const embedding::ProblemSpec> problem,
-             std::shared_ptr<const Sweep> sweep) {
-  return [problem = std::move(problem), sweep = std::move(sweep)](const TextSink& sink) {
-    write_html_report(*problem, *sweep, sink);
+Page page_of(std::shared_ptr<const SweepAnswer> sweep) {
+  return [sweep = std::move(sweep)](const TextSink& sink) {
+    write_html_report(*sweep, sink);
     return Status();
   };
 }
@@ -137,10 +137,10 @@ Page page_of(std::shared_ptr<const PlanDocument>, std::shared_ptr<const PlanDocu
   return {};
 }
 Page page_of(std::shared_ptr<const ProblemDiff>) { return {}; }
-Page page_of(std::shared_ptr<const Explanation>) { return {}; }
-Page page_of(std::shared_ptr<const embedding::ProblemSpec>, std::shared_ptr<const Sweep>) {
+Page page_of(std::shared_ptr<const Explanation>, std::shared_ptr<const ExplanationAnswer>) {
   return {};
 }
+Page page_of(std::shared_ptr<const SweepAnswer>) { return {}; }
 Page page_of(std::shared_ptr<const operators::AtenGraph>, std::shared_ptr<const PlanAtenOptions>,
              std::shared_ptr<const AtenPlanResult>) {
   return {};

@@ -13,9 +13,10 @@
 #include "core/embedding/problem/problem.h"
 #include "core/status.h"
 #include "runtime/embedding/explain.h"
+#include "runtime/embedding/explanation_answer.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/problem_diff.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep_points.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/sweep_aten.h"
@@ -35,9 +36,9 @@ Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s,
 // Two plans, before and after, or two problems.
 Page page_of(std::shared_ptr<const PlanDocument> from, std::shared_ptr<const PlanDocument> to);
 Page page_of(std::shared_ptr<const ProblemDiff> diff);
-Page page_of(std::shared_ptr<const Explanation> explanation);
-Page page_of(std::shared_ptr<const embedding::ProblemSpec> problem,
-             std::shared_ptr<const Sweep> sweep);
+Page page_of(std::shared_ptr<const Explanation> explanation,
+             std::shared_ptr<const ExplanationAnswer> answer);
+Page page_of(std::shared_ptr<const SweepAnswer> sweep);
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenPlanResult> result);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,8 +11,12 @@
 #include <vector>
 
 #include "core/text/printable.h"
+#include "runtime/io/embedding/answers_json.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/kinds/document_kind.h"
+#include "runtime/report/embedding/changes_text.h"
+#include "runtime/report/embedding/explain_text.h"
+#include "runtime/report/embedding/sweep_text.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 #include "runtime/surface/answer.h"
@@ -185,6 +190,36 @@ SavedAnswer::Page page_kind(DocumentKind kind, JsonValue root) {
   }
 }
 
+using Text = std::function<std::string(const TextForm&)>;
+
+// The text of the command that wrote the answer.
+template <class T>
+Result<Text> text_by(std::string (*report)(const T&, std::size_t), JsonValue root) {
+  T answer;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(root, answer));
+  return Text([report, answer = std::move(answer)](const TextForm& form) {
+    return report(answer, form.width);
+  });
+}
+
+Result<Text> text_of(DocumentKind kind, const JsonDocument& document) {
+  const JsonValue root = document.root();
+  switch (kind) {
+    case DocumentKind::kSweep:
+      return text_by(sweep_report, root);
+    case DocumentKind::kExplanation:
+      return text_by(explain_report, root);
+    case DocumentKind::kDiff:
+      return page_kind(kind, root) == SavedAnswer::Page::kPlanDiff
+                 ? text_by<PlanDiff>(diff_report, root)
+                 : text_by<ProblemDiff>(diff_report, root);
+    default:
+      return Text([document, title = title_of(kind)](const TextForm& form) {
+        return saved_text(document.root(), title, form.width);
+      });
+  }
+}
+
 }  // namespace
 
 Result<Answer> answer(const ReportRequest& request, const Watch& watch) {
@@ -193,6 +228,8 @@ Result<Answer> answer(const ReportRequest& request, const Watch& watch) {
   if (!document.ok()) return request.answer.locate(document.error());
   const Result<DocumentKind> kind = answer_kind(document->root());
   if (!kind.ok()) return request.answer.locate(kind.error());
+  const Result<Text> shown = text_of(*kind, *document);
+  if (!shown.ok()) return request.answer.locate(shown.error());
   const auto saved = std::make_shared<SavedAnswer>();
   saved->page = page_kind(*kind, document->root());
   saved->title = title_of(*kind);
@@ -200,9 +237,7 @@ Result<Answer> answer(const ReportRequest& request, const Watch& watch) {
   saved->json = std::move(text);
   Answer answer;
   answer.write_json = [saved](const TextSink& sink) { sink(saved->json); };
-  answer.text = [document = *document, title = saved->title](const TextForm& form) {
-    return saved_text(document.root(), title, form.width);
-  };
+  answer.text = *shown;
   answer.write_page = page_of(saved, [text = answer.text] { return text({}); });
   return answer;
 }

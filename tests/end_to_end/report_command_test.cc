@@ -263,4 +263,28 @@ TEST_CASE("report command: colours on a terminal, unless NO_COLOR or the termina
   CHECK_FALSE(contains(on_terminal("env -u NO_COLOR TERM=dumb"), bold));
 }
 
+TEST_CASE("report command: a saved answer has the text that its command printed") {
+  const Command run;
+  const std::string plan = run.path("plan.json"), other = run.path("other.json");
+  REQUIRE(run("plan " + kSample + kOneHost + "-o " + plan).status == 0);
+  REQUIRE(run("plan " + kSample + kOneHost + "--mode compat -o " + other).status == 0);
+  // The JSON does not tell how many tables and ranks there are; times differ from run to run.
+  const auto without_first_line = [](const std::string& text) {
+    return text.substr(text.find('\n'));
+  };
+  const std::string saved = run.path("saved.json");
+  for (const std::string& line :
+       {"sweep " + kSample + " --ranks 4,8 --hbm 8GiB,80GiB --price 1,2 --work-limit 100000",
+        "explain " + kSample + " " + plan + kOneHost, "diff " + other + " " + plan,
+        "diff " + kSample + " " + kSample + kOneHost}) {
+    CAPTURE(line);
+    const CommandOutcome fresh = run(line);
+    REQUIRE_MESSAGE(fresh.status == 0, fresh.err);
+    REQUIRE(run(line + " -o " + saved).status == 0);
+    const CommandOutcome shown = run("report " + saved);
+    CHECK_MESSAGE(shown.status == 0, shown.err);
+    CHECK(without_first_line(shown.out) == without_first_line(fresh.out));
+  }
+}
+
 }  // namespace shardwright::report_command_test

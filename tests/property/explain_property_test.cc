@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "core/embedding/evaluate.h"
+#include "runtime/embedding/explanation_answer.h"
 #include "search/embedding/compat/embedding_enumerator.h"
 #include "tests/support/embedding/embedding_builders.h"
 #include "tests/support/embedding/random_embedding.h"
@@ -157,11 +158,13 @@ OptionCounts check_option_costs(std::uint64_t seed, int problems, bool rules) {
     const auto explanation = explain_embedding(problem, std::nullopt, options);
     REQUIRE(explanation.ok());
     REQUIRE(explanation->tables.size() == explanation->result.plan->size());
+    const ExplanationAnswer answer = explanation_answer(*explanation);
+    for (const ExplainedTable& table : *answer.tables)
+      CHECK_FALSE(table.reasons.empty());
     for (const TableExplanation& table : explanation->tables) {
       const std::size_t position = position_of(*explanation->result.plan, table.table);
       CHECK(table.options.front().standing == Standing::kChosen);
       CHECK(*table.options.front().option == *(*explanation->result.plan)[position].option);
-      CHECK_FALSE(table.reasons.empty());
       for (const OptionCost& cost : table.options)
         check_option(*explanation, position, cost, false, counts);
     }

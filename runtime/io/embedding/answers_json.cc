@@ -1,6 +1,6 @@
 #include "runtime/io/embedding/answers_json.h"
 
-#include <cmath>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -8,437 +8,278 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "runtime/embedding/explain_reasons.h"
-#include "runtime/embedding/sweep_points.h"
 #include "runtime/io/embedding/plan_json.h"
 #include "runtime/io/json/json_writer.h"
 
 namespace shardwright {
-namespace {
 
+// A number that is whole has no fraction.
+static Status read_value(JsonValue value, Amount& amount) {
+  amount.is_whole = value.type() == JsonType::kInteger || value.type() == JsonType::kUnsigned;
+  return read_value(value, amount.value);
+}
+static void write_value(JsonWriter& json, const Amount& amount) {
+  amount.is_whole ? json.value(static_cast<std::int64_t>(amount.value)) : json.value(amount.value);
+}
+static JsonShape shape_of(const Amount&) { return json::number(); }
+
+// A value before and after.
 template <class Value>
-void write_change(std::string_view key, const Change<Value>& change, JsonWriter& json) {
-  json.key(key).begin_array().value(change.from).value(change.to).end_array();
+static Status read_value(JsonValue value, Change<Value>& change) {
+  if (!value.is_array() || value.size() != 2) return value.expected("a value before and after");
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[0], change.from));
+  return read_value(value[1], change.to);
+}
+template <class Value>
+static void write_value(JsonWriter& json, const Change<Value>& change) {
+  json.begin_array().value(change.from).value(change.to).end_array();
+}
+template <class Value>
+static JsonShape shape_of(const Change<Value>& change) {
+  return json::tuple({shape_of(change.from), shape_of(change.to)});
 }
 
-void write_tables(const PlanDiff& diff, JsonWriter& json) {
-  json.new_line().key("tables").begin_array();
-  for (const TableDifference& table : diff.tables) {
-    json.new_line().begin_object().member("table", table.table).member("what", table.what());
-    for (const auto& [key, place] : {std::pair{"from", &table.from}, std::pair{"to", &table.to}}) {
-      write_value(json.key(key), *place);
-    }
-    json.member("bytes", table.bytes).end_object();
-  }
-  json.end_array();
+static void describe(JsonMembers& members, TableDifference& table) {
+  members.required("table", table.table)
+      .required("what", table.what, "What differs, \"added\" or \"removed\".")
+      .required("from", table.from)
+      .required("to", table.to)
+      .required("bytes", table.bytes, "Bytes that ranks of the new shards do not hold already.");
 }
 
-void write_ranks(const PlanDiff& diff, JsonWriter& json) {
-  json.new_line().key("ranks").begin_array();
-  for (const RankDifference& rank : diff.ranks) {
-    json.new_line().begin_object();
-    write_change("perf", rank.perf_ms, json);
-    write_change("hbm", rank.hbm_bytes, json);
-    write_change("ddr", rank.ddr_bytes, json);
-    if (rank.ssd_bytes.from || rank.ssd_bytes.to) write_change("ssd", rank.ssd_bytes, json);
-    json.end_object();
-  }
-  json.end_array();
+static void describe(JsonMembers& members, RankDifference& rank) {
+  members.required("perf", rank.perf_ms, "Milliseconds before and after.")
+      .required("hbm", rank.hbm_bytes)
+      .required("ddr", rank.ddr_bytes)
+      .optional("ssd", rank.ssd_bytes);
 }
 
-void write_names(std::string_view key, const std::vector<std::string>& names, JsonWriter& json) {
-  json.new_line().key(key).begin_array();
-  for (const std::string& name : names)
-    json.value(name);
-  json.end_array();
+void describe(JsonMembers& members, PlanDiff& diff) {
+  bool same = diff.same();
+  members.line()
+      .constant("kind", "plans")
+      .required("same", same)
+      .required("same_problem", diff.same_problem, "null if a file does not say.")
+      .required("problem_differs_in", diff.problem_differs_in)
+      .required("rating", diff.rating, "Before and after.")
+      .line()
+      .required("tables_kept", diff.tables_kept)
+      .required("tables_moved", diff.tables_moved)
+      .required("tables_added", diff.tables_added)
+      .required("tables_removed", diff.tables_removed)
+      .required("moved_bytes", diff.moved_bytes, "Of tables that both plans have.")
+      .required("placed_bytes", diff.placed_bytes, "Of tables that the old plan lacks.")
+      .line()
+      .rows("tables", diff.tables, false)
+      .line()
+      .rows("ranks", diff.ranks, false, "One entry per rank of the larger machine.")
+      .line();
 }
 
-}  // namespace
-
-void write_diff(const PlanDiff& diff, const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object()
-      .new_line()
-      .member("kind", "plans")
-      .member("same", diff.same())
-      .member("same_problem", diff.same_problem)
-      .key("problem_differs_in");
-  diff.problem_differs_in.empty() ? json.null() : json.value(diff.problem_differs_in);
-  write_change("rating", diff.rating, json);
-  json.new_line()
-      .member("tables_kept", diff.tables_kept)
-      .member("tables_moved", diff.tables_moved)
-      .member("tables_added", diff.tables_added)
-      .member("tables_removed", diff.tables_removed)
-      .member("moved_bytes", diff.moved_bytes)
-      .member("placed_bytes", diff.placed_bytes);
-  write_tables(diff, json);
-  write_ranks(diff, json);
-  json.new_line().end_object().finish();
+static void describe(JsonMembers& members, FactDifference& fact) {
+  members.required("where", fact.place, "JSON pointer, with tables by their full names.")
+      .required("from", fact.from, "null for the default.")
+      .required("to", fact.to);
 }
 
-void write_diff(const ProblemDiff& diff, const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object()
-      .new_line()
-      .member("kind", "problems")
-      .member("same", diff.same())
-      .member("search_differs", diff.search_differs);
-  write_names("tables_added", diff.tables_added, json);
-  write_names("tables_removed", diff.tables_removed, json);
-  json.new_line().key("differences").begin_array();
-  for (const FactDifference& fact : diff.facts) {
-    json.new_line()
-        .begin_object()
-        .member("where", fact.place)
-        .member("from", fact.from)
-        .member("to", fact.to)
-        .end_object();
-  }
-  json.end_array().new_line().end_object().finish();
+void describe(JsonMembers& members, ProblemDiff& diff) {
+  bool same = diff.same();
+  members.line()
+      .constant("kind", "problems")
+      .required("same", same)
+      .required("search_differs", diff.search_differs,
+                "Whether compat mode may decide otherwise for other reasons.")
+      .line()
+      .required("tables_added", diff.tables_added)
+      .line()
+      .required("tables_removed", diff.tables_removed)
+      .line()
+      .rows("differences", diff.facts, false)
+      .line();
 }
 
-namespace {
-
-using embedding::FailedRemedy;
-using embedding::OptionCost;
-using embedding::Problem;
-using embedding::Remedy;
-using embedding::to_name;
-
-const char* standing_name(OptionCost::Standing standing) {
-  constexpr const char* kNames[] = {"chosen", "possible", "too_large", "no_place", "excluded"};
-  return kNames[static_cast<std::size_t>(standing)];
+JsonShape diff_shape() {
+  return as_written(json::one_of({shape_of(PlanDiff()), shape_of(ProblemDiff())}));
 }
 
-void write_texts(const char* key, const std::vector<std::string>& texts, JsonWriter& json) {
-  json.key(key).begin_array();
-  for (const std::string& text : texts)
-    json.value(text);
-  json.end_array();
+static void describe(JsonMembers& members, ExplainedOption::Shards& shards) {
+  members.required("count", shards.count)
+      .required("rows", shards.rows)
+      .required("columns", shards.columns);
 }
 
-// Writes whole numbers without a fraction: 3, not 3.0.
-void write_number(double number, JsonWriter& json) {
-  if (number == std::floor(number) && std::abs(number) < 1e15) {
-    json.value(static_cast<std::int64_t>(number));
-  } else {
-    json.value(number);
-  }
+static void describe(JsonMembers& members, ExplainedOption::Part& part) {
+  members.required("name", part.name).required("change", part.change_ms, "Milliseconds.");
 }
 
-void write_rating(const Problem& problem, const char* key, double rating, JsonWriter& json) {
-  json.key(key);
-  if (problem.spec().perf_model == embedding::PerfModel::kStorage) {
-    json.value(static_cast<std::int64_t>(rating));
-  } else {
-    json.value(rating);
-  }
+static void describe(JsonMembers& members, embedding::MemoryLack& lack) {
+  members.required("rank", lack.rank).required("tier", lack.tier).required("bytes", lack.bytes);
 }
 
-void write_shards(const embedding::ShardingOption& option, JsonWriter& json) {
-  json.key("shards").begin_array();
-  for (const embedding::ShardExtent& extent : option.layout->extents) {
-    json.begin_object()
-        .member("count", extent.count)
-        .member("rows", extent.rows)
-        .member("columns", extent.columns)
-        .end_object();
-  }
-  json.end_array();
+static void describe(JsonMembers& members, ExplainedOption& option) {
+  members.required("standing", option.standing)
+      .required("sharding_type", option.sharding_type)
+      .required("compute_kernel", option.compute_kernel)
+      .required("load_factor", option.load_factor, "Cached rows / rows.")
+      .required("shards", option.shards)
+      .optional("rating", option.rating, "Of the plan with this option.")
+      .optional("rating_change", option.rating_change)
+      .optional("busiest_rank", option.busiest_rank, "The rank that sets the rating.")
+      .optional("part", option.part, "The part of that rank's time that changes most.")
+      .required("perf", option.time_ms, "Milliseconds of all shards.")
+      .required("hbm", option.hbm_bytes)
+      .required("ddr", option.ddr_bytes)
+      .optional("ssd", option.ssd_bytes)
+      .required("ranks", option.ranks)
+      .required("lacks", option.lack)
+      .required("excluded_by", option.excluded_by, "JSON pointers into the problem file.");
 }
 
-void write_option(const Problem& problem, const OptionCost& cost, JsonWriter& json) {
-  const embedding::ShardingOption& option = *cost.option;
-  json.new_line()
-      .begin_object()
-      .member("standing", standing_name(cost.standing))
-      .member("sharding_type", to_name(option.sharding_type))
-      .member("compute_kernel", to_name(option.compute_kernel))
-      .member("load_factor", option.load_factor);
-  write_shards(option, json);
-  if (cost.rating) {
-    write_rating(problem, "rating", *cost.rating, json);
-    write_rating(problem, "rating_change", cost.rating_change, json);
-    json.member("busiest_rank", cost.busiest_rank).key("part");
-    if (cost.part) {
-      json.begin_object()
-          .member("name", to_name(*cost.part))
-          .member("change", cost.part_change_ms)
-          .end_object();
-    } else {
-      json.null();
-    }
-  }
-  json.member("perf", cost.time_ms)
-      .member("hbm", cost.storage.hbm.value())
-      .member("ddr", cost.storage.ddr.value());
-  if (problem.topology().counts_ssd() || cost.storage.ssd != Bytes())
-    json.member("ssd", cost.storage.ssd.value());
-  json.key("ranks").numbers(cost.ranks).key("lacks");
-  if (cost.lack) {
-    json.begin_object()
-        .member("rank", cost.lack->rank)
-        .member("tier", to_name(cost.lack->tier))
-        .member("bytes", cost.lack->bytes)
-        .end_object();
-  } else {
-    json.null();
-  }
-  write_texts("excluded_by", cost.excluded_by, json);
-  json.end_object();
+static void describe(JsonMembers& members, ExplainedTable& table) {
+  members.required("table", table.name)
+      .required("module", table.module)
+      .required("reasons", table.reasons, "Why the chosen option won.")
+      .rows("options", table.options, false, "The chosen one first.");
 }
 
-void write_tables(const Explanation& explanation, JsonWriter& json) {
-  const Problem& problem = *explanation.problem;
-  json.new_line();
-  write_rating(problem, "best_rating", explanation.result.evaluation.rating, json);
-  json.new_line().key("tables").begin_array();
-  for (const TableExplanation& table : explanation.tables) {
-    json.new_line()
-        .begin_object()
-        .member("table", problem.table(table.table).name)
-        .member("module", problem.table(table.table).module);
-    write_texts("reasons", table.reasons, json);
-    json.key("options").begin_array();
-    for (const OptionCost& cost : table.options)
-      write_option(problem, cost, json);
-    json.end_array().end_object();
-  }
-  json.new_line().end_array();
+static void describe(JsonMembers& members, InfeasibleAnswer::Table& table) {
+  members.required("table", table.name).required("module", table.module);
 }
 
-void write_reason(const Problem& problem, const Infeasibility& reason, JsonWriter& json) {
-  json.new_line()
-      .key("infeasible")
-      .begin_object()
-      .member("reason", to_name(reason.kind))
-      .member("proved", reason.proved)
-      .member("message", reason.message)
-      .member("needed", reason.needed_bytes)
-      .member("available", reason.available_bytes)
-      .member("irreducible", reason.irreducible)
-      .key("tables")
-      .begin_array();
-  for (const embedding::TableId id : reason.tables) {
-    json.begin_object()
-        .member("table", problem.table(id).name)
-        .member("module", problem.table(id).module)
-        .end_object();
-  }
-  json.end_array().end_object();
+static void describe(JsonMembers& members, InfeasibleAnswer& infeasible) {
+  members.required("reason", infeasible.reason)
+      .required("proved", infeasible.proved)
+      .required("message", infeasible.message)
+      .required("needed", infeasible.needed_bytes, "Bytes that are needed at least.")
+      .required("available", infeasible.available_bytes, "Bytes after reservation.")
+      .required("irreducible", infeasible.irreducible, "Without any one of `tables`, they fit.")
+      .required("tables", infeasible.tables);
 }
 
-// Writes the values to set in the problem file, by JSON pointer.
-void write_edit(const Problem& problem, const Remedy& remedy, JsonWriter& json) {
-  const auto local = static_cast<std::int64_t>(problem.topology().local_world_size());
-  const auto to = static_cast<std::int64_t>(remedy.to);
-  json.key("set").begin_object();
-  switch (remedy.kind) {
-    case Remedy::Kind::kRanks:
-      json.member("/topology/world_size", to).member("/topology/local_world_size", to);
-      break;
-    case Remedy::Kind::kHosts:
-      json.member("/topology/world_size", to * local).member("/topology/local_world_size", local);
-      break;
-    case Remedy::Kind::kHbm:
-      if (!remedy.each_rank_adds) json.member("/topology/hbm_cap", to);
-      break;
-    case Remedy::Kind::kDdr:
-      if (!remedy.each_rank_adds) json.member("/topology/ddr_cap", to);
-      break;
-    case Remedy::Kind::kSsd:
-      if (!remedy.each_rank_adds) json.member("/topology/ssd_cap", to);
-      break;
-    case Remedy::Kind::kBatchSize:
-      json.member("/batch_size", to);
-      break;
-    case Remedy::Kind::kReservation:
-      json.member("/reservation/percentage", remedy.to);
-      break;
-    case Remedy::Kind::kConstraint:
-      break;
-  }
-  json.end_object();
+static void describe(JsonMembers& members, ProblemEdit& edit) {
+  members.optional("/topology/world_size", edit.world_size)
+      .optional("/topology/local_world_size", edit.local_world_size)
+      .optional("/topology/hbm_cap", edit.hbm_bytes)
+      .optional("/topology/ddr_cap", edit.ddr_bytes)
+      .optional("/topology/ssd_cap", edit.ssd_bytes)
+      .optional("/batch_size", edit.batch_size)
+      .optional("/reservation/percentage", edit.reserved_share);
 }
 
-void write_remedy(const Problem& problem, const Remedy& remedy, JsonWriter& json) {
-  json.new_line().begin_object().member("kind", to_name(remedy.kind));
-  if (remedy.kind == Remedy::Kind::kConstraint) {
-    json.member("drop", remedy.constraint);
-  } else {
-    json.key("from");
-    write_number(remedy.from, json);
-    json.key("to");
-    write_number(remedy.to, json);
-    json.key("step");
-    write_number(remedy.step, json);
-    json.member("each_rank_adds", remedy.each_rank_adds).member("flags", flags_of(problem, remedy));
-    write_edit(problem, remedy, json);
-  }
-  write_rating(problem, "first_rating", remedy.rating, json);
-  json.member("one_step_less", remedy.less_is_impossible ? "impossible" : "no_plan_found")
-      .end_object();
+// Of a change that is one step smaller, by whether it is impossible.
+static constexpr std::array<std::string_view, 2> kOneStepLess{"no_plan_found", "impossible"};
+
+static void describe(JsonMembers& members, RemedyAnswer& remedy) {
+  members.required("kind", remedy.kind)
+      .optional("drop", remedy.drop, "JSON pointer of a constraint.")
+      .optional("from", remedy.from, "Ranks, hosts, bytes or samples per rank, or a share of HBM.")
+      .optional("to", remedy.to)
+      .optional("step", remedy.step)
+      .optional("each_rank_adds", remedy.each_rank_adds, "Whether bytes are added to each rank's.")
+      .optional("flags", remedy.flags, "Flags of the command that make the change.")
+      .optional("set", remedy.set, "Values by their JSON pointers into the problem file.")
+      .required("first_rating", remedy.first_rating, "Of the first plan that was found.")
+      .word("one_step_less", remedy.less_is_impossible, "answer", kOneStepLess, "", true);
 }
 
-void write_infeasibility(const Explanation& explanation, JsonWriter& json) {
-  const Infeasibility& reason = *explanation.infeasibility;
-  write_reason(*explanation.problem, reason, json);
-  json.new_line().key("remedies").begin_array();
-  for (const Remedy& remedy : reason.remedies)
-    write_remedy(*explanation.problem, remedy, json);
-  json.new_line().end_array().new_line().key("in_vain").begin_array();
-  for (const FailedRemedy& vain : reason.in_vain) {
-    json.new_line()
-        .begin_object()
-        .member("kind", to_name(vain.kind))
-        .member("message", failed_remedy_text(vain))
-        .end_object();
-  }
-  json.new_line().end_array();
+static void describe(JsonMembers& members, VainRemedy& vain) {
+  members.required("kind", vain.kind).required("message", vain.message);
 }
 
-}  // namespace
-
-void write_explanation(const Explanation& explanation, const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object().new_line().member("format", "shardwright.embedding.explanation/1");
-  const Problem& problem = *explanation.problem;
-  if (!problem.name().empty()) json.member("name", problem.name());
-  json.new_line()
-      .member("feasible", explanation.result.plan.has_value())
-      .member("mode", name_of(explanation.result.mode));
-  if (explanation.result.plan) write_tables(explanation, json);
-  if (explanation.infeasibility) write_infeasibility(explanation, json);
-  json.new_line()
-      .member("plannings", explanation.plannings)
-      .member("threads", explanation.result.threads)
-      .key("timing")
-      .begin_object()
-      .member("total_s", explanation.total_s)
-      .end_object()
-      .new_line()
-      .end_object()
-      .finish();
+static void describe_timing(JsonMembers& members, double& total_s) {
+  members.object(
+      "timing", [&](JsonMembers& timing) { timing.required("total_s", total_s); }, "Seconds.",
+      true);
 }
 
-namespace {
-
-void write_rating(const embedding::ProblemSpec& problem, double rating, JsonWriter& json) {
-  if (problem.perf_model == embedding::PerfModel::kStorage) {
-    json.value(static_cast<std::int64_t>(rating));
-  } else {
-    json.value(rating);
-  }
+void describe(JsonMembers& members, ExplanationAnswer& explanation) {
+  members.line()
+      .constant("format", "shardwright.embedding.explanation/1")
+      .optional("name", explanation.name)
+      .line()
+      .required("feasible", explanation.feasible)
+      .word("mode", explanation.mode, "mode", kPlanModeNames, "", true)
+      .line()
+      .optional("best_rating", explanation.best_rating)
+      .line()
+      .rows("tables", explanation.tables, true)
+      .line()
+      .optional("infeasible", explanation.infeasible, "Why nothing fits.")
+      .line()
+      .rows("remedies", explanation.remedies, true, "The smallest single changes that would help.")
+      .line()
+      .rows("in_vain", explanation.in_vain, true, "Changes that do not help.")
+      .line()
+      .required("plannings", explanation.plannings, "How many problems were planned.")
+      .required("threads", explanation.threads);
+  describe_timing(members, explanation.total_s);
+  members.line();
 }
 
-// Writes the price, and the speed if it is known.
-void write_worth(const embedding::ProblemSpec& problem, const SweepPoint& point, bool on_front,
-                 JsonWriter& json) {
-  const std::optional<double> speed = samples_per_second(problem, point);
-  if (point.price_per_hour) json.member("price_per_hour", *point.price_per_hour);
-  if (!speed) return;
-  json.member("samples_per_second", *speed)
-      .member("samples_per_second_per_rank", *speed / static_cast<double>(point.ranks));
-  if (point.price_per_hour)
-    json.member("price_per_billion_samples", price_per_billion(problem, point));
-  json.member("pareto", on_front);
+JsonShape explanation_shape() { return as_written(shape_of(ExplanationAnswer())); }
+
+static void describe(JsonMembers& members, SweepAnswer::Failure& failure) {
+  members.required("type", failure.type)
+      .required("message", failure.message)
+      .optional("reason", failure.reason)
+      .optional("where", failure.where);
 }
 
-void write_point(const embedding::ProblemSpec& problem, const SweepPoint& point, bool on_front,
-                 JsonWriter& json) {
-  json.begin_object()
-      .member("ranks", point.ranks)
-      .member("ranks_per_host", point.ranks_per_host)
-      .member("hbm", point.hbm_bytes)
-      .member("batch_size", point.batch_size);
-  if (point.sharding_group_size) json.member("sharding_group_size", *point.sharding_group_size);
-  if (point.pod_size) json.member("pod_size", *point.pod_size);
-  json.member("fits", point.fits()).key("best_rating");
-  point.fits() ? write_rating(problem, *point.rating, json) : static_cast<void>(json.null());
-  json.member("lower_bound", point.lower_bound).key("gap");
-  if (point.fits() && point.lower_bound) {
-    const double to_bound = gap(*point.rating, *point.lower_bound);
-    json.value(to_bound).member("proven_optimal", to_bound <= kProvenGap);
-  } else {
-    json.null().key("proven_optimal").null();
-  }
-  if (point.fits()) {
-    json.key("peak_memory").begin_array().value(point.peak_hbm_bytes).value(point.peak_ddr_bytes);
-    if (point.peak_ssd_bytes) json.value(*point.peak_ssd_bytes);
-    json.end_array();
-  } else {
-    json.member("why", why_not(point));
-  }
-  if (point.failure) {
-    json.key("error")
-        .begin_object()
-        .member("type", name_of(point.failure->type))
-        .member("message", point.failure->message)
-        .member("reason", name_of(point.failure->reason))
-        .end_object();
-  }
-  if (point.invalid) {
-    json.key("error")
-        .begin_object()
-        .member("type", "invalid_input")
-        .member("message", point.invalid->message)
-        .member("where", point.invalid->where)
-        .end_object();
-  }
-  write_worth(problem, point, on_front, json);
-  json.key("stopped_by");
-  write_stop(point.stopped_by, json);
-  json.end_object();
+static void describe(JsonMembers& members, SweepAnswer::Point& point) {
+  bool fits = point.fits();
+  members.required("ranks", point.ranks)
+      .required("ranks_per_host", point.ranks_per_host)
+      .required("hbm", point.hbm_bytes, "Bytes per rank; null if ranks differ or have no HBM.")
+      .required("batch_size", point.batch_size, "Samples per rank and step.")
+      .optional("sharding_group_size", point.sharding_group_size, "Ranks.")
+      .optional("pod_size", point.pod_size, "Hosts.")
+      .required("fits", fits)
+      .required("best_rating", point.rating)
+      .required("lower_bound", point.lower_bound)
+      .required("gap", point.gap, "How far the rating may be from optimal, relatively.")
+      .required("proven_optimal", point.proven_optimal)
+      .optional("peak_memory", point.peak_bytes, "HBM, DDR and SSD of the fullest rank, in bytes.")
+      .optional("why", point.why_not, "Why it does not fit.")
+      .optional("error", point.failure)
+      .optional("price_per_hour", point.price_per_hour, "Of all ranks.")
+      .optional("samples_per_second", point.samples_per_second, "Of all ranks.")
+      .optional("samples_per_second_per_rank", point.samples_per_second_per_rank)
+      .optional("price_per_billion_samples", point.price_per_billion)
+      .optional("pareto", point.on_front, "Whether no other machine is better.")
+      .required("stopped_by", point.stopped_by, "null for a search that ran to its end.");
 }
 
-}  // namespace
-
-void write_sweep(const embedding::ProblemSpec& problem, const Sweep& sweep, const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object().new_line().member("format", "shardwright.embedding.sweep/1");
-  if (!problem.name.empty()) json.member("name", problem.name);
-  json.new_line().key("points").begin_array();
-  const std::vector<bool> front = pareto_front(problem, sweep);
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    json.new_line();
-    write_point(problem, sweep.points[i], front[i], json);
-  }
-  json.new_line().end_array().new_line().key("smallest_ranks").begin_array();
-  for (const SmallestMachine& machine : smallest_machines(sweep)) {
-    json.new_line()
-        .begin_object()
-        .member("hbm", machine.hbm_bytes)
-        .member("batch_size", machine.batch_size)
-        .member("ranks", machine.ranks)
-        .end_object();
-  }
-  json.new_line().end_array().new_line().key("best_by_ranks").begin_array();
-  for (const std::size_t i : best_by_ranks(sweep)) {
-    const SweepPoint& point = sweep.points[i];
-    json.new_line()
-        .begin_object()
-        .member("ranks", point.ranks)
-        .member("batch_size", point.batch_size)
-        .member("hbm", point.hbm_bytes)
-        .key("best_rating");
-    write_rating(problem, *point.rating, json);
-    json.end_object();
-  }
-  json.new_line()
-      .end_array()
-      .new_line()
-      .member("threads", sweep.threads)
-      .key("timing")
-      .begin_object()
-      .member("total_s", sweep.total_s)
-      .end_object()
-      .new_line()
-      .end_object()
-      .finish();
+static void describe(JsonMembers& members, SmallestMachine& machine) {
+  members.required("hbm", machine.hbm_bytes)
+      .required("batch_size", machine.batch_size)
+      .required("ranks", machine.ranks, "null if none fits.");
 }
+
+static void describe(JsonMembers& members, SweepAnswer::Best& best) {
+  members.required("ranks", best.ranks)
+      .required("batch_size", best.batch_size)
+      .required("hbm", best.hbm_bytes)
+      .required("best_rating", best.rating);
+}
+
+void describe(JsonMembers& members, SweepAnswer& sweep) {
+  members.line()
+      .constant("format", "shardwright.embedding.sweep/1")
+      .optional("name", sweep.name)
+      .line()
+      .rows("points", sweep.points, true, "One entry per machine.")
+      .line()
+      .rows("smallest_ranks", sweep.smallest, true)
+      .line()
+      .rows("best_by_ranks", sweep.best_by_ranks, true)
+      .line()
+      .required("threads", sweep.threads);
+  describe_timing(members, sweep.total_s);
+  members.line();
+}
+
+JsonShape sweep_shape() { return as_written(shape_of(SweepAnswer())); }
 
 namespace {
 
@@ -481,7 +322,10 @@ class CsvRow {
   bool first_ = true;
 };
 
-std::string csv_row(const embedding::ProblemSpec& problem, const SweepPoint& point, bool on_front) {
+std::string csv_row(const SweepAnswer::Point& point) {
+  const auto peak = [&](std::size_t tier) {
+    return point.peak_bytes ? std::optional((*point.peak_bytes)[tier]) : std::nullopt;
+  };
   CsvRow row;
   row.add(point.ranks);
   row.add(point.ranks_per_host);
@@ -490,30 +334,27 @@ std::string csv_row(const embedding::ProblemSpec& problem, const SweepPoint& poi
   row.add(point.sharding_group_size);
   row.add(point.pod_size);
   row.add(point.fits() ? "yes" : "no");
-  row.add(point.rating);
+  row.add(point.fits() ? std::optional(point.rating->value) : std::nullopt);
   row.add(point.lower_bound);
-  row.add(point.fits() ? std::optional(point.peak_hbm_bytes) : std::nullopt);
-  row.add(point.fits() ? std::optional(point.peak_ddr_bytes) : std::nullopt);
-  row.add(samples_per_second(problem, point));
+  row.add(peak(0));
+  row.add(peak(1));
+  row.add(point.samples_per_second);
   row.add(point.price_per_hour);
-  row.add(price_per_billion(problem, point));
-  row.add(on_front ? "yes" : "no");
-  row.add(why_not(point));
+  row.add(point.price_per_billion);
+  row.add(point.on_front.value_or(false) ? "yes" : "no");
+  row.add(point.why_not.value_or(""));
   return row.take();
 }
 
 }  // namespace
 
-void write_sweep_csv(const embedding::ProblemSpec& problem, const Sweep& sweep,
-                     const TextSink& sink) {
-  const bool timed = problem.perf_model == embedding::PerfModel::kPerf;
+void write_sweep_csv(const SweepAnswer& sweep, const TextSink& sink) {
   sink(std::string("ranks,ranks_per_host,hbm_bytes,batch_size,sharding_group_size,pod_size,fits,") +
-       (timed ? "rating_ms,lower_bound_ms" : "rating_bytes,lower_bound_bytes") +
+       (sweep.rates_bytes() ? "rating_bytes,lower_bound_bytes" : "rating_ms,lower_bound_ms") +
        ",peak_hbm_bytes,peak_ddr_bytes,samples_per_second,price_per_hour,"
        "price_per_billion_samples,pareto,why_not\n");
-  const std::vector<bool> front = pareto_front(problem, sweep);
-  for (std::size_t i = 0; i < front.size(); ++i)
-    sink(csv_row(problem, sweep.points[i], front[i]));
+  for (const SweepAnswer::Point& point : sweep.points)
+    sink(csv_row(point));
 }
 
 }  // namespace shardwright

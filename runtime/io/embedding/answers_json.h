@@ -1,29 +1,29 @@
-// Writes differences between two plans or two problems as JSON.
+// Answers that are no plans, in JSON and as CSV.
 #pragma once
 
-#include "core/embedding/problem/problem.h"
-#include "runtime/embedding/explain.h"
+#include "runtime/embedding/explanation_answer.h"
 #include "runtime/embedding/plan_diff.h"
 #include "runtime/embedding/problem_diff.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep_points.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/text_sink.h"
 
 namespace shardwright {
 
-void write_diff(const PlanDiff& diff, const TextSink& sink);
-void write_diff(const ProblemDiff& diff, const TextSink& sink);
+// Sizes are in bytes, times in milliseconds, and ratings in milliseconds (bytes for the storage
+// model). Places are JSON pointers into the problem file.
+void describe(JsonMembers& members, PlanDiff& diff);
+void describe(JsonMembers& members, ProblemDiff& diff);
+void describe(JsonMembers& members, ExplanationAnswer& explanation);
+void describe(JsonMembers& members, SweepAnswer& sweep);
 
-// Writes {"feasible": true, "tables": [...]} or {"feasible": false, "infeasible": {...},
-// "remedies": [...], "in_vain": [...]}. Sizes are in bytes, times in milliseconds, and ratings in
-// milliseconds (bytes for the storage model). Places are JSON pointers into the problem file.
-void write_explanation(const Explanation& explanation, const TextSink& sink);
-
-// Writes {"points": [...], "smallest_ranks": [...], "best_by_ranks": [...]}, without the plans.
-void write_sweep(const embedding::ProblemSpec& problem, const Sweep& sweep, const TextSink& sink);
+// What a file of each kind may be.
+JsonShape diff_shape();
+JsonShape explanation_shape();
+JsonShape sweep_shape();
 
 // Writes a header, then one row per point. Memory is bytes per rank, times milliseconds, samples of
 // all ranks, prices in the currency given. Cells that do not apply are empty.
-void write_sweep_csv(const embedding::ProblemSpec& problem, const Sweep& sweep,
-                     const TextSink& sink);
+void write_sweep_csv(const SweepAnswer& sweep, const TextSink& sink);
 
 }  // namespace shardwright

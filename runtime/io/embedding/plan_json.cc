@@ -12,6 +12,7 @@
 #include "runtime/embedding/memory_parts.h"
 #include "runtime/io/embedding/certificate_json.h"
 #include "runtime/io/embedding/search_space_json.h"
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "search/embedding/model/shard_layout.h"
 
@@ -25,7 +26,7 @@ using embedding::to_name;
 void describe(JsonMembers& members, TablePlace& place) {
   members.required("sharding_type", place.sharding_type)
       .required("compute_kernel", place.compute_kernel)
-      .required("load_factor", place.load_factor)
+      .required("load_factor", place.load_factor, "Cached rows / rows.")
       .required("ranks", place.ranks, "One per shard.");
 }
 

@@ -73,6 +73,15 @@ Status read_value(JsonValue value, std::string& out) {
   return {};
 }
 
+Status read_value(JsonValue value, StopReason& out) {
+  if (value.is_null()) return {};
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const std::size_t index,
+      read_choice(value, "reason", std::span(kStopReasonNames).subspan(1)));
+  out = static_cast<StopReason>(index + 1);
+  return {};
+}
+
 Error not_a_list(JsonValue value, std::string_view what) {
   Error error = value.expected(what);
   const bool single = !value.is_object() && !value.is_null();
@@ -98,6 +107,18 @@ void JsonMembers::keep(Status status) {
 
 void JsonMembers::report_missing(std::string_view key) {
   if (missing_.ok()) missing_ = object_->error("the key \"" + std::string(key) + "\" is missing");
+}
+
+JsonMembers& JsonMembers::constant(std::string_view key, std::string_view text) {
+  if (json_ != nullptr) {
+    json_->member(key, text);
+    return *this;
+  }
+  const auto read = [&](JsonValue value) -> Status {
+    const Result<std::size_t> known = read_choice(value, key, std::span(&text, 1));
+    return known.ok() ? Status() : Status(known.error());
+  };
+  return member_with(key, read, json::one_word({text}), true);
 }
 
 JsonMembers& JsonMembers::ignore(std::initializer_list<std::string_view> keys) {

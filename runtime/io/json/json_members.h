@@ -43,6 +43,8 @@ Status read_value(JsonValue value, int& out);
 Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);
 Status read_value(JsonValue value, std::string& out);
+// Reads null as a search that ran to its end.
+Status read_value(JsonValue value, StopReason& out);
 
 // Reads an enumeration. what_of() is what errors call it, names_of() are the names of its values.
 template <class Enum>
@@ -90,6 +92,9 @@ Status read_value(JsonValue value, std::vector<T>& out) {
 inline JsonShape shape_of(const bool&) { return json::boolean(); }
 inline JsonShape shape_of(const std::string&) { return json::text(); }
 inline JsonShape shape_of(const double&) { return json::number(); }
+inline JsonShape shape_of(const StopReason&) {
+  return json::one_word(std::span(kStopReasonNames).subspan(1)).or_null();
+}
 template <std::integral T>
 requires(!std::same_as<T, bool>) JsonShape shape_of(const T&) {
   return std::unsigned_integral<T> ? json::natural() : json::integer();
@@ -105,6 +110,11 @@ JsonShape shape_of(const std::vector<T>&);
 template <class T>
 JsonShape shape_of(const std::optional<T>&) {
   return shape_of(T{}).or_null();
+}
+// A member that may be null is left out.
+template <class T>
+JsonShape shape_of(const std::optional<std::optional<T>>&) {
+  return json::one_of({shape_of(std::optional<T>())}).or_null();
 }
 template <class T>
 JsonShape shape_of(const std::vector<T>&) {
@@ -183,6 +193,9 @@ class JsonMembers {
   JsonMembers& object(std::string_view key, const Function& function, std::string_view help = {},
                       bool is_required = false);
 
+  // A text that is always the same, such as the format of a file.
+  JsonMembers& constant(std::string_view key, std::string_view text);
+
   // A list, or an optional one that is left out if it is empty. Writing begins a line for each
   // element, and with `closes_line` for the bracket behind the last one.
   template <class List>
@@ -200,11 +213,15 @@ class JsonMembers {
                       std::string_view what = "a list",
                       std::string_view if_empty = "the list is empty; leave it out");
 
-  // Reads one of `words`: value i of the enumeration has word i. Errors call a word `what`.
+  // One of `words`: value i of the enumeration has word i. Errors call a word `what`.
   template <class Enum>
   JsonMembers& word(std::string_view key, Enum& value, std::string_view what,
                     std::span<const std::string_view> words, std::string_view help = {},
                     bool is_required = false) {
+    if (json_ != nullptr) {
+      json_->member(key, words[static_cast<std::size_t>(value)]);
+      return *this;
+    }
     const auto read = [&](JsonValue given) -> Status {
       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(given, what, words));
       value = static_cast<Enum>(index);
@@ -328,6 +345,8 @@ void write_value(JsonWriter& json, const T& value) {
     for (const auto& element : value)
       write_value(json, element);
     json.end_array();
+  } else if constexpr (std::is_same_v<T, StopReason>) {
+    write_stop(value, json);
   } else if constexpr (std::is_enum_v<T>) {
     json.value(names_of(value)[static_cast<std::size_t>(value)]);
   } else if constexpr (Described<T>) {

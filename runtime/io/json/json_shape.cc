@@ -75,6 +75,17 @@ JsonShape defined(std::string_view name) {
 
 }  // namespace json
 
+JsonShape as_written(JsonShape shape) {
+  if (shape.type == JsonShape::Type::kList) shape.nullable = false;
+  for (JsonShape& inner : shape.inner)
+    inner = as_written(std::move(inner));
+  for (JsonMember& member : shape.members) {
+    member.shape = as_written(std::move(member.shape));
+    if (!member.required) member.shape.nullable = false;
+  }
+  return shape;
+}
+
 namespace {
 
 // A piece of a schema: a text, or members or elements in brackets. Broken into lines if it is long.

@@ -85,6 +85,10 @@ JsonShape defined(std::string_view name);
 
 }  // namespace json
 
+// Returns the shape of what a writer writes: without the nulls that only readers know, which stand
+// for lists and for members that are left out.
+JsonShape as_written(JsonShape shape);
+
 // Returns a JSON Schema of draft 2020-12. Objects have no other members than comments, whose keys
 // begin with "//".
 std::string json_schema(const JsonShape& shape, std::string_view title);

@@ -212,7 +212,8 @@ std::string summary(const PlanDiff& diff) {
             " after" + (change.empty() ? "" : " (" + change + ")") + "\n";
   }
   if (diff.same_problem.has_value() && !*diff.same_problem) {
-    text += "made for different problems, which differ in " + diff.problem_differs_in +
+    text += "made for different problems, which differ in " +
+            printable(diff.problem_differs_in.value_or("parts that are not recorded")) +
             ": ratings and memory are not those of one problem\n";
   }
   return text;
@@ -224,12 +225,11 @@ double size_of(const RankDifference& rank) {
     const double from = static_cast<double>(*change.from), to = static_cast<double>(*change.to);
     return from == to ? 0.0 : std::abs(to - from) / std::max(std::abs(from), std::abs(to));
   };
-  const bool has_ssd = rank.ssd_bytes.from || rank.ssd_bytes.to;
   return std::max({part(rank.perf_ms), part(rank.hbm_bytes), part(rank.ddr_bytes),
-                   has_ssd ? part(rank.ssd_bytes) : 0.0});
+                   rank.ssd_bytes ? part(*rank.ssd_bytes) : 0.0});
 }
 
-std::string ranks_section(const PlanDiff& diff, const TextReportOptions& options) {
+std::string ranks_section(const PlanDiff& diff, std::size_t width) {
   std::vector<std::pair<double, std::size_t>> changed;
   for (std::size_t rank = 0; rank < diff.ranks.size(); ++rank) {
     if (const double size = size_of(diff.ranks[rank]); size > 0) changed.emplace_back(size, rank);
@@ -247,20 +247,21 @@ std::string ranks_section(const PlanDiff& diff, const TextReportOptions& options
                    {"change", Align::kRight, 0},
                    {"DDR change", Align::kRight, 1},
                    {"SSD change", Align::kRight, 1}});
-  const std::size_t shown = std::min(changed.size(), options.max_ranks);
+  const std::size_t shown = std::min(changed.size(), TextReportOptions().max_ranks);
   const auto ms = [](const std::optional<double>& time) { return time ? format_ms(*time) : "-"; };
   for (std::size_t i = 0; i < shown; ++i) {
     const RankDifference& rank = diff.ranks[changed[i].second];
     table.add_row({std::to_string(changed[i].second), ms(rank.perf_ms.from), ms(rank.perf_ms.to),
                    ms_change(rank.perf_ms), bytes_text(rank.hbm_bytes.from),
                    bytes_text(rank.hbm_bytes.to), bytes_change(rank.hbm_bytes),
-                   bytes_change(rank.ddr_bytes), bytes_change(rank.ssd_bytes)});
+                   bytes_change(rank.ddr_bytes),
+                   rank.ssd_bytes ? bytes_change(*rank.ssd_bytes) : ""});
   }
-  const bool has_ssd = std::any_of(
-      diff.ranks.begin(), diff.ranks.end(),
-      [](const RankDifference& rank) { return rank.ssd_bytes.from || rank.ssd_bytes.to; });
+  const bool has_ssd =
+      std::any_of(diff.ranks.begin(), diff.ranks.end(),
+                  [](const RankDifference& rank) { return rank.ssd_bytes.has_value(); });
   if (!has_ssd) table.hide(kSsdChange);
-  std::string text = "\nRanks that change, the most first\n" + table.render(options.width);
+  std::string text = "\nRanks that change, the most first\n" + table.render(width);
   if (shown < changed.size())
     text += "  … and " + format_plural(changed.size() - shown, "rank") + " that change less\n";
   return text;
@@ -276,28 +277,28 @@ std::string names_line(const char* what, const std::vector<std::string>& names, 
 
 }  // namespace
 
-std::string diff_report(const PlanDiff& diff, const TextReportOptions& options) {
+std::string diff_report(const PlanDiff& diff, std::size_t width) {
   std::string text = diff.same() ? "the plans are the same\n" : "";
-  text += wrap(summary(diff), options.width, 0);
+  text += wrap(summary(diff), width, 0);
   if (!diff.same()) {
     std::vector<MoveRow> rows;
     for (const TableDifference& table : diff.tables) {
       rows.push_back({table.table, table.bytes, table.from ? &*table.from : nullptr,
                       table.to ? &*table.to : nullptr});
     }
-    text += "\nTables\n" + moves_table(std::move(rows), options.max_tables, options.width);
+    text += "\nTables\n" + moves_table(std::move(rows), TextReportOptions().max_tables, width);
   }
-  return text + ranks_section(diff, options);
+  return text + ranks_section(diff, width);
 }
 
-std::string diff_report(const ProblemDiff& diff, const TextReportOptions& options) {
+std::string diff_report(const ProblemDiff& diff, std::size_t width) {
   std::string text;
   if (diff.same()) {
     text =
         "the problems are the same: every plan of one is a plan of the other, at the same cost\n";
   }
-  text += names_line("tables added", diff.tables_added, options.width);
-  text += names_line("tables removed", diff.tables_removed, options.width);
+  text += names_line("tables added", diff.tables_added, width);
+  text += names_line("tables removed", diff.tables_removed, width);
   if (!diff.facts.empty()) {
     TextTable table(
         {{"where", Align::kLeft, 0}, {"before", Align::kLeft, 0}, {"after", Align::kLeft, 0}});
@@ -306,7 +307,7 @@ std::string diff_report(const ProblemDiff& diff, const TextReportOptions& option
     };
     for (const FactDifference& fact : diff.facts)
       table.add_row({fact.place, value_text(fact.from), value_text(fact.to)});
-    text += table.render(options.width);
+    text += table.render(width);
   }
   if (diff.search_differs)
     text += "what steers the search differs: compat mode may decide otherwise\n";

@@ -37,9 +37,9 @@ std::string migration_section(const embedding::Problem& problem, const Embedding
 std::string migration_summary(const embedding::Problem& problem, const EmbeddingPlanResult& result);
 
 // What moves and what changes: tables by bytes, then the ranks that change most.
-std::string diff_report(const PlanDiff& diff, const TextReportOptions& options = {});
+std::string diff_report(const PlanDiff& diff, std::size_t width);
 
 // Tables added and removed, and every value that differs.
-std::string diff_report(const ProblemDiff& diff, const TextReportOptions& options = {});
+std::string diff_report(const ProblemDiff& diff, std::size_t width);
 
 }  // namespace shardwright

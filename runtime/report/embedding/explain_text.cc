@@ -9,21 +9,19 @@
 
 #include "core/text/printable.h"
 #include "runtime/embedding/explain_reasons.h"
-#include "runtime/report/embedding/plan_text.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 
 namespace shardwright {
 namespace {
 
-using embedding::OptionCost;
-using embedding::Problem;
 using embedding::Remedy;
 
 constexpr std::size_t kExplainRanksWidth = 16;
 
-std::string value_text(const Remedy& remedy, double value) {
-  const std::string more = remedy.each_rank_adds ? "+" : "";
+std::string value_text(const RemedyAnswer& remedy, const std::optional<Amount>& amount) {
+  const std::string more = remedy.each_rank_adds.value_or(false) ? "+" : "";
+  const double value = amount ? amount->value : 0;
   switch (remedy.kind) {
     case Remedy::Kind::kHbm:
     case Remedy::Kind::kDdr:
@@ -44,7 +42,7 @@ std::string value_text(const Remedy& remedy, double value) {
   return format_count(static_cast<std::uint64_t>(value));
 }
 
-std::string change_name(const Remedy& remedy) {
+std::string change_name(const RemedyAnswer& remedy) {
   switch (remedy.kind) {
     case Remedy::Kind::kRanks:
       return "ranks of the host";
@@ -63,7 +61,7 @@ std::string change_name(const Remedy& remedy) {
     case Remedy::Kind::kConstraint:
       break;
   }
-  return "drop " + remedy.constraint;
+  return "drop " + remedy.drop.value_or("");
 }
 
 }  // namespace
@@ -74,39 +72,36 @@ std::string rank_list(std::vector<embedding::Rank> ranks) {
   return format_ranges(ranks, kExplainRanksWidth);
 }
 
-std::string obstacle_text(const OptionCost& cost) {
+std::string obstacle_text(const std::vector<std::string>& excluded_by,
+                          const std::optional<embedding::MemoryLack>& lack) {
   std::string text;
-  for (const std::string& place : cost.excluded_by)
+  for (const std::string& place : excluded_by)
     text += (text.empty() ? "" : ", ") + place;
-  if (cost.lack) text += (text.empty() ? "" : "; ") + lack_text(*cost.lack);
+  if (lack) text += (text.empty() ? "" : "; ") + lack_text(*lack);
   return text;
 }
 
-RemedyWords words_of(const Problem& problem, const Remedy& remedy) {
+RemedyWords words_of(const RemedyAnswer& remedy) {
   if (remedy.kind == Remedy::Kind::kConstraint) return {change_name(remedy), "", "", "", "", ""};
   return {change_name(remedy),
           value_text(remedy, remedy.from),
           value_text(remedy, remedy.to),
           value_text(remedy, remedy.step),
           remedy.less_is_impossible ? "is impossible" : "no plan found",
-          flags_of(problem, remedy)};
+          remedy.flags.value_or("")};
 }
 
 namespace {
 
-using embedding::FailedRemedy;
-using embedding::OptionCost;
-using embedding::Problem;
-using embedding::Remedy;
 using Align = TextTable::Align;
-using Standing = OptionCost::Standing;
+using Standing = ExplainedOption::Standing;
 
 // Up to kMostSections tables get a section each; of more tables, kMostRows get a row each.
 constexpr std::size_t kMostSections = 3;
 constexpr std::size_t kMostRows = 60;
 
-std::string standing_text(const OptionCost& cost) {
-  switch (cost.standing) {
+std::string standing_text(Standing standing) {
+  switch (standing) {
     case Standing::kChosen:
       return "chosen";
     case Standing::kPossible:
@@ -121,27 +116,59 @@ std::string standing_text(const OptionCost& cost) {
   return "excluded";
 }
 
-std::string shards_text(const embedding::ShardingOption& option) {
-  const embedding::ShardExtent& first = option.layout->extents.front();
-  return std::to_string(option.num_shards()) + " x " + std::to_string(first.rows) + "x" +
+std::string shards_text(const ExplainedOption& option) {
+  std::int64_t count = 0;
+  for (const ExplainedOption::Shards& shards : option.shards)
+    count += shards.count;
+  if (count == 0) return "";
+  const ExplainedOption::Shards& first = option.shards.front();
+  return std::to_string(count) + " x " + std::to_string(first.rows) + "x" +
          std::to_string(first.columns);
 }
 
-// Without a unit; the header has it.
-std::string rating_cell(const Problem& problem, double rating) {
-  if (problem.spec().perf_model == embedding::PerfModel::kPerf) return format_ms(rating);
-  return rating_text(problem, rating);
+// Without the unit ms; the header has it.
+std::string rating_cell(const Amount& rating) {
+  if (!rating.is_whole) return format_ms(rating.value);
+  return format_bytes(Bytes(static_cast<std::int64_t>(rating.value))) + " of HBM";
 }
 
-std::string change_cell(const Problem& problem, const OptionCost& cost) {
-  if (!cost.rating || cost.standing == Standing::kChosen) return "";
-  if (cost.rating_change == 0) return "equal";
-  return (cost.rating_change > 0 ? "+" : "-") + rating_cell(problem, std::abs(cost.rating_change));
+std::string change_cell(const ExplainedOption& option) {
+  if (!option.rating_change || option.standing == Standing::kChosen) return "";
+  const Amount& change = *option.rating_change;
+  if (change.value == 0) return "equal";
+  return (change.value > 0 ? "+" : "-") + rating_cell({std::abs(change.value), change.is_whole});
 }
 
-std::string options_section(const Problem& problem, const TableExplanation& table,
-                            std::size_t width) {
-  const bool by_time = problem.spec().perf_model == embedding::PerfModel::kPerf;
+std::vector<std::string> option_row(const ExplainedOption& option) {
+  return {option_name(option),
+          standing_text(option.standing),
+          option.rating ? rating_cell(*option.rating) : "-",
+          change_cell(option),
+          option.busiest_rank ? "rank " + std::to_string(*option.busiest_rank) : "",
+          option.part && *option.part ? std::string(to_name((*option.part)->name)) : "",
+          format_bytes(Bytes(option.hbm_bytes)),
+          format_bytes(Bytes(option.ddr_bytes)),
+          format_bytes(Bytes(option.ssd_bytes.value_or(0))),
+          format_ms(option.time_ms),
+          rank_list(option.ranks),
+          shards_text(option)};
+}
+
+// Why the chosen option, and what the others lack.
+std::string reasons_text(const ExplainedTable& table, std::size_t width) {
+  std::string text = "why " + option_name(table.options.front()) + "\n";
+  for (const std::string& reason : table.reasons)
+    text += wrap("- " + printable(reason), width, 2);
+  std::string obstacles;
+  for (const ExplainedOption& option : table.options) {
+    if (option.is_usable()) continue;
+    const std::string obstacle = obstacle_text(option.excluded_by, option.lack);
+    obstacles += wrap("- " + option_name(option) + ": " + printable(obstacle), width, 2);
+  }
+  return text + (obstacles.empty() ? "" : "what the others lack\n" + obstacles);
+}
+
+std::string options_section(const ExplainedTable& table, bool by_time, std::size_t width) {
   TextTable rows({{"option", Align::kLeft, 0},
                   {"", Align::kLeft, 0},
                   {by_time ? "rating ms" : "rating", Align::kRight, 0},
@@ -154,49 +181,33 @@ std::string options_section(const Problem& problem, const TableExplanation& tabl
                   {"time ms", Align::kRight, 5},
                   {"ranks", Align::kLeft, 6},
                   {"shards", Align::kLeft, 7}});
-  for (const OptionCost& cost : table.options) {
-    rows.add_row({option_name(*cost.option), standing_text(cost),
-                  cost.rating ? rating_cell(problem, *cost.rating) : "-",
-                  change_cell(problem, cost),
-                  cost.rating ? "rank " + std::to_string(cost.busiest_rank) : "",
-                  cost.part ? to_name(*cost.part) : "", format_bytes(cost.storage.hbm),
-                  format_bytes(cost.storage.ddr), format_bytes(cost.storage.ssd),
-                  format_ms(cost.time_ms), rank_list(cost.ranks), shards_text(*cost.option)});
-  }
+  for (const ExplainedOption& option : table.options)
+    rows.add_row(option_row(option));
   constexpr std::size_t kSsd = 8;
   const bool uses_ssd =
       std::any_of(table.options.begin(), table.options.end(),
-                  [](const OptionCost& cost) { return cost.storage.ssd != Bytes(); });
+                  [](const ExplainedOption& option) { return option.ssd_bytes.value_or(0) != 0; });
   if (!uses_ssd) rows.hide(kSsd);
-  std::string text = "\nTable " + printable(problem.table(table.table).name) +
-                     ": its options, everything else as in the plan\n" + rows.render(width) +
-                     "why " + option_name(*table.options.front().option) + "\n";
-  for (const std::string& reason : table.reasons)
-    text += wrap("- " + printable(reason), width, 2);
-  std::string obstacles;
-  for (const OptionCost& cost : table.options) {
-    if (cost.standing <= Standing::kPossible) continue;
-    obstacles +=
-        wrap("- " + option_name(*cost.option) + ": " + printable(obstacle_text(cost)), width, 2);
-  }
-  return text + (obstacles.empty() ? "" : "what the others lack\n" + obstacles);
+  return "\nTable " + printable(table.name) + ": its options, everything else as in the plan\n" +
+         rows.render(width) + reasons_text(table, width);
 }
 
 // The best option that rates better but is excluded or does not fit; empty if there is none.
-std::string kept_out(const TableExplanation& table) {
-  const OptionCost* best = nullptr;
-  for (const OptionCost& cost : table.options) {
-    if (cost.standing <= Standing::kPossible || !cost.rating || cost.rating_change >= 0) continue;
-    if (best == nullptr || cost.rating_change < best->rating_change) best = &cost;
+std::string kept_out(const ExplainedTable& table) {
+  const ExplainedOption* best = nullptr;
+  for (const ExplainedOption& option : table.options) {
+    if (option.is_usable() || option.change() >= 0) continue;
+    if (best == nullptr || option.change() < best->change()) best = &option;
   }
-  return best == nullptr ? "" : option_name(*best->option) + ": " + obstacle_text(*best);
+  return best == nullptr ? ""
+                         : option_name(*best) + ": " + obstacle_text(best->excluded_by, best->lack);
 }
 
-std::string rows_section(const Explanation& explanation, std::size_t width) {
-  const Problem& problem = *explanation.problem;
-  std::vector<const TableExplanation*> order;
-  for (const TableExplanation& table : explanation.tables)
-    order.push_back(&table);
+std::string rows_section(const std::vector<ExplainedTable>& tables, std::size_t width) {
+  std::vector<const ExplainedTable*> order;
+  for (const ExplainedTable& table : tables) {
+    if (!table.options.empty()) order.push_back(&table);
+  }
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return a->options.front().time_ms > b->options.front().time_ms;
   });
@@ -209,14 +220,14 @@ std::string rows_section(const Explanation& explanation, std::size_t width) {
                   {"better, but", Align::kLeft, 1}});
   bool any_kept_out = false;
   for (std::size_t i = 0; i < shown; ++i) {
-    const TableExplanation& table = *order[i];
-    const OptionCost& chosen = table.options.front();
+    const ExplainedTable& table = *order[i];
+    const ExplainedOption& chosen = table.options.front();
     const bool other = table.options.size() > 1 && table.options[1].standing == Standing::kPossible;
     const std::string out = kept_out(table);
     any_kept_out = any_kept_out || !out.empty();
-    rows.add_row({problem.table(table.table).name, option_name(*chosen.option),
-                  rank_list(chosen.ranks), other ? option_name(*table.options[1].option) : "-",
-                  other ? change_text(problem, table.options[1]) : "", out});
+    rows.add_row({table.name, option_name(chosen), rank_list(chosen.ranks),
+                  other ? option_name(table.options[1]) : "-",
+                  other ? change_text(table.options[1]) : "", out});
   }
   if (!any_kept_out) rows.hide(5);
   std::string text =
@@ -230,30 +241,31 @@ std::string rows_section(const Explanation& explanation, std::size_t width) {
          wrap("`--table NAME` shows all options of a table, `--json` those of all", width, 0);
 }
 
-std::string plan_section(const Explanation& explanation, std::size_t width) {
-  const Problem& problem = *explanation.problem;
-  std::string text = "rating " + rating_text(problem, explanation.result.evaluation.rating) + "\n";
-  if (explanation.tables.size() > kMostSections) return text + rows_section(explanation, width);
-  for (const TableExplanation& table : explanation.tables)
-    text += options_section(problem, table, width);
-  return text;
-}
-
-// Constraints, one per line and never cut: only a complete place is useful.
-std::string constraints_text(const Infeasibility& reason, bool any_other) {
-  std::string text;
-  for (const Remedy& remedy : reason.remedies) {
-    if (remedy.kind == Remedy::Kind::kConstraint)
-      text += (text.empty() && !any_other ? "  drop " : "  or drop ") +
-              printable(remedy.constraint) + "\n";
+std::string plan_section(const Amount& rating, const std::vector<ExplainedTable>& tables,
+                         std::size_t width) {
+  std::string text = "rating " + rating_cell(rating) + (rating.is_whole ? "\n" : " ms\n");
+  if (tables.size() > kMostSections) return text + rows_section(tables, width);
+  for (const ExplainedTable& table : tables) {
+    if (!table.options.empty()) text += options_section(table, !rating.is_whole, width);
   }
   return text;
 }
 
-std::string remedies_section(const Problem& problem, const Infeasibility& reason,
+// Constraints, one per line and never cut: only a complete place is useful.
+std::string constraints_text(const std::vector<RemedyAnswer>& remedies, bool any_other) {
+  std::string text;
+  for (const RemedyAnswer& remedy : remedies) {
+    if (remedy.kind == Remedy::Kind::kConstraint)
+      text += (text.empty() && !any_other ? "  drop " : "  or drop ") +
+              printable(remedy.drop.value_or("")) + "\n";
+  }
+  return text;
+}
+
+std::string remedies_section(const std::vector<RemedyAnswer>& remedies, bool any_in_vain,
                              std::size_t width) {
-  if (reason.remedies.empty() && reason.in_vain.empty()) return "";
-  if (reason.remedies.empty()) return "\nNo single change that was tried would do\n";
+  if (remedies.empty() && !any_in_vain) return "";
+  if (remedies.empty()) return "\nNo single change that was tried would do\n";
   TextTable rows({{"change", Align::kLeft, 0},
                   {"from", Align::kRight, 2},
                   {"to", Align::kRight, 0},
@@ -261,50 +273,55 @@ std::string remedies_section(const Problem& problem, const Infeasibility& reason
                   {"one step less", Align::kLeft, 1},
                   {"flags", Align::kLeft, 0}});
   bool any_stepped = false;
-  for (const Remedy& remedy : reason.remedies) {
+  for (const RemedyAnswer& remedy : remedies) {
     if (remedy.kind == Remedy::Kind::kConstraint) continue;
     any_stepped = true;
-    const RemedyWords words = words_of(problem, remedy);
+    const RemedyWords words = words_of(remedy);
     rows.add_row(
         {words.change, words.from, words.to, words.step, words.one_step_less, words.flags});
   }
   return "\n" +
          wrap("The smallest single changes that would do (each was planned and verified)", width,
               0) +
-         (any_stepped ? rows.render(width) : "") + constraints_text(reason, any_stepped);
+         (any_stepped ? rows.render(width) : "") + constraints_text(remedies, any_stepped);
 }
 
-std::string infeasible_section(const Explanation& explanation, std::size_t width) {
-  const Infeasibility& reason = *explanation.infeasibility;
-  std::string text = "no plan (" + std::string(to_name(reason.kind)) +
-                     (reason.proved ? ", proved" : ", none was found") + ")\n" +
-                     wrap(printable(reason.message), width, 2);
-  if (reason.tables.size() > 1 && reason.irreducible) {
+std::string infeasible_section(const ExplanationAnswer& explanation, std::size_t width) {
+  const InfeasibleAnswer& infeasible = *explanation.infeasible;
+  const std::vector<RemedyAnswer> remedies =
+      explanation.remedies.value_or(std::vector<RemedyAnswer>());
+  const std::vector<VainRemedy> in_vain = explanation.in_vain.value_or(std::vector<VainRemedy>());
+  std::string text = "no plan (" + std::string(to_name(infeasible.reason)) +
+                     (infeasible.proved ? ", proved" : ", none was found") + ")\n" +
+                     wrap(printable(infeasible.message), width, 2);
+  if (infeasible.tables.size() > 1 && infeasible.irreducible) {
     text += wrap(
         "They do not fit this machine even alone; without any one of them the others do "
         "(tested).",
         width, 2);
   }
-  text += remedies_section(*explanation.problem, reason, width);
-  if (!reason.in_vain.empty()) text += "\nWhat does not help\n";
-  for (const FailedRemedy& vain : reason.in_vain)
-    text += wrap(std::string(to_name(vain.kind)) + ": " + printable(failed_remedy_text(vain)),
-                 width, 2);
+  text += remedies_section(remedies, !in_vain.empty(), width);
+  if (!in_vain.empty()) text += "\nWhat does not help\n";
+  for (const VainRemedy& vain : in_vain)
+    text += wrap(std::string(to_name(vain.kind)) + ": " + printable(vain.message), width, 2);
   return text + "\n" + format_plural(explanation.plannings, "problem") + " planned in " +
          format_seconds(explanation.total_s) + "\n";
 }
 
 }  // namespace
 
-std::string explain_report(const Explanation& explanation, std::size_t width) {
-  const Problem& problem = *explanation.problem;
-  const std::string title = (problem.name().empty() ? "" : printable(problem.name()) + ": ") +
-                            format_plural(problem.tables().size(), "table") + " on " +
-                            format_plural(problem.topology().world_size(), "rank") + "\n";
-  if (explanation.result.plan) return title + plan_section(explanation, width);
-  if (explanation.infeasibility) return title + infeasible_section(explanation, width);
-  return title + "stopped by " + std::string(text_of(explanation.result.stopped_by)) +
-         " before anything was found\n";
+std::string explain_report(const ExplanationAnswer& explanation, std::size_t width) {
+  const std::string name = explanation.name ? printable(*explanation.name) : "";
+  std::string title =
+      name + (name.empty() || explanation.machine.empty() ? "" : ": ") + explanation.machine;
+  if (!title.empty()) title += "\n";
+  if (explanation.best_rating && explanation.tables)
+    return title + plan_section(*explanation.best_rating, *explanation.tables, width);
+  if (explanation.infeasible) return title + infeasible_section(explanation, width);
+  const bool known = explanation.stopped_by != StopReason::kFinished;
+  return title + "stopped " +
+         (known ? "by " + std::string(text_of(explanation.stopped_by)) + " " : "") +
+         "before anything was found\n";
 }
 
 }  // namespace shardwright

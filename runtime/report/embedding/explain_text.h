@@ -2,21 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/embedding/problem/problem.h"
-#include "runtime/embedding/explain.h"
+#include "core/embedding/problem/topology.h"
+#include "runtime/embedding/explanation_answer.h"
 #include "search/embedding/questions/option_costs.h"
-#include "search/embedding/questions/remedies.h"
 
 namespace shardwright {
 
 // "0-7", cut to a few ranges.
 std::string rank_list(std::vector<embedding::Rank> ranks);
 
-// Returns what excludes an option or what memory it lacks; empty for a possible option.
-std::string obstacle_text(const embedding::OptionCost& cost);
+// Returns what excludes an option and what memory it lacks.
+std::string obstacle_text(const std::vector<std::string>& excluded_by,
+                          const std::optional<embedding::MemoryLack>& lack);
 
 // A change that helps. For a constraint, `change` says which one to drop, and the rest is empty.
 struct RemedyWords {
@@ -26,10 +27,10 @@ struct RemedyWords {
   std::string flags;          // of the command
 };
 
-RemedyWords words_of(const embedding::Problem& problem, const embedding::Remedy& remedy);
+RemedyWords words_of(const RemedyAnswer& remedy);
 
 // All options of each table, or a row per table if there are many; or why nothing fits, and the
 // smallest changes that help.
-std::string explain_report(const Explanation& explanation, std::size_t width);
+std::string explain_report(const ExplanationAnswer& explanation, std::size_t width);
 
 }  // namespace shardwright

@@ -62,11 +62,10 @@ void write_data(const WriteMembers& write_members, const WriteAnswer& write_answ
 
 }  // namespace
 
-void write_sweep_data(const embedding::ProblemSpec& problem, const Sweep& sweep,
-                      const TextSink& sink) {
-  const bool bytes = problem.perf_model == embedding::PerfModel::kStorage;
-  write_data([&](JsonWriter& json) { json.member("rating_in", bytes ? "bytes" : "ms"); },
-             [&](const TextSink& answer) { write_sweep(problem, sweep, answer); }, sink);
+void write_sweep_data(const SweepAnswer& sweep, const TextSink& sink) {
+  write_data(
+      [&](JsonWriter& json) { json.member("rating_in", sweep.rates_bytes() ? "bytes" : "ms"); },
+      [&](const TextSink& answer) { write_json(sweep, answer); }, sink);
 }
 
 void write_sweep_data(const operators::AtenGraph& graph, const PlanAtenOptions& options,

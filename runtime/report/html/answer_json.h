@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep_points.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
@@ -46,8 +46,7 @@ class NameList {
 
 // Write the answer's JSON under "answer", and the other data that the page needs. The text has no
 // "<". O(bytes).
-void write_sweep_data(const embedding::ProblemSpec& problem, const Sweep& sweep,
-                      const TextSink& sink);
+void write_sweep_data(const SweepAnswer& sweep, const TextSink& sink);
 void write_sweep_data(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                       const AtenSweep& sweep, const TextSink& sink);
 

@@ -36,7 +36,7 @@ void write_place(const std::optional<TablePlace>& place, JsonWriter& json) {
 void write_tables(const PlanDiff& diff, JsonWriter& json) {
   json.new_line().key("tables").begin_array();
   for (const TableDifference& table : diff.tables) {
-    json.new_line().begin_array().value(table.table).value(table.what()).value(table.bytes);
+    json.new_line().begin_array().value(table.table).value(table.what).value(table.bytes);
     write_place(table.from, json);
     write_place(table.to, json);
     json.end_array();
@@ -80,7 +80,9 @@ void write_names(const char* key, const std::vector<std::string>& names, JsonWri
 void write_change(const PlanChange& change, JsonWriter& json) {
   const PlanDiff& diff = change.diff;
   json.key("change").begin_object().member("same_problem", diff.same_problem);
-  json.member("problem_differs_in", diff.problem_differs_in).key("rating").begin_array();
+  json.member("problem_differs_in", diff.problem_differs_in.value_or(""))
+      .key("rating")
+      .begin_array();
   write_pair(diff.rating, json);
   json.end_array().member("kept", diff.tables_kept).member("moved", diff.tables_moved);
   json.member("added", diff.tables_added).member("removed", diff.tables_removed);

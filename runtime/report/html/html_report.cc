@@ -65,34 +65,29 @@ void write_html_report(const PlanReport& report, const ExplainedTables& explaine
 }
 
 void write_html_report(const PlanChange& change, const TextSink& sink) {
-  TextReportOptions options;
-  options.width = kTextWidth;
   write_page(
-      plan_change_page(), diff_report(change.diff, options),
+      plan_change_page(), diff_report(change.diff, kTextWidth),
       [&] { write_change_data(change, sink); }, sink);
 }
 
 void write_html_report(const ProblemDiff& diff, const TextSink& sink) {
-  TextReportOptions options;
-  options.width = kTextWidth;
   write_page(
-      problem_change_page(), diff_report(diff, options), [&] { write_change_data(diff, sink); },
+      problem_change_page(), diff_report(diff, kTextWidth), [&] { write_change_data(diff, sink); },
       sink);
 }
 
-void write_html_report(const Explanation& explanation, const TextSink& sink) {
+void write_html_report(const Explanation& explanation, const ExplanationAnswer& answer,
+                       const TextSink& sink) {
   const auto write_data = [&] {
     const PlanReport report = make_plan_report(*explanation.problem, explanation.result);
-    write_plan_report(report, explanation, sink);
+    write_plan_report(report, explanation, answer, sink);
   };
-  write_page(plan_page(), explain_report(explanation, kTextWidth), write_data, sink);
+  write_page(plan_page(), explain_report(answer, kTextWidth), write_data, sink);
 }
 
-void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
-                       const TextSink& sink) {
+void write_html_report(const SweepAnswer& sweep, const TextSink& sink) {
   write_page(
-      sweep_page(), sweep_report(problem, sweep, kTextWidth),
-      [&] { write_sweep_data(problem, sweep, sink); }, sink);
+      sweep_page(), sweep_report(sweep, kTextWidth), [&] { write_sweep_data(sweep, sink); }, sink);
 }
 
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,

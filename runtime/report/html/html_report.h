@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "runtime/embedding/explain.h"
+#include "runtime/embedding/explanation_answer.h"
 #include "runtime/embedding/problem_diff.h"
-#include "runtime/embedding/sweep.h"
+#include "runtime/embedding/sweep_points.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/sweep_aten.h"
@@ -33,16 +34,17 @@ struct SavedAnswer {
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
                        const PlanChange* change, const TextSink& sink);
 
-// Why every table is sharded as it is, or why nothing fits and what would help.
-void write_html_report(const Explanation& explanation, const TextSink& sink);
+// Why every table is sharded as it is, or why nothing fits and what would help. `answer`: by
+// explanation_answer().
+void write_html_report(const Explanation& explanation, const ExplanationAnswer& answer,
+                       const TextSink& sink);
 
 // Two plans, or two problems, before and after.
 void write_html_report(const PlanChange& change, const TextSink& sink);
 void write_html_report(const ProblemDiff& diff, const TextSink& sink);
 
 // Machines compared.
-void write_html_report(const embedding::ProblemSpec& problem, const Sweep& sweep,
-                       const TextSink& sink);
+void write_html_report(const SweepAnswer& sweep, const TextSink& sink);
 
 // A plan for a graph of PyTorch's operators, or why there is none. `moves`: by aten_moves().
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,

@@ -67,7 +67,7 @@ void write_option(const OptionCost& cost, std::size_t name, JsonWriter& json) {
   write_digits(cost.time_ms, json);
   json.value(cost.storage.hbm.value()).value(cost.storage.ddr.value());
   json.value(cost.storage.ssd.value()).value(rank_list(cost.ranks));
-  json.value(obstacle_text(cost)).end_array();
+  json.value(obstacle_text(cost.excluded_by, cost.lack)).end_array();
 }
 
 }  // namespace
@@ -88,17 +88,17 @@ void write_explained_tables(const ExplainedTables& explained, JsonWriter& json) 
   names.write("option_names", json);
 }
 
-void write_infeasibility(const Problem& problem, const Infeasibility& reason, JsonWriter& json) {
-  json.key("infeasible").begin_object().member("proved", reason.proved);
-  json.member("message", reason.message).key("remedies").begin_array();
-  for (const embedding::Remedy& remedy : reason.remedies) {
-    const RemedyWords words = words_of(problem, remedy);
+void write_infeasibility(const ExplanationAnswer& explanation, JsonWriter& json) {
+  json.key("infeasible").begin_object().member("proved", explanation.infeasible->proved);
+  json.member("message", explanation.infeasible->message).key("remedies").begin_array();
+  for (const RemedyAnswer& remedy : *explanation.remedies) {
+    const RemedyWords words = words_of(remedy);
     json.begin_array().value(words.change).value(words.from).value(words.to);
     json.value(words.one_step_less).value(words.flags).end_array();
   }
   json.end_array().key("in_vain").begin_array();
-  for (const embedding::FailedRemedy& vain : reason.in_vain)
-    json.value(std::string(to_name(vain.kind)) + ": " + failed_remedy_text(vain));
+  for (const VainRemedy& vain : *explanation.in_vain)
+    json.value(std::string(to_name(vain.kind)) + ": " + vain.message);
   json.end_array().end_object().new_line();
 }
 
@@ -367,13 +367,12 @@ void write_plan_report(const PlanReport& report, const ExplainedTables& explaine
 }
 
 void write_plan_report(const PlanReport& report, const Explanation& explanation,
-                       const TextSink& sink) {
+                       const ExplanationAnswer& answer, const TextSink& sink) {
   JsonWriter json(without_markup(sink));
   begin("explain", json);
   write_report(report, json);
   write_explained_tables(explanation, json);
-  if (explanation.infeasibility)
-    write_infeasibility(*explanation.problem, *explanation.infeasibility, json);
+  if (answer.infeasible) write_infeasibility(answer, json);
   json.end_object().finish();
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/embedding/problem/problem.h"
 #include "runtime/embedding/explain.h"
+#include "runtime/embedding/explanation_answer.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/report/embedding/plan_change.h"
@@ -19,8 +20,7 @@ void write_explained_tables(const ExplainedTables& explained, JsonWriter& json);
 
 // Writes the key "infeasible": the message, whether it is proved, and changes that help as [change,
 // from, to, one step less, flags].
-void write_infeasibility(const embedding::Problem& problem, const Infeasibility& reason,
-                         JsonWriter& json);
+void write_infeasibility(const ExplanationAnswer& explanation, JsonWriter& json);
 
 // Writes frequent records as lists instead of objects. A table is [name, module, rows, columns,
 // data type, place]; a place is [sharding type, kernel, load factor, shards, rows of a shard,
@@ -34,6 +34,6 @@ void write_plan_report(const PlanReport& report, const ExplainedTables& explaine
 
 // An explanation: of a plan as above, or of why nothing fits.
 void write_plan_report(const PlanReport& report, const Explanation& explanation,
-                       const TextSink& sink);
+                       const ExplanationAnswer& answer, const TextSink& sink);
 
 }  // namespace shardwright

@@ -330,12 +330,6 @@ IrreducibleSet find_irreducible_set(const Problem& problem, const SearchSpace& s
   return SetFinder(problem, space, std::move(tables), oracle).run();
 }
 
-const char* to_name(InfeasibleReason::Kind kind) {
-  constexpr const char* kNames[] = {"reservation", "table", "together", "total",
-                                    "packing",     "rules", "search"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 InfeasibleReason find_infeasible_reason(const Fit& present, bool no_place, FitOracle& oracle) {
   if (!present.reservation) return negative_reservation(*present.problem);
   InfeasibleReason reason;

@@ -1,10 +1,12 @@
 // Finds out why a problem has no plan: an irreducible set of tables that does not fit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
@@ -55,7 +57,12 @@ struct InfeasibleReason {
   std::optional<MemoryShortage> shortage;  // the proof, if memory is the reason
   std::shared_ptr<const void> owner;       // keeps the shortage's option alive
 };
-const char* to_name(InfeasibleReason::Kind kind);
+template <>
+struct EnumNames<InfeasibleReason::Kind> {
+  static constexpr std::string_view kWhat = "reason";
+  static constexpr std::array<std::string_view, 7> kNames{
+      "reservation", "table", "together", "total", "packing", "rules", "search"};
+};
 
 // Finds out why the problem has no plan. `present`: the oracle's answer for the problem as it is.
 // `no_place`: planning found that the placement rules leave a table no place.

@@ -352,12 +352,6 @@ bool comes_before(const OptionCost& a, const OptionCost& b) {
 
 }  // namespace
 
-const char* to_name(PerfPart part) {
-  constexpr const char* kNames[] = {"fwd_compute", "fwd_comms", "bwd_compute", "bwd_comms",
-                                    "prefetch_compute"};
-  return kNames[static_cast<std::size_t>(part)];
-}
-
 OptionCosts::OptionCosts(const SearchSpace& space, const Topology& available, const Plan& plan,
                          const Evaluation& evaluation, const ExcludedOptions& excluded)
     : space_(space),

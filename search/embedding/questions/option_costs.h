@@ -1,10 +1,12 @@
 // What every option of a table would cost in a plan, options that constraints rule out included.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/embedding/evaluate.h"
@@ -59,7 +61,12 @@ enum class PerfPart : std::uint8_t {
   kBackwardComms,
   kPrefetchCompute
 };
-const char* to_name(PerfPart part);
+template <>
+struct EnumNames<PerfPart> {
+  static constexpr std::string_view kWhat = "part of the time";
+  static constexpr std::array<std::string_view, 5> kNames{"fwd_compute", "fwd_comms", "bwd_compute",
+                                                          "bwd_comms", "prefetch_compute"};
+};
 
 // The memory that a rank lacks for a shard.
 struct MemoryLack {
@@ -92,6 +99,13 @@ struct OptionCost {
   Storage storage;                       // summed over the shards
   std::optional<MemoryLack> lack;        // excluded options may lack memory, too
   std::vector<std::string> excluded_by;  // JSON pointers into the problem file
+};
+
+template <>
+struct EnumNames<OptionCost::Standing> {
+  static constexpr std::string_view kWhat = "standing";
+  static constexpr std::array<std::string_view, 5> kNames{"chosen", "possible", "too_large",
+                                                          "no_place", "excluded"};
 };
 
 // Exchanges the option of one table of a plan at a time. Refers to its arguments.

@@ -360,12 +360,6 @@ class RemedyFinder {
 
 }  // namespace
 
-const char* to_name(Remedy::Kind kind) {
-  constexpr const char* kNames[] = {"ranks", "hosts",      "hbm",         "ddr",
-                                    "ssd",   "batch_size", "reservation", "constraint"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
 Remedies find_remedies(const Fit& present, bool proved, std::span<const TableId> tables,
                        FitOracle& oracle) {
   return RemedyFinder(present, proved, tables, oracle).run();

@@ -1,10 +1,12 @@
 // Finds the smallest single changes that make a problem feasible.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/embedding/problem/problem.h"
@@ -37,7 +39,12 @@ struct Remedy {
   // One step less is proved impossible; otherwise planning found no plan for it.
   bool less_is_impossible = false;
 };
-const char* to_name(Remedy::Kind kind);
+template <>
+struct EnumNames<Remedy::Kind> {
+  static constexpr std::string_view kWhat = "change";
+  static constexpr std::array<std::string_view, 8> kNames{
+      "ranks", "hosts", "hbm", "ddr", "ssd", "batch_size", "reservation", "constraint"};
+};
 
 // A kind of change that does not help, and how far it was tried.
 struct FailedRemedy {

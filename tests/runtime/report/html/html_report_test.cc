@@ -85,7 +85,7 @@ std::string sweep_page(const std::string& name) {
   sweep.points[1].ranks = 1;
   sweep.points[1].failure = PlanFailure();
   std::string page;
-  write_html_report(problem, sweep, [&](std::string_view piece) { page += piece; });
+  write_html_report(sweep_answer(problem, sweep), [&](std::string_view piece) { page += piece; });
   return page;
 }
 
