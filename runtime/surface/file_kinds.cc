@@ -1,6 +1,12 @@
 #include "runtime/surface/file_kinds.h"
 
 #include "runtime/io/embedding/problem_json.h"
+#include "runtime/io/operators/aten_graph_json.h"
+#include "runtime/io/operators/aten_options_json.h"
+#include "runtime/io/operators/autoshard_json.h"
+#include "runtime/io/operators/instance_json.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/io/operators/paths_json.h"
 #include "runtime/surface/file_texts.h"
 
 namespace shardwright::commands {
@@ -15,16 +21,16 @@ constexpr FileKind kKinds[] = {
     {"sweep", "Sweep", nullptr},
     {"diff", "Comparison", nullptr},
     {"verification", "Verification", nullptr},
-    {"graph", "Operator graph", nullptr, kGraphSample},
-    {"strategies", "Single operators", nullptr},
-    {"instance", "Cost instance", nullptr},
+    {"graph", "Operator graph", op_graph_shape, kGraphSample},
+    {"strategies", "Single operators", strategy_records_shape},
+    {"instance", "Cost instance", cost_instance_shape},
     {"solution", "Solution", nullptr},
-    {"traced", "Traced model", nullptr},
-    {"options", "Options of a model plan", nullptr, kOptionsSample},
+    {"traced", "Traced model", aten_graph_shape},
+    {"options", "Options of a model plan", aten_options_shape, kOptionsSample},
     {"model-plan", "Plan of a model", nullptr},
     {"mesh-sweep", "Sweep over meshes", nullptr},
-    {"paths", "Resharding paths", nullptr, kPathsSample},
-    {"autoshard", "Graph for autoshard", nullptr},
+    {"paths", "Resharding paths", reshard_questions_shape, kPathsSample},
+    {"autoshard", "Graph for autoshard", autoshard_shape},
     {"strategies-answer", "Strategies", nullptr},
     {"paths-answer", "Paths", nullptr},
     {"autoshard-answer", "Answer of autoshard", nullptr},

@@ -138,13 +138,26 @@ class JsonMembers {
   }
 
   // Reads a member by a function that takes a JsonValue and returns a Status. Not for writing.
-  template <class Function>
-  JsonMembers& optional_with(std::string_view key, const Function& function, JsonShape shape = {}) {
-    return member_with(key, function, std::move(shape), false);
+  // `shape`: a JsonShape, or a function that returns one, which is called for descriptions only.
+  template <class Function, class Shape = JsonShape>
+  JsonMembers& optional_with(std::string_view key, const Function& function,
+                             const Shape& shape = {}) {
+    return member_with(key, function, shape, false);
   }
-  template <class Function>
-  JsonMembers& required_with(std::string_view key, const Function& function, JsonShape shape = {}) {
-    return member_with(key, function, std::move(shape), true);
+  template <class Function, class Shape = JsonShape>
+  JsonMembers& required_with(std::string_view key, const Function& function,
+                             const Shape& shape = {}) {
+    return member_with(key, function, shape, true);
+  }
+
+  // Says in the shape how small and how large the last member may be. Reading checks nothing.
+  JsonMembers& from(double least) {
+    if (shape_ != nullptr) shape_->members.back().shape.least = least;
+    return *this;
+  }
+  JsonMembers& up_to(double most) {
+    if (shape_ != nullptr) shape_->members.back().shape.most = most;
+    return *this;
   }
 
   // An object within this one, whose members `function` names, given a JsonMembers. Reading takes
@@ -168,7 +181,8 @@ class JsonMembers {
       value = static_cast<Enum>(index);
       return {};
     };
-    return member_with(key, read, json::one_word(words).says(help), is_required);
+    return member_with(
+        key, read, [&] { return json::one_word(words).says(help); }, is_required);
   }
 
   // Keys that are accepted and not read. Errors list those of the first form among the known keys.
@@ -190,8 +204,8 @@ class JsonMembers {
  private:
   template <class T>
   JsonMembers& member(std::string_view key, T& value, std::string_view help, bool is_required);
-  template <class Function>
-  JsonMembers& member_with(std::string_view key, const Function& function, JsonShape shape,
+  template <class Function, class Shape>
+  JsonMembers& member_with(std::string_view key, const Function& function, const Shape& shape,
                            bool is_required);
 
   std::optional<JsonValue> take(std::string_view key);
@@ -211,11 +225,17 @@ class JsonMembers {
   std::span<const std::string_view> ignored_;
 };
 
+// Reads an object whose members `function` names, given a JsonMembers.
+template <class Function>
+Status read_by(JsonValue value, const Function& function) {
+  JsonMembers members(value);
+  function(members);
+  return members.finish();
+}
+
 template <Described T>
 Status read_value(JsonValue value, T& out) {
-  JsonMembers members(value);
-  describe(members, out);
-  return members.finish();
+  return read_by(value, [&](JsonMembers& members) { describe(members, out); });
 }
 
 // The shape of an object whose members `function` names, given a JsonMembers.
@@ -330,14 +350,19 @@ JsonMembers& JsonMembers::filled(std::string_view key, std::vector<T>& list, std
     if (given.is_array() && given.size() == 0) return given.error(std::string(if_empty));
     return read_value(given, list);
   };
-  return member_with(key, read, shape_of(list).from(1).says(help), false);
+  return member_with(
+      key, read, [&] { return shape_of(list).from(1).says(help); }, false);
 }
 
-template <class Function>
+template <class Function, class Shape>
 JsonMembers& JsonMembers::member_with(std::string_view key, const Function& function,
-                                      JsonShape shape, bool is_required) {
+                                      const Shape& shape, bool is_required) {
   if (shape_ != nullptr) {
-    add_shape(key, std::move(shape), is_required);
+    if constexpr (std::is_invocable_v<const Shape&>) {
+      add_shape(key, shape(), is_required);
+    } else {
+      add_shape(key, shape, is_required);
+    }
   } else if (const std::optional<JsonValue> given = take(key)) {
     keep(function(*given));
   } else if (is_required) {

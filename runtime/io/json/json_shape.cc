@@ -1,5 +1,6 @@
 #include "runtime/io/json/json_shape.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -170,6 +171,10 @@ class SchemaWriter {
   }
 
   void add_words(const JsonShape& shape, std::vector<Piece>& out) {
+    if (shape.words.size() == 1 && !shape.nullable) {
+      out.push_back(key("const", quoted(shape.words.front())));
+      return;
+    }
     Piece words = group("enum", '[');
     for (const std::string& text : shape.words)
       words.inner.push_back(word(quoted(text)));
@@ -188,7 +193,8 @@ class SchemaWriter {
         names.inner.push_back(word(quoted(text)));
       out.push_back(group("propertyNames", '{', {std::move(names)}));
     }
-    if (!shape.inner.empty()) {
+    if (!shape.inner.empty() && shape.pattern.empty()) {
+      out.push_back(group("patternProperties", '{', {key("^//", "true")}));
       out.push_back({quoted("additionalProperties") + ": ", '{', pieces(shape.inner.front())});
       return;
     }
@@ -201,7 +207,10 @@ class SchemaWriter {
     out.push_back(std::move(members));
     if (!required.inner.empty()) out.push_back(std::move(required));
     if (shape.is_open) return;
-    out.push_back(key("patternProperties", std::string("{\"^//\": true}")));
+    Piece by_pattern = group("patternProperties", '{', {key("^//", "true")});
+    if (!shape.pattern.empty())
+      by_pattern.inner.push_back({quoted(shape.pattern) + ": ", '{', pieces(shape.inner.front())});
+    out.push_back(std::move(by_pattern));
     out.push_back(key("additionalProperties", std::string("false")));
   }
 
@@ -213,11 +222,13 @@ class SchemaWriter {
       return;
     }
     Piece elements = group("prefixItems", '[');
-    for (const JsonShape& element : shape.inner)
-      elements.inner.push_back(brackets(element));
+    const std::size_t count = shape.inner.size() - (shape.is_open ? 1 : 0);
+    for (std::size_t i = 0; i < count; ++i)
+      elements.inner.push_back(brackets(shape.inner[i]));
     out.push_back(std::move(elements));
-    out.push_back(key("items", std::string("false")));
-    out.push_back(key("minItems", std::to_string(shape.inner.size())));
+    out.push_back(shape.is_open ? Piece{quoted("items") + ": ", '{', pieces(shape.inner.back())}
+                                : key("items", "false"));
+    out.push_back(key("minItems", std::to_string(count)));
   }
 
   void add_alternatives(const JsonShape& shape, std::vector<Piece>& out) {
@@ -271,12 +282,17 @@ class SchemaWriter {
     return out;
   }
 
+  // A name that several shapes define stands for the same shape.
   std::vector<Piece> define(const JsonShape& shape) {
     JsonShape plain = shape;
     plain.defines.clear();
     Piece own{quoted(shape.defines) + ": ", '{', {}};
-    own.inner = pieces(plain);
-    defined_.push_back(std::move(own));
+    const bool known = std::any_of(defined_.begin(), defined_.end(),
+                                   [&](const Piece& piece) { return piece.text == own.text; });
+    if (!known) {
+      own.inner = pieces(plain);
+      defined_.push_back(std::move(own));
+    }
     return pieces(json::defined(shape.defines));
   }
 

@@ -32,16 +32,17 @@ struct JsonShape {
 
   Type type = Type::kAny;
   bool nullable = false;
-  bool is_open = false;            // of an object: may have other members
+  // An object may have other members. A tuple may go on: the last shape is that of the rest.
+  bool is_open = false;
   bool distinct = false;           // of a list: no value twice
   std::string help;                // what the value means, in a sentence
   std::string preset;              // the value of a member that is left out, as JSON
-  std::string pattern;             // of a text: a regular expression
+  std::string pattern;             // a regular expression, of a text or of the keys of `inner`
   std::vector<std::string> words;  // of a text: all that it may be; empty = any. Of kObject: keys
   std::optional<double> least, most;  // of a number, or of the length of a list
   std::string defines;                // the name by which inner shapes refer to this one
   // Of kList: its element. Of kTuple and kOneOf: one shape each. Of kObject: if given, the value of
-  // every key, which is a name.
+  // every key, which is a name, beside `members`.
   std::vector<JsonShape> inner;
   std::vector<JsonMember> members;  // of an object
 
@@ -50,6 +51,7 @@ struct JsonShape {
   JsonShape from(double number) && { return least = number, std::move(*this); }
   JsonShape up_to(double number) && { return most = number, std::move(*this); }
   JsonShape each_once() && { return distinct = true, std::move(*this); }
+  JsonShape open() && { return is_open = true, std::move(*this); }
   JsonShape like(std::string_view expression) && { return pattern = expression, std::move(*this); }
   JsonShape with_keys(std::span<const std::string_view> names) &&;
   JsonShape named(std::string_view name) && { return defines = name, std::move(*this); }

@@ -9,16 +9,19 @@
 #include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
+#include "runtime/io/operators/list_reading.h"
 #include "search/operators/autoshard/solver.h"
 
 namespace shardwright {
 namespace {
 
 using operators::autoshard::Assignment;
+using operators::autoshard::CostModel;
 using operators::autoshard::CostRow;
 using operators::autoshard::Evaluation;
 using operators::autoshard::Graph;
 using operators::autoshard::Iteration;
+using operators::autoshard::kCostModelNames;
 using operators::autoshard::OpSpec;
 using operators::autoshard::OpSpecs;
 using operators::autoshard::Request;
@@ -56,36 +59,30 @@ constexpr std::array<std::string_view, 31> kIgnoredKeys{"model",
                                                         "sample_assignments",
                                                         "iterations_z3_4_8_12"};
 
-template <class Enum, std::size_t Size>
-Status read_name(JsonValue value, std::string_view what,
-                 const std::array<std::string_view, Size>& names, Enum& out) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
-  out = static_cast<Enum>(index);
-  return {};
-}
+}  // namespace
 
-Status read_op(JsonValue value, OpSpec& op) {
-  return JsonMembers(value)
-      .required("name", op.name)
-      .required_with("kind",
-                     [&](JsonValue v) {
-                       return read_name(v, "kind of op", operators::autoshard::kOpKindNames,
-                                        op.kind);
-                     })
-      .optional("args", op.args)
+namespace operators::autoshard {
+
+static void describe(JsonMembers& members, OpSpec& op) {
+  members.required("name", op.name)
+      .word("kind", op.kind, "kind of op", kOpKindNames, "", true)
+      .optional("args", op.args, "Names of the ops whose outputs this one reads.")
       .required("shape", op.shape)
       .optional("prev", op.prev)
       .optional("module", op.module)
       .optional("dtype", op.dtype)
-      .ignore({"note"})
-      .finish();
+      .ignore({"note"});
 }
+
+}  // namespace operators::autoshard
+
+namespace {
 
 Status read_graph(JsonValue list, AutoshardEntry& entry) {
   if (!list.is_array()) return list.expected("a list of ops");
   std::vector<OpSpec> ops(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_op(list[i], ops[i]));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], ops[i]));
   }
   Result<Graph> graph = Graph::make(std::move(ops));
   const Status checked = graph.ok() ? check_shapes(*graph) : Status(graph.error());
@@ -98,18 +95,25 @@ Status read_graph(JsonValue list, AutoshardEntry& entry) {
   return {};
 }
 
+void describe(JsonMembers& members, AutoshardEntry& entry) {
+  const auto read_model = [&](JsonValue v) -> Status {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                                 read_choice(v, "cost model", kCostModelNames));
+    entry.model = static_cast<CostModel>(index);
+    return {};
+  };
+  members
+      .required_with(
+          "graph", [&](JsonValue v) { return read_graph(v, entry); }, list_of<OpSpec>)
+      .optional("p", entry.devices, "Devices.")
+      .optional_with("version", read_model,
+                     [] { return json::one_word(kCostModelNames).says("Cost model."); })
+      .ignore(kIgnoredKeys);
+}
+
 Status read_entry(JsonValue value, AutoshardEntry& entry) {
   entry.place = value.pointer();
-  return JsonMembers(value)
-      .required_with("graph", [&](JsonValue v) { return read_graph(v, entry); })
-      .optional("p", entry.devices)
-      .optional_with("version",
-                     [&](JsonValue v) {
-                       return read_name(v, "cost model", operators::autoshard::kCostModelNames,
-                                        entry.model.emplace());
-                     })
-      .ignore(kIgnoredKeys)
-      .finish();
+  return read_by(value, [&](JsonMembers& members) { describe(members, entry); });
 }
 
 void write_cost(double cost, JsonWriter& writer) {
@@ -218,6 +222,15 @@ Result<AutoshardFile> read_autoshard(std::string_view text) {
     SHARDWRIGHT_RETURN_IF_ERROR(read_entry(root[i], file.entries.emplace_back()));
   }
   return file;
+}
+
+JsonShape autoshard_shape() {
+  const JsonShape entry = shape_by([](JsonMembers& members) {
+                            AutoshardEntry sample;
+                            describe(members, sample);
+                          }).named("entry");
+  return json::one_of({entry, json::list(entry).from(1)})
+      .says("A graph, or a list of graphs, in the form of Slapo. `operators autoshard` reads it.");
 }
 
 void write_autoshard(std::span<const AutoshardAnswer> answers, bool as_list, const TextSink& sink) {

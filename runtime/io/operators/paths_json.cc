@@ -107,22 +107,37 @@ Status read_pairs(JsonValue list, ReshardQuestions& questions) {
   return {};
 }
 
+// The pairs are read when mesh and shape are known.
+void describe_questions(JsonMembers& members, DeviceMeshSpec& mesh, ReshardQuestions& questions,
+                        std::optional<JsonValue>& pairs) {
+  const auto keep = [&](JsonValue v) {
+    pairs = v;
+    return Status();
+  };
+  members
+      .required_with(
+          "mesh", [&](JsonValue v) { return read_mesh_shape(v, mesh.shape); },
+          [] { return json::list(json::integer().from(1)).says("Devices along each axis."); })
+      .required_with(
+          "shape", [&](JsonValue v) { return read_shape(v, questions.shape); },
+          [] { return json::list(json::natural()).says("Extents of the tensor."); })
+      .optional("alpha", mesh.alpha, "Latency along each axis; 1 if left out.")
+      .optional("beta", mesh.beta, "Time per element along each axis; 1 if left out.")
+      .required_with("pairs", keep,
+                     [] {
+                       return json::list(json::tuple({json::text().says("A source such as S0,R."),
+                                                      json::text().says("A target."), json::any()})
+                                             .open())
+                           .from(1);
+                     })
+      .ignore({"columns", "name", "note", "source", "group", "expected", "timing"});
+}
+
 Status read_questions(JsonValue value, ReshardQuestions& questions) {
   DeviceMeshSpec spec;
   std::optional<JsonValue> pairs;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .required_with("mesh", [&](JsonValue v) { return read_mesh_shape(v, spec.shape); })
-          .required_with("shape", [&](JsonValue v) { return read_shape(v, questions.shape); })
-          .optional("alpha", spec.alpha)
-          .optional("beta", spec.beta)
-          .required_with("pairs",
-                         [&](JsonValue v) {
-                           pairs = v;
-                           return Status();
-                         })
-          .ignore({"columns", "name", "note", "source", "group", "expected", "timing"})
-          .finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(
+      value, [&](JsonMembers& members) { describe_questions(members, spec, questions, pairs); }));
   auto mesh = DeviceMesh::make(std::move(spec));
   if (!mesh.ok()) return at_mesh(mesh.error(), value);
   questions.mesh = std::move(mesh).value();
@@ -204,6 +219,17 @@ Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view te
   for (std::size_t i = 0; i < root.size(); ++i)
     SHARDWRIGHT_RETURN_IF_ERROR(read_questions(root[i], questions[i]));
   return questions;
+}
+
+JsonShape reshard_questions_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+           DeviceMeshSpec mesh;
+           ReshardQuestions sample;
+           std::optional<JsonValue> pairs;
+           describe_questions(members, mesh, sample, pairs);
+         }))
+      .from(1)
+      .says("Pairs of shardings between which `operators paths` finds the way.");
 }
 
 std::string_view pattern_name(operators::ReshardPattern pattern) {

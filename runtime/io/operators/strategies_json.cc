@@ -169,37 +169,37 @@ int argument_rank(std::string_view role) {
   return 0;
 }
 
-Status read_operand(JsonValue value, RoleOperand& operand) {
-  operand.role = value.key();
+void describe(JsonMembers& members, RoleOperand& operand) {
   OpNode& tensor = operand.tensor;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .required("name", tensor.name)
-          .required_with("type",
-                         [&](JsonValue v) -> Status {
-                           SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
-                                                        read_choice(v, "operand type", kTypeNames));
-                           operand.type = static_cast<Type>(index);
-                           return {};
-                         })
-          .required_with("shape", [&](JsonValue v) { return read_shapes(v, tensor); })
-          .optional_with("dtype", [&](JsonValue v) { return read_element_type(v, tensor.type); })
-          .ignore({"logical_shape"})  // computed from the operator and the shapes
-          .finish());
-  tensor.is_param = operand.type == Type::kParameter;
-  return {};
+  members.required("name", tensor.name)
+      .word("type", operand.type, "operand type", kTypeNames, "", true)
+      .required_with(
+          "shape", [&](JsonValue v) { return read_shapes(v, tensor); }, shapes_shape)
+      .optional("dtype", tensor.type)
+      .ignore({"logical_shape"});  // computed from the operator and the shapes
 }
 
 Status read_operands(JsonValue value, std::vector<RoleOperand>& operands) {
   if (!value.is_object()) return value.expected("an object of operands");
   for (std::size_t i = 0; i < value.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_role(value[i]));
-    SHARDWRIGHT_RETURN_IF_ERROR(read_operand(value[i], operands.emplace_back()));
+    RoleOperand& operand = operands.emplace_back();
+    operand.role = value[i].key();
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i], operand));
+    operand.tensor.is_param = operand.type == Type::kParameter;
   }
   std::stable_sort(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
     return argument_rank(a.role) < argument_rank(b.role);
   });
   return {};
+}
+
+JsonShape operands_shape() {
+  const JsonShape operand = shape_of(RoleOperand()).named("operand");
+  JsonShape operands = json::by_name(operand).like("^input_[0-9]+$");
+  for (const std::string_view role : kRecordRoles)
+    operands.members.push_back({std::string(role), operand});
+  return std::move(operands).named("operands");
 }
 
 struct RawRecord {
@@ -209,17 +209,36 @@ struct RawRecord {
   bool distributed = false;
 };
 
-// Reads the members that a record and a producer have in common.
-void read_operator(JsonMembers& reader, RawRecord& raw) {
-  reader.required_with("kind", [&](JsonValue v) { return read_kind(v, raw.node.kind); })
-      .optional_with("call", [&](JsonValue v) { return read_call(v, raw.node.call); })
-      .optional_with("attrs",
-                     [&](JsonValue v) { return read_attrs(v, raw.node.attrs, raw.distributed); })
-      .required_with("operands", [&](JsonValue v) { return read_operands(v, raw.operands); })
-      .optional_with("producer", [&](JsonValue v) -> Status {
-        if (!v.is_null()) raw.producer = v;
-        return {};
-      });
+// The members that a record and a producer have in common.
+void describe_operator(JsonMembers& members, RawRecord& raw, const JsonShape& producer) {
+  describe_kind(members, raw.node);
+  describe_attrs(members, raw.node.attrs, raw.distributed);
+  members
+      .required_with(
+          "operands", [&](JsonValue v) { return read_operands(v, raw.operands); }, operands_shape)
+      .optional_with(
+          "producer",
+          [&](JsonValue v) -> Status {
+            if (!v.is_null()) raw.producer = v;
+            return {};
+          },
+          [&] {
+            return json::one_of({producer}).or_null().says("What computes the operand `input`.");
+          });
+}
+
+void describe_producer(JsonMembers& members, RawRecord& raw, std::string& name) {
+  members.required("name", name);
+  describe_operator(members, raw, json::defined("producer"));
+}
+
+JsonShape producer_shape() {
+  return shape_by([](JsonMembers& members) {
+           RawRecord sample;
+           std::string name;
+           describe_producer(members, sample, name);
+         })
+      .named("producer");
 }
 
 // The parts of a StrategyRecord while it is built.
@@ -280,10 +299,8 @@ Status add_operator(RawRecord&& raw, JsonValue place, Parts& parts) {
 Status add_producer(JsonValue value, const std::string& expected_name, Parts& parts) {
   RawRecord raw;
   std::string name;
-  JsonMembers reader(value);
-  reader.required("name", name);
-  read_operator(reader, raw);
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(value, [&](JsonMembers& members) { describe_producer(members, raw, name); }));
   SHARDWRIGHT_RETURN_IF_ERROR(add_operator(std::move(raw), value, parts));
   if (parts.spec.nodes.back().name == expected_name) return {};
   return value.error("makes \"" + parts.spec.nodes.back().name + "\", but the input is \"" +
@@ -309,23 +326,31 @@ Error at_mesh(JsonValue record, Error error) {
   return error;
 }
 
+void describe_record(JsonMembers& members, std::string& id, operators::DeviceMeshSpec& mesh,
+                     operators::StrategyOptions& options, RawRecord& raw,
+                     const JsonShape& producer) {
+  members.required("id", id)
+      .required_with(
+          "mesh", [&](JsonValue v) { return read_mesh(v, mesh); },
+          [] {
+            return json::list(json::integer().from(1)).or_null().says("Devices along each axis.");
+          })
+      .optional("alpha", mesh.alpha)
+      .optional("beta", mesh.beta)
+      .optional("shard_option", options.shard_option)
+      .optional("solver_preference", options.solver_preference);
+  describe_operator(members, raw, producer);
+  members.ignore({"expected", "note"});
+}
+
 Result<StrategyRecord> read_record(JsonValue value) {
   RawRecord raw;
   Parts parts;
   operators::DeviceMeshSpec mesh_spec;
   std::string id;
-  JsonMembers reader(value);
-  reader.required("id", id)
-      .required_with("mesh", [&](JsonValue v) { return read_mesh(v, mesh_spec); })
-      .optional("alpha", mesh_spec.alpha)
-      .optional("beta", mesh_spec.beta)
-      .optional_with("shard_option",
-                     [&](JsonValue v) { return read_shard_option(v, parts.options.shard_option); })
-      .optional_with("solver_preference", [&](JsonValue v) {
-        return read_solver_preference(v, parts.options.solver_preference);
-      });
-  read_operator(reader, raw);
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.ignore({"expected", "note"}).finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(value, [&](JsonMembers& members) {
+    describe_record(members, id, mesh_spec, parts.options, raw, {});
+  }));
   auto mesh = operators::DeviceMesh::make(std::move(mesh_spec));
   if (!mesh.ok()) return at_mesh(value, mesh.error());
   SHARDWRIGHT_RETURN_IF_ERROR(add_operator(std::move(raw), value, parts));
@@ -339,6 +364,31 @@ Result<StrategyRecord> read_record(JsonValue value) {
                         std::move(parts.chain), parts.options};
 }
 
+Status read_records(JsonValue list, std::vector<StrategyRecord>& records) {
+  if (!list.is_array() || list.size() == 0) return list.expected("a list of at least one record");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(StrategyRecord record, read_record(list[i]));
+    records.push_back(std::move(record));
+  }
+  return {};
+}
+
+JsonShape record_shape() {
+  return shape_by([](JsonMembers& members) {
+    std::string id;
+    operators::DeviceMeshSpec mesh;
+    operators::StrategyOptions options;
+    RawRecord raw;
+    describe_record(members, id, mesh, options, raw, producer_shape());
+  });
+}
+
+void describe_records(JsonMembers& members, std::vector<StrategyRecord>& records) {
+  members.required_with(
+      "records", [&](JsonValue list) { return read_records(list, records); },
+      [] { return json::list(record_shape()).from(1); });
+}
+
 }  // namespace
 
 Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text) {
@@ -346,20 +396,16 @@ Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text)
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kStrategies));
   std::vector<StrategyRecord> records;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(document.root())
-          .required_with("records",
-                         [&](JsonValue list) -> Status {
-                           if (!list.is_array() || list.size() == 0)
-                             return list.expected("a list of at least one record");
-                           for (std::size_t i = 0; i < list.size(); ++i) {
-                             SHARDWRIGHT_ASSIGN_OR_RETURN(StrategyRecord record,
-                                                          read_record(list[i]));
-                             records.push_back(std::move(record));
-                           }
-                           return {};
-                         })
-          .finish());
+      read_by(document.root(), [&](JsonMembers& members) { describe_records(members, records); }));
   return records;
+}
+
+JsonShape strategy_records_shape() {
+  return shape_by([](JsonMembers& members) {
+           std::vector<StrategyRecord> sample;
+           describe_records(members, sample);
+         })
+      .says("Operators of which `operators strategies` lists the ways to shard them.");
 }
 
 }  // namespace shardwright

@@ -45,7 +45,7 @@ std::string shape_text(const AtenTensor& tensor) {
 }
 
 std::string_view type_text(const AtenTensor& tensor) {
-  return aten_type_names()[static_cast<std::size_t>(tensor.type)];
+  return names_of(tensor.type)[static_cast<std::size_t>(tensor.type)];
 }
 
 std::string_view operator_text(const AtenNode& node) {
