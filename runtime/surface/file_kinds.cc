@@ -3,10 +3,13 @@
 #include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/operators/aten_graph_json.h"
 #include "runtime/io/operators/aten_options_json.h"
+#include "runtime/io/operators/aten_plan_json.h"
 #include "runtime/io/operators/autoshard_json.h"
 #include "runtime/io/operators/instance_json.h"
 #include "runtime/io/operators/op_graph_json.h"
 #include "runtime/io/operators/paths_json.h"
+#include "runtime/io/operators/solve_json.h"
+#include "runtime/io/operators/strategies_json.h"
 #include "runtime/surface/file_texts.h"
 
 namespace shardwright::commands {
@@ -24,16 +27,16 @@ constexpr FileKind kKinds[] = {
     {"graph", "Operator graph", op_graph_shape, kGraphSample},
     {"strategies", "Single operators", strategy_records_shape},
     {"instance", "Cost instance", cost_instance_shape},
-    {"solution", "Solution", nullptr},
+    {"solution", "Solution", solution_shape},
     {"traced", "Traced model", aten_graph_shape},
     {"options", "Options of a model plan", aten_options_shape, kOptionsSample},
-    {"model-plan", "Plan of a model", nullptr},
-    {"mesh-sweep", "Sweep over meshes", nullptr},
+    {"model-plan", "Plan of a model", aten_plan_shape},
+    {"mesh-sweep", "Sweep over meshes", mesh_sweep_shape},
     {"paths", "Resharding paths", reshard_questions_shape, kPathsSample},
     {"autoshard", "Graph for autoshard", autoshard_shape},
-    {"strategies-answer", "Strategies", nullptr},
-    {"paths-answer", "Paths", nullptr},
-    {"autoshard-answer", "Answer of autoshard", nullptr},
+    {"strategies-answer", "Strategies", strategies_shape},
+    {"paths-answer", "Paths", reshard_answers_shape},
+    {"autoshard-answer", "Answer of autoshard", autoshard_answers_shape},
     {"program", "Program", nullptr, kProgramSample},
     {"reshard", "Resharding cases", nullptr, kReshardSample},
     {"redistribution", "Redistribution", nullptr, kRedistributionSample},

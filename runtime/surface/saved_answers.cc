@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "core/text/printable.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/kinds/document_kind.h"
+#include "runtime/report/operators/aten_plan_text.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 #include "runtime/surface/answer.h"
@@ -153,6 +155,24 @@ constexpr std::array kAnswers{DocumentKind::kPlan,
                               DocumentKind::kRedistributionAnswer,
                               DocumentKind::kTransferPlan};
 
+using Text = std::function<std::string(const TextForm&)>;
+
+// The text of a fresh answer, of a kind whose description reads it back.
+template <class T>
+Result<Text> fresh_text(JsonValue root, std::string (*report)(const T&, std::size_t)) {
+  const auto answer = std::make_shared<T>();
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(root, *answer));
+  return Text([answer, report](const TextForm& form) { return report(*answer, form.width); });
+}
+
+Result<Text> text_of(DocumentKind kind, const JsonDocument& document, const std::string& title) {
+  if (kind == DocumentKind::kMeshSweep)
+    return fresh_text<MeshSweep>(document.root(), aten_sweep_report);
+  return Text([document, title](const TextForm& form) {
+    return saved_text(document.root(), title, form.width);
+  });
+}
+
 Result<DocumentKind> answer_kind(JsonValue root) {
   const std::optional<DocumentKind> kind = kind_of(root);
   if (!kind) {
@@ -200,9 +220,9 @@ Result<Answer> answer(const ReportRequest& request, const Watch& watch) {
   saved->json = std::move(text);
   Answer answer;
   answer.write_json = [saved](const TextSink& sink) { sink(saved->json); };
-  answer.text = [document = *document, title = saved->title](const TextForm& form) {
-    return saved_text(document.root(), title, form.width);
-  };
+  Result<Text> told = text_of(*kind, *document, saved->title);
+  if (!told.ok()) return request.answer.locate(told.error());
+  answer.text = std::move(told).value();
   answer.write_page = page_of(saved, [text = answer.text] { return text({}); });
   return answer;
 }

@@ -41,6 +41,15 @@ Status read_value(JsonValue value, std::uint64_t& out) {
   return {};
 }
 
+Status read_value(JsonValue value, std::uint32_t& out) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::uint64_t wide, value.natural());
+  if (wide > std::numeric_limits<std::uint32_t>::max()) {
+    return value.expected("an integer of at most 2^32 - 1");
+  }
+  out = static_cast<std::uint32_t>(wide);
+  return {};
+}
+
 Status read_value(JsonValue value, int& out) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::int64_t wide, value.integer());
   if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max()) {

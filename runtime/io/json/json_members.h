@@ -38,6 +38,7 @@ Result<std::size_t> read_choice(JsonValue value, std::string_view what,
 
 Status read_value(JsonValue value, std::int64_t& out);
 Status read_value(JsonValue value, std::uint64_t& out);
+Status read_value(JsonValue value, std::uint32_t& out);
 Status read_value(JsonValue value, int& out);
 Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);
@@ -171,11 +172,25 @@ class JsonMembers {
                       std::string_view what = "a list",
                       std::string_view if_empty = "the list is empty; leave it out");
 
-  // Reads one of `words`: value i of the enumeration has word i. Errors call a word `what`.
+  // A list, or an optional one, whose elements begin a line each when it is written. If
+  // `closes_line`, so does its end.
+  template <class List>
+  JsonMembers& rows(std::string_view key, List& list, bool closes_line = false);
+
+  // Writes a member by a function that takes a JsonWriter. `shape` returns what it writes. Not for
+  // reading.
+  template <class Function, class Shape>
+  JsonMembers& written(std::string_view key, const Function& function, const Shape& shape);
+
+  // One of `words`: value i of the enumeration has word i. Errors call a word `what`.
   template <class Enum>
   JsonMembers& word(std::string_view key, Enum& value, std::string_view what,
                     std::span<const std::string_view> words, std::string_view help = {},
                     bool is_required = false) {
+    if (json_ != nullptr) {
+      json_->key(key).value(words[static_cast<std::size_t>(value)]);
+      return *this;
+    }
     const auto read = [&](JsonValue given) -> Status {
       SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(given, what, words));
       value = static_cast<Enum>(index);
@@ -255,6 +270,13 @@ JsonShape shape_of(const T&) {
   });
 }
 
+// What write_stop() writes.
+inline JsonShape stop_shape() {
+  return json::one_word(std::span(kStopReasonNames).subspan(1))
+      .or_null()
+      .says("What ended the search early.");
+}
+
 namespace internal {
 
 template <class T>
@@ -272,6 +294,8 @@ template <class T>
 void write_value(JsonWriter& json, T& value) {
   if constexpr (internal::is_optional<T>) {
     value ? write_value(json, *value) : static_cast<void>(json.null());
+  } else if constexpr (std::is_same_v<T, std::vector<std::uint32_t>>) {
+    json.numbers(value);
   } else if constexpr (internal::is_list<T>) {
     json.begin_array();
     for (auto& element : value)
@@ -339,6 +363,29 @@ JsonMembers& JsonMembers::object(std::string_view key, const Function& function,
     function(inner);
     keep(inner.finish());
   }
+  return *this;
+}
+
+template <class List>
+JsonMembers& JsonMembers::rows(std::string_view key, List& list, bool closes_line) {
+  if (json_ == nullptr) return member(key, list, {}, !internal::is_optional<List>);
+  if constexpr (internal::is_optional<List>) {
+    return list ? rows(key, *list, closes_line) : *this;
+  } else {
+    json_->key(key).begin_array();
+    for (auto& element : list)
+      write_value(json_->new_line(), element);
+    if (closes_line) json_->new_line();
+    json_->end_array();
+    return *this;
+  }
+}
+
+template <class Function, class Shape>
+JsonMembers& JsonMembers::written(std::string_view key, const Function& function,
+                                  const Shape& shape) {
+  if (shape_ != nullptr) add_shape(key, shape(), true);
+  if (json_ != nullptr) function(json_->key(key));
   return *this;
 }
 

@@ -99,13 +99,6 @@ Status read_placement(JsonValue value, std::size_t num_axes, Placement& out) {
   return {};
 }
 
-void write_placement(JsonWriter& json, const MaybePlacement& placement, std::size_t num_axes) {
-  json.begin_array();
-  for (std::size_t axis = 0; axis < num_axes; ++axis)
-    json.value(axis_word(placement ? MaybeAxisPlacement(placement->on(axis)) : std::nullopt));
-  json.end_array();
-}
-
 namespace {
 
 using namespace operators;

@@ -10,7 +10,6 @@
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/json/json_shape.h"
-#include "runtime/io/json/json_writer.h"
 #include "runtime/operators/plan_aten.h"
 
 namespace shardwright {
@@ -25,9 +24,6 @@ std::string axis_word(const operators::MaybeAxisPlacement& placement);
 
 // Reads one word per mesh axis. If several axes shard a dimension, the earlier axis cuts first.
 Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Placement& out);
-// Writes ["-", ...] for none.
-void write_placement(JsonWriter& json, const operators::MaybePlacement& placement,
-                     std::size_t num_axes);
 
 // Reads one JSON object. A `mesh` that is not empty replaces the mesh of the text, which may then
 // be absent. Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no

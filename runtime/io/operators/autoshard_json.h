@@ -37,5 +37,6 @@ JsonShape autoshard_shape();
 
 // Writes one object, or a list if `as_list`. Costs that are whole numbers have no fraction.
 void write_autoshard(std::span<const AutoshardAnswer> answers, bool as_list, const TextSink& sink);
+JsonShape autoshard_answers_shape();
 
 }  // namespace shardwright

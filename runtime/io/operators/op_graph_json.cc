@@ -110,7 +110,7 @@ void describe_kind(JsonMembers& members, OpNode& node) {
   members
       .required_with(
           "kind", [&](JsonValue v) { return read_kind(v, node.kind); },
-          [] { return shape_of(OpKind()).named("kind"); })
+          [] { return shape_of(OpKind()); })
       .optional_with(
           "call", [&](JsonValue v) { return v.is_null() ? Status() : read_value(v, node.call); },
           [] {

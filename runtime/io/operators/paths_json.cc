@@ -144,14 +144,6 @@ Status read_questions(JsonValue value, ReshardQuestions& questions) {
   return read_pairs(*pairs, questions);
 }
 
-template <class Numbers>
-void write_numbers(JsonWriter& json, std::string_view key, const Numbers& numbers) {
-  json.key(key).begin_array();
-  for (const auto number : numbers)
-    json.value(number);
-  json.end_array();
-}
-
 void write_cost(JsonWriter& json, const PhaseCost& cost) {
   json.begin_array().value(cost.forward).value(cost.backward).value(cost.total).end_array();
 }
@@ -193,18 +185,49 @@ void write_row(JsonWriter& json, const ReshardQuestions::Pair& pair, const Resha
   json.end_array();
 }
 
-void write_columns(JsonWriter& json, PathCost mode) {
-  json.key("columns").begin_array().value("src").value("dst");
-  if (mode == PathCost::kExact) {
-    json.value("path").value("ops[op,gather_dim,shard_dim,axis]").value("cost[fwd,bwd,total]");
-  } else {
-    json.value("difference")
-        .value("path")
-        .value("ops[op,gather_dim,shard_dim,axis]")
-        .value("compat_cost[fwd,bwd,total]")
-        .value("sum_cost[fwd,bwd,total]");
-  }
-  json.end_array();
+// What the columns of a row are.
+std::vector<std::string> columns_of(PathCost mode) {
+  if (mode == PathCost::kExact)
+    return {"src", "dst", "path", "ops[op,gather_dim,shard_dim,axis]", "cost[fwd,bwd,total]"};
+  return {"src",
+          "dst",
+          "difference",
+          "path",
+          "ops[op,gather_dim,shard_dim,axis]",
+          "compat_cost[fwd,bwd,total]",
+          "sum_cost[fwd,bwd,total]"};
+}
+
+JsonShape rows_shape() {
+  const JsonShape spec = json::text();
+  const JsonShape path = json::list(spec).or_null();
+  const JsonShape step = json::tuple({json::one_word({"all_gather", "all_to_all", "shard"}),
+                                      json::integer(), json::integer(), json::natural()});
+  const JsonShape steps = json::list(step).or_null();
+  const JsonShape number = json::number().or_null();
+  const JsonShape cost = json::tuple({number, number, number});
+  return json::list(
+             json::one_of({json::tuple({spec, spec, path, steps, cost}),
+                           json::tuple({spec, spec, json::integer(), path, steps, cost, cost})}))
+      .says("Rows of `columns`. Path and steps are null if there is no path.");
+}
+
+// The members of an answer beside its rows, which `write_rows` writes.
+struct AnswerHead {
+  std::vector<std::uint32_t> mesh;
+  std::vector<std::int64_t> shape;
+  std::vector<double> alpha, beta;
+  std::vector<std::string> columns;
+};
+
+template <class Function>
+void describe_answer(JsonMembers& members, AnswerHead& head, const Function& write_rows) {
+  members.required("mesh", head.mesh)
+      .required("shape", head.shape)
+      .required("alpha", head.alpha)
+      .required("beta", head.beta)
+      .required("columns", head.columns)
+      .written("pairs", write_rows, rows_shape);
 }
 
 }  // namespace
@@ -246,20 +269,27 @@ void write_reshard_answers(std::span<const ReshardQuestions> questions,
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const ReshardQuestions& asked = questions[i];
     SHARDWRIGHT_CHECK(asked.pairs.size() == paths[i].size());
+    const operators::DeviceMeshSpec& mesh = asked.mesh->spec();
+    AnswerHead head{mesh.shape, asked.shape, mesh.alpha, mesh.beta, columns_of(mode)};
     json.new_line().begin_object();
-    write_numbers(json, "mesh", asked.mesh->spec().shape);
-    write_numbers(json, "shape", asked.shape);
-    write_numbers(json, "alpha", asked.mesh->spec().alpha);
-    write_numbers(json, "beta", asked.mesh->spec().beta);
-    write_columns(json, mode);
-    json.key("pairs").begin_array();
-    for (std::size_t k = 0; k < asked.pairs.size(); ++k) {
-      json.new_line();
-      write_row(json, asked.pairs[k], paths[i][k], mode);
-    }
-    json.end_array().end_object();
+    JsonMembers members(json);
+    describe_answer(members, head, [&](JsonWriter&) {
+      json.begin_array();
+      for (std::size_t k = 0; k < asked.pairs.size(); ++k)
+        write_row(json.new_line(), asked.pairs[k], paths[i][k], mode);
+      json.end_array();
+    });
+    json.end_object();
   }
   json.end_array().finish();
+}
+
+JsonShape reshard_answers_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+           AnswerHead sample;
+           describe_answer(members, sample, [](JsonWriter&) {});
+         }))
+      .says("What `operators paths` answers.");
 }
 
 }  // namespace shardwright

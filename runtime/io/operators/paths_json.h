@@ -43,5 +43,7 @@ std::string_view pattern_name(operators::ReshardPattern pattern);
 void write_reshard_answers(std::span<const ReshardQuestions> questions,
                            std::span<const std::vector<operators::ReshardPath>> paths,
                            operators::PathCost mode, const TextSink& sink);
+// What write_reshard_answers() writes.
+JsonShape reshard_answers_shape();
 
 }  // namespace shardwright

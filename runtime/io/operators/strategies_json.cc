@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,6 @@ namespace {
 
 using operators::CommAction;
 using operators::CommPattern;
-using operators::CommPlace;
 using operators::MemoryCost;
 using operators::NodeStrategies;
 using operators::Operand;
@@ -25,38 +25,17 @@ using operators::PhaseCost;
 using operators::ShardingSpec;
 using operators::Strategy;
 
-std::string_view name_of(CommPattern pattern) {
-  switch (pattern) {
-    case CommPattern::kAllReduceForward:
-      return "all_reduce_fwd_identity_bwd";
-    case CommPattern::kAllReduceBackward:
-      return "identity_fwd_all_reduce_bwd";
-    case CommPattern::kGatherForward:
-      return "gather_fwd_split_bwd";
-    case CommPattern::kReshard:
-      break;
-  }
-  return "reshard";
-}
-
-std::string_view name_of(CommPlace place) {
-  switch (place) {
-    case CommPlace::kBefore:
-      return "BEFORE";
-    case CommPlace::kAfter:
-      return "AFTER";
-    case CommPlace::kHook:
-      break;
-  }
-  return "HOOK";
-}
+constexpr std::array<std::string_view, 4> kPatterns{"all_reduce_fwd_identity_bwd",
+                                                    "identity_fwd_all_reduce_bwd",
+                                                    "gather_fwd_split_bwd", "reshard"};
+constexpr std::array<std::string_view, 3> kPlaces{"BEFORE", "AFTER", "HOOK"};
 
 void write_spec(const ShardingSpec& spec, JsonWriter& writer) {
   writer.value("[" + spec.dims.to_string() + "]");
 }
 
 void write_specs(const NodeStrategies& of, std::size_t s, JsonWriter& writer) {
-  writer.key("specs").begin_object();
+  writer.begin_object();
   for (const Operand& operand : of.operands()) {
     writer.key(operand.name);
     if (operand.tuple) writer.begin_array();
@@ -67,65 +46,122 @@ void write_specs(const NodeStrategies& of, std::size_t s, JsonWriter& writer) {
   writer.end_object();
 }
 
+JsonShape specs_shape() {
+  return json::by_name(json::one_of({json::text(), json::list(json::text())}))
+      .says("Sharding specs by operand, such as [S0,R]; a list for a tuple.");
+}
+
 void write_comm(const NodeStrategies& of, const Strategy& strategy, JsonWriter& writer) {
-  writer.key("comm").begin_object();
+  writer.begin_object();
   for (const CommAction& action : strategy.comm_actions()) {
     writer.key(of.operands()[action.operand].name);
+    const std::string_view pattern = kPatterns[static_cast<std::size_t>(action.pattern)];
     if (action.pattern == CommPattern::kReshard) {
-      writer.value(name_of(action.pattern));
+      writer.value(pattern);
       continue;
     }
-    writer.begin_array().value(name_of(action.pattern)).value(action.axis());
-    writer.value(name_of(action.place)).end_array();
+    writer.begin_array().value(pattern).value(action.axis());
+    writer.value(kPlaces[static_cast<std::size_t>(action.place)]).end_array();
   }
   writer.end_object();
 }
 
-void write_cost(std::string_view key, const PhaseCost& cost, JsonWriter& writer) {
-  writer.key(key).begin_array();
-  writer.value(cost.forward).value(cost.backward).value(cost.total).end_array();
+JsonShape comm_shape() {
+  const std::span<const std::string_view> patterns(kPatterns);
+  const JsonShape action =
+      json::tuple({json::one_word(patterns.first(3)), json::natural(), json::one_word(kPlaces)});
+  return json::by_name(json::one_of({json::one_word(patterns.last(1)), action}))
+      .says("Communication by operand: [pattern, axis of the mesh, place], or reshard.");
 }
 
-void write_memory(const Strategy& strategy, JsonWriter& writer) {
-  writer.key("memory").begin_array();
-  for (const MemoryCost* cost :
-       {&strategy.memory.forward, &strategy.memory.backward, &strategy.memory.total}) {
-    writer.begin_object()
-        .member("act", cost->activation)
-        .member("param", cost->parameter)
-        .member("temp", cost->temporary)
-        .member("buf", cost->buffer)
-        .end_object();
-  }
-  writer.end_array();
+// One strategy; what is not copied stays in `of`.
+struct StrategyAnswer {
+  const NodeStrategies* of = nullptr;
+  std::size_t index = 0;
+  std::string name;
+  std::vector<double> comm_cost, compute_cost;
+  std::vector<MemoryCost> memory;
+};
+
+struct RecordAnswer {
+  std::string id;
+  std::size_t count = 0;
+  std::vector<StrategyAnswer> strategies;
+};
+
+struct StrategiesAnswer {
+  std::vector<RecordAnswer> records;
+};
+
+}  // namespace
+
+namespace operators {
+
+static void describe(JsonMembers& members, MemoryCost& cost) {
+  members.required("act", cost.activation, "Bytes of activations.")
+      .required("param", cost.parameter)
+      .required("temp", cost.temporary)
+      .required("buf", cost.buffer);
 }
 
-void write_record(const NamedStrategies& record, JsonWriter& writer) {
-  const NodeStrategies& of = record.strategies;
-  writer.new_line().begin_object();
-  writer.member("id", std::string_view(record.id)).member("count", of.size());
-  writer.key("strategies").begin_array();
+}  // namespace operators
+
+namespace {
+
+void describe(JsonMembers& members, StrategyAnswer& answer) {
+  const auto specs = [&](JsonWriter& json) { write_specs(*answer.of, answer.index, json); };
+  const auto comm = [&](JsonWriter& json) {
+    write_comm(*answer.of, (*answer.of)[answer.index], json);
+  };
+  members.required("name", answer.name)
+      .written("specs", specs, specs_shape)
+      .written("comm", comm, comm_shape)
+      .required("comm_cost", answer.comm_cost, "[forward, backward, total]: bytes sent.")
+      .required("compute_cost", answer.compute_cost, "[forward, backward, total]: multiplications.")
+      .required("memory", answer.memory, "[forward, backward, total] of a device.");
+}
+
+void describe(JsonMembers& members, RecordAnswer& record) {
+  members.required("id", record.id)
+      .required("count", record.count)
+      .rows("strategies", record.strategies);
+}
+
+void describe(JsonMembers& members, StrategiesAnswer& answer) {
+  members.rows("records", answer.records);
+}
+
+RecordAnswer answer_of(const NamedStrategies& named) {
+  const NodeStrategies& of = named.strategies;
+  const auto phases = [](const PhaseCost& cost) {
+    return std::vector<double>{cost.forward, cost.backward, cost.total};
+  };
+  RecordAnswer record{named.id, of.size(), {}};
   for (std::size_t s = 0; s < of.size(); ++s) {
-    writer.new_line().begin_object();
-    writer.member("name", std::string_view(of.name(s)));
-    write_specs(of, s, writer);
-    write_comm(of, of[s], writer);
-    write_cost("comm_cost", of[s].comm, writer);
-    write_cost("compute_cost", of[s].compute, writer);
-    write_memory(of[s], writer);
-    writer.end_object();
+    const operators::PhaseMemory& memory = of[s].memory;
+    record.strategies.push_back({&of,
+                                 s,
+                                 of.name(s),
+                                 phases(of[s].comm),
+                                 phases(of[s].compute),
+                                 {memory.forward, memory.backward, memory.total}});
   }
-  writer.end_array().end_object();
+  return record;
 }
 
 }  // namespace
 
 void write_strategies(const std::vector<NamedStrategies>& records, const TextSink& sink) {
-  JsonWriter writer(sink);
-  writer.begin_object().key("records").begin_array();
+  StrategiesAnswer answer;
   for (const NamedStrategies& record : records)
-    write_record(record, writer);
-  writer.end_array().end_object().finish();
+    answer.records.push_back(answer_of(record));
+  JsonWriter writer(sink);
+  write_value(writer, answer);
+  writer.finish();
+}
+
+JsonShape strategies_shape() {
+  return shape_of(StrategiesAnswer()).says("What `operators strategies` answers.");
 }
 
 namespace {
