@@ -1,5 +1,6 @@
 #include "runtime/operators/solve.h"
 
+#include <array>
 #include <utility>
 
 #include "runtime/execution/planning_executor.h"
@@ -12,18 +13,17 @@ namespace shardwright {
 
 using operators::SolveStatus;
 
+namespace {
+
+constexpr std::array<std::string_view, 4> kStatusNames{"optimal", "feasible", "infeasible",
+                                                       "unknown"};
+
+}  // namespace
+
+std::span<const std::string_view> operators::names_of(SolveStatus) { return kStatusNames; }
+
 const char* name_of(SolveStatus status) {
-  switch (status) {
-    case SolveStatus::kOptimal:
-      return "optimal";
-    case SolveStatus::kFeasible:
-      return "feasible";
-    case SolveStatus::kInfeasible:
-      return "infeasible";
-    case SolveStatus::kUnknown:
-      return "unknown";
-  }
-  return "";
+  return kStatusNames[static_cast<std::size_t>(status)].data();
 }
 
 std::string shortage_text(const operators::MemoryShortage& shortage) {

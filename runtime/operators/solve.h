@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "core/operators/instance/cost_instance.h"
 #include "core/status.h"
@@ -39,6 +41,13 @@ struct OperatorsResult : operators::ProblemSolution {
   int threads = 1;
   double solve_s = 0;
 };
+
+namespace operators {
+
+std::span<const std::string_view> names_of(SolveStatus);
+constexpr std::string_view what_of(SolveStatus) { return "status"; }
+
+}  // namespace operators
 
 // "optimal", "feasible", "infeasible", "unknown".
 const char* name_of(operators::SolveStatus status);

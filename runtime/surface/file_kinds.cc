@@ -1,10 +1,19 @@
 #include "runtime/surface/file_kinds.h"
 
-#include "runtime/io/embedding/plan_reader.h"
 #include "runtime/io/embedding/answers_json.h"
+#include "runtime/io/embedding/plan_reader.h"
 #include "runtime/io/embedding/problem_json.h"
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/embedding/verify_file.h"
+#include "runtime/io/operators/aten_graph_json.h"
+#include "runtime/io/operators/aten_options_json.h"
+#include "runtime/io/operators/aten_plan_json.h"
+#include "runtime/io/operators/autoshard_json.h"
+#include "runtime/io/operators/instance_json.h"
+#include "runtime/io/operators/op_graph_json.h"
+#include "runtime/io/operators/paths_json.h"
+#include "runtime/io/operators/solve_json.h"
+#include "runtime/io/operators/strategies_json.h"
 #include "runtime/io/program/program_json.h"
 #include "runtime/io/program/redistribution_json.h"
 #include "runtime/io/program/transfer_json.h"
@@ -22,19 +31,19 @@ constexpr FileKind kKinds[] = {
     {"sweep", "Sweep", sweep_shape},
     {"diff", "Comparison", diff_shape},
     {"verification", "Verification", verification_shape},
-    {"graph", "Operator graph", nullptr, kGraphSample},
-    {"strategies", "Single operators", nullptr},
-    {"instance", "Cost instance", nullptr},
-    {"solution", "Solution", nullptr},
-    {"traced", "Traced model", nullptr},
-    {"options", "Options of a model plan", nullptr, kOptionsSample},
-    {"model-plan", "Plan of a model", nullptr},
-    {"mesh-sweep", "Sweep over meshes", nullptr},
-    {"paths", "Resharding paths", nullptr, kPathsSample},
-    {"autoshard", "Graph for autoshard", nullptr},
-    {"strategies-answer", "Strategies", nullptr},
-    {"paths-answer", "Paths", nullptr},
-    {"autoshard-answer", "Answer of autoshard", nullptr},
+    {"graph", "Operator graph", op_graph_shape, kGraphSample},
+    {"strategies", "Single operators", strategy_records_shape},
+    {"instance", "Cost instance", cost_instance_shape},
+    {"solution", "Solution", solution_shape},
+    {"traced", "Traced model", aten_graph_shape},
+    {"options", "Options of a model plan", aten_options_shape, kOptionsSample},
+    {"model-plan", "Plan of a model", aten_plan_shape},
+    {"mesh-sweep", "Sweep over meshes", mesh_sweep_shape},
+    {"paths", "Resharding paths", reshard_questions_shape, kPathsSample},
+    {"autoshard", "Graph for autoshard", autoshard_shape},
+    {"strategies-answer", "Strategies", strategies_shape},
+    {"paths-answer", "Paths", reshard_answers_shape},
+    {"autoshard-answer", "Answer of autoshard", autoshard_answers_shape},
     {"program", "Program", program_shape, kProgramSample},
     {"reshard", "Resharding cases", reshard_shape, kReshardSample},
     {"redistribution", "Redistribution", redistribution_shape, kRedistributionSample},
@@ -47,9 +56,7 @@ constexpr FileKind kKinds[] = {
 
 }  // namespace
 
-std::string FileKind::schema() const {
-  return shape == nullptr ? std::string(schema_text(name)) : json_schema(shape(), title);
-}
+std::string FileKind::schema() const { return json_schema(shape(), title); }
 
 std::span<const FileKind> file_kinds() { return kKinds; }
 

@@ -1,4 +1,4 @@
-# Writes texts as C++ source: cmake -D FOLDER=... -D SAMPLES=problem,graph -D SCHEMAS=plan -D OUTPUT=... -P
+# Writes texts as C++ source: cmake -D FOLDER=... -D SAMPLES=problem,graph -D OUTPUT=... -P
 # make_texts.cmake.
 
 set(delimiter shardwright_text)
@@ -17,14 +17,6 @@ foreach(kind IN LISTS SAMPLES)
     R\"${delimiter}(${text})${delimiter}\";
 ")
 endforeach()
-string(REPLACE "," ";" SCHEMAS "${SCHEMAS}")
-set(schemas "")
-foreach(kind IN LISTS SCHEMAS)
-  file(READ ${FOLDER}/schemas/${kind}.json text)
-  string(APPEND schemas "  if (kind == \"${kind}\")
-    return R\"${delimiter}(${text})${delimiter}\";
-")
-endforeach()
 file(WRITE ${OUTPUT} "#pragma once
 
 #include <string_view>
@@ -32,9 +24,5 @@ file(WRITE ${OUTPUT} "#pragma once
 namespace shardwright::commands {
 
 ${samples}
-inline std::string_view schema_text(std::string_view kind) {
-${schemas}  return \"\";
-}
-
 }  // namespace shardwright::commands
 ")

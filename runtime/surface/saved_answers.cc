@@ -17,6 +17,7 @@
 #include "runtime/report/embedding/changes_text.h"
 #include "runtime/report/embedding/explain_text.h"
 #include "runtime/report/embedding/sweep_text.h"
+#include "runtime/report/operators/aten_plan_text.h"
 #include "runtime/report/text/format.h"
 #include "runtime/report/text/text_table.h"
 #include "runtime/surface/answer.h"
@@ -209,6 +210,8 @@ Result<Text> text_of(DocumentKind kind, const JsonDocument& document) {
       return text_by(sweep_report, root);
     case DocumentKind::kExplanation:
       return text_by(explain_report, root);
+    case DocumentKind::kMeshSweep:
+      return text_by(aten_sweep_report, root);
     case DocumentKind::kDiff:
       return page_kind(kind, root) == SavedAnswer::Page::kPlanDiff
                  ? text_by<PlanDiff>(diff_report, root)

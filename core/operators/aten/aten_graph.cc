@@ -314,7 +314,7 @@ constexpr std::array<std::string_view, kNumAtenTypes> kNames = names();
 
 }  // namespace
 
-std::span<const std::string_view> aten_type_names() { return kNames; }
+std::span<const std::string_view> names_of(AtenType) { return kNames; }
 
 std::int64_t bytes_of(AtenType type) { return kTypes[static_cast<std::size_t>(type)].bytes; }
 

@@ -36,7 +36,8 @@ enum class AtenType : std::uint8_t {
 inline constexpr std::size_t kNumAtenTypes = 17;
 
 // torch's names without "torch.", numbered like the enumeration.
-std::span<const std::string_view> aten_type_names();
+std::span<const std::string_view> names_of(AtenType);
+constexpr std::string_view what_of(AtenType) { return "dtype"; }
 std::int64_t bytes_of(AtenType type);
 
 // Thread safety: a value.

@@ -123,11 +123,11 @@ Status check_inputs(const OpNode& node, std::uint32_t index, const std::string& 
 
 }  // namespace
 
-std::span<const std::string_view> op_kind_names() { return kKindNames; }
-std::span<const std::string_view> op_call_names() { return kCallNames; }
-std::span<const std::string_view> element_type_names() { return kElementTypeNames; }
-std::span<const std::string_view> shard_option_names() { return kShardOptionNames; }
-std::span<const std::string_view> solver_preference_names() { return kSolverPreferenceNames; }
+std::span<const std::string_view> names_of(OpKind) { return kKindNames; }
+std::span<const std::string_view> names_of(OpCall) { return kCallNames; }
+std::span<const std::string_view> names_of(ElementType) { return kElementTypeNames; }
+std::span<const std::string_view> names_of(ShardOption) { return kShardOptionNames; }
+std::span<const std::string_view> names_of(SolverPreference) { return kSolverPreferenceNames; }
 
 std::string_view to_name(OpKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 std::string_view to_name(OpCall call) { return kCallNames[static_cast<std::size_t>(call)]; }

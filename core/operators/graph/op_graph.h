@@ -13,7 +13,7 @@
 
 namespace shardwright::operators {
 
-// The order is that of op_kind_names().
+// The order is that of names_of().
 enum class OpKind : std::uint8_t {
   kPlaceholder,
   kOutput,
@@ -80,9 +80,13 @@ enum class ElementType : std::uint8_t {
 };
 
 // Names as files write them, numbered like the enumerations.
-std::span<const std::string_view> op_kind_names();
-std::span<const std::string_view> op_call_names();  // the first is empty
-std::span<const std::string_view> element_type_names();
+std::span<const std::string_view> names_of(OpKind);
+std::span<const std::string_view> names_of(OpCall);  // the first is empty
+std::span<const std::string_view> names_of(ElementType);
+// What errors call a name.
+constexpr std::string_view what_of(OpKind) { return "operator"; }
+constexpr std::string_view what_of(OpCall) { return "call"; }
+constexpr std::string_view what_of(ElementType) { return "element type"; }
 std::string_view to_name(OpKind kind);
 std::string_view to_name(OpCall call);
 std::string_view to_name(ElementType type);
@@ -159,8 +163,10 @@ struct OpNode {
 enum class ShardOption : std::uint8_t { kStandard, kShard, kFullShard, kShardLastAxis };
 enum class SolverPreference : std::uint8_t { kStandard, kDataParallel, kTensorParallel };
 
-std::span<const std::string_view> shard_option_names();
-std::span<const std::string_view> solver_preference_names();
+std::span<const std::string_view> names_of(ShardOption);
+std::span<const std::string_view> names_of(SolverPreference);
+constexpr std::string_view what_of(ShardOption) { return "shard option"; }
+constexpr std::string_view what_of(SolverPreference) { return "solver preference"; }
 
 struct OpGraphOptions {
   bool distributed_placeholder = false;  // else replicated

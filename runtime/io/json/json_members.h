@@ -321,6 +321,13 @@ JsonShape shape_of(const T&) {
   });
 }
 
+// What write_stop() writes.
+inline JsonShape stop_shape() {
+  return json::one_word(std::span(kStopReasonNames).subspan(1))
+      .or_null()
+      .says("What ended the search early.");
+}
+
 namespace internal {
 
 template <class T>

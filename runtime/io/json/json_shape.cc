@@ -209,19 +209,16 @@ class SchemaWriter {
         names.inner.push_back(word(quoted(text)));
       out.push_back(group("propertyNames", '{', {std::move(names)}));
     }
-    if (!shape.inner.empty() && shape.pattern.empty()) {
-      out.push_back(group("patternProperties", '{', {key("^//", "true")}));
-      out.push_back({quoted("additionalProperties") + ": ", '{', pieces(shape.inner.front())});
-      return;
+    if (shape.inner.empty() || !shape.members.empty()) {
+      Piece members = group("properties", '{');
+      Piece required = group("required", '[');
+      for (const JsonMember& member : shape.members) {
+        members.inner.push_back({quoted(member.key) + ": ", '{', pieces(member.shape)});
+        if (member.required) required.inner.push_back(word(quoted(member.key)));
+      }
+      out.push_back(std::move(members));
+      if (!required.inner.empty()) out.push_back(std::move(required));
     }
-    Piece members = group("properties", '{');
-    Piece required = group("required", '[');
-    for (const JsonMember& member : shape.members) {
-      members.inner.push_back({quoted(member.key) + ": ", '{', pieces(member.shape)});
-      if (member.required) required.inner.push_back(word(quoted(member.key)));
-    }
-    if (!shape.members.empty() || shape.inner.empty()) out.push_back(std::move(members));
-    if (!required.inner.empty()) out.push_back(std::move(required));
     Piece one_of = group("anyOf", '[');
     for (const std::string& member : shape.one_of_members)
       one_of.inner.push_back(word("{\"required\": [" + quoted(member) + "]}"));
@@ -231,7 +228,10 @@ class SchemaWriter {
     if (!shape.pattern.empty())
       by_pattern.inner.push_back({quoted(shape.pattern) + ": ", '{', pieces(shape.inner.front())});
     out.push_back(std::move(by_pattern));
-    out.push_back(key("additionalProperties", std::string("false")));
+    const bool any_name = !shape.inner.empty() && shape.pattern.empty();
+    out.push_back(
+        any_name ? Piece{quoted("additionalProperties") + ": ", '{', pieces(shape.inner.front())}
+                 : key("additionalProperties", "false"));
   }
 
   void add_list(const JsonShape& shape, std::vector<Piece>& out) {

@@ -34,38 +34,6 @@ Status read_index(JsonValue value, std::uint32_t& out) {
   return {};
 }
 
-Status read_entry(JsonValue value, AxisEntry& out) {
-  const auto words = [](std::vector<MaybeAxisPlacement>& placements) {
-    return [&placements](JsonValue v) { return read_list(v, placements, read_axis_word); };
-  };
-  SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value)
-                                  .required_with("outputs", words(out.outputs))
-                                  .required_with("inputs", words(out.inputs))
-                                  .optional("divides", out.divides)
-                                  .finish());
-  if (value.find("divides") && out.divides < 1) return value.error("\"divides\" must be positive");
-  return {};
-}
-
-Status read_rule(JsonValue value, AxisRule& out) {
-  return JsonMembers(value)
-      .required_with("strategies",
-                     [&](JsonValue v) { return read_list(v, out.entries, read_entry); })
-      .optional_with("source", read_word("source", kSources, out.source))
-      .ignore({"note"})
-      .finish();
-}
-
-Status read_tensor(JsonValue value, std::optional<AtenTensor>& out) {
-  if (value.is_null()) return {};
-  AtenTensor& tensor = out.emplace();
-  return JsonMembers(value)
-      .required_with("shape", [&](JsonValue v) { return read_shape(v, tensor.shape); })
-      .required_with("stride", [&](JsonValue v) { return read_shape(v, tensor.stride); })
-      .required_with("dtype", [&](JsonValue v) { return read_type(v, tensor.type); })
-      .finish();
-}
-
 Status read_ref(JsonValue value, TensorRef& out) {
   if (!value.is_array() || value.size() != 2) return value.expected("[node, output]");
   SHARDWRIGHT_RETURN_IF_ERROR(read_index(value[0], out.node));
@@ -92,40 +60,98 @@ Status read_flop_term(JsonValue value, FlopTerm& out) {
   return {};
 }
 
-Status read_node(JsonValue value, AtenNode& out) {
-  return JsonMembers(value)
-      .required("name", out.name)
-      .required("op", out.op)
-      .optional_with("role", read_word("role", kRoles, out.role))
-      .optional("target", out.target)
-      .required_with("rule", [&](JsonValue v) { return read_index(v, out.rule); })
-      .optional_with("inputs", [&](JsonValue v) { return read_list(v, out.inputs, read_ref); })
-      .required_with("outputs", [&](JsonValue v) { return read_list(v, out.outputs, read_tensor); })
-      .optional_with("flops", [&](JsonValue v) { return read_list(v, out.flops, read_flop_term); })
-      .optional("view", out.view)
-      .optional_with("phase", read_word("phase", kPhases, out.backward))
-      .optional("module", out.module)
-      .optional("line", out.line)
-      .ignore({"note"})
-      .finish();
-}
-
-Status read_output(JsonValue value, AtenOutput& out) {
-  return JsonMembers(value)
-      .required_with("node", [&](JsonValue v) { return read_index(v, out.value.node); })
-      .required_with("output", [&](JsonValue v) { return read_index(v, out.value.output); })
-      .required_with("role", read_word("role", kOutputRoles, out.role))
-      .required("target", out.target)
-      .finish();
-}
-
 Status read_format(JsonValue value) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());
   if (format == kAtenGraphFormat) return {};
   return value.expected("\"" + std::string(kAtenGraphFormat) + "\"");
 }
 
+JsonShape refs_shape() {
+  return json::list(json::tuple({json::natural(), json::natural()}).says("[node, output]"));
+}
+
+JsonShape flops_shape() {
+  return json::list(json::tuple({json::integer(), json::tuple({json::integer(), json::natural()})})
+                        .open()
+                        .says("[factor, [tensor, dimension], …]; tensor -1 is the first output."));
+}
+
+JsonShape words_shape() { return json::list(axis_word_shape()); }
+
 }  // namespace
+
+namespace operators {
+
+static void describe(JsonMembers& members, AxisEntry& entry) {
+  members.required_with("outputs", list_into(entry.outputs, read_axis_word), words_shape)
+      .required_with("inputs", list_into(entry.inputs, read_axis_word), words_shape)
+      .optional("divides", entry.divides,
+                "What the number of devices along all axes with this strategy must divide.")
+      .from(1);
+}
+
+static Status read_entry(JsonValue value, AxisEntry& out) {
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
+  if (value.find("divides") && out.divides < 1) return value.error("\"divides\" must be positive");
+  return {};
+}
+
+static void describe(JsonMembers& members, AxisRule& rule) {
+  members.required_with("strategies", list_into(rule.entries, read_entry), list_of<AxisEntry>)
+      .word("source", rule.source, "source", kSources)
+      .ignore({"note"});
+}
+
+static void describe(JsonMembers& members, AtenTensor& tensor) {
+  members
+      .required_with(
+          "shape", [&](JsonValue v) { return read_shape(v, tensor.shape); }, extents_shape)
+      .required_with(
+          "stride", [&](JsonValue v) { return read_shape(v, tensor.stride); }, extents_shape)
+      .required("dtype", tensor.type);
+}
+
+static void describe(JsonMembers& members, AtenNode& node) {
+  members.required("name", node.name)
+      .required("op", node.op)
+      .word("role", node.role, "role", kRoles)
+      .optional("target", node.target, "Name of the parameter, buffer or input in the model.")
+      .required_with(
+          "rule", [&](JsonValue v) { return read_index(v, node.rule); }, json::natural)
+      .optional_with("inputs", list_into(node.inputs, read_ref), refs_shape)
+      .required_with("outputs", list_into(node.outputs), list_of<std::optional<AtenTensor>>)
+      .optional_with("flops", list_into(node.flops, read_flop_term), flops_shape)
+      .optional("view", node.view, "Whether the outputs share the storage of the first input.")
+      .word("phase", node.backward, "phase", kPhases)
+      .optional("module", node.module)
+      .optional("line", node.line, "Line of the model's source.")
+      .ignore({"note"});
+}
+
+static void describe(JsonMembers& members, AtenOutput& output) {
+  members
+      .required_with(
+          "node", [&](JsonValue v) { return read_index(v, output.value.node); }, json::natural)
+      .required_with(
+          "output", [&](JsonValue v) { return read_index(v, output.value.output); }, json::natural)
+      .word("role", output.role, "role", kOutputRoles, "", true)
+      .required("target", output.target);
+}
+
+static void describe(JsonMembers& members, AtenGraphSpec& spec, std::int64_t& version) {
+  members.required_with("format", read_format, [] { return json::one_word({kAtenGraphFormat}); })
+      .required("version", version)
+      .from(1)
+      .up_to(1)
+      .optional("model", spec.model)
+      .optional("torch", spec.torch, "Release of PyTorch.")
+      .required_with("rules", list_into(spec.rules), list_of<AxisRule>)
+      .required_with("nodes", list_into(spec.nodes), list_of<AtenNode>)
+      .required_with("outputs", list_into(spec.outputs), list_of<AtenOutput>)
+      .ignore({"note"});
+}
+
+}  // namespace operators
 
 bool is_aten_graph(std::string_view text) {
   // The key comes first in the files of the tracer; others may have it anywhere.
@@ -138,19 +164,20 @@ Result<AtenGraph> read_aten_graph(std::string_view text) {
   AtenGraphSpec spec;
   std::int64_t version = 0;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(document.root())
-          .required_with("format", read_format)
-          .required("version", version)
-          .optional("model", spec.model)
-          .optional("torch", spec.torch)
-          .required_with("rules", [&](JsonValue v) { return read_list(v, spec.rules, read_rule); })
-          .required_with("nodes", [&](JsonValue v) { return read_list(v, spec.nodes, read_node); })
-          .required_with("outputs",
-                         [&](JsonValue v) { return read_list(v, spec.outputs, read_output); })
-          .ignore({"note"})
-          .finish());
+      read_by(document.root(), [&](JsonMembers& members) { describe(members, spec, version); }));
   if (version != 1) return invalid_input("/version", "this release reads version 1");
   return AtenGraph::make(std::move(spec));
+}
+
+JsonShape aten_graph_shape() {
+  return shape_by([](JsonMembers& members) {
+           AtenGraphSpec sample;
+           std::int64_t version = 0;
+           describe(members, sample, version);
+         })
+      .says(
+          "A PyTorch model as shardwright.torch.trace writes it. `operators plan`, `sweep` and "
+          "`build` read it.");
 }
 
 namespace {

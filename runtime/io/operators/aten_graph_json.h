@@ -5,6 +5,7 @@
 
 #include "core/operators/aten/aten_graph.h"
 #include "core/status.h"
+#include "runtime/io/json/json_shape.h"
 
 namespace shardwright {
 
@@ -17,5 +18,6 @@ bool is_aten_graph(std::string_view text);
 // Errors (kInvalidInput with the JSON pointer): text that is no JSON, another format or version,
 // unknown or missing keys, and those of AtenGraph::make.
 Result<operators::AtenGraph> read_aten_graph(std::string_view text);
+JsonShape aten_graph_shape();
 
 }  // namespace shardwright

@@ -64,6 +64,13 @@ Status read_axis_word(JsonValue value, MaybeAxisPlacement& out) {
                         " such as S0, P, Pavg, Pmax, Pmin or -");
 }
 
+JsonShape axis_word_shape() {
+  return json::text()
+      .like("^(R|S0*[0-8]|P|Pavg|Pmax|Pmin|-)$")
+      .says("R, S<dim>, P (a sum), Pavg, Pmax, Pmin, or - where there is no tensor.")
+      .named("placement");
+}
+
 std::string axis_word(const MaybeAxisPlacement& placement) {
   if (!placement) return "-";
   if (placement->is_replicate()) return "R";
@@ -92,13 +99,6 @@ Status read_placement(JsonValue value, std::size_t num_axes, Placement& out) {
   return {};
 }
 
-void write_placement(JsonWriter& json, const MaybePlacement& placement, std::size_t num_axes) {
-  json.begin_array();
-  for (std::size_t axis = 0; axis < num_axes; ++axis)
-    json.value(axis_word(placement ? MaybeAxisPlacement(placement->on(axis)) : std::nullopt));
-  json.end_array();
-}
-
 namespace {
 
 using namespace operators;
@@ -114,30 +114,10 @@ constexpr std::array<std::string_view, 2> kBackends{"nccl", "gloo"};
 constexpr std::array<std::string_view, 4> kCollectives{"all_gather", "reduce_scatter", "all_reduce",
                                                        "all_to_all"};
 
-Status read_link(JsonValue value, AxisLink& out) {
-  return JsonMembers(value)
-      .required("latency_us", out.latency_us)
-      .required("bandwidth_gb_per_s", out.bandwidth_gb_per_s)
-      .finish();
-}
-
 Status read_row(JsonValue value, MeasuredRow& out) {
   if (!value.is_array() || value.size() != 2) return value.expected("[bytes, microseconds]");
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[0], out.bytes));
   return read_value(value[1], out.microseconds);
-}
-
-Status read_table(JsonValue value, MeasuredTable& out) {
-  std::int64_t axis = 0;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .required("axis", axis)
-          .required_with("collective", read_word("collective", kCollectives, out.collective))
-          .required_with("rows", [&](JsonValue v) { return read_list(v, out.rows, read_row); })
-          .finish());
-  if (axis < 0) return value.error("\"axis\" must not be negative");
-  out.axis = static_cast<std::size_t>(axis);
-  return {};
 }
 
 // {"<target>": [words], ...}
@@ -154,42 +134,125 @@ Status read_constraints(JsonValue value, AtenConstraint::Of of, std::size_t num_
   return {};
 }
 
-Status read_placements(JsonValue value, std::size_t num_axes, std::vector<AtenConstraint>& out) {
+JsonShape constraints_shape() {
+  return json::by_name(
+      json::list(json::text().like("^(R|S0*[0-8]|P|Pavg|Pmax|Pmin)$"))
+          .says("One placement for each axis of the mesh: R, S<dim>, P, Pavg, Pmax or Pmin."));
+}
+
+void describe_placements(JsonMembers& members, std::size_t num_axes,
+                         std::vector<AtenConstraint>& out) {
   const auto of = [&](AtenConstraint::Of kind) {
     return [&, kind](JsonValue v) { return read_constraints(v, kind, num_axes, out); };
   };
-  return JsonMembers(value)
-      .optional_with("parameters", of(AtenConstraint::Of::kParameter))
-      .optional_with("buffers", of(AtenConstraint::Of::kBuffer))
-      .optional_with("inputs", of(AtenConstraint::Of::kInput))
-      .optional_with("tangents", of(AtenConstraint::Of::kTangent))
-      .optional_with("outputs", of(AtenConstraint::Of::kOutput))
-      .finish();
+  members.optional_with("parameters", of(AtenConstraint::Of::kParameter), constraints_shape)
+      .optional_with("buffers", of(AtenConstraint::Of::kBuffer), constraints_shape)
+      .optional_with("inputs", of(AtenConstraint::Of::kInput), constraints_shape)
+      .optional_with("tangents", of(AtenConstraint::Of::kTangent), constraints_shape)
+      .optional_with("outputs", of(AtenConstraint::Of::kOutput), constraints_shape);
 }
 
-Status read_operator_time(JsonValue value, OperatorTime& out) {
-  return JsonMembers(value)
-      .required("op", out.op)
-      .required_with("inputs", [&](JsonValue v) { return read_list(v, out.inputs, read_shape); })
-      .required_with("dtype", [&](JsonValue v) { return read_type(v, out.type); })
-      .required("us", out.microseconds)
-      .finish();
+}  // namespace
+}  // namespace shardwright
+
+namespace shardwright::redistribution {
+
+static void describe(JsonMembers& members, AxisLink& link) {
+  members.required("latency_us", link.latency_us)
+      .required("bandwidth_gb_per_s", link.bandwidth_gb_per_s, "10^9 bytes per second.");
 }
 
-Status read_collectives(JsonValue value, CollectiveModel& out) {
-  return JsonMembers(value)
-      .required_with("model", read_word("model", kModels, out.kind))
-      .optional("devices_per_host", out.devices_per_host)
-      .optional_with("links", [&](JsonValue v) { return read_list(v, out.links, read_link); })
-      .optional_with("tables", [&](JsonValue v) { return read_list(v, out.tables, read_table); })
-      .finish();
+static void describe(JsonMembers& members, MeasuredTable& table, std::int64_t& axis) {
+  members.required("axis", axis, "Axis of the mesh.")
+      .from(0)
+      .word("collective", table.collective, "collective", kCollectives, "", true)
+      .required_with("rows", list_into(table.rows, read_row), [] {
+        return json::list(
+            json::tuple({json::number(), json::number()}).says("[bytes, microseconds]"));
+      });
 }
 
-Status read_overlap(JsonValue value, OverlapShares& out) {
-  return JsonMembers(value)
-      .optional("parameters", out.parameters)
-      .optional("gradients", out.gradients)
-      .finish();
+}  // namespace shardwright::redistribution
+
+namespace shardwright::operators {
+
+static void describe(JsonMembers& members, OperatorTime& time) {
+  members.required("op", time.op)
+      .required_with("inputs", list_into(time.inputs, read_shape),
+                     [] { return json::list(extents_shape()); })
+      .required("dtype", time.type)
+      .required("us", time.microseconds, "Microseconds.");
+}
+
+static void describe(JsonMembers& members, OverlapShares& shares) {
+  members.optional("parameters", shares.parameters).from(0).up_to(1);
+  members.optional("gradients", shares.gradients).from(0).up_to(1);
+}
+
+}  // namespace shardwright::operators
+
+namespace shardwright {
+namespace {
+
+Status read_table(JsonValue value, MeasuredTable& out) {
+  std::int64_t axis = 0;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(value, [&](JsonMembers& members) { describe(members, out, axis); }));
+  if (axis < 0) return value.error("\"axis\" must not be negative");
+  out.axis = static_cast<std::size_t>(axis);
+  return {};
+}
+
+JsonShape tables_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+    MeasuredTable sample;
+    std::int64_t axis = 0;
+    describe(members, sample, axis);
+  }));
+}
+
+}  // namespace
+
+static void describe(JsonMembers& members, CollectiveModel& model) {
+  members.word("model", model.kind, "model", kModels, "", true)
+      .optional("devices_per_host", model.devices_per_host)
+      .optional_with("links", list_into(model.links), list_of<AxisLink>)
+      .optional_with("tables", list_into(model.tables, read_table), tables_shape);
+}
+
+namespace {
+
+// The placements are read when the mesh is known.
+void describe_options(JsonMembers& members, PlanAtenOptions& options,
+                      std::optional<JsonValue>& placements) {
+  const auto keep = [&](JsonValue v) {
+    placements = v;
+    return Status();
+  };
+  members.optional("mesh", options.mesh, "Devices along each axis.")
+      .optional("device", options.device, "GPU whose times are estimated.")
+      .optional("memory", options.memory_limit, "Bytes of a device.")
+      .optional("optimizer_states", options.optimizer_states,
+                "Tensors that the optimizer keeps for each parameter.")
+      .word("backend", options.backend, "backend", kBackends, "Whose buffers an all-to-all holds.")
+      .word("redistribution", options.redistribution, "redistribution", kRedistributions)
+      .optional("collectives", options.collectives, "What communication takes.")
+      .optional_with("operator_times", list_into(options.operator_times), list_of<OperatorTime>)
+      .optional("overlap", options.overlap,
+                "Shares of moving parameters and gradients that operators hide.")
+      .word("blocks", options.blocks, "kind of blocks", kBlocks,
+            "Whether repeated blocks must be sharded alike.")
+      .optional_with("placements", keep,
+                     [] {
+                       return shape_by([](JsonMembers& inner) {
+                         std::vector<AtenConstraint> sample;
+                         describe_placements(inner, 0, sample);
+                       });
+                     })
+      .optional("threads", options.limits.threads)
+      .optional("time_limit_s", options.limits.time_limit_s)
+      .optional("work_limit", options.limits.work_limit)
+      .optional("seed", options.limits.seed);
 }
 
 }  // namespace
@@ -200,37 +263,25 @@ Result<PlanAtenOptions> read_aten_options(std::string_view text,
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kModelOptions));
   PlanAtenOptions out;
   std::optional<JsonValue> placements;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(document.root())
-          .optional("mesh", out.mesh)
-          .optional("device", out.device)
-          .optional("memory", out.memory_limit)
-          .optional("optimizer_states", out.optimizer_states)
-          .optional_with("backend", read_word("backend", kBackends, out.backend))
-          .optional_with("redistribution",
-                         read_word("redistribution", kRedistributions, out.redistribution))
-          .optional_with("collectives",
-                         [&](JsonValue v) { return read_collectives(v, out.collectives); })
-          .optional_with(
-              "operator_times",
-              [&](JsonValue v) { return read_list(v, out.operator_times, read_operator_time); })
-          .optional_with("overlap", [&](JsonValue v) { return read_overlap(v, out.overlap); })
-          .optional_with("blocks", read_word("kind of blocks", kBlocks, out.blocks))
-          .optional_with("placements",
-                         [&](JsonValue v) -> Status {
-                           placements = v;
-                           return {};
-                         })
-          .optional("threads", out.limits.threads)
-          .optional("time_limit_s", out.limits.time_limit_s)
-          .optional("work_limit", out.limits.work_limit)
-          .optional("seed", out.limits.seed)
-          .finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(
+      document.root(), [&](JsonMembers& members) { describe_options(members, out, placements); }));
   if (!mesh.empty()) out.mesh = mesh;
   if (out.mesh.empty()) return document.root().error("\"mesh\" is missing");
-  if (placements)
-    SHARDWRIGHT_RETURN_IF_ERROR(read_placements(*placements, out.mesh.size(), out.constraints));
+  if (placements) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_by(*placements, [&](JsonMembers& members) {
+      describe_placements(members, out.mesh.size(), out.constraints);
+    }));
+  }
   return out;
+}
+
+JsonShape aten_options_shape() {
+  return shape_by([](JsonMembers& members) {
+           PlanAtenOptions sample;
+           std::optional<JsonValue> placements;
+           describe_options(members, sample, placements);
+         })
+      .says("What `operators plan --options` reads.");
 }
 
 }  // namespace shardwright

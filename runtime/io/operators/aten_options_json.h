@@ -9,7 +9,7 @@
 #include "core/operators/aten/roofline.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
-#include "runtime/io/json/json_writer.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/operators/plan_aten.h"
 
 namespace shardwright {
@@ -19,18 +19,17 @@ inline constexpr std::array<std::string_view, 3> kOutputRoles{"output", "gradien
 
 // Reads R, S<dim>, P (a sum), Pavg, Pmax or Pmin; "-" where there is no tensor.
 Status read_axis_word(JsonValue value, operators::MaybeAxisPlacement& out);
+JsonShape axis_word_shape();
 std::string axis_word(const operators::MaybeAxisPlacement& placement);
 
 // Reads one word per mesh axis. If several axes shard a dimension, the earlier axis cuts first.
 Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Placement& out);
-// Writes ["-", ...] for none.
-void write_placement(JsonWriter& json, const operators::MaybePlacement& placement,
-                     std::size_t num_axes);
 
 // Reads one JSON object. A `mesh` that is not empty replaces the mesh of the text, which may then
 // be absent. Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no
 // mesh, placements of another length than the mesh.
 Result<PlanAtenOptions> read_aten_options(std::string_view text,
                                           const redistribution::MeshShape& mesh = {});
+JsonShape aten_options_shape();
 
 }  // namespace shardwright

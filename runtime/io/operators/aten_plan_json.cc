@@ -1,119 +1,219 @@
-#include <array>
-#include <string_view>
-
-#include "runtime/io/json/json_writer.h"
-#include "runtime/io/operators/aten_options_json.h"
 #include "runtime/io/operators/aten_plan_json.h"
+
+#include <string_view>
+#include <utility>
+
+#include "runtime/io/operators/aten_options_json.h"
 
 namespace shardwright {
 namespace {
 
 using namespace operators;
 
-void write_placements(JsonWriter& json, const std::vector<MaybePlacement>& placements,
-                      std::size_t num_axes) {
-  json.begin_array();
+constexpr std::string_view kAtenPlanFormat = "shardwright.aten_plan";
+
+using Words = std::vector<std::string>;  // one per axis of the mesh
+
+struct NodeOfPlan {
+  std::string name;
+  std::vector<Words> outputs;
+  // All but the last are of operators only.
+  std::optional<std::vector<Words>> inputs;
+  std::optional<double> compute_us;
+  std::optional<std::vector<double>> redistribute_us, hidden_us;
+};
+
+struct OutputOfPlan {
+  AtenOutputRole role = AtenOutputRole::kOutput;
+  std::string target;
+  Words placement;
+  double redistribute_us = 0;
+  std::optional<double> hidden_us;
+};
+
+struct ModelPlan {
+  int version = 1;
+  MeshOutcome outcome;
+  std::optional<std::int64_t> memory_limit;
+  std::optional<std::vector<NodeOfPlan>> nodes;
+  std::optional<std::vector<OutputOfPlan>> outputs;
+};
+
+struct MeshMember {
+  redistribution::MeshShape shape;
+};
+
+void describe(JsonMembers& members, MeshMember& mesh) {
+  members.required("shape", mesh.shape, "Devices along each axis.");
+}
+
+void describe_mesh(JsonMembers& members, redistribution::MeshShape& shape) {
+  MeshMember mesh{shape};
+  members.required("mesh", mesh);
+  shape = std::move(mesh.shape);
+}
+
+void describe_figures(JsonMembers& members, MeshOutcome& outcome) {
+  members.required("status", outcome.status)
+      .optional("objective_us", outcome.objective_us, "Time of a step.")
+      .optional("lower_bound_us", outcome.lower_bound_us, "No plan is faster.")
+      .optional("compute_us", outcome.compute_us)
+      .optional("redistribute_us", outcome.redistribute_us)
+      .optional("hidden_us", outcome.hidden_us, "Part of redistribute_us that operators hide.")
+      .optional("peak_bytes", outcome.peak_bytes, "Bytes of a device.")
+      .optional("most_moved_bytes", outcome.most_moved_bytes);
+}
+
+void describe_shortage(JsonMembers& members, MeshOutcome& outcome) {
+  members.optional("reason", outcome.reason, "Why there is no plan.")
+      .optional("least_bytes", outcome.least_bytes, "Every plan needs at least this much.")
+      .optional("enough_bytes", outcome.enough_bytes, "Some plan needs no more.");
+}
+
+void describe(JsonMembers& members, NodeOfPlan& node) {
+  members.required("name", node.name)
+      .required("outputs", node.outputs, "Placements of each output.")
+      .optional("inputs", node.inputs, "Placements that the operator takes.")
+      .optional("compute_us", node.compute_us)
+      .optional("redistribute_us", node.redistribute_us, "Of each input.")
+      .optional("hidden_us", node.hidden_us, "Of each input.");
+}
+
+void describe(JsonMembers& members, OutputOfPlan& output) {
+  members.word("role", output.role, "role", kOutputRoles, "", true)
+      .required("target", output.target)
+      .required("placement", output.placement)
+      .required("redistribute_us", output.redistribute_us)
+      .optional("hidden_us", output.hidden_us);
+}
+
+void describe(JsonMembers& members, ModelPlan& plan) {
+  members
+      .written(
+          "format", [](JsonWriter& json) { json.value(kAtenPlanFormat); },
+          [] { return json::one_word({kAtenPlanFormat}); })
+      .required("version", plan.version)
+      .from(1)
+      .up_to(1)
+      .line();
+  describe_mesh(members, plan.outcome.mesh);
+  describe_figures(members.line(), plan.outcome);
+  members.required("memory_limit", plan.memory_limit, "Bytes of a device.");
+  describe_shortage(members, plan.outcome);
+  if (plan.nodes) members.line();
+  members.rows("nodes", plan.nodes, true);
+  if (plan.outputs) members.line();
+  members.rows("outputs", plan.outputs, true);
+}
+
+Words words_of(const MaybePlacement& placement, std::size_t num_axes) {
+  Words words;
+  for (std::size_t axis = 0; axis < num_axes; ++axis)
+    words.push_back(axis_word(placement ? MaybeAxisPlacement(placement->on(axis)) : std::nullopt));
+  return words;
+}
+
+std::vector<Words> words_of(const std::vector<MaybePlacement>& placements, std::size_t num_axes) {
+  std::vector<Words> words;
   for (const MaybePlacement& placement : placements)
-    write_placement(json, placement, num_axes);
-  json.end_array();
+    words.push_back(words_of(placement, num_axes));
+  return words;
 }
 
-void write_node(JsonWriter& json, const AtenNode& node, const AtenNodePlan& plan,
-                std::size_t num_axes) {
-  json.new_line().begin_object().member("name", node.name).key("outputs");
-  write_placements(json, plan.outputs, num_axes);
-  if (!node.is_placeholder()) {
-    json.key("inputs");
-    write_placements(json, plan.inputs, num_axes);
-    json.member("compute_us", plan.compute_us).key("redistribute_us").begin_array();
-    for (const double us : plan.redistribute_us)
-      json.value(us);
-    json.end_array();
-    if (!plan.hidden_us.empty()) {
-      json.key("hidden_us").begin_array();
-      for (const double us : plan.hidden_us)
-        json.value(us);
-      json.end_array();
-    }
-  }
-  json.end_object();
+NodeOfPlan node_of(const AtenNode& node, const AtenNodePlan& plan, std::size_t num_axes) {
+  NodeOfPlan out;
+  out.name = node.name;
+  out.outputs = words_of(plan.outputs, num_axes);
+  if (node.is_placeholder()) return out;
+  out.inputs = words_of(plan.inputs, num_axes);
+  out.compute_us = plan.compute_us;
+  out.redistribute_us = plan.redistribute_us;
+  if (!plan.hidden_us.empty()) out.hidden_us = plan.hidden_us;
+  return out;
 }
 
-void write_output(JsonWriter& json, const AtenOutput& output, const AtenOutputPlan& plan,
-                  std::size_t num_axes, bool overlaps) {
-  json.new_line().begin_object();
-  json.member("role", kOutputRoles[static_cast<std::size_t>(output.role)]);
-  json.member("target", output.target).key("placement");
-  write_placement(json, plan.placement, num_axes);
-  json.member("redistribute_us", plan.redistribute_us);
-  if (overlaps) json.member("hidden_us", plan.hidden_us);
-  json.end_object();
-}
-
-void write_plan(JsonWriter& json, const AtenGraph& graph, const AtenPlan& plan) {
+void add_plan(const AtenGraph& graph, const AtenPlan& plan, ModelPlan& out) {
   const std::size_t num_axes = plan.mesh.size();
-  json.new_line().key("nodes").begin_array();
+  out.nodes.emplace();
   for (std::size_t n = 0; n < graph.size(); ++n)
-    write_node(json, graph[n], plan.nodes[n], num_axes);
-  json.new_line().end_array();
-  json.new_line().key("outputs").begin_array();
-  for (std::size_t o = 0; o < graph.outputs().size(); ++o)
-    write_output(json, graph.outputs()[o], plan.outputs[o], num_axes, plan.overlap.any());
-  json.new_line().end_array();
+    out.nodes->push_back(node_of(graph[n], plan.nodes[n], num_axes));
+  out.outputs.emplace();
+  for (std::size_t o = 0; o < graph.outputs().size(); ++o) {
+    const AtenOutput& output = graph.outputs()[o];
+    const AtenOutputPlan& planned = plan.outputs[o];
+    out.outputs->push_back({output.role, output.target, words_of(planned.placement, num_axes),
+                            planned.redistribute_us, std::nullopt});
+    if (plan.overlap.any()) out.outputs->back().hidden_us = planned.hidden_us;
+  }
 }
 
-void write_figures(JsonWriter& json, const AtenPlanResult& result) {
-  json.member("objective_us", result.evaluation.total_us());
-  json.member("lower_bound_us", result.lower_bound_us);
-  json.member("compute_us", result.evaluation.compute_us);
-  json.member("redistribute_us", result.evaluation.redistribute_us);
-  if (result.plan->overlap.any()) json.member("hidden_us", result.evaluation.hidden_us);
-  json.member("peak_bytes", result.evaluation.peak_bytes);
-  json.member("most_moved_bytes", result.evaluation.most_moved_bytes);
-}
-
-void write_mesh(JsonWriter& json, const redistribution::MeshShape& mesh) {
-  json.key("mesh").begin_object().key("shape").begin_array();
-  for (const std::int64_t devices : mesh)
-    json.value(devices);
-  json.end_array().end_object();
-}
-
-void write_shortage(JsonWriter& json, const AtenPlanResult& result) {
-  if (!result.shortage) return;
-  json.member("reason", shortage_text(*result.shortage));
-  json.member("least_bytes", result.shortage->minimum_bytes);
-  if (result.shortage->enough_bytes) json.member("enough_bytes", *result.shortage->enough_bytes);
+MeshOutcome outcome_of(const redistribution::MeshShape& mesh, const AtenPlanResult& result) {
+  MeshOutcome outcome;
+  outcome.mesh = mesh;
+  outcome.status = result.status;
+  if (result.plan) {
+    outcome.objective_us = result.evaluation.total_us();
+    outcome.lower_bound_us = result.lower_bound_us;
+    outcome.compute_us = result.evaluation.compute_us;
+    outcome.redistribute_us = result.evaluation.redistribute_us;
+    if (result.plan->overlap.any()) outcome.hidden_us = result.evaluation.hidden_us;
+    outcome.peak_bytes = result.evaluation.peak_bytes;
+    outcome.most_moved_bytes = result.evaluation.most_moved_bytes;
+  }
+  if (result.shortage) {
+    outcome.reason = shortage_text(*result.shortage);
+    outcome.least_bytes = result.shortage->minimum_bytes;
+    outcome.enough_bytes = result.shortage->enough_bytes;
+  }
+  return outcome;
 }
 
 }  // namespace
 
-void write_aten_plan(const AtenGraph& graph, const PlanAtenOptions& options,
-                     const AtenPlanResult& result, const TextSink& sink) {
-  JsonWriter json(sink);
-  json.begin_object().member("format", "shardwright.aten_plan").member("version", 1);
-  json.new_line();
-  write_mesh(json, options.mesh);
-  json.new_line().member("status", name_of(result.status));
-  if (result.plan) write_figures(json, result);
-  json.member("memory_limit", options.memory_limit);
-  write_shortage(json, result);
-  if (result.plan) write_plan(json, graph, *result.plan);
-  json.end_object().finish();
+static void describe(JsonMembers& members, MeshOutcome& row) {
+  describe_mesh(members, row.mesh);
+  describe_figures(members, row);
+  describe_shortage(members, row);
 }
 
-void write_aten_sweep(const AtenSweep& sweep, const TextSink& sink) {
+void describe(JsonMembers& members, MeshSweep& sweep) {
+  members.required("devices", sweep.devices).rows("meshes", sweep.meshes, true);
+}
+
+MeshSweep mesh_sweep(const AtenSweep& sweep) {
+  MeshSweep out;
+  out.devices = sweep.devices;
+  for (const AtenSweep::Row& row : sweep.rows)
+    out.meshes.push_back(outcome_of(row.mesh, row.result));
+  return out;
+}
+
+JsonShape mesh_sweep_shape() {
+  return shape_of(MeshSweep()).says("What `operators sweep` answers. Times are microseconds.");
+}
+
+void write_aten_plan(const AtenGraph& graph, const PlanAtenOptions& options,
+                     const AtenPlanResult& result, const TextSink& sink) {
+  ModelPlan plan;
+  plan.outcome = outcome_of(options.mesh, result);
+  plan.memory_limit = options.memory_limit;
+  if (result.plan) add_plan(graph, *result.plan, plan);
   JsonWriter json(sink);
-  json.begin_object().member("devices", sweep.devices).key("meshes").begin_array();
-  for (const AtenSweep::Row& row : sweep.rows) {
-    json.new_line().begin_object();
-    write_mesh(json, row.mesh);
-    json.member("status", name_of(row.result.status));
-    if (row.result.plan) write_figures(json, row.result);
-    write_shortage(json, row.result);
-    json.end_object();
-  }
-  json.new_line().end_array().end_object().finish();
+  write_value(json, plan);
+  json.finish();
+}
+
+JsonShape aten_plan_shape() {
+  return shape_of(ModelPlan())
+      .says(
+          "What `operators plan` answers and shardwright.torch.parallelize reads. Times are "
+          "microseconds.");
+}
+
+void write_aten_sweep(MeshSweep sweep, const TextSink& sink) {
+  JsonWriter json(sink);
+  write_value(json, sweep);
+  json.finish();
 }
 
 }  // namespace shardwright

@@ -1,22 +1,49 @@
 // Writes plans for graphs of PyTorch's operators.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/io/json/json_members.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/plan_aten.h"
 #include "runtime/operators/sweep_aten.h"
 
 namespace shardwright {
 
+// A mesh, and what is known of the plan on it: figures if there is a plan, otherwise why there is
+// none.
+struct MeshOutcome {
+  redistribution::MeshShape mesh;
+  operators::SolveStatus status = operators::SolveStatus::kUnknown;
+  std::optional<double> objective_us, lower_bound_us, compute_us, redistribute_us;
+  std::optional<double> hidden_us;  // part of redistribute_us; none if nothing overlaps
+  std::optional<std::int64_t> peak_bytes, most_moved_bytes;
+  std::optional<std::string> reason;
+  std::optional<std::int64_t> least_bytes, enough_bytes;  // that a plan needs
+};
+
+struct MeshSweep {
+  std::int64_t devices = 0;
+  std::vector<MeshOutcome> meshes;  // the fastest first, then those without a plan
+};
+
+void describe(JsonMembers& members, MeshSweep& sweep);
+MeshSweep mesh_sweep(const AtenSweep& sweep);
+JsonShape mesh_sweep_shape();
+
 // Writes a row per node and output of the graph if there is a plan, otherwise why there is none.
 void write_aten_plan(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                      const AtenPlanResult& result, const TextSink& sink);
+JsonShape aten_plan_shape();
 
 // Writes the whole problem in the format of the IOPDDL contest, which `operators solve` reads.
 // Costs are microseconds times 10^9, rounded; 10^18 means forbidden.
 void write_aten_instance(const operators::AtenGraph& graph, const operators::CostInstance& instance,
                          const TextSink& sink);
 
-// Writes the meshes from the fastest to the slowest, then the meshes without a plan.
-void write_aten_sweep(const AtenSweep& sweep, const TextSink& sink);
+void write_aten_sweep(MeshSweep sweep, const TextSink& sink);
 
 }  // namespace shardwright

@@ -9,16 +9,19 @@
 #include "runtime/io/json/json_members.h"
 #include "runtime/io/json/json_writer.h"
 #include "runtime/io/kinds/document_kind.h"
+#include "runtime/io/operators/list_reading.h"
 #include "search/operators/autoshard/solver.h"
 
 namespace shardwright {
 namespace {
 
 using operators::autoshard::Assignment;
+using operators::autoshard::CostModel;
 using operators::autoshard::CostRow;
 using operators::autoshard::Evaluation;
 using operators::autoshard::Graph;
 using operators::autoshard::Iteration;
+using operators::autoshard::kCostModelNames;
 using operators::autoshard::OpSpec;
 using operators::autoshard::OpSpecs;
 using operators::autoshard::Request;
@@ -56,36 +59,30 @@ constexpr std::array<std::string_view, 31> kIgnoredKeys{"model",
                                                         "sample_assignments",
                                                         "iterations_z3_4_8_12"};
 
-template <class Enum, std::size_t Size>
-Status read_name(JsonValue value, std::string_view what,
-                 const std::array<std::string_view, Size>& names, Enum& out) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
-  out = static_cast<Enum>(index);
-  return {};
-}
+}  // namespace
 
-Status read_op(JsonValue value, OpSpec& op) {
-  return JsonMembers(value)
-      .required("name", op.name)
-      .required_with("kind",
-                     [&](JsonValue v) {
-                       return read_name(v, "kind of op", operators::autoshard::kOpKindNames,
-                                        op.kind);
-                     })
-      .optional("args", op.args)
+namespace operators::autoshard {
+
+static void describe(JsonMembers& members, OpSpec& op) {
+  members.required("name", op.name)
+      .word("kind", op.kind, "kind of op", kOpKindNames, "", true)
+      .optional("args", op.args, "Names of the ops whose outputs this one reads.")
       .required("shape", op.shape)
       .optional("prev", op.prev)
       .optional("module", op.module)
       .optional("dtype", op.dtype)
-      .ignore({"note"})
-      .finish();
+      .ignore({"note"});
 }
+
+}  // namespace operators::autoshard
+
+namespace {
 
 Status read_graph(JsonValue list, AutoshardEntry& entry) {
   if (!list.is_array()) return list.expected("a list of ops");
   std::vector<OpSpec> ops(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    SHARDWRIGHT_RETURN_IF_ERROR(read_op(list[i], ops[i]));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(list[i], ops[i]));
   }
   Result<Graph> graph = Graph::make(std::move(ops));
   const Status checked = graph.ok() ? check_shapes(*graph) : Status(graph.error());
@@ -98,18 +95,25 @@ Status read_graph(JsonValue list, AutoshardEntry& entry) {
   return {};
 }
 
+void describe(JsonMembers& members, AutoshardEntry& entry) {
+  const auto read_model = [&](JsonValue v) -> Status {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                                 read_choice(v, "cost model", kCostModelNames));
+    entry.model = static_cast<CostModel>(index);
+    return {};
+  };
+  members
+      .required_with(
+          "graph", [&](JsonValue v) { return read_graph(v, entry); }, list_of<OpSpec>)
+      .optional("p", entry.devices, "Devices.")
+      .optional_with("version", read_model,
+                     [] { return json::one_word(kCostModelNames).says("Cost model."); })
+      .ignore(kIgnoredKeys);
+}
+
 Status read_entry(JsonValue value, AutoshardEntry& entry) {
   entry.place = value.pointer();
-  return JsonMembers(value)
-      .required_with("graph", [&](JsonValue v) { return read_graph(v, entry); })
-      .optional("p", entry.devices)
-      .optional_with("version",
-                     [&](JsonValue v) {
-                       return read_name(v, "cost model", operators::autoshard::kCostModelNames,
-                                        entry.model.emplace());
-                     })
-      .ignore(kIgnoredKeys)
-      .finish();
+  return read_by(value, [&](JsonMembers& members) { describe(members, entry); });
 }
 
 void write_cost(double cost, JsonWriter& writer) {
@@ -148,11 +152,15 @@ void write_table(const Evaluation& evaluation, JsonWriter& writer) {
   writer.end_array();
 }
 
-void write_lines(const std::vector<std::string>& lines, JsonWriter& writer) {
-  writer.begin_array();
-  for (const std::string& line : lines)
-    writer.value(line);
-  writer.end_array();
+JsonShape specs_of_op_shape() { return json::list(json::text()); }
+
+JsonShape assignment_shape() {
+  return json::by_name(specs_of_op_shape()).says("Sharding specs by op.");
+}
+
+JsonShape table_shape() {
+  return json::list(json::tuple({json::text(), json::text(), json::text(), json::number()})
+                        .says("[op or tensor, spec before, spec after, elements moved]"));
 }
 
 // Writes the specs of each op under its name, as the peer does. An op whose name equals one of the
@@ -176,32 +184,60 @@ void write_iteration(const Request& request, const Iteration& iteration, JsonWri
   writer.key("total");
   write_cost(iteration.evaluation.total, writer);
   writer.key("schedule");
-  write_lines(schedule(graph, iteration.assignment, request.model), writer);
+  std::vector<std::string> lines = schedule(graph, iteration.assignment, request.model);
+  write_value(writer, lines);
   writer.end_object();
 }
 
-void write_answer(const AutoshardAnswer& answer, JsonWriter& writer) {
-  const Request& request = answer.request;
-  writer.begin_object().new_line();
-  writer.member("version",
-                operators::autoshard::kCostModelNames[static_cast<std::size_t>(request.model)]);
-  writer.member("p", request.devices).new_line().key("optimum_cost");
-  write_cost(answer.solution.optimum, writer);
-  writer.member("num_optimal", answer.solution.num_optimal).new_line().key("assignment");
-  write_assignment(*request.graph, answer.solution.assignment, writer);
-  writer.new_line().key("table");
-  write_table(answer.evaluation, writer);
-  writer.new_line().key("schedule");
-  write_lines(answer.schedule, writer);
-  writer.new_line().key("iterations").begin_array();
-  for (const Iteration& iteration : answer.iterations)
-    write_iteration(request, iteration, writer);
-  writer.end_array().new_line().key("final").begin_object();
-  writer.member("iter", answer.iterations.size()).member("result", "unsat").end_object();
-  writer.end_object();
+JsonShape iteration_shape() {
+  JsonShape shape = json::object({{"iter", json::natural(), true},
+                                  {"assignment", assignment_shape(), true},
+                                  {"table", table_shape(), true},
+                                  {"total", json::number(), true},
+                                  {"schedule", json::list(json::text()), true}});
+  shape.inner.push_back(specs_of_op_shape());
+  return shape;
 }
 
 }  // namespace
+
+static void describe(JsonMembers& members, AutoshardAnswer& answer) {
+  Request& request = answer.request;
+  const auto optimum = [&](JsonWriter& json) { write_cost(answer.solution.optimum, json); };
+  const auto assignment = [&](JsonWriter& json) {
+    write_assignment(*request.graph, answer.solution.assignment, json);
+  };
+  const auto table = [&](JsonWriter& json) { write_table(answer.evaluation, json); };
+  const auto iterations = [&](JsonWriter& json) {
+    json.begin_array();
+    for (const Iteration& iteration : answer.iterations)
+      write_iteration(request, iteration, json);
+    json.end_array();
+  };
+  const auto final = [&](JsonWriter& json) {
+    json.begin_object().member("iter", answer.iterations.size()).member("result", "unsat");
+    json.end_object();
+  };
+  members.line()
+      .word("version", request.model, "cost model", kCostModelNames, "Cost model.", true)
+      .required("p", request.devices, "Devices.")
+      .line()
+      .written("optimum_cost", optimum, json::number)
+      .required("num_optimal", answer.solution.num_optimal, "Assignments of this cost.")
+      .line()
+      .written("assignment", assignment, assignment_shape)
+      .line()
+      .written("table", table, table_shape)
+      .line()
+      .required("schedule", answer.schedule)
+      .line()
+      .written("iterations", iterations, [] { return json::list(iteration_shape()); })
+      .line()
+      .written("final", final, [] {
+        return json::object(
+            {{"iter", json::natural(), true}, {"result", json::one_word({"unsat"}), true}});
+      });
+}
 
 Result<AutoshardFile> read_autoshard(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
@@ -220,15 +256,30 @@ Result<AutoshardFile> read_autoshard(std::string_view text) {
   return file;
 }
 
+JsonShape autoshard_shape() {
+  const JsonShape entry = shape_by([](JsonMembers& members) {
+                            AutoshardEntry sample;
+                            describe(members, sample);
+                          }).named("entry");
+  return json::one_of({entry, json::list(entry).from(1)})
+      .says("A graph, or a list of graphs, in the form of Slapo. `operators autoshard` reads it.");
+}
+
 void write_autoshard(std::span<const AutoshardAnswer> answers, bool as_list, const TextSink& sink) {
   JsonWriter writer(sink);
   if (as_list) writer.begin_array();
-  for (const AutoshardAnswer& answer : answers) {
+  for (AutoshardAnswer answer : answers) {
     if (as_list) writer.new_line();
-    write_answer(answer, writer);
+    write_value(writer, answer);
   }
   if (as_list) writer.end_array();
   writer.finish();
+}
+
+JsonShape autoshard_answers_shape() {
+  const JsonShape answer = shape_of(AutoshardAnswer()).named("answer");
+  return json::one_of({answer, json::list(answer)})
+      .says("What `operators autoshard` answers, for one graph or a list.");
 }
 
 }  // namespace shardwright

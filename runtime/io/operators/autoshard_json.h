@@ -11,6 +11,7 @@
 
 #include "core/operators/autoshard/autoshard_graph.h"
 #include "core/status.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/io/text_sink.h"
 #include "runtime/operators/autoshard.h"
 
@@ -32,8 +33,10 @@ struct AutoshardFile {
 
 // Ignores the keys of answers. Errors: kInvalidInput; `where` is a JSON pointer.
 Result<AutoshardFile> read_autoshard(std::string_view text);
+JsonShape autoshard_shape();
 
 // Writes one object, or a list if `as_list`. Costs that are whole numbers have no fraction.
 void write_autoshard(std::span<const AutoshardAnswer> answers, bool as_list, const TextSink& sink);
+JsonShape autoshard_answers_shape();
 
 }  // namespace shardwright

@@ -100,25 +100,35 @@ Status read_bytes(JsonValue value, std::int64_t& bytes) {
   return {};
 }
 
-Status read_strategy(JsonValue value, NodeRecord& node) {
+struct StrategyOfNode {
   std::string name;
   double compute = 0;
   double communication = 0;
   std::int64_t bytes = 0;
-  JsonMembers reader(value);
-  reader.optional("name", name)
-      .required("compute", compute)
-      .required("comm", communication)
-      .required_with("mem", [&](JsonValue mem) { return read_bytes(mem, bytes); })
+};
+
+void describe(JsonMembers& members, StrategyOfNode& strategy) {
+  members.optional("name", strategy.name)
+      .required("compute", strategy.compute)
+      .from(0)
+      .required("comm", strategy.communication)
+      .from(0)
+      .required_with(
+          "mem", [&](JsonValue mem) { return read_bytes(mem, strategy.bytes); },
+          [] { return json::number().from(0).says("Bytes."); })
       .ignore({"specs"});
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+}
+
+Status read_strategy(JsonValue value, NodeRecord& node) {
+  StrategyOfNode strategy;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, strategy));
   for (const auto& [key, cost] :
-       {std::pair("compute", compute), std::pair("comm", communication)}) {
+       {std::pair("compute", strategy.compute), std::pair("comm", strategy.communication)}) {
     if (!(cost >= 0)) return value.find(key)->error("a cost is negative");
   }
-  node.strategies.push_back(std::move(name));
-  node.costs.push_back(compute + communication);
-  node.bytes.push_back(bytes);
+  node.strategies.push_back(std::move(strategy.name));
+  node.costs.push_back(strategy.compute + strategy.communication);
+  node.bytes.push_back(strategy.bytes);
   return {};
 }
 
@@ -144,40 +154,74 @@ Status check_inputs(JsonValue value, std::size_t index) {
   return {};
 }
 
-Status read_node(JsonValue value, std::size_t index, NodeRecord& node) {
-  JsonMembers reader(value);
-  reader.optional("name", node.name)
-      .required_with("strategies",
-                     [&](JsonValue list) -> Status {
-                       if (!list.is_array()) return list.expected("a list of strategies");
-                       if (list.size() == 0) return list.error("the node has no strategies");
-                       for (std::size_t s = 0; s < list.size(); ++s)
-                         SHARDWRIGHT_RETURN_IF_ERROR(read_strategy(list[s], node));
-                       return {};
-                     })
-      .optional_with("inputs", [&](JsonValue list) { return check_inputs(list, index); })
+Status read_strategies(JsonValue list, NodeRecord& node) {
+  if (!list.is_array()) return list.expected("a list of strategies");
+  if (list.size() == 0) return list.error("the node has no strategies");
+  for (std::size_t s = 0; s < list.size(); ++s)
+    SHARDWRIGHT_RETURN_IF_ERROR(read_strategy(list[s], node));
+  return {};
+}
+
+void describe_node(JsonMembers& members, std::size_t index, NodeRecord& node) {
+  members.optional("name", node.name)
+      .required_with(
+          "strategies", [&](JsonValue list) { return read_strategies(list, node); },
+          [] { return json::list(shape_of(StrategyOfNode())).from(1); })
+      .optional_with(
+          "inputs", [&](JsonValue list) { return check_inputs(list, index); },
+          [] { return json::list(json::natural()).or_null(); })
       .ignore({"op", "target", "shape", "merge", "kind", "dtype"});
-  return reader.finish();
+}
+
+JsonShape nodes_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+    NodeRecord sample;
+    describe_node(members, 0, sample);
+  }));
+}
+
+JsonShape costs_shape() { return json::list(json::number().from(0)); }
+
+JsonShape edges_shape() {
+  return json::list(
+      json::tuple({json::natural(), json::natural(), json::list(costs_shape().or_null())})
+          .says("[node, node, cost by strategy of the first and of the second]"));
+}
+
+// An object whose keys are node indices.
+JsonShape by_node(JsonShape value) {
+  return json::by_name(std::move(value)).like("^[0-9]+$").or_null();
 }
 
 // Thread safety: one thread at a time.
 class ColossalReader {
  public:
-  ColossalReader(JsonValue root, const CostInstanceOptions& options)
-      : root_(root), options_(options) {}
+  explicit ColossalReader(const CostInstanceOptions& options) : options_(options) {}
 
-  Result<OperatorProblem> read() {
-    JsonMembers reader(root_);
-    reader.required_with("nodes", [&](JsonValue value) { return read_nodes(value); })
-        .required_with("edges", [&](JsonValue value) { return use_edges(value, false); })
-        .optional_with("edges_merged", [&](JsonValue value) { return use_edges(value, true); })
-        .optional_with("extra_node_costs", [&](JsonValue value) { return read_extra(value); })
-        .optional_with("alias_set", [&](JsonValue value) { return read_leaders(value); })
-        .optional_with("following", [&](JsonValue value) { return read_leaders(value); })
-        .optional_with("memory_budget", [&](JsonValue value) { return read_budget(value); })
-        .ignore(kKeysOfSolutions);
-    SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+  Result<OperatorProblem> read(JsonValue root) {
+    SHARDWRIGHT_RETURN_IF_ERROR(read_by(root, [&](JsonMembers& members) { describe(members); }));
     return build();
+  }
+
+  void describe(JsonMembers& members) {
+    const auto leaders = [&](JsonValue value) { return read_leaders(value); };
+    const auto leaders_shape = [] { return by_node(json::integer()); };
+    members
+        .required_with(
+            "nodes", [&](JsonValue value) { return read_nodes(value); }, nodes_shape)
+        .required_with(
+            "edges", [&](JsonValue value) { return use_edges(value, false); }, edges_shape)
+        .optional_with(
+            "edges_merged", [&](JsonValue value) { return use_edges(value, true); }, edges_shape)
+        .optional_with(
+            "extra_node_costs", [&](JsonValue value) { return read_extra(value); },
+            [] { return by_node(costs_shape().or_null()); })
+        .optional_with("alias_set", leaders, leaders_shape)
+        .optional_with("following", leaders, leaders_shape)
+        .optional_with(
+            "memory_budget", [&](JsonValue value) { return read_budget(value); },
+            [] { return json::number().or_null().says("Bytes; 0 or less means no budget."); })
+        .ignore(kKeysOfSolutions);
   }
 
  private:
@@ -187,7 +231,8 @@ class ColossalReader {
     leaders_.resize(nodes_.size());
     std::iota(leaders_.begin(), leaders_.end(), 0U);
     for (std::size_t n = 0; n < nodes_.size(); ++n)
-      SHARDWRIGHT_RETURN_IF_ERROR(read_node(value[n], n, nodes_[n]));
+      SHARDWRIGHT_RETURN_IF_ERROR(
+          read_by(value[n], [&](JsonMembers& members) { describe_node(members, n, nodes_[n]); }));
     return {};
   }
 
@@ -318,7 +363,6 @@ class ColossalReader {
                              std::move(edge.entries)});
   }
 
-  JsonValue root_;
   const CostInstanceOptions& options_;
   std::vector<NodeRecord> nodes_;
   std::vector<EdgeRecord> edges_;
@@ -329,7 +373,7 @@ class ColossalReader {
 }  // namespace
 
 Result<OperatorProblem> read_colossal_instance(JsonValue root, const CostInstanceOptions& options) {
-  return ColossalReader(root, options).read();
+  return ColossalReader(options).read(root);
 }
 
 namespace {
@@ -393,47 +437,67 @@ Status check_lengths(JsonValue value, const std::vector<std::int64_t>& lengths,
   return {};
 }
 
-}  // namespace
-
-Result<ShardingRequest> read_sharding_request(JsonValue root) {
-  ShardingRequest request;
+// What the file says beside the request.
+struct Lengths {
   std::optional<std::int64_t> num_nodes;
-  std::vector<std::int64_t> lengths;
-  JsonMembers reader(root);
+  std::vector<std::int64_t> strategies;
+};
+
+void describe_request(JsonMembers& members, ShardingRequest& request, Lengths& lengths) {
   const auto pairs = [](std::vector<ShardingRequest::Pair>& out) {
     return [&out](JsonValue value) { return read_pairs(value, out); };
   };
   const auto indices = [](std::vector<std::vector<std::uint32_t>>& out) {
     return [&out](JsonValue value) { return read_index_lists(value, out); };
   };
-  reader.optional("num_nodes", num_nodes)
-      .required("s_len", lengths)
-      .optional_with("s_follow",
-                     [&](JsonValue value) { return read_follows(value, request.follows); })
+  const auto pairs_shape = [] {
+    return json::list(json::list(json::natural()).from(2).up_to(2)).or_null();
+  };
+  const auto lists_shape = [] {
+    return json::list(json::list(json::natural()).or_null()).or_null();
+  };
+  members.optional("num_nodes", lengths.num_nodes)
+      .required("s_len", lengths.strategies, "Strategies of each node.")
+      .optional_with(
+          "s_follow", [&](JsonValue value) { return read_follows(value, request.follows); },
+          [] {
+            return json::list(json::integer())
+                .or_null()
+                .says("The node whose choice each node takes; -1 for none.");
+          })
       .optional("names", request.names)
-      .required("c", request.computation)
-      .required("d", request.communication)
-      .required("m", request.memory)
-      .optional("p", request.departures)
-      .required_with("edges", pairs(request.edges))
-      .required("r", request.resharding)
-      .optional_with("aliases", pairs(request.aliases))
-      .optional("v", request.incompatible)
-      .optional_with("live", indices(request.live))
-      .optional_with("live_edges", indices(request.live_edges))
+      .required("c", request.computation, "Cost of computing, by node and strategy.")
+      .required("d", request.communication, "Cost of communication, by node and strategy.")
+      .required("m", request.memory, "Bytes, by node and strategy.")
+      .optional("p", request.departures, "Departures, by node and strategy.")
+      .required_with("edges", pairs(request.edges), pairs_shape)
+      .required("r", request.resharding, "Cost of resharding, by edge and pair of strategies.")
+      .optional_with("aliases", pairs(request.aliases), pairs_shape)
+      .optional("v", request.incompatible, "Above 0 where an alias forbids a pair of strategies.")
+      .optional_with("live", indices(request.live), lists_shape)
+      .optional_with("live_edges", indices(request.live_edges), lists_shape)
       .optional("memory_edge", request.edge_memory)
-      .optional("memory_budget", request.memory_budget)
+      .optional("memory_budget", request.memory_budget, "Bytes.")
       .optional("overbudget_coeff", request.overbudget_coefficient)
       .optional("max_departures", request.max_departures)
       .optional("max_cost", request.max_cost)
       .ignore({"name", "expected", "group", "timing", "note", "coeff_limit"});
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+}
+
+}  // namespace
+
+Result<ShardingRequest> read_sharding_request(JsonValue root) {
+  ShardingRequest request;
+  Lengths lengths;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(root, [&](JsonMembers& members) { describe_request(members, request, lengths); }));
   if (request.follows.empty()) request.follows.resize(request.num_nodes());
+  const std::optional<std::int64_t> num_nodes = lengths.num_nodes;
   if (num_nodes && *num_nodes != static_cast<std::int64_t>(request.num_nodes())) {
     return root.error("num_nodes is " + std::to_string(*num_nodes) + ", but there are " +
                       std::to_string(request.num_nodes()) + " lists of costs");
   }
-  SHARDWRIGHT_RETURN_IF_ERROR(check_lengths(root, lengths, request));
+  SHARDWRIGHT_RETURN_IF_ERROR(check_lengths(root, lengths.strategies, request));
   if (request.overbudget_coefficient && !(*request.overbudget_coefficient >= 0)) {
     return root.find("overbudget_coeff")->error("is negative");
   }
@@ -446,6 +510,42 @@ Result<ShardingRequest> read_sharding_request(JsonValue root) {
 Result<ShardingRequest> read_sharding_request(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   return read_sharding_request(document.root());
+}
+
+namespace {
+
+JsonShape contest_shape() {
+  const JsonShape integers = json::list(json::list(json::natural()));
+  const JsonShape costs = json::list(costs_shape());
+  return json::object(
+      {{"nodes",
+        json::object(
+            {{"intervals", integers, true}, {"costs", costs, true}, {"usages", integers, true}}),
+        true},
+       {"edges", json::object({{"nodes", integers, true}, {"costs", costs, true}}), true},
+       {"name", json::text()},
+       {"usage_limit", json::natural().or_null().says("Bytes.")}});
+}
+
+}  // namespace
+
+JsonShape cost_instance_shape() {
+  const CostInstanceOptions options;
+  const JsonShape request = shape_by([](JsonMembers& members) {
+                              ShardingRequest sample;
+                              Lengths lengths;
+                              describe_request(members, sample, lengths);
+                            }).named("request");
+  return json::one_of(
+             {shape_by([&](JsonMembers& members) { ColossalReader(options).describe(members); }),
+              request, json::object({{"request", request, true}}).open(),
+              json::object(
+                  {{"problem",
+                    contest_shape().says("The form of the ASPLOS/EuroSys contest of 2025."),
+                    true}})})
+      .says(
+          "Nodes with the costs of their strategies, in the form of ColossalAI, of XLA or of the "
+          "contest. `operators solve` reads it.");
 }
 
 }  // namespace shardwright

@@ -9,6 +9,7 @@
 #include "core/operators/instance/sharding_request.h"
 #include "core/status.h"
 #include "runtime/io/json/json_document.h"
+#include "runtime/io/json/json_shape.h"
 
 namespace shardwright {
 
@@ -25,6 +26,8 @@ struct CostInstanceOptions {
 // Errors: kInvalidInput with the place, and those of read_contest_instance().
 Result<operators::OperatorProblem> read_cost_instance(std::string_view text,
                                                       const CostInstanceOptions& options = {});
+// What read_cost_instance() reads.
+JsonShape cost_instance_shape();
 
 // Reads XLA's format: s_len, s_follow, edges, live, c, d, m, p, r, aliases, v, memory_budget, and
 // optionally live_edges, memory_edge, overbudget_coeff, max_departures, max_cost and names.

@@ -1,11 +1,9 @@
-// Readers of lists, shapes, element types and words from a vocabulary.
+// Readers of lists and shapes, and what they are in a JSON Schema.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/operators/aten/aten_graph.h"
@@ -13,7 +11,7 @@
 
 namespace shardwright {
 
-// Calls read(element, out) for each element of a list.
+// Calls read(element, out) for each element of a list, which null is not.
 template <class T, class Read>
 Status read_list(JsonValue value, std::vector<T>& out, const Read& read) {
   if (!value.is_array()) return value.expected("a list");
@@ -21,6 +19,22 @@ Status read_list(JsonValue value, std::vector<T>& out, const Read& read) {
   for (std::size_t i = 0; i < value.size(); ++i)
     SHARDWRIGHT_RETURN_IF_ERROR(read(value[i], out[i]));
   return {};
+}
+
+// Returns a function that reads a list, which null is not, and the shape of such a list.
+template <class T, class Read>
+auto list_into(std::vector<T>& out, const Read& read) {
+  return [&out, &read](JsonValue value) { return read_list(value, out, read); };
+}
+template <class T>
+auto list_into(std::vector<T>& out) {
+  return [&out](JsonValue value) {
+    return read_list(value, out, [](JsonValue v, T& element) { return read_value(v, element); });
+  };
+}
+template <class T>
+JsonShape list_of() {
+  return json::list(shape_of(T{}));
 }
 
 // A list of extents or strides, of at most kMaxDims entries.
@@ -34,24 +48,6 @@ inline Status read_shape(JsonValue value, redistribution::Shape& out) {
   out.assign(extents.begin(), extents.end());
   return {};
 }
-
-// A torch type without "torch.".
-inline Status read_type(JsonValue value, operators::AtenType& out) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
-                               read_choice(value, "dtype", operators::aten_type_names()));
-  out = static_cast<operators::AtenType>(index);
-  return {};
-}
-
-// Returns a function that reads one of `names`; name i stands for value i of the enumeration.
-// Errors call the names `what`.
-template <class Enum, std::size_t kSize>
-auto read_word(std::string_view what, const std::array<std::string_view, kSize>& names, Enum& out) {
-  return [what, &names, &out](JsonValue v) -> Status {
-    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(v, what, names));
-    out = static_cast<Enum>(index);
-    return {};
-  };
-}
+inline JsonShape extents_shape() { return json::list(json::integer()).or_null(); }
 
 }  // namespace shardwright

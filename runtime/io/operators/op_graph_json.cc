@@ -13,27 +13,30 @@ namespace {
 
 using operators::IndexEntry;
 using operators::OpAttrs;
+using operators::OpGraph;
+using operators::OpKind;
+using operators::OpNode;
+using operators::OpParam;
 
 constexpr std::array<std::string_view, 2> kDistribution{"replicated", "distributed"};
 
-template <class Enum>
-Status read_named(JsonValue value, std::string_view what, std::span<const std::string_view> names,
-                  Enum& out) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index, read_choice(value, what, names));
-  out = static_cast<Enum>(index);
-  return {};
-}
-
 bool is_number(JsonValue value) {
   return value.type() == JsonType::kInteger || value.type() == JsonType::kUnsigned;
+}
+
+using Slice = std::vector<std::optional<std::int64_t>>;
+
+void describe_slice(JsonMembers& members, Slice& ends) {
+  members.required("slice", ends, "[start, stop, step]").from(3).up_to(3);
 }
 
 Status read_entry(JsonValue value, IndexEntry& entry) {
   if (is_number(value)) return read_value(value, entry.number);
   if (!value.is_object())
     return value.expected("a whole number or {\"slice\": [start, stop, step]}");
-  std::vector<std::optional<std::int64_t>> ends;
-  SHARDWRIGHT_RETURN_IF_ERROR(JsonMembers(value).required("slice", ends).finish());
+  Slice ends;
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(value, [&](JsonMembers& members) { describe_slice(members, ends); }));
   if (ends.size() != 3) return value.error("a slice has three ends: start, stop, step");
   entry.start = ends[0];
   entry.stop = ends[1];
@@ -49,35 +52,33 @@ Status read_index(JsonValue value, OpAttrs& attrs) {
   return {};
 }
 
-Status read_target_dtype(JsonValue value, OpAttrs& attrs) {
-  operators::ElementType type{};
-  SHARDWRIGHT_RETURN_IF_ERROR(read_element_type(value, type));
-  attrs.target_dtype = type;
-  return {};
+JsonShape index_shape() {
+  const JsonShape entry = json::one_of({json::integer(), shape_by([](JsonMembers& members) {
+                                          Slice ends;
+                                          describe_slice(members, ends);
+                                        })});
+  return json::one_of({entry, json::list(entry)});
 }
 
-// Returns a function that reads one dimension and appends it to `attrs.dims`.
-auto single_dim(OpAttrs& attrs) {
-  return [&attrs](JsonValue value) { return read_value(value, attrs.dims.emplace_back()); };
+// One dimension, which is appended to `dims`.
+void describe_dim(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& dims) {
+  members.optional_with(
+      key, [&](JsonValue value) { return read_value(value, dims.emplace_back()); }, json::integer);
 }
 
-// Returns a function that reads one number per dimension, or one for all as in MaxPool2d(3, 2).
-auto window(std::vector<std::int64_t>& out) {
-  return [&out](JsonValue value) {
+// One number per dimension, or one for all as in MaxPool2d(3, 2).
+void describe_window(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& out) {
+  const auto read = [&](JsonValue value) {
     return is_number(value) ? read_value(value, out.emplace_back()) : read_value(value, out);
   };
+  members.optional_with(key, read, [] {
+    return json::one_of({json::integer(), json::list(json::integer())})
+        .or_null()
+        .says("A number, or one per dimension.");
+  });
 }
 
-}  // namespace
-
-Status read_shapes(JsonValue value, operators::OpNode& node) {
-  if (!value.is_array()) return value.expected("a list of extents");
-  node.tuple = value.size() > 0 && value[0].is_array();
-  if (node.tuple) return read_value(value, node.shapes);
-  return read_value(value, node.shapes.emplace_back());
-}
-
-Status read_kind(JsonValue value, operators::OpKind& kind) {
+Status read_kind(JsonValue value, OpKind& kind) {
   if (value.is_string()) {
     const std::string_view name = *value.string();
     for (const std::string_view joined : {"addmm", "addbmm", "baddbmm"}) {
@@ -87,31 +88,39 @@ Status read_kind(JsonValue value, operators::OpKind& kind) {
                            "add, as ColossalAI's tracer does");
     }
   }
-  return read_named(value, "operator", operators::op_kind_names(), kind);
+  return read_value(value, kind);
 }
 
-Status read_call(JsonValue value, operators::OpCall& call) {
-  if (value.is_null()) return {};
-  return read_named(value, "call", operators::op_call_names(), call);
+}  // namespace
+
+Status read_shapes(JsonValue value, OpNode& node) {
+  if (!value.is_array()) return value.expected("a list of extents");
+  node.tuple = value.size() > 0 && value[0].is_array();
+  if (node.tuple) return read_value(value, node.shapes);
+  return read_value(value, node.shapes.emplace_back());
 }
 
-Status read_element_type(JsonValue value, operators::ElementType& type) {
-  return read_named(value, "element type", operators::element_type_names(), type);
+JsonShape shapes_shape() {
+  return json::one_of({json::list(json::integer()), json::list(json::list(json::integer()))})
+      .says("Extents; a list of lists for a tuple.")
+      .named("shape");
 }
 
-Status read_shard_option(JsonValue value, operators::ShardOption& option) {
-  return read_named(value, "shard option", operators::shard_option_names(), option);
+void describe_kind(JsonMembers& members, OpNode& node) {
+  members
+      .required_with(
+          "kind", [&](JsonValue v) { return read_kind(v, node.kind); },
+          [] { return shape_of(OpKind()); })
+      .optional_with(
+          "call", [&](JsonValue v) { return v.is_null() ? Status() : read_value(v, node.call); },
+          [] {
+            return shape_of(operators::OpCall()).or_null().says("How PyTorch calls the operator.");
+          });
 }
 
-Status read_solver_preference(JsonValue value, operators::SolverPreference& preference) {
-  return read_named(value, "solver preference", operators::solver_preference_names(), preference);
-}
+namespace {
 
-Status read_distributed(JsonValue value, bool& distributed) {
-  return read_named(value, "distribution", kDistribution, distributed);
-}
-
-Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
+void describe_each(JsonMembers& members, OpAttrs& attrs, bool& distributed) {
   // Only the types of these are checked: strategies do not depend on their values.
   std::vector<std::int64_t> ignored, normalized_shape, output_size;
   std::vector<double> arguments;
@@ -119,12 +128,11 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
   double number = 0;
   bool flag = false;
   std::string word;
-  return JsonMembers(value)
-      .optional_with("kernel_size", window(attrs.kernel_size))
-      .optional_with("stride", window(ignored))
-      .optional_with("padding", window(ignored))
-      .optional_with("dilation", window(ignored))
-      .optional("groups", attrs.groups)
+  describe_window(members, "kernel_size", attrs.kernel_size);
+  describe_window(members, "stride", ignored);
+  describe_window(members, "padding", ignored);
+  describe_window(members, "dilation", ignored);
+  members.optional("groups", attrs.groups)
       .optional("bias", attrs.bias)
       .optional("in_channels", count)
       .optional("out_channels", count)
@@ -139,18 +147,19 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
       .optional("elementwise_affine", flag)
       .optional("track_running_stats", flag)
       .optional("ceil_mode", flag)
-      .optional("inplace", flag)
-      .optional_with("normalized_shape", window(normalized_shape))
-      .optional_with("output_size", window(output_size))
-      .optional_with("start_dim", single_dim(attrs))
-      .optional_with("end_dim", single_dim(attrs))
-      .optional_with("dim", single_dim(attrs))
-      .optional("dims", attrs.dims)
+      .optional("inplace", flag);
+  describe_window(members, "normalized_shape", normalized_shape);
+  describe_window(members, "output_size", output_size);
+  describe_dim(members, "start_dim", attrs.dims);
+  describe_dim(members, "end_dim", attrs.dims);
+  describe_dim(members, "dim", attrs.dims);
+  members.optional("dims", attrs.dims)
       .optional("keepdim", attrs.keepdim)
       .optional("split_size", attrs.split_size)
       .optional("target_shape", attrs.target_shape)
       .optional("given_shape", attrs.given_shape)
-      .optional_with("index", [&](JsonValue v) { return read_index(v, attrs); })
+      .optional_with(
+          "index", [&](JsonValue v) { return read_index(v, attrs); }, index_shape)
       .optional("scalar", attrs.scalar)
       .optional("scalar_position", attrs.scalar_position)
       .optional("scalar_source", word)
@@ -158,9 +167,19 @@ Status read_attrs(JsonValue value, OpAttrs& attrs, bool& distributed) {
       .optional("op", attrs.target)
       .optional("role", word)
       .optional("args", arguments)
-      .optional_with("target_dtype", [&](JsonValue v) { return read_target_dtype(v, attrs); })
-      .optional_with("option", [&](JsonValue v) { return read_distributed(v, distributed); })
-      .finish();
+      .optional_with(
+          "target_dtype", [&](JsonValue v) { return read_value(v, attrs.target_dtype.emplace()); },
+          [] { return shape_of(operators::ElementType()); })
+      .word("option", distributed, "distribution", kDistribution);
+}
+
+}  // namespace
+
+void describe_attrs(JsonMembers& members, OpAttrs& attrs, bool& distributed) {
+  const auto describe = [&](JsonMembers& inner) { describe_each(inner, attrs, distributed); };
+  members.optional_with(
+      "attrs", [&](JsonValue v) { return read_by(v, describe); },
+      [&] { return shape_by(describe).says("Arguments of the operator.").named("attrs"); });
 }
 
 void spread_window(operators::OpNode& node) {
@@ -180,27 +199,6 @@ void order_params(std::vector<operators::OpParam>& params) {
 }
 
 namespace {
-
-using operators::OpGraph;
-using operators::OpGraphOptions;
-using operators::OpGraphSpec;
-using operators::OpNode;
-using operators::OpParam;
-
-Status read_options(JsonValue value, OpGraphOptions& options) {
-  return JsonMembers(value)
-      .optional_with(
-          "placeholder",
-          [&](JsonValue v) { return read_distributed(v, options.distributed_placeholder); })
-      .optional_with("output",
-                     [&](JsonValue v) { return read_distributed(v, options.distributed_output); })
-      .optional_with("shard_option",
-                     [&](JsonValue v) { return read_shard_option(v, options.shard_option); })
-      .optional_with(
-          "solver_preference",
-          [&](JsonValue v) { return read_solver_preference(v, options.solver_preference); })
-      .finish();
-}
 
 Status read_inputs(JsonValue value, std::vector<std::uint32_t>& inputs) {
   std::vector<std::int64_t> numbers;
@@ -246,29 +244,45 @@ Status read_param_dtypes(JsonValue value, std::vector<OpParam>& params) {
   if (!value.is_object()) return value.expected("an object of element types");
   for (std::size_t i = 0; i < value.size(); ++i) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(OpParam * param, referred(value[i], value[i].key(), params));
-    SHARDWRIGHT_RETURN_IF_ERROR(read_element_type(value[i], param->type));
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i], param->type));
   }
   return {};
 }
 
-Status read_node(JsonValue value, OpNode& node) {
+void describe_node(JsonMembers& members, OpNode& node) {
   bool distributed = false;
+  members.required("name", node.name);
+  describe_kind(members, node);
+  members
+      .required_with(
+          "shape", [&](JsonValue v) { return read_shapes(v, node); }, shapes_shape)
+      .optional("dtype", node.type)
+      .optional("is_param", node.is_param, "Whether the value counts as a parameter.")
+      .required_with(
+          "inputs", [&](JsonValue v) { return read_inputs(v, node.inputs); },
+          [] {
+            return json::list(json::natural())
+                .or_null()
+                .says("Indices of the nodes whose outputs this one reads.");
+          })
+      .optional_with(
+          "params", [&](JsonValue v) { return read_params(v, node.params); },
+          [] {
+            return json::by_name(shape_of(operators::Extents()))
+                .says("Shapes of parameters and buffers by name.");
+          })
+      .optional_with(
+          "buffers", [&](JsonValue v) { return read_buffers(v, node.params); },
+          [] { return json::list(json::text()).says("Which of `params` are buffers."); })
+      .optional_with(
+          "param_dtypes", [&](JsonValue v) { return read_param_dtypes(v, node.params); },
+          [] { return json::by_name(shape_of(operators::ElementType())); });
+  describe_attrs(members, node.attrs, distributed);
+}
+
+Status read_node(JsonValue value, OpNode& node) {
   SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .required("name", node.name)
-          .required_with("kind", [&](JsonValue v) { return read_kind(v, node.kind); })
-          .optional_with("call", [&](JsonValue v) { return read_call(v, node.call); })
-          .required_with("shape", [&](JsonValue v) { return read_shapes(v, node); })
-          .optional_with("dtype", [&](JsonValue v) { return read_element_type(v, node.type); })
-          .optional("is_param", node.is_param)
-          .required_with("inputs", [&](JsonValue v) { return read_inputs(v, node.inputs); })
-          .optional_with("params", [&](JsonValue v) { return read_params(v, node.params); })
-          .optional_with("buffers", [&](JsonValue v) { return read_buffers(v, node.params); })
-          .optional_with("param_dtypes",
-                         [&](JsonValue v) { return read_param_dtypes(v, node.params); })
-          .optional_with("attrs",
-                         [&](JsonValue v) { return read_attrs(v, node.attrs, distributed); })
-          .finish());
+      read_by(value, [&](JsonMembers& members) { describe_node(members, node); }));
   order_params(node.params);
   spread_window(node);
   return {};
@@ -284,19 +298,45 @@ Status read_nodes(JsonValue value, std::vector<OpNode>& nodes) {
 
 }  // namespace
 
+namespace operators {
+
+static void describe(JsonMembers& members, OpGraphOptions& options) {
+  members.word("placeholder", options.distributed_placeholder, "distribution", kDistribution)
+      .word("output", options.distributed_output, "distribution", kDistribution)
+      .optional("shard_option", options.shard_option)
+      .optional("solver_preference", options.solver_preference);
+}
+
+static void describe(JsonMembers& members, OpGraphSpec& spec) {
+  members.optional("name", spec.name)
+      .optional("options", spec.options)
+      .required_with(
+          "nodes", [&](JsonValue v) { return read_nodes(v, spec.nodes); },
+          [] {
+            return json::list(shape_by([](JsonMembers& inner) {
+              OpNode sample;
+              describe_node(inner, sample);
+            }));
+          })
+      .ignore({"expected", "group", "timing", "note"});
+}
+
+}  // namespace operators
+
 Result<OpGraph> read_op_graph(std::string_view text) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(text));
   const JsonValue root = document.root();
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(root, DocumentKind::kOperatorGraph));
-  OpGraphSpec spec;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(root)
-          .optional("name", spec.name)
-          .optional_with("options", [&](JsonValue v) { return read_options(v, spec.options); })
-          .required_with("nodes", [&](JsonValue v) { return read_nodes(v, spec.nodes); })
-          .ignore({"expected", "group", "timing", "note"})
-          .finish());
+  operators::OpGraphSpec spec;
+  SHARDWRIGHT_RETURN_IF_ERROR(read_value(root, spec));
   return OpGraph::make(std::move(spec));
+}
+
+JsonShape op_graph_shape() {
+  return shape_of(operators::OpGraphSpec())
+      .says(
+          "Operators with their shapes, in an order in which inputs come first. `operators build` "
+          "reads it.");
 }
 
 }  // namespace shardwright

@@ -16,19 +16,14 @@ namespace shardwright {
 
 // Reads a shape such as `[8, 16]`, or a list of shapes for a tuple.
 Status read_shapes(JsonValue value, operators::OpNode& node);
+JsonShape shapes_shape();
 
-Status read_kind(JsonValue value, operators::OpKind& kind);
-Status read_call(JsonValue value, operators::OpCall& call);
-Status read_element_type(JsonValue value, operators::ElementType& type);
-Status read_shard_option(JsonValue value, operators::ShardOption& option);
-Status read_solver_preference(JsonValue value, operators::SolverPreference& preference);
+// The members `kind` and `call`.
+void describe_kind(JsonMembers& members, operators::OpNode& node);
 
-// Reads "replicated" or "distributed".
-Status read_distributed(JsonValue value, bool& distributed);
-
-// Reads the attributes of any operator. The attribute `option` of placeholders and outputs sets
-// `distributed`.
-Status read_attrs(JsonValue value, operators::OpAttrs& attrs, bool& distributed);
+// The member `attrs`, which has the attributes of any operator. The attribute `option` of
+// placeholders and outputs sets `distributed`.
+void describe_attrs(JsonMembers& members, operators::OpAttrs& attrs, bool& distributed);
 
 // Repeats a window of one number, as in MaxPool2d(3, 2), for every dimension of the node's first
 // shape except batch and channels.
@@ -41,6 +36,7 @@ void order_params(std::vector<operators::OpParam>& params);
 // buffers, param_dtypes, attrs}]}`. Errors: kInvalidInput with a JSON pointer, and those of
 // OpGraph::make.
 Result<operators::OpGraph> read_op_graph(std::string_view text);
+JsonShape op_graph_shape();
 
 // One operator on a mesh, as a graph of its operands and producers. The operator is the last
 // node.
@@ -56,5 +52,6 @@ struct StrategyRecord {
 // Reads `{records: [{id, mesh, kind, call, attrs, operands, producer, shard_option,
 // solver_preference}]}`. Errors: as read_op_graph(); pointers begin with `/records/<i>`.
 Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text);
+JsonShape strategy_records_shape();
 
 }  // namespace shardwright

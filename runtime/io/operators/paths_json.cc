@@ -107,34 +107,41 @@ Status read_pairs(JsonValue list, ReshardQuestions& questions) {
   return {};
 }
 
+// The pairs are read when mesh and shape are known.
+void describe_questions(JsonMembers& members, DeviceMeshSpec& mesh, ReshardQuestions& questions,
+                        std::optional<JsonValue>& pairs) {
+  const auto keep = [&](JsonValue v) {
+    pairs = v;
+    return Status();
+  };
+  members
+      .required_with(
+          "mesh", [&](JsonValue v) { return read_mesh_shape(v, mesh.shape); },
+          [] { return json::list(json::integer().from(1)).says("Devices along each axis."); })
+      .required_with(
+          "shape", [&](JsonValue v) { return read_shape(v, questions.shape); },
+          [] { return json::list(json::natural()).says("Extents of the tensor."); })
+      .optional("alpha", mesh.alpha, "Latency along each axis; 1 if left out.")
+      .optional("beta", mesh.beta, "Time per element along each axis; 1 if left out.")
+      .required_with("pairs", keep,
+                     [] {
+                       return json::list(json::tuple({json::text().says("A source such as S0,R."),
+                                                      json::text().says("A target."), json::any()})
+                                             .open())
+                           .from(1);
+                     })
+      .ignore({"columns", "name", "note", "source", "group", "expected", "timing"});
+}
+
 Status read_questions(JsonValue value, ReshardQuestions& questions) {
   DeviceMeshSpec spec;
   std::optional<JsonValue> pairs;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .required_with("mesh", [&](JsonValue v) { return read_mesh_shape(v, spec.shape); })
-          .required_with("shape", [&](JsonValue v) { return read_shape(v, questions.shape); })
-          .optional("alpha", spec.alpha)
-          .optional("beta", spec.beta)
-          .required_with("pairs",
-                         [&](JsonValue v) {
-                           pairs = v;
-                           return Status();
-                         })
-          .ignore({"columns", "name", "note", "source", "group", "expected", "timing"})
-          .finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(
+      value, [&](JsonMembers& members) { describe_questions(members, spec, questions, pairs); }));
   auto mesh = DeviceMesh::make(std::move(spec));
   if (!mesh.ok()) return at_mesh(mesh.error(), value);
   questions.mesh = std::move(mesh).value();
   return read_pairs(*pairs, questions);
-}
-
-template <class Numbers>
-void write_numbers(JsonWriter& json, std::string_view key, const Numbers& numbers) {
-  json.key(key).begin_array();
-  for (const auto number : numbers)
-    json.value(number);
-  json.end_array();
 }
 
 void write_cost(JsonWriter& json, const PhaseCost& cost) {
@@ -178,18 +185,49 @@ void write_row(JsonWriter& json, const ReshardQuestions::Pair& pair, const Resha
   json.end_array();
 }
 
-void write_columns(JsonWriter& json, PathCost mode) {
-  json.key("columns").begin_array().value("src").value("dst");
-  if (mode == PathCost::kExact) {
-    json.value("path").value("ops[op,gather_dim,shard_dim,axis]").value("cost[fwd,bwd,total]");
-  } else {
-    json.value("difference")
-        .value("path")
-        .value("ops[op,gather_dim,shard_dim,axis]")
-        .value("compat_cost[fwd,bwd,total]")
-        .value("sum_cost[fwd,bwd,total]");
-  }
-  json.end_array();
+// What the columns of a row are.
+std::vector<std::string> columns_of(PathCost mode) {
+  if (mode == PathCost::kExact)
+    return {"src", "dst", "path", "ops[op,gather_dim,shard_dim,axis]", "cost[fwd,bwd,total]"};
+  return {"src",
+          "dst",
+          "difference",
+          "path",
+          "ops[op,gather_dim,shard_dim,axis]",
+          "compat_cost[fwd,bwd,total]",
+          "sum_cost[fwd,bwd,total]"};
+}
+
+JsonShape rows_shape() {
+  const JsonShape spec = json::text();
+  const JsonShape path = json::list(spec).or_null();
+  const JsonShape step = json::tuple({json::one_word({"all_gather", "all_to_all", "shard"}),
+                                      json::integer(), json::integer(), json::natural()});
+  const JsonShape steps = json::list(step).or_null();
+  const JsonShape number = json::number().or_null();
+  const JsonShape cost = json::tuple({number, number, number});
+  return json::list(
+             json::one_of({json::tuple({spec, spec, path, steps, cost}),
+                           json::tuple({spec, spec, json::integer(), path, steps, cost, cost})}))
+      .says("Rows of `columns`. Path and steps are null if there is no path.");
+}
+
+// The members of an answer beside its rows, which `write_rows` writes.
+struct AnswerHead {
+  std::vector<std::uint32_t> mesh;
+  std::vector<std::int64_t> shape;
+  std::vector<double> alpha, beta;
+  std::vector<std::string> columns;
+};
+
+template <class Function>
+void describe_answer(JsonMembers& members, AnswerHead& head, const Function& write_rows) {
+  members.required("mesh", head.mesh)
+      .required("shape", head.shape)
+      .required("alpha", head.alpha)
+      .required("beta", head.beta)
+      .required("columns", head.columns)
+      .written("pairs", write_rows, rows_shape);
 }
 
 }  // namespace
@@ -206,6 +244,17 @@ Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view te
   return questions;
 }
 
+JsonShape reshard_questions_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+           DeviceMeshSpec mesh;
+           ReshardQuestions sample;
+           std::optional<JsonValue> pairs;
+           describe_questions(members, mesh, sample, pairs);
+         }))
+      .from(1)
+      .says("Pairs of shardings between which `operators paths` finds the way.");
+}
+
 std::string_view pattern_name(operators::ReshardPattern pattern) {
   constexpr std::array<std::string_view, 3> kNames{"all_gather", "all_to_all", "shard"};
   return kNames[static_cast<std::size_t>(pattern)];
@@ -220,20 +269,27 @@ void write_reshard_answers(std::span<const ReshardQuestions> questions,
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const ReshardQuestions& asked = questions[i];
     SHARDWRIGHT_CHECK(asked.pairs.size() == paths[i].size());
+    const operators::DeviceMeshSpec& mesh = asked.mesh->spec();
+    AnswerHead head{mesh.shape, asked.shape, mesh.alpha, mesh.beta, columns_of(mode)};
     json.new_line().begin_object();
-    write_numbers(json, "mesh", asked.mesh->spec().shape);
-    write_numbers(json, "shape", asked.shape);
-    write_numbers(json, "alpha", asked.mesh->spec().alpha);
-    write_numbers(json, "beta", asked.mesh->spec().beta);
-    write_columns(json, mode);
-    json.key("pairs").begin_array();
-    for (std::size_t k = 0; k < asked.pairs.size(); ++k) {
-      json.new_line();
-      write_row(json, asked.pairs[k], paths[i][k], mode);
-    }
-    json.end_array().end_object();
+    JsonMembers members(json);
+    describe_answer(members, head, [&](JsonWriter&) {
+      json.begin_array();
+      for (std::size_t k = 0; k < asked.pairs.size(); ++k)
+        write_row(json.new_line(), asked.pairs[k], paths[i][k], mode);
+      json.end_array();
+    });
+    json.end_object();
   }
   json.end_array().finish();
+}
+
+JsonShape reshard_answers_shape() {
+  return json::list(shape_by([](JsonMembers& members) {
+           AnswerHead sample;
+           describe_answer(members, sample, [](JsonWriter&) {});
+         }))
+      .says("What `operators paths` answers.");
 }
 
 }  // namespace shardwright

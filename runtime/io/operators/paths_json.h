@@ -9,6 +9,7 @@
 
 #include "core/operators/graph/sharding_spec.h"
 #include "core/status.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/io/text_sink.h"
 #include "search/operators/strategies/reshard_path.h"
 
@@ -32,6 +33,7 @@ struct ReshardQuestions {
 // file can be read as a request.
 // Errors: kInvalidInput; `where` is a JSON pointer, or line and column of a syntax error.
 Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view text);
+JsonShape reshard_questions_shape();
 
 // Returns "all_gather", "all_to_all" or "shard".
 std::string_view pattern_name(operators::ReshardPattern pattern);
@@ -41,5 +43,7 @@ std::string_view pattern_name(operators::ReshardPattern pattern);
 void write_reshard_answers(std::span<const ReshardQuestions> questions,
                            std::span<const std::vector<operators::ReshardPath>> paths,
                            operators::PathCost mode, const TextSink& sink);
+// What write_reshard_answers() writes.
+JsonShape reshard_answers_shape();
 
 }  // namespace shardwright

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,7 +18,6 @@ namespace {
 
 using operators::CommAction;
 using operators::CommPattern;
-using operators::CommPlace;
 using operators::MemoryCost;
 using operators::NodeStrategies;
 using operators::Operand;
@@ -25,38 +25,17 @@ using operators::PhaseCost;
 using operators::ShardingSpec;
 using operators::Strategy;
 
-std::string_view name_of(CommPattern pattern) {
-  switch (pattern) {
-    case CommPattern::kAllReduceForward:
-      return "all_reduce_fwd_identity_bwd";
-    case CommPattern::kAllReduceBackward:
-      return "identity_fwd_all_reduce_bwd";
-    case CommPattern::kGatherForward:
-      return "gather_fwd_split_bwd";
-    case CommPattern::kReshard:
-      break;
-  }
-  return "reshard";
-}
-
-std::string_view name_of(CommPlace place) {
-  switch (place) {
-    case CommPlace::kBefore:
-      return "BEFORE";
-    case CommPlace::kAfter:
-      return "AFTER";
-    case CommPlace::kHook:
-      break;
-  }
-  return "HOOK";
-}
+constexpr std::array<std::string_view, 4> kPatterns{"all_reduce_fwd_identity_bwd",
+                                                    "identity_fwd_all_reduce_bwd",
+                                                    "gather_fwd_split_bwd", "reshard"};
+constexpr std::array<std::string_view, 3> kPlaces{"BEFORE", "AFTER", "HOOK"};
 
 void write_spec(const ShardingSpec& spec, JsonWriter& writer) {
   writer.value("[" + spec.dims.to_string() + "]");
 }
 
 void write_specs(const NodeStrategies& of, std::size_t s, JsonWriter& writer) {
-  writer.key("specs").begin_object();
+  writer.begin_object();
   for (const Operand& operand : of.operands()) {
     writer.key(operand.name);
     if (operand.tuple) writer.begin_array();
@@ -67,65 +46,122 @@ void write_specs(const NodeStrategies& of, std::size_t s, JsonWriter& writer) {
   writer.end_object();
 }
 
+JsonShape specs_shape() {
+  return json::by_name(json::one_of({json::text(), json::list(json::text())}))
+      .says("Sharding specs by operand, such as [S0,R]; a list for a tuple.");
+}
+
 void write_comm(const NodeStrategies& of, const Strategy& strategy, JsonWriter& writer) {
-  writer.key("comm").begin_object();
+  writer.begin_object();
   for (const CommAction& action : strategy.comm_actions()) {
     writer.key(of.operands()[action.operand].name);
+    const std::string_view pattern = kPatterns[static_cast<std::size_t>(action.pattern)];
     if (action.pattern == CommPattern::kReshard) {
-      writer.value(name_of(action.pattern));
+      writer.value(pattern);
       continue;
     }
-    writer.begin_array().value(name_of(action.pattern)).value(action.axis());
-    writer.value(name_of(action.place)).end_array();
+    writer.begin_array().value(pattern).value(action.axis());
+    writer.value(kPlaces[static_cast<std::size_t>(action.place)]).end_array();
   }
   writer.end_object();
 }
 
-void write_cost(std::string_view key, const PhaseCost& cost, JsonWriter& writer) {
-  writer.key(key).begin_array();
-  writer.value(cost.forward).value(cost.backward).value(cost.total).end_array();
+JsonShape comm_shape() {
+  const std::span<const std::string_view> patterns(kPatterns);
+  const JsonShape action =
+      json::tuple({json::one_word(patterns.first(3)), json::natural(), json::one_word(kPlaces)});
+  return json::by_name(json::one_of({json::one_word(patterns.last(1)), action}))
+      .says("Communication by operand: [pattern, axis of the mesh, place], or reshard.");
 }
 
-void write_memory(const Strategy& strategy, JsonWriter& writer) {
-  writer.key("memory").begin_array();
-  for (const MemoryCost* cost :
-       {&strategy.memory.forward, &strategy.memory.backward, &strategy.memory.total}) {
-    writer.begin_object()
-        .member("act", cost->activation)
-        .member("param", cost->parameter)
-        .member("temp", cost->temporary)
-        .member("buf", cost->buffer)
-        .end_object();
-  }
-  writer.end_array();
+// One strategy; what is not copied stays in `of`.
+struct StrategyAnswer {
+  const NodeStrategies* of = nullptr;
+  std::size_t index = 0;
+  std::string name;
+  std::vector<double> comm_cost, compute_cost;
+  std::vector<MemoryCost> memory;
+};
+
+struct RecordAnswer {
+  std::string id;
+  std::size_t count = 0;
+  std::vector<StrategyAnswer> strategies;
+};
+
+struct StrategiesAnswer {
+  std::vector<RecordAnswer> records;
+};
+
+}  // namespace
+
+namespace operators {
+
+static void describe(JsonMembers& members, MemoryCost& cost) {
+  members.required("act", cost.activation, "Bytes of activations.")
+      .required("param", cost.parameter)
+      .required("temp", cost.temporary)
+      .required("buf", cost.buffer);
 }
 
-void write_record(const NamedStrategies& record, JsonWriter& writer) {
-  const NodeStrategies& of = record.strategies;
-  writer.new_line().begin_object();
-  writer.member("id", std::string_view(record.id)).member("count", of.size());
-  writer.key("strategies").begin_array();
+}  // namespace operators
+
+namespace {
+
+void describe(JsonMembers& members, StrategyAnswer& answer) {
+  const auto specs = [&](JsonWriter& json) { write_specs(*answer.of, answer.index, json); };
+  const auto comm = [&](JsonWriter& json) {
+    write_comm(*answer.of, (*answer.of)[answer.index], json);
+  };
+  members.required("name", answer.name)
+      .written("specs", specs, specs_shape)
+      .written("comm", comm, comm_shape)
+      .required("comm_cost", answer.comm_cost, "[forward, backward, total]: bytes sent.")
+      .required("compute_cost", answer.compute_cost, "[forward, backward, total]: multiplications.")
+      .required("memory", answer.memory, "[forward, backward, total] of a device.");
+}
+
+void describe(JsonMembers& members, RecordAnswer& record) {
+  members.required("id", record.id)
+      .required("count", record.count)
+      .rows("strategies", record.strategies);
+}
+
+void describe(JsonMembers& members, StrategiesAnswer& answer) {
+  members.rows("records", answer.records);
+}
+
+RecordAnswer answer_of(const NamedStrategies& named) {
+  const NodeStrategies& of = named.strategies;
+  const auto phases = [](const PhaseCost& cost) {
+    return std::vector<double>{cost.forward, cost.backward, cost.total};
+  };
+  RecordAnswer record{named.id, of.size(), {}};
   for (std::size_t s = 0; s < of.size(); ++s) {
-    writer.new_line().begin_object();
-    writer.member("name", std::string_view(of.name(s)));
-    write_specs(of, s, writer);
-    write_comm(of, of[s], writer);
-    write_cost("comm_cost", of[s].comm, writer);
-    write_cost("compute_cost", of[s].compute, writer);
-    write_memory(of[s], writer);
-    writer.end_object();
+    const operators::PhaseMemory& memory = of[s].memory;
+    record.strategies.push_back({&of,
+                                 s,
+                                 of.name(s),
+                                 phases(of[s].comm),
+                                 phases(of[s].compute),
+                                 {memory.forward, memory.backward, memory.total}});
   }
-  writer.end_array().end_object();
+  return record;
 }
 
 }  // namespace
 
 void write_strategies(const std::vector<NamedStrategies>& records, const TextSink& sink) {
-  JsonWriter writer(sink);
-  writer.begin_object().key("records").begin_array();
+  StrategiesAnswer answer;
   for (const NamedStrategies& record : records)
-    write_record(record, writer);
-  writer.end_array().end_object().finish();
+    answer.records.push_back(answer_of(record));
+  JsonWriter writer(sink);
+  write_value(writer, answer);
+  writer.finish();
+}
+
+JsonShape strategies_shape() {
+  return shape_of(StrategiesAnswer()).says("What `operators strategies` answers.");
 }
 
 namespace {
@@ -169,37 +205,37 @@ int argument_rank(std::string_view role) {
   return 0;
 }
 
-Status read_operand(JsonValue value, RoleOperand& operand) {
-  operand.role = value.key();
+void describe(JsonMembers& members, RoleOperand& operand) {
   OpNode& tensor = operand.tensor;
-  SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(value)
-          .required("name", tensor.name)
-          .required_with("type",
-                         [&](JsonValue v) -> Status {
-                           SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
-                                                        read_choice(v, "operand type", kTypeNames));
-                           operand.type = static_cast<Type>(index);
-                           return {};
-                         })
-          .required_with("shape", [&](JsonValue v) { return read_shapes(v, tensor); })
-          .optional_with("dtype", [&](JsonValue v) { return read_element_type(v, tensor.type); })
-          .ignore({"logical_shape"})  // computed from the operator and the shapes
-          .finish());
-  tensor.is_param = operand.type == Type::kParameter;
-  return {};
+  members.required("name", tensor.name)
+      .word("type", operand.type, "operand type", kTypeNames, "", true)
+      .required_with(
+          "shape", [&](JsonValue v) { return read_shapes(v, tensor); }, shapes_shape)
+      .optional("dtype", tensor.type)
+      .ignore({"logical_shape"});  // computed from the operator and the shapes
 }
 
 Status read_operands(JsonValue value, std::vector<RoleOperand>& operands) {
   if (!value.is_object()) return value.expected("an object of operands");
   for (std::size_t i = 0; i < value.size(); ++i) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_role(value[i]));
-    SHARDWRIGHT_RETURN_IF_ERROR(read_operand(value[i], operands.emplace_back()));
+    RoleOperand& operand = operands.emplace_back();
+    operand.role = value[i].key();
+    SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[i], operand));
+    operand.tensor.is_param = operand.type == Type::kParameter;
   }
   std::stable_sort(operands.begin(), operands.end(), [](const auto& a, const auto& b) {
     return argument_rank(a.role) < argument_rank(b.role);
   });
   return {};
+}
+
+JsonShape operands_shape() {
+  const JsonShape operand = shape_of(RoleOperand()).named("operand");
+  JsonShape operands = json::by_name(operand).like("^input_[0-9]+$");
+  for (const std::string_view role : kRecordRoles)
+    operands.members.push_back({std::string(role), operand});
+  return std::move(operands).named("operands");
 }
 
 struct RawRecord {
@@ -209,17 +245,36 @@ struct RawRecord {
   bool distributed = false;
 };
 
-// Reads the members that a record and a producer have in common.
-void read_operator(JsonMembers& reader, RawRecord& raw) {
-  reader.required_with("kind", [&](JsonValue v) { return read_kind(v, raw.node.kind); })
-      .optional_with("call", [&](JsonValue v) { return read_call(v, raw.node.call); })
-      .optional_with("attrs",
-                     [&](JsonValue v) { return read_attrs(v, raw.node.attrs, raw.distributed); })
-      .required_with("operands", [&](JsonValue v) { return read_operands(v, raw.operands); })
-      .optional_with("producer", [&](JsonValue v) -> Status {
-        if (!v.is_null()) raw.producer = v;
-        return {};
-      });
+// The members that a record and a producer have in common.
+void describe_operator(JsonMembers& members, RawRecord& raw, const JsonShape& producer) {
+  describe_kind(members, raw.node);
+  describe_attrs(members, raw.node.attrs, raw.distributed);
+  members
+      .required_with(
+          "operands", [&](JsonValue v) { return read_operands(v, raw.operands); }, operands_shape)
+      .optional_with(
+          "producer",
+          [&](JsonValue v) -> Status {
+            if (!v.is_null()) raw.producer = v;
+            return {};
+          },
+          [&] {
+            return json::one_of({producer}).or_null().says("What computes the operand `input`.");
+          });
+}
+
+void describe_producer(JsonMembers& members, RawRecord& raw, std::string& name) {
+  members.required("name", name);
+  describe_operator(members, raw, json::defined("producer"));
+}
+
+JsonShape producer_shape() {
+  return shape_by([](JsonMembers& members) {
+           RawRecord sample;
+           std::string name;
+           describe_producer(members, sample, name);
+         })
+      .named("producer");
 }
 
 // The parts of a StrategyRecord while it is built.
@@ -280,10 +335,8 @@ Status add_operator(RawRecord&& raw, JsonValue place, Parts& parts) {
 Status add_producer(JsonValue value, const std::string& expected_name, Parts& parts) {
   RawRecord raw;
   std::string name;
-  JsonMembers reader(value);
-  reader.required("name", name);
-  read_operator(reader, raw);
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(
+      read_by(value, [&](JsonMembers& members) { describe_producer(members, raw, name); }));
   SHARDWRIGHT_RETURN_IF_ERROR(add_operator(std::move(raw), value, parts));
   if (parts.spec.nodes.back().name == expected_name) return {};
   return value.error("makes \"" + parts.spec.nodes.back().name + "\", but the input is \"" +
@@ -309,23 +362,31 @@ Error at_mesh(JsonValue record, Error error) {
   return error;
 }
 
+void describe_record(JsonMembers& members, std::string& id, operators::DeviceMeshSpec& mesh,
+                     operators::StrategyOptions& options, RawRecord& raw,
+                     const JsonShape& producer) {
+  members.required("id", id)
+      .required_with(
+          "mesh", [&](JsonValue v) { return read_mesh(v, mesh); },
+          [] {
+            return json::list(json::integer().from(1)).or_null().says("Devices along each axis.");
+          })
+      .optional("alpha", mesh.alpha)
+      .optional("beta", mesh.beta)
+      .optional("shard_option", options.shard_option)
+      .optional("solver_preference", options.solver_preference);
+  describe_operator(members, raw, producer);
+  members.ignore({"expected", "note"});
+}
+
 Result<StrategyRecord> read_record(JsonValue value) {
   RawRecord raw;
   Parts parts;
   operators::DeviceMeshSpec mesh_spec;
   std::string id;
-  JsonMembers reader(value);
-  reader.required("id", id)
-      .required_with("mesh", [&](JsonValue v) { return read_mesh(v, mesh_spec); })
-      .optional("alpha", mesh_spec.alpha)
-      .optional("beta", mesh_spec.beta)
-      .optional_with("shard_option",
-                     [&](JsonValue v) { return read_shard_option(v, parts.options.shard_option); })
-      .optional_with("solver_preference", [&](JsonValue v) {
-        return read_solver_preference(v, parts.options.solver_preference);
-      });
-  read_operator(reader, raw);
-  SHARDWRIGHT_RETURN_IF_ERROR(reader.ignore({"expected", "note"}).finish());
+  SHARDWRIGHT_RETURN_IF_ERROR(read_by(value, [&](JsonMembers& members) {
+    describe_record(members, id, mesh_spec, parts.options, raw, {});
+  }));
   auto mesh = operators::DeviceMesh::make(std::move(mesh_spec));
   if (!mesh.ok()) return at_mesh(value, mesh.error());
   SHARDWRIGHT_RETURN_IF_ERROR(add_operator(std::move(raw), value, parts));
@@ -339,6 +400,31 @@ Result<StrategyRecord> read_record(JsonValue value) {
                         std::move(parts.chain), parts.options};
 }
 
+Status read_records(JsonValue list, std::vector<StrategyRecord>& records) {
+  if (!list.is_array() || list.size() == 0) return list.expected("a list of at least one record");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(StrategyRecord record, read_record(list[i]));
+    records.push_back(std::move(record));
+  }
+  return {};
+}
+
+JsonShape record_shape() {
+  return shape_by([](JsonMembers& members) {
+    std::string id;
+    operators::DeviceMeshSpec mesh;
+    operators::StrategyOptions options;
+    RawRecord raw;
+    describe_record(members, id, mesh, options, raw, producer_shape());
+  });
+}
+
+void describe_records(JsonMembers& members, std::vector<StrategyRecord>& records) {
+  members.required_with(
+      "records", [&](JsonValue list) { return read_records(list, records); },
+      [] { return json::list(record_shape()).from(1); });
+}
+
 }  // namespace
 
 Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text) {
@@ -346,20 +432,16 @@ Result<std::vector<StrategyRecord>> read_strategy_records(std::string_view text)
   SHARDWRIGHT_RETURN_IF_ERROR(check_kind(document.root(), DocumentKind::kStrategies));
   std::vector<StrategyRecord> records;
   SHARDWRIGHT_RETURN_IF_ERROR(
-      JsonMembers(document.root())
-          .required_with("records",
-                         [&](JsonValue list) -> Status {
-                           if (!list.is_array() || list.size() == 0)
-                             return list.expected("a list of at least one record");
-                           for (std::size_t i = 0; i < list.size(); ++i) {
-                             SHARDWRIGHT_ASSIGN_OR_RETURN(StrategyRecord record,
-                                                          read_record(list[i]));
-                             records.push_back(std::move(record));
-                           }
-                           return {};
-                         })
-          .finish());
+      read_by(document.root(), [&](JsonMembers& members) { describe_records(members, records); }));
   return records;
+}
+
+JsonShape strategy_records_shape() {
+  return shape_by([](JsonMembers& members) {
+           std::vector<StrategyRecord> sample;
+           describe_records(members, sample);
+         })
+      .says("Operators of which `operators strategies` lists the ways to shard them.");
 }
 
 }  // namespace shardwright

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "runtime/io/json/json_shape.h"
 #include "runtime/io/text_sink.h"
 #include "search/operators/strategies/strategy.h"
 
@@ -18,9 +19,8 @@ struct NamedStrategies {
   operators::NodeStrategies strategies;
 };
 
-// Writes `{records: [{id, count, strategies: [{name, specs, comm, comm_cost, compute_cost,
-// memory}]}]}`. A spec is "[S0,R]", or a list of these for a tuple. Costs and memory are [forward,
-// backward, total].
 void write_strategies(const std::vector<NamedStrategies>& records, const TextSink& sink);
+// What write_strategies() writes.
+JsonShape strategies_shape();
 
 }  // namespace shardwright

@@ -104,7 +104,7 @@ void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions&
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenSweep& sweep, const TextSink& sink) {
   write_page(
-      aten_sweep_page(), aten_sweep_report(sweep, kTextWidth),
+      aten_sweep_page(), aten_sweep_report(mesh_sweep(sweep), kTextWidth),
       [&] { write_sweep_data(graph, options, sweep, sink); }, sink);
 }
 

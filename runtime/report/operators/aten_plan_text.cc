@@ -45,7 +45,7 @@ std::string shape_text(const AtenTensor& tensor) {
 }
 
 std::string_view type_text(const AtenTensor& tensor) {
-  return aten_type_names()[static_cast<std::size_t>(tensor.type)];
+  return names_of(tensor.type)[static_cast<std::size_t>(tensor.type)];
 }
 
 std::string_view operator_text(const AtenNode& node) {
@@ -103,12 +103,11 @@ constexpr double kUsPerMs = 1000;
 std::string ms_text(double us) { return format_ms(us / kUsPerMs); }
 
 // The memory that a plan needs; if the least amount is not known, a lower bound and what is enough.
-std::string need_text(const MemoryShortage& shortage) {
-  const std::string least = format_bytes(Bytes(shortage.minimum_bytes));
-  if (shortage.minimum_is_exact) return "needs " + least;
+std::string need_text(std::int64_t least_bytes, std::optional<std::int64_t> enough_bytes) {
+  const std::string least = format_bytes(Bytes(least_bytes));
+  if (enough_bytes == least_bytes) return "needs " + least;
   std::string text = "needs at least " + least;
-  if (shortage.enough_bytes)
-    text += ", " + format_bytes(Bytes(*shortage.enough_bytes)) + " is enough";
+  if (enough_bytes) text += ", " + format_bytes(Bytes(*enough_bytes)) + " is enough";
   return text;
 }
 
@@ -275,8 +274,8 @@ std::string aten_plan_report(const AtenGraph& graph, const PlanAtenOptions& opti
   return PlanReport(graph, options, result, width).write();
 }
 
-std::string aten_sweep_report(const AtenSweep& sweep, std::size_t width) {
-  const bool overlaps = sweep.any_fits() && sweep.rows.front().result.plan->overlap.any();
+std::string aten_sweep_report(const MeshSweep& sweep, std::size_t width) {
+  const bool overlaps = !sweep.meshes.empty() && sweep.meshes.front().hidden_us;
   const std::string moving = overlaps ? "exposed moving ms" : "moving ms";
   TextTable table({{"mesh", Align::kLeft},
                    {"step ms"},
@@ -284,23 +283,20 @@ std::string aten_sweep_report(const AtenSweep& sweep, std::size_t width) {
                    {moving, Align::kRight, 1},
                    {"per device"},
                    {"", Align::kLeft}});
-  for (const AtenSweep::Row& row : sweep.rows) {
-    const AtenPlanResult& result = row.result;
-    if (!result.plan) {
+  for (const MeshOutcome& row : sweep.meshes) {
+    if (!row.objective_us) {
+      const bool is_short = row.least_bytes && row.status == SolveStatus::kInfeasible;
       table.add_row({mesh_text(row.mesh), "", "", "", "",
-                     result.shortage && result.status == SolveStatus::kInfeasible
-                         ? need_text(*result.shortage)
-                         : shardwright::name_of(result.status)});
+                     is_short ? need_text(*row.least_bytes, row.enough_bytes)
+                              : shardwright::name_of(row.status)});
       continue;
     }
-    table.add_row({mesh_text(row.mesh), ms_text(result.evaluation.total_us()),
-                   ms_text(result.evaluation.compute_us),
-                   ms_text(result.evaluation.redistribute_us - result.evaluation.hidden_us),
-                   format_bytes(Bytes(result.evaluation.peak_bytes)),
-                   shardwright::name_of(result.status)});
+    table.add_row({mesh_text(row.mesh), ms_text(*row.objective_us), ms_text(*row.compute_us),
+                   ms_text(*row.redistribute_us - row.hidden_us.value_or(0)),
+                   format_bytes(Bytes(*row.peak_bytes)), shardwright::name_of(row.status)});
   }
   return format_count(static_cast<std::uint64_t>(sweep.devices)) + " devices, " +
-         format_plural(sweep.rows.size(), "mesh shape") + "\n\n" + table.render(width);
+         format_plural(sweep.meshes.size(), "mesh shape") + "\n\n" + table.render(width);
 }
 
 }  // namespace shardwright

@@ -7,8 +7,8 @@
 
 #include "core/operators/aten/aten_graph.h"
 #include "core/operators/aten/aten_plan.h"
+#include "runtime/io/operators/aten_plan_json.h"
 #include "runtime/operators/plan_aten.h"
-#include "runtime/operators/sweep_aten.h"
 
 namespace shardwright {
 
@@ -35,6 +35,6 @@ std::string aten_plan_report(const operators::AtenGraph& graph, const PlanAtenOp
                              const AtenPlanResult& result, std::size_t width);
 
 // A row for each mesh, the fastest first.
-std::string aten_sweep_report(const AtenSweep& sweep, std::size_t width);
+std::string aten_sweep_report(const MeshSweep& sweep, std::size_t width);
 
 }  // namespace shardwright
