@@ -104,14 +104,16 @@ namespace {
 // Numbers by sharding type, without zeros.
 template <class Counts>
 void describe_types(JsonMembers& members, std::string_view key, const Counts& counts) {
-  const auto describe_counts = [&](JsonMembers& inner) {
+  const auto write = [&](JsonWriter& json) {
+    json.begin_object();
     for (std::size_t type = 0; type < counts.size(); ++type) {
-      std::optional<std::uint64_t> count;
-      if (counts[type] > 0) count = counts[type];
-      inner.optional(to_name(static_cast<ShardingType>(type)), count);
+      if (counts[type] > 0) json.member(to_name(static_cast<ShardingType>(type)), counts[type]);
     }
+    json.end_object();
   };
-  members.object(key, describe_counts, "", true);
+  members.written(key, write, [] {
+    return json::by_name(json::natural()).with_keys(embedding::EnumNames<ShardingType>::kNames);
+  });
 }
 
 void describe_rank(JsonMembers& members, bool counts_ssd, RankStats& rank) {
