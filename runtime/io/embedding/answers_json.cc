@@ -100,7 +100,8 @@ void describe(JsonMembers& members, ProblemDiff& diff) {
 }
 
 JsonShape diff_shape() {
-  return as_written(json::one_of({shape_of(PlanDiff()), shape_of(ProblemDiff())}));
+  return as_written(json::one_of({shape_of(PlanDiff()), shape_of(ProblemDiff())}))
+      .says("What `diff` answers.");
 }
 
 static void describe(JsonMembers& members, ExplainedOption::Shards& shards) {
@@ -217,7 +218,9 @@ void describe(JsonMembers& members, ExplanationAnswer& explanation) {
   members.line();
 }
 
-JsonShape explanation_shape() { return as_written(shape_of(ExplanationAnswer())); }
+JsonShape explanation_shape() {
+  return as_written(shape_of(ExplanationAnswer())).says("What `explain` answers.");
+}
 
 static void describe(JsonMembers& members, SweepAnswer::Failure& failure) {
   members.required("type", failure.type)
@@ -279,7 +282,10 @@ void describe(JsonMembers& members, SweepAnswer& sweep) {
   members.line();
 }
 
-JsonShape sweep_shape() { return as_written(shape_of(SweepAnswer())); }
+JsonShape sweep_shape() {
+  return as_written(shape_of(SweepAnswer()))
+      .says("What `sweep` answers: one entry of `points` for each machine.");
+}
 
 namespace {
 
