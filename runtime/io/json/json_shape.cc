@@ -17,6 +17,16 @@ JsonShape of(JsonShape::Type type) {
 
 }  // namespace
 
+JsonShape JsonShape::says(std::string_view what) && { return help = what, std::move(*this); }
+JsonShape JsonShape::or_null() && { return nullable = true, std::move(*this); }
+JsonShape JsonShape::from(double number) && { return least = number, std::move(*this); }
+JsonShape JsonShape::up_to(double number) && { return most = number, std::move(*this); }
+JsonShape JsonShape::each_once() && { return distinct = true, std::move(*this); }
+JsonShape JsonShape::open() && { return is_open = true, std::move(*this); }
+JsonShape JsonShape::like(std::string_view expression) && {
+  return pattern = expression, std::move(*this);
+}
+JsonShape JsonShape::named(std::string_view name) && { return defines = name, std::move(*this); }
 JsonShape JsonShape::with_keys(std::span<const std::string_view> names) && {
   words.assign(names.begin(), names.end());
   return std::move(*this);

@@ -47,16 +47,16 @@ struct JsonShape {
   std::vector<JsonMember> members;          // of an object
   std::vector<std::string> one_of_members;  // of an object: it has at least one of them
 
-  JsonShape says(std::string_view what) && { return help = what, std::move(*this); }
-  JsonShape or_null() && { return nullable = true, std::move(*this); }
-  JsonShape from(double number) && { return least = number, std::move(*this); }
-  JsonShape up_to(double number) && { return most = number, std::move(*this); }
-  JsonShape each_once() && { return distinct = true, std::move(*this); }
-  JsonShape open() && { return is_open = true, std::move(*this); }
+  JsonShape says(std::string_view what) &&;
+  JsonShape or_null() &&;
+  JsonShape from(double number) &&;
+  JsonShape up_to(double number) &&;
+  JsonShape each_once() &&;
+  JsonShape open() &&;
   JsonShape with_one_of(std::initializer_list<std::string_view> keys) &&;
-  JsonShape like(std::string_view expression) && { return pattern = expression, std::move(*this); }
+  JsonShape like(std::string_view expression) &&;
   JsonShape with_keys(std::span<const std::string_view> names) &&;
-  JsonShape named(std::string_view name) && { return defines = name, std::move(*this); }
+  JsonShape named(std::string_view name) &&;
 };
 
 struct JsonMember {
