@@ -30,12 +30,14 @@ void describe_number(JsonMembers& members, std::string_view key, Number& out,
                      Status (*read)(JsonValue, double&), std::string_view help = {}) {
   if constexpr (std::is_same_v<Number, double>) {
     members.optional_with(
-        key, [&](JsonValue v) { return read(v, out); }, json::number().from(0).says(help));
+        key, [&](JsonValue v) { return read(v, out); },
+        [&] { return json::number().from(0).says(help); });
   } else {
     const auto read_optional = [&](JsonValue v) {
       return v.is_null() ? Status() : read(v, out.emplace());
     };
-    members.optional_with(key, read_optional, json::number().from(0).or_null().says(help));
+    members.optional_with(key, read_optional,
+                          [&] { return json::number().from(0).or_null().says(help); });
   }
 }
 
@@ -85,7 +87,7 @@ void describe_coefficients(JsonMembers& members, HardwarePerfConfig& config) {
   members
       .optional_with(
           "by_kernel", [&](JsonValue v) { return read_kernels(v, config); },
-          json::list(shape_of(HardwarePerfConfig::KernelCoefficients())))
+          [] { return json::list(shape_of(HardwarePerfConfig::KernelCoefficients())); })
       .optional("prefetch", config.prefetch);
   factor(members, "weighted_kernel_multiplier", config.weighted_kernel_multiplier);
 }
@@ -110,18 +112,22 @@ static void describe(JsonMembers& members, HardwarePerfConfig& config) {
     describe_coefficients(inner, config);
     return inner.finish();
   };
-  members.optional_with("coefficients", coefficients, shape_by([](JsonMembers& inner) {
-                          HardwarePerfConfig sample;
-                          describe_coefficients(inner, sample);
-                        }));
+  members.optional_with("coefficients", coefficients, [] {
+    return shape_by([](JsonMembers& inner) {
+      HardwarePerfConfig sample;
+      describe_coefficients(inner, sample);
+    });
+  });
   factor(members, "bwd_compute_multiplier", config.bwd_compute_multiplier);
   factor(members, "weighted_feature_bwd_compute_multiplier",
          config.weighted_feature_bwd_compute_multiplier);
   describe_number(members, "device_bw", config.device_bw, read_bandwidth, "Bytes per millisecond.");
   members.optional_with(
       "kernel_device_bandwidths", [&](JsonValue v) { return read_kernel_bandwidths(v, config); },
-      json::by_name(json::number().says("Bytes per millisecond."))
-          .with_keys(EnumNames<ComputeKernel>::kNames));
+      [] {
+        return json::by_name(json::number().says("Bytes per millisecond."))
+            .with_keys(EnumNames<ComputeKernel>::kNames);
+      });
   describe_number(members, "hbm_to_ddr_mem_bw", config.hbm_to_ddr_mem_bw, read_bandwidth,
                   "Bytes per millisecond.");
   members.optional("use_min_dim_for_lookup", config.use_min_dim_for_lookup)

@@ -113,7 +113,7 @@ void choose_batch_size(const FileChoices& file, const ProblemOverrides& override
 void describe_problem(JsonMembers& members, bool with_tables, ProblemSpec& spec,
                       FileChoices& file) {
   if (with_tables) describe_tables(members, spec.tables);
-  members.optional_with("format", check_problem_format, json::one_word({kFormat}))
+  members.optional_with("format", check_problem_format, [] { return json::one_word({kFormat}); })
       .optional("name", spec.name)
       .optional("torchrec", spec.torchrec, "Release of TorchRec whose rules and costs hold.")
       .optional("topology", spec.topology, "The machine.")

@@ -66,9 +66,11 @@ void describe(JsonMembers& members, TablePlacement& placement) {
       .optional("hosts", placement.hosts, "Hosts that may hold shards of the table.")
       .optional_with(
           "shard_ranks", [&](JsonValue v) { return read_shard_ranks(v, placement.shard_ranks); },
-          json::by_name(json::list(json::integer()))
-              .or_null()
-              .says("Ranks by number of the shard."))
+          [&] {
+            return json::by_name(json::list(json::integer()))
+                .or_null()
+                .says("Ranks by number of the shard.");
+          })
       .optional("max_shards", placement.max_shards, "Most shards of the table.")
       .optional("distinct_ranks", placement.distinct_ranks,
                 "Whether all shards of the table are on different ranks.");
@@ -114,14 +116,15 @@ void describe_table_groups(JsonMembers& members, std::string_view key,
     }
     return {};
   };
-  const JsonShape names = json::list(json::text()).from(1).says("Names of tables.");
-  members.optional_with(
-      key, read,
-      json::list(json::one_of({names, json::object({{"tables", names, true},
-                                                    {"on", json::one_word(kScopes), true},
-                                                    {"note", json::not_read()}})}))
-          .or_null()
-          .says(help));
+  const auto shape = [&] {
+    const JsonShape names = json::list(json::text()).from(1).says("Names of tables.");
+    return json::list(json::one_of({names, json::object({{"tables", names, true},
+                                                         {"on", json::one_word(kScopes), true},
+                                                         {"note", json::not_read()}})}))
+        .or_null()
+        .says(help);
+  };
+  members.optional_with(key, read, shape);
 }
 
 Error no_such_table(JsonValue value, std::string_view name, const std::vector<Table>& tables) {
@@ -208,7 +211,7 @@ void describe_names(JsonMembers& members, std::string_view key, std::vector<T>& 
     }
     return {};
   };
-  members.optional_with(key, read, shape_of(names).from(1).each_once().says(help));
+  members.optional_with(key, read, [&] { return shape_of(names).from(1).each_once().says(help); });
 }
 
 JsonShape pooling_shape() { return json::number().from(0).or_null(); }
@@ -274,11 +277,13 @@ void describe_table(JsonMembers& members, Table& table, PoolingOfTable& pooling)
       .optional_with(
           "features",
           [&](JsonValue list) { return read_features(list, table, pooling.by_feature); },
-          json::list(
-              json::one_of({json::text(), json::object({{"name", json::text(), true},
-                                                        {"pooling_factor", pooling_shape()}})}))
-              .or_null()
-              .says("Features that look the table up; its name if left out."))
+          [&] {
+            return json::list(json::one_of({json::text(),
+                                            json::object({{"name", json::text(), true},
+                                                          {"pooling_factor", pooling_shape()}})}))
+                .or_null()
+                .says("Features that look the table up; its name if left out.");
+          })
       .optional("kind", table.kind)
       .optional("weighted", table.weighted, "Whether inputs have weights.")
       .optional("feature_processed", table.feature_processed,
@@ -290,16 +295,18 @@ void describe_table(JsonMembers& members, Table& table, PoolingOfTable& pooling)
                 "Module of the table: ebc, ebc_w, ec, fp_ebc or tower unless given.")
       .optional_with(
           "optimizer", [&](JsonValue name) { return read_optimizer(name, table.optimizer); },
-          json::one_word(kOptimizerNames)
-              .or_null()
-              .says("Decides how much memory the optimizer's state takes; none unless given."))
+          [&] {
+            return json::one_word(kOptimizerNames)
+                .or_null()
+                .says("Decides how much memory the optimizer's state takes; none unless given.");
+          })
       .optional("dependency", table.dependency, "Tower of the table.")
       .optional("use_virtual_table", table.use_virtual_table)
       .optional("total_num_buckets", table.total_num_buckets)
       .optional_with(
           "pooling_factor",
           [&](JsonValue factor) { return read_pooling_factor(factor, pooling.total); },
-          pooling_shape().says("Values per sample, over all features."))
+          [&] { return pooling_shape().says("Values per sample, over all features."); })
       .ignore({"note", "group"});
 }
 
@@ -343,9 +350,11 @@ static void describe(JsonMembers& members, CacheParams& cache) {
       .optional("load_factor", cache.load_factor, "Part of the rows that is in the cache.")
       .optional_with(
           "load_factors", [&](JsonValue v) { return read_load_factors(v, cache.load_factors); },
-          json::one_of({json::one_word({"ladder"}), json::list(json::number()).from(1)})
-              .or_null()
-              .says("Load factors among which the planner chooses."))
+          [&] {
+            return json::one_of({json::one_word({"ladder"}), json::list(json::number()).from(1)})
+                .or_null()
+                .says("Load factors among which the planner chooses.");
+          })
       .optional("reserved_memory", cache.reserved_memory)
       .optional("precision", cache.precision)
       .optional("prefetch_pipeline", cache.prefetch_pipeline)
@@ -385,7 +394,7 @@ void describe_constraint(JsonMembers& members, ParameterConstraints& c, TablePla
   members
       .optional_with(
           "min_partition", [&](JsonValue v) { return read_min_partition(v, c.min_partition); },
-          json::integer().or_null().says("Least columns of a shard."))
+          [&] { return json::integer().or_null().says("Least columns of a shard."); })
       .optional("pooling_factors", c.pooling_factors, "Values per sample, one per feature.")
       .filled("num_poolings", c.num_poolings, "One per feature.")
       .filled("batch_sizes", c.batch_sizes, "Samples per rank and step, one per feature.")
@@ -422,13 +431,15 @@ void describe_tables(JsonMembers& members, std::vector<Table>& tables) {
       SHARDWRIGHT_RETURN_IF_ERROR(read_table(list[i], tables[i]));
     return {};
   };
-  JsonShape table = shape_by([](JsonMembers& inner) {
-    Table sample;
-    PoolingOfTable pooling;
-    describe_table(inner, sample, pooling);
-  });
-  members.required_with("tables", read,
-                        json::list(std::move(table)).from(1).says("The embedding tables."));
+  const auto shape = [] {
+    JsonShape table = shape_by([](JsonMembers& inner) {
+      Table sample;
+      PoolingOfTable pooling;
+      describe_table(inner, sample, pooling);
+    });
+    return json::list(std::move(table)).from(1).says("The embedding tables.");
+  };
+  members.required_with("tables", read, shape);
 }
 
 namespace {
@@ -458,14 +469,16 @@ Status read_constraints(JsonValue object, std::vector<Table>& tables) {
 }  // namespace
 
 void describe_constraints(JsonMembers& members, std::vector<Table>& tables) {
-  JsonShape constraint = shape_by([](JsonMembers& inner) {
-    ParameterConstraints sample;
-    TablePlacement placement;
-    describe_constraint(inner, sample, placement);
-  });
+  const auto shape = [] {
+    JsonShape constraint = shape_by([](JsonMembers& inner) {
+      ParameterConstraints sample;
+      TablePlacement placement;
+      describe_constraint(inner, sample, placement);
+    });
+    return json::by_name(std::move(constraint)).or_null().says("Constraints by name of the table.");
+  };
   members.optional_with(
-      "constraints", [&](JsonValue v) { return read_constraints(v, tables); },
-      json::by_name(std::move(constraint)).or_null().says("Constraints by name of the table."));
+      "constraints", [&](JsonValue v) { return read_constraints(v, tables); }, shape);
 }
 
 }  // namespace shardwright

@@ -33,8 +33,9 @@ void describe_sizes(JsonMembers& members, std::string_view key, std::vector<std:
     if (value.is_array()) return read_value(value, sizes);
     return read_value(value, sizes.emplace_back());
   };
-  members.optional_with(
-      key, read, json::one_of({json::integer(), json::list(json::integer())}).or_null().says(help));
+  members.optional_with(key, read, [&] {
+    return json::one_of({json::integer(), json::list(json::integer())}).or_null().says(help);
+  });
 }
 
 void describe_groups(JsonMembers& members, embedding::ShardingGroupSpec& groups) {
@@ -111,12 +112,14 @@ void describe_meta(JsonMembers& members, std::optional<TopologySuggestion>& sugg
     if (list->size() == 0) return {};
     return read_value((*list)[0], suggestion.emplace());
   };
-  JsonShape shape = json::object(
-      {{"topologies",
-        json::list(shape_of(TopologySuggestion())).says("Machines; the first is used.")}});
-  shape.is_open = true;
-  members.optional_with("meta", read,
-                        std::move(shape).or_null().says("Suggested machines, and remarks."));
+  const auto shape = [] {
+    const JsonShape machines = json::list(shape_of(TopologySuggestion()));
+    return json::object({{"topologies", JsonShape(machines).says("Machines; the first is used.")}})
+        .open()
+        .or_null()
+        .says("Suggested machines, and remarks.");
+  };
+  members.optional_with("meta", read, shape);
 }
 
 namespace {
@@ -190,13 +193,16 @@ void describe_factors(JsonMembers& members, std::string_view key, FactorByDim& f
     }
     return {};
   };
-  JsonShape point = shape_by([&](JsonMembers& inner) {
-    FactorAtDim sample;
-    describe_point(inner, sample);
-  });
-  members.optional_with(
-      key, read,
-      json::one_of({json::number(), json::list(std::move(point)).from(1)}).or_null().says(help));
+  const auto shape = [&] {
+    JsonShape point = shape_by([&](JsonMembers& inner) {
+      FactorAtDim sample;
+      describe_point(inner, sample);
+    });
+    return json::one_of({json::number(), json::list(std::move(point)).from(1)})
+        .or_null()
+        .says(help);
+  };
+  members.optional_with(key, read, shape);
 }
 
 void describe_kernel(JsonMembers& members, KernelCalibration& factors) {
@@ -261,21 +267,23 @@ void describe_memory(JsonMembers& members, MemoryLimits& limits) {
         inner.ignore({"note"});
       },
       "Memory that tables do not get.");
-  JsonShape by_tier = json::object({});
-  for (const MemoryTier tier : kMemoryTiers)
-    by_tier.members.push_back({std::string(to_name(tier)), margin_shape()});
-  by_tier.members.push_back({"note", json::not_read()});
+  const auto margins = [] {
+    JsonShape by_tier = json::object({});
+    for (const MemoryTier tier : kMemoryTiers)
+      by_tier.members.push_back({std::string(to_name(tier)), margin_shape()});
+    by_tier.members.push_back({"note", json::not_read()});
+    return json::one_of({margin_shape(), std::move(by_tier)})
+        .says("Part of the memory that stays free.");
+  };
   members.optional_with(
-      "memory_margin", [&](JsonValue v) { return read_margins(v, limits); },
-      json::one_of({margin_shape(), std::move(by_tier)})
-          .says("Part of the memory that stays free."));
+      "memory_margin", [&](JsonValue v) { return read_margins(v, limits); }, margins);
 }
 
 void describe(JsonMembers& members, Calibration& calibration) {
   members
       .optional_with(
           "kernels", [&](JsonValue v) { return read_kernels(v, calibration.kernels); },
-          kernel_shape().or_null().says("Measured factors by compute kernel."))
+          [] { return kernel_shape().or_null().says("Measured factors by compute kernel."); })
       .object("ranks",
               [&](JsonMembers& inner) {
                 inner.optional("time", calibration.rank_time, "Multiplies all times, one per rank.")

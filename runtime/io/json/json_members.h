@@ -199,7 +199,8 @@ class JsonMembers {
   // A list, or an optional one that is left out if it is empty. Writing begins a line for each
   // element, and with `closes_line` for the bracket behind the last one.
   template <class List>
-  JsonMembers& rows(std::string_view key, List& list, bool closes_line, std::string_view help = {});
+  JsonMembers& rows(std::string_view key, List& list, bool closes_line = false,
+                    std::string_view help = {});
 
   // A list of objects, whose members `function` names, given a JsonMembers and the element. Writing
   // begins a line for each of them. An empty list is left out if `may_miss`. Not for reading.
