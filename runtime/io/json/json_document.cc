@@ -122,9 +122,11 @@ std::string_view JsonValue::key() const {
 }
 
 std::optional<JsonValue> JsonValue::find(std::string_view name) const {
-  if (!is_object()) return std::nullopt;
-  for (std::size_t i = 0; i < size(); ++i) {
-    if ((*this)[i].key() == name) return (*this)[i];
+  const internal::JsonNode& object = node_of(store_, index_);
+  if (object.type != JsonType::kObject) return std::nullopt;
+  const internal::JsonContainer& members = store_->containers[object.payload.container];
+  for (std::uint32_t at = members.first; at < members.first + members.count; ++at) {
+    if (store_->keys[store_->nodes[at].key] == name) return JsonValue(store_, at);
   }
   return std::nullopt;
 }

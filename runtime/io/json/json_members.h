@@ -386,21 +386,23 @@ std::string json_text(const T& value) {
 template <class T>
 JsonMembers& JsonMembers::member(std::string_view key, T& value, std::string_view help,
                                  bool is_required) {
-  if (shape_ != nullptr) {
+  if (object_) [[likely]] {
+    if (const std::optional<JsonValue> given = take(key)) {
+      keep(read_value(*given, value));
+    } else if (is_required) {
+      report_missing(key);
+    }
+  } else if (shape_ != nullptr) {
     JsonShape shape = shape_of(value).says(help);
     if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
       if (!is_required && (std::is_enum_v<T> || value != T{})) shape.preset = json_text(value);
     }
     add_shape(key, std::move(shape), is_required);
-  } else if (json_ != nullptr) {
+  } else {
     if constexpr (internal::is_optional<T>) {
       if (!is_required && !value) return *this;
     }
     write_value(json_->key(key), value);
-  } else if (const std::optional<JsonValue> given = take(key)) {
-    keep(read_value(*given, value));
-  } else if (is_required) {
-    report_missing(key);
   }
   return *this;
 }
@@ -500,7 +502,9 @@ JsonMembers& JsonMembers::member_with(std::string_view key, const Function& func
                                       const Shape& shape, bool is_required) {
   if (shape_ != nullptr) {
     add_shape(key, made(shape), is_required);
-  } else if (const std::optional<JsonValue> given = take(key)) {
+    return *this;
+  }
+  if (const std::optional<JsonValue> given = take(key)) {
     keep(function(*given));
   } else if (is_required) {
     report_missing(key);
