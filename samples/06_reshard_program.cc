@@ -105,7 +105,7 @@ int main() {
   const Result<ReshardResult> legacy = reshard_program(*program, options);
   if (!legacy.ok()) return fail(legacy.error());
 
-  std::printf("%llu operators, %llu wishes, %llu distinct plans\n",
+  std::printf("%llu operators, %llu requests, %llu distinct plans\n",
               static_cast<unsigned long long>(program->block(BlockId(0)).num_ops),
               static_cast<unsigned long long>(batch->requests),
               static_cast<unsigned long long>(batch->plans));

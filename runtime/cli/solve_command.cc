@@ -57,9 +57,9 @@ void print_choice(const std::vector<std::uint32_t>& choice) {
 class ChoiceLines {
  public:
   void show(const OperatorsProgress& progress) {
-    constexpr double kIntervalSeconds = 0.1;
+    constexpr double kSecondsBetweenLines = 0.1;
     if (progress.choice.empty() || progress.choice == printed_) return;
-    if (!printed_.empty() && progress.elapsed_s - last_s_ < kIntervalSeconds) return;
+    if (!printed_.empty() && progress.elapsed_s - last_s_ < kSecondsBetweenLines) return;
     last_s_ = progress.elapsed_s;
     print(progress.choice);
   }

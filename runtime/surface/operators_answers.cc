@@ -531,7 +531,7 @@ Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
             .to_string());
   }
   answer.outcome = sweep->any_fits() ? Outcome::kDone : Outcome::kNoPlan;
-  answer.write_json = [sweep](const TextSink& sink) { write_aten_sweep(mesh_sweep(*sweep), sink); };
+  answer.write_json = [sweep](const TextSink& sink) { write_json(mesh_sweep(*sweep), sink); };
   answer.text = [sweep](const TextForm& form) {
     return aten_sweep_report(mesh_sweep(*sweep), form.width);
   };

@@ -80,9 +80,8 @@ PlanSearch::PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Top
 }
 
 bool PlanSearch::run(std::uint64_t steps) {
-  const std::uint64_t before = this->steps();
-  const std::uint64_t end = before + std::min(steps, work_limit_ - before);
-  if (goes_on() && before < end) try_all(work_limit_ - end);
+  const std::uint64_t pause_at = work_ - std::min(steps, work_);
+  if (goes_on() && pause_at < work_) try_all(pause_at);
   return !goes_on();
 }
 

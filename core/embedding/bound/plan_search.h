@@ -94,7 +94,7 @@ class PlanSearch {
   std::uint64_t work_;  // steps left
   std::function<bool()> is_stopped_;
   std::vector<ChoicesOfTable> tables_;
-  std::optional<StepLimit> limit_;  // of plans_
+  std::optional<StepLimit> limit_;   // of plans_
   std::unique_ptr<AllPlans> plans_;  // null unless they are being tried
   FoundPlan found_;
   bool is_over_ = false;

@@ -172,12 +172,7 @@ constexpr std::array kOptimizers{
     NamedOptimizer{"other", Optimizer::kOther},
 };
 
-constexpr auto kOptimizerNames = [] {
-  std::array<std::string_view, kOptimizers.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    names[i] = kOptimizers[i].name;
-  return names;
-}();
+constexpr auto kOptimizerNames = names_in(kOptimizers);
 
 Status read_optimizer(JsonValue value, Optimizer& out) {
   if (value.is_null()) return {};

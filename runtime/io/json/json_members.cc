@@ -118,7 +118,8 @@ JsonMembers& JsonMembers::constant(std::string_view key, std::string_view text) 
     const Result<std::size_t> known = read_choice(value, key, std::span(&text, 1));
     return known.ok() ? Status() : Status(known.error());
   };
-  return member_with(key, read, json::one_word({text}), true);
+  return member_with(
+      key, read, [&] { return json::one_word({text}); }, true);
 }
 
 JsonMembers& JsonMembers::ignore(std::initializer_list<std::string_view> keys) {

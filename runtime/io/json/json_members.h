@@ -2,6 +2,7 @@
 // member of a T, and its reader, its writer and its JSON Schema follow.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,15 @@ template <class T>
 concept Described = requires(JsonMembers& members, T& value) {
   describe(members, value);
 };
+
+// The names of the rows of a table, for read_choice() and shapes.
+template <class Row, std::size_t Size>
+constexpr std::array<std::string_view, Size> names_in(const std::array<Row, Size>& table) {
+  std::array<std::string_view, Size> names;
+  for (std::size_t i = 0; i < Size; ++i)
+    names[i] = table[i].name;
+  return names;
+}
 
 // Returns the index of a text in `names`; ignores case. `what` is what the error message calls the
 // names, as in "unknown data type". The message suggests the nearest name.
@@ -320,13 +330,6 @@ JsonShape shape_of(const T&) {
     T sample{};
     describe(members, sample);
   });
-}
-
-// What write_stop() writes.
-inline JsonShape stop_shape() {
-  return json::one_word(std::span(kStopReasonNames).subspan(1))
-      .or_null()
-      .says("What ended the search early.");
 }
 
 namespace internal {

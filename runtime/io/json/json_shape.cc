@@ -4,14 +4,15 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/io/json/json_writer.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 namespace {
 
-JsonShape of(JsonShape::Type type) {
+JsonShape of(JsonShape::Type type, std::vector<JsonShape> inner = {}) {
   JsonShape shape;
   shape.type = type;
+  shape.inner = std::move(inner);
   return shape;
 }
 
@@ -52,30 +53,18 @@ JsonShape one_word(std::initializer_list<std::string_view> words) {
   return one_word(std::span(words.begin(), words.size()));
 }
 
-JsonShape list(JsonShape element) {
-  JsonShape shape = of(JsonShape::Type::kList);
-  shape.inner.push_back(std::move(element));
-  return shape;
-}
+JsonShape list(JsonShape element) { return of(JsonShape::Type::kList, {std::move(element)}); }
 JsonShape tuple(std::vector<JsonShape> elements) {
-  JsonShape shape = of(JsonShape::Type::kTuple);
-  shape.inner = std::move(elements);
-  return shape;
+  return of(JsonShape::Type::kTuple, std::move(elements));
 }
-JsonShape by_name(JsonShape value) {
-  JsonShape shape = of(JsonShape::Type::kObject);
-  shape.inner.push_back(std::move(value));
-  return shape;
-}
+JsonShape by_name(JsonShape value) { return of(JsonShape::Type::kObject, {std::move(value)}); }
 JsonShape object(std::vector<JsonMember> members) {
   JsonShape shape = of(JsonShape::Type::kObject);
   shape.members = std::move(members);
   return shape;
 }
 JsonShape one_of(std::vector<JsonShape> shapes) {
-  JsonShape shape = of(JsonShape::Type::kOneOf);
-  shape.inner = std::move(shapes);
-  return shape;
+  return of(JsonShape::Type::kOneOf, std::move(shapes));
 }
 JsonShape defined(std::string_view name) {
   JsonShape shape = of(JsonShape::Type::kDefined);
@@ -108,13 +97,7 @@ struct Piece {
   void write(std::size_t depth, std::string& out) const;
 };
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  JsonWriter writer([&](std::string_view piece) { out += piece; });
-  writer.value(text).finish();
-  out.pop_back();  // the line break
-  return out;
-}
+std::string quoted(std::string_view text) { return json_text(text); }
 
 std::string Piece::in_a_line() const {
   if (open == 0) return text;

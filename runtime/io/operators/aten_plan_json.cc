@@ -39,18 +39,10 @@ struct ModelPlan {
   std::optional<std::vector<OutputOfPlan>> outputs;
 };
 
-struct MeshMember {
-  redistribution::MeshShape shape;
-};
-
-void describe(JsonMembers& members, MeshMember& mesh) {
-  members.required("shape", mesh.shape, "Devices along each axis.");
-}
-
 void describe_mesh(JsonMembers& members, redistribution::MeshShape& shape) {
-  MeshMember mesh{shape};
-  members.required("mesh", mesh);
-  shape = std::move(mesh.shape);
+  members.object(
+      "mesh", [&](JsonMembers& mesh) { mesh.required("shape", shape, "Devices along each axis."); },
+      {}, true);
 }
 
 void describe_figures(JsonMembers& members, MeshOutcome& outcome) {
@@ -88,10 +80,7 @@ void describe(JsonMembers& members, OutputOfPlan& output) {
 }
 
 void describe(JsonMembers& members, ModelPlan& plan) {
-  members
-      .written(
-          "format", [](JsonWriter& json) { json.value(kAtenPlanFormat); },
-          [] { return json::one_word({kAtenPlanFormat}); })
+  members.constant("format", kAtenPlanFormat)
       .required("version", plan.version)
       .from(1)
       .up_to(1)
@@ -198,9 +187,7 @@ void write_aten_plan(const AtenGraph& graph, const PlanAtenOptions& options,
   plan.outcome = outcome_of(options.mesh, result);
   plan.memory_limit = options.memory_limit;
   if (result.plan) add_plan(graph, *result.plan, plan);
-  JsonWriter json(sink);
-  write_value(json, plan);
-  json.finish();
+  write_json(plan, sink);
 }
 
 JsonShape aten_plan_shape() {
@@ -208,12 +195,6 @@ JsonShape aten_plan_shape() {
       .says(
           "What `operators plan` answers and shardwright.torch.parallelize reads. Times are "
           "microseconds.");
-}
-
-void write_aten_sweep(MeshSweep sweep, const TextSink& sink) {
-  JsonWriter json(sink);
-  write_value(json, sweep);
-  json.finish();
 }
 
 }  // namespace shardwright

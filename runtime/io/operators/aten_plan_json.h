@@ -44,6 +44,4 @@ JsonShape aten_plan_shape();
 void write_aten_instance(const operators::AtenGraph& graph, const operators::CostInstance& instance,
                          const TextSink& sink);
 
-void write_aten_sweep(MeshSweep sweep, const TextSink& sink);
-
 }  // namespace shardwright

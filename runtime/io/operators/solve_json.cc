@@ -63,9 +63,7 @@ void describe(JsonMembers& members, Solution& solution) {
       .line()
       .required("work", solution.work, "Strategy evaluations.")
       .required("threads", solution.threads)
-      .written(
-          "stopped_by", [&](JsonWriter& json) { write_stop(solution.stopped_by, json); },
-          stop_shape)
+      .required("stopped_by", solution.stopped_by, "What ended the search early.")
       .line()
       .required("solve_seconds", solution.solve_s)
       .required("seconds", solution.seconds, "With reading.");
@@ -103,9 +101,7 @@ void write_solution(const operators::OperatorProblem& problem, const OperatorsRe
   solution.stopped_by = result.stopped_by;
   solution.solve_s = result.solve_s;
   solution.seconds = seconds;
-  JsonWriter json(sink);
-  write_value(json, solution);
-  json.finish();
+  write_json(solution, sink);
 }
 
 JsonShape solution_shape() { return shape_of(Solution()).says("What `operators solve` answers."); }

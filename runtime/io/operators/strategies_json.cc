@@ -155,9 +155,7 @@ void write_strategies(const std::vector<NamedStrategies>& records, const TextSin
   StrategiesAnswer answer;
   for (const NamedStrategies& record : records)
     answer.records.push_back(answer_of(record));
-  JsonWriter writer(sink);
-  write_value(writer, answer);
-  writer.finish();
+  write_json(answer, sink);
 }
 
 JsonShape strategies_shape() {

@@ -410,10 +410,7 @@ void write_host_loads(JsonWriter& json, const std::vector<HostLoad>& loads) {
 
 void describe_figures(JsonMembers& members, const TransferProblem& problem,
                       const TransferAnswer& answer) {
-  members
-      .written(
-          "format", [](JsonWriter& json) { json.value(kFormat); },
-          [] { return json::one_word({kFormat}); })
+  members.constant("format", kFormat)
       .written(
           "unit", [&](JsonWriter& json) { json.value(problem.hosts() ? "ms" : "bytes"); },
           [] {

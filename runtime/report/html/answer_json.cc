@@ -75,8 +75,7 @@ void write_sweep_data(const operators::AtenGraph& graph, const PlanAtenOptions& 
     json.member("device", options.device).member("memory_limit", options.memory_limit);
   };
   write_data(
-      write_members, [&](const TextSink& answer) { write_aten_sweep(mesh_sweep(sweep), answer); },
-      sink);
+      write_members, [&](const TextSink& answer) { write_json(mesh_sweep(sweep), answer); }, sink);
 }
 
 void write_saved_data(std::string_view title, std::string_view file, std::string_view answer,

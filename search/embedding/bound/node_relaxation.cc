@@ -41,9 +41,9 @@ NodeSearch::NodeSearch(const BoundRows& rows, double target, const Domain& domai
   if (!fixing.empty()) node_.leaf.multipliers = fixing.back();
   RankPriceSet prices = prices_by_rank(node_.leaf.multipliers, rows.classes().class_of_rank());
   budget_ = &budget;
-  search_.emplace(PlanGoal{target, nullptr, has_rules ? nullptr : &places_, improvement},
-                  space, model.available(), std::vector<RankPriceSet>{std::move(prices)},
-                  most_steps, [this] { return budget_->interrupted().has_value(); });
+  search_.emplace(PlanGoal{target, nullptr, has_rules ? nullptr : &places_, improvement}, space,
+                  model.available(), std::vector<RankPriceSet>{std::move(prices)}, most_steps,
+                  [this] { return budget_->interrupted().has_value(); });
   budget.spend(parameters_.step_work * (open_cells(rows, domain) + search_->steps()));
 }
 

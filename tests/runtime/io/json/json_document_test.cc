@@ -16,10 +16,10 @@
 namespace shardwright::json_document_test {
 
 using shardwright::JsonDocument;
+using shardwright::JsonMembers;
 using shardwright::JsonType;
 using shardwright::JsonValue;
 using shardwright::JsonWriter;
-using shardwright::JsonMembers;
 using shardwright::Result;
 using shardwright::Status;
 

@@ -120,7 +120,7 @@ TEST_CASE("aten plan: options, plan, sweep and instance pass through JSON") {
   REQUIRE(swept.ok());
   CHECK(swept->rows.size() == 4);
   CHECK(JsonDocument::parse(written([&](const TextSink& sink) {
-          write_aten_sweep(mesh_sweep(*swept), sink);
+          write_json(mesh_sweep(*swept), sink);
         })).ok());
 
   const auto problem = build_aten(graph, plain);
