@@ -135,7 +135,8 @@ int plan_batch(const Invocation& invocation, const std::vector<std::string>& pat
 // Thread safety: one thread at a time. Refers to its arguments.
 class CheckpointFile {
  public:
-  explicit CheckpointFile(const std::string& path) : path_(path) {}
+  CheckpointFile(const std::string& path, const ProblemOverrides& overrides)
+      : path_(path), overrides_(overrides) {}
 
   void keep(const EmbeddingPlanResult& result, double read_s) {
     if (has_failed_) return;
@@ -143,7 +144,7 @@ class CheckpointFile {
     Status written = file.ok() ? Status() : Status(file.error());
     if (file.ok()) {
       OutputFile output = std::move(file).value();
-      write_plan(*result.problem, result, {false, false, false, read_s},
+      write_plan(*result.problem, result, {false, false, false, read_s, overrides_},
                  [&](std::string_view text) { output.write(text); });
       written = output.commit();
     }
@@ -153,13 +154,14 @@ class CheckpointFile {
 
  private:
   const std::string& path_;
+  const ProblemOverrides& overrides_;
   bool has_failed_ = false;
 };
 
 int run(const Invocation& invocation, const PlanFlags& flags, ProcessGroup& group) {
   if (const Status checked = check(invocation, flags); !checked.ok()) return fail(checked.error());
   if (!flags.batch.empty()) return plan_batch(invocation, flags.batch, group);
-  CheckpointFile kept(flags.checkpoint);
+  CheckpointFile kept(flags.checkpoint, request_of(invocation).problem.overrides);
   return respond(invocation, &group, [&](commands::Watch& watch) {
     if (flags.checkpoint.empty() || !is_first_process()) return;
     watch.on_checkpoint = [&](const EmbeddingPlanResult& at, double read_s) {

@@ -17,6 +17,7 @@
 #include "core/embedding/plan_mode.h"
 #include "core/embedding/search_space.h"
 #include "core/stop_reason.h"
+#include "runtime/embedding/verdict.h"
 #include "search/embedding/compat/proposals.h"
 #include "search/embedding/compat/storage_reservations.h"
 
@@ -67,6 +68,12 @@ struct EmbeddingPlanResult {
   // If a stop ended the check of PlanOptions::proved, `certificate` still holds it.
   std::string bound_refusal;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
+  // Best mode: the rating of TorchRec's plan, from which the search began. If `compat_is_complete`
+  // is false, the proposers had more proposals than the search tried, and TorchRec's planner may
+  // find a better one. Absent if no proposal fits, or if the problem has rules that TorchRec lacks.
+  std::optional<double> compat_rating;
+  bool compat_is_complete = false;
+  std::vector<WhatIf> what_ifs;  // of plan_what_ifs(); empty unless the caller planned them
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
   std::optional<Migration> migration;  // of replan_embedding

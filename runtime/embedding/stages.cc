@@ -239,13 +239,17 @@ void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
                          planning.options.trace, planning.parts(), work);
   StopReason reason;
   bool goes_on = true;
+  bool is_complete = true;
   do {
     Budget part = work_per_proposer ? budget.with_work_left(*work_per_proposer) : budget;
     reason = explore(search, planning.executor, part,
                      [&](const EmbeddingSearch& at) { report_progress(planning, at, part); });
     budget.spend(part.work_done() - budget.work_done());
     goes_on = work_per_proposer && reason == StopReason::kWorkLimit && budget.work_left();
-    if (goes_on && search.has_plan()) goes_on = search.skip_to_next_proposer();
+    if (goes_on && search.has_plan()) {
+      is_complete = false;
+      goes_on = search.skip_to_next_proposer();
+    }
   } while (goes_on);
   planning.result.stopped_by = reason;
   take_statistics(search, pool, planning.options.trace, planning.result);
@@ -254,6 +258,8 @@ void search_compat(Planning& planning, OptionPool& pool, Budget& budget,
   if (planning.result.failure) return;
   if (search.has_plan()) {
     planning.keep(*search.best_plan(), search.best_rating());
+    planning.result.compat_rating = search.best_rating();
+    planning.result.compat_is_complete = is_complete && reason == StopReason::kFinished;
   } else if (reason == StopReason::kFinished) {
     planning.result.failure = nothing_kept(planning, pool, search);
   } else if (reason == StopReason::kWorkLimit && search.lowest_failed_storage()) {

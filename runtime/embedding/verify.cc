@@ -9,7 +9,7 @@
 #include "runtime/embedding/claim_checker.h"
 #include "runtime/embedding/identity.h"
 #include "runtime/embedding/memory_parts.h"
-#include "runtime/embedding/other_machine.h"
+#include "runtime/embedding/machine_facts.h"
 #include "runtime/execution/planning_executor.h"
 #include "runtime/io/json/json_writer.h"
 #include "search/embedding/compat/embedding_enumerator.h"

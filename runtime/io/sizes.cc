@@ -1,12 +1,15 @@
 #include "runtime/io/sizes.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <system_error>
 
 #include "core/embedding/problem/storage.h"
+#include "core/units.h"
 
 namespace shardwright {
 namespace {
@@ -95,6 +98,23 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   if (unit.starts_with(',')) return bad("write a decimal point, such as 1.5GiB");
   const std::string_view written = text.substr(0, static_cast<std::size_t>(end - text.data()));
   return bad("units are B, KiB, MiB, GiB, TiB, KB, MB, GB and TB" + unit_meant(written, unit));
+}
+
+std::string exact_size(std::int64_t bytes) {
+  if (bytes % kGibibyte == 0) return std::to_string(bytes / kGibibyte) + "GiB";
+  if (bytes % kMebibyte == 0) return std::to_string(bytes / kMebibyte) + "MiB";
+  return std::to_string(bytes) + "B";
+}
+
+Result<double> parse_bandwidth(std::string_view text) {
+  constexpr std::string_view kPerSecond = "/s";
+  const std::string_view size = text.substr(0, text.size() - std::min(text.size(), std::size_t{2}));
+  const auto bytes = text.ends_with(kPerSecond) && size.find_first_not_of("0123456789.") != size.npos
+                         ? parse_bytes(size)
+                         : Result<std::int64_t>(invalid_input("", ""));
+  if (bytes.ok()) return static_cast<double>(*bytes);
+  return invalid_input("", "\"" + std::string(text) +
+                               "\" is no bandwidth: write a number, a unit and /s, such as 900GB/s");
 }
 
 }  // namespace shardwright

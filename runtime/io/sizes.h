@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/status.h"
@@ -12,6 +13,12 @@ namespace shardwright {
 // Reads a positive number with a unit as bytes: B, KiB, MiB, GiB, TiB (powers of 1024) or KB, MB,
 // GB, TB (powers of 1000), in any case. Without a unit: bytes, at least 2^20.
 Result<std::int64_t> parse_bytes(std::string_view text);
+
+// Returns the text that parse_bytes() reads as exactly `bytes`: "80GiB", "1536MiB", "1000B".
+std::string exact_size(std::int64_t bytes);
+
+// Reads a bandwidth as bytes per second: a size as above, with a unit, and "/s", such as "900GB/s".
+Result<double> parse_bandwidth(std::string_view text);
 
 // Returns the whole number that a text such as "40k", "400_000", "40,000" or "4e4" means; otherwise
 // nullopt. For messages: readers accept digits only.

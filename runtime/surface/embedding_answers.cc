@@ -12,12 +12,13 @@
 #include "core/text/printable.h"
 #include "runtime/embedding/explain.h"
 #include "runtime/embedding/identity.h"
-#include "runtime/embedding/other_machine.h"
+#include "runtime/embedding/machine_facts.h"
 #include "runtime/embedding/plan_stats.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/embedding/resume.h"
 #include "runtime/embedding/reuse.h"
+#include "runtime/embedding/verdict.h"
 #include "runtime/embedding/verify.h"
 #include "runtime/execution/run_limits.h"
 #include "runtime/execution/stopwatch.h"
@@ -128,8 +129,8 @@ namespace {
 // The file, if there is one.
 Result<std::optional<PlanDocument>> given_plan(const Input& file, const Watch& watch) {
   if (!file.given()) return std::optional<PlanDocument>();
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument document, load_plan(file, watch));
-  return std::optional(std::move(document));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedPlan plan, load_plan(file, watch));
+  return std::optional(std::move(plan.document));
 }
 
 // The plan of the request's `reuse`, if it still holds; otherwise `why_not` says why not. The check
@@ -198,8 +199,9 @@ Result<Answer> answer(const PlanRequest& request, const Watch& watch) {
     if (options.time_limit_s)
       options.time_limit_s = std::max(0.0, *options.time_limit_s - since_begin.seconds());
     SHARDWRIGHT_ASSIGN_OR_RETURN(result,
-                                 search(request, loaded, checkpoint, std::move(options), watch));
+                                 search(request, loaded, checkpoint, options, watch));
   }
+  if (!request.no_what_if) result->what_ifs = plan_what_ifs(*result, options);
   log_work(*result, watch.log);
   Answer planned = plan_answer(std::make_shared<const EmbeddingPlanResult>(std::move(*result)),
                                json_options(request.contents, request.options, loaded),
@@ -209,12 +211,14 @@ Result<Answer> answer(const PlanRequest& request, const Watch& watch) {
 }
 
 Result<Answer> answer(const ReplanRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument old, load_plan(request.plan, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedPlan in_use, load_plan(request.plan, watch));
+  PlanDocument& old = in_use.document;
   if (!old.plan) {
     return request.plan.locate(
         invalid_input("", "the file holds no plan to begin with; use `shardwright plan`"));
   }
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load_for(request.problem, old, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded,
+                               load_for(request.problem, request.plan, in_use, watch));
   ReplanOptions options{request.options, request.migration_weight, std::nullopt};
   options.best_mode_rating = best_mode_rating(*loaded.problem, loaded.search_space.get(), old);
   options.plan = watched(request.options, watch);
@@ -287,9 +291,10 @@ Result<VerifyInputs> inputs_of(const VerifyRequest& request, const LoadedProblem
   VerifyInputs inputs;
   inputs.search_space = loaded.search_space;
   if (!request.old_plan.given()) return inputs;
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const PlanDocument old, load_plan(request.old_plan, watch));
-  if (!old.plan) return request.old_plan.locate(invalid_input("", "the file holds no plan"));
-  inputs.old_plan = old.plan;
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedPlan old, load_plan(request.old_plan, watch));
+  if (!old.document.plan)
+    return request.old_plan.locate(invalid_input("", "the file holds no plan"));
+  inputs.old_plan = std::move(old.document.plan);
   return inputs;
 }
 
@@ -311,8 +316,12 @@ Answer answer_of(VerificationAnswer found) {
 }  // namespace
 
 Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded, load(request.problem, watch));
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.plan.read(watch.read));
+  const Result<ProblemOverrides> flags = read_plan_overrides(text);
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const LoadedProblem loaded,
+      load_with_flags(request.problem, request.plan, flags.ok() ? *flags : ProblemOverrides(),
+                      watch));
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(0, request.time_limit_s));
   SHARDWRIGHT_ASSIGN_OR_RETURN(VerifyInputs inputs, inputs_of(request, loaded, watch));
   inputs.budget = Budget(std::nullopt, request.time_limit_s, watch.begin());
@@ -330,11 +339,11 @@ Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
 namespace {
 
 // The plan that is to be explained; nothing if the request or its file has none.
-Result<std::optional<PlanDocument>> document_of(const Input& plan, const Watch& watch) {
-  if (!plan.given()) return std::optional<PlanDocument>();
-  SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument document, load_plan(plan, watch));
-  if (!document.plan) return std::optional<PlanDocument>();
-  return std::optional(std::move(document));
+Result<std::optional<LoadedPlan>> plan_of(const Input& input, const Watch& watch) {
+  if (!input.given()) return std::optional<LoadedPlan>();
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedPlan plan, load_plan(input, watch));
+  if (!plan.document.plan) return std::optional<LoadedPlan>();
+  return std::optional(std::move(plan));
 }
 
 // Warns if the plan was made for another problem. It is explained as a plan of this one, and
@@ -357,9 +366,9 @@ Outcome outcome_of(const Explanation& explanation) {
   return explanation.infeasibility ? Outcome::kNoPlan : Outcome::kStopped;
 }
 
-Error located(const Error& error, const ExplainRequest& request,
-              const std::optional<PlanDocument>& document, const LoadedProblem& loaded) {
-  const auto machine = document ? other_machine(*document, *loaded.problem) : std::nullopt;
+Error located(const Error& error, const ExplainRequest& request, const PlanDocument* document,
+              const LoadedProblem& loaded) {
+  const auto machine = document != nullptr ? other_machine(*document, *loaded.problem) : std::nullopt;
   if (machine && error.where.starts_with("/plan"))
     return request.plan.locate(invalid_input("", *machine));
   const bool in_plan = error.where.starts_with("/plan");
@@ -369,16 +378,17 @@ Error located(const Error& error, const ExplainRequest& request,
 }  // namespace
 
 Result<Answer> answer(const ExplainRequest& request, const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<PlanDocument> document,
-                               document_of(request.plan, watch));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(
-      const LoadedProblem loaded,
-      document ? load_for(request.problem, *document, watch) : load(request.problem, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<LoadedPlan> plan, plan_of(request.plan, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded,
+                               plan ? load_for(request.problem, request.plan, *plan, watch)
+                                    : load(request.problem, watch));
+  const PlanDocument* const document = plan ? &plan->document : nullptr;
   ExplainOptions options{request.options, request.table};
   options.plan.stop = watch.begin();
   options.plan.on_progress = watch.on_plan;
   Result<Explanation> explained = explain_embedding(
-      loaded.problem, document ? document->plan : std::nullopt, options, loaded.search_space);
+      loaded.problem, document != nullptr ? document->plan : std::nullopt, options,
+      loaded.search_space);
   if (!explained.ok()) return located(explained.error(), request, document, loaded);
   const auto explanation = std::make_shared<const Explanation>(std::move(explained).value());
   Answer answer;
@@ -387,7 +397,7 @@ Result<Answer> answer(const ExplainRequest& request, const Watch& watch) {
     answer.warnings.push_back("stopped; " + std::to_string(explanation->tables_left_out) +
                               " tables are not explained");
   }
-  if (document) warn_of_other_problem(*document, loaded, request.plan.name(), answer);
+  if (document != nullptr) warn_of_other_problem(*document, loaded, request.plan.name(), answer);
   for (const embedding::Violation& violation : explanation->result.evaluation.violations)
     answer.warnings.push_back(violation.message);
   const auto said = std::make_shared<const ExplanationAnswer>(explanation_answer(*explanation));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/embedding/plan_mode.h"
+#include "core/embedding/problem/gpus.h"
 #include "runtime/embedding/layout_problem.h"
 #include "runtime/execution/stopwatch.h"
 #include "runtime/io/embedding/plan_json.h"
@@ -29,7 +30,7 @@ void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch)
 
 Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
   const Stopwatch clock;
-  LoadedProblem loaded{request.read_problem, request.read_space, 0};
+  LoadedProblem loaded{request.read_problem, request.read_space, 0, request.overrides};
   if (loaded.problem) {
     if (const std::string_view given = request.overrides.first_given(); !given.empty())
       return invalid_input(std::string(given), "goes with a problem that is not read yet");
@@ -67,20 +68,33 @@ Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch) {
   return loaded;
 }
 
-Result<LoadedProblem> load_for(const ProblemRequest& request, const PlanDocument& document,
-                               const Watch& watch) {
-  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedProblem loaded, load(request, watch));
-  auto problem = problem_of_plan(loaded.problem, document);
+Result<LoadedProblem> load_with_flags(const ProblemRequest& request, const Input& plan,
+                                      const ProblemOverrides& flags, const Watch& watch) {
+  if (request.read_problem != nullptr) return load(request, watch);
+  ProblemRequest with_flags = request;
+  const std::string taken = with_flags.overrides.take_missing(flags);
+  if (!taken.empty() && watch.note)
+    watch.note(plan.name() + " was made with " + taken + ", which holds here, too");
+  return load(with_flags, watch);
+}
+
+Result<LoadedProblem> load_for(const ProblemRequest& request, const Input& input,
+                               const LoadedPlan& plan, const Watch& watch) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedProblem loaded,
+                               load_with_flags(request, input, plan.overrides, watch));
+  auto problem = problem_of_plan(loaded.problem, plan.document);
   if (!problem.ok()) return request.problem.locate(problem.error());
   loaded.problem = std::move(problem).value();
   return loaded;
 }
 
-Result<PlanDocument> load_plan(const Input& input, const Watch& watch) {
+Result<LoadedPlan> load_plan(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, input.read(watch.read));
   Result<PlanDocument> document = read_plan(text);
   if (!document.ok()) return input.locate(document.error());
-  return document;
+  Result<ProblemOverrides> overrides = read_plan_overrides(text);
+  if (!overrides.ok()) return input.locate(overrides.error());
+  return LoadedPlan{std::move(document).value(), *std::move(overrides)};
 }
 
 namespace {
@@ -97,6 +111,18 @@ void describe_memory(ProblemOverrides& out, Fields& fields, std::string_view gro
   fields.bytes("ddr", out.ddr_bytes, "DDR per rank, such as 128GiB").in(group);
   fields.bytes("ssd", out.ssd_bytes, "SSD per rank, such as 2TiB").in(group);
   fields.choice("device", out.device, "Compute device of the ranks").in(group);
+}
+
+void describe_bandwidths(ProblemOverrides& out, Fields& fields) {
+  fields.bandwidth("hbm_mem_bw", out.hbm_mem_bw, "Bandwidth of HBM, such as 3.35TB/s").in(kMachine);
+  fields
+      .bandwidth("intra_host_bw", out.intra_host_bw,
+                 "Bandwidth of a rank to the others of its host, such as 900GB/s")
+      .in(kMachine);
+  fields
+      .bandwidth("inter_host_bw", out.inter_host_bw,
+                 "Bandwidth of a rank to other hosts, such as 50GB/s")
+      .in(kMachine);
 }
 
 // One size or several, in ascending order; or "any", which is an empty list.
@@ -157,9 +183,14 @@ void describe_layout(ProblemOverrides& out, Fields& fields, std::string_view gro
 void describe(ProblemOverrides& out, Fields& fields) {
   fields.count("ranks", out.ranks, "Ranks").in(kMachine);
   fields.count("ranks_per_host", out.ranks_per_host, "Ranks of one host").in(kMachine);
-  fields.bytes("hbm", out.hbm_bytes, "HBM per rank, such as 80GiB").in(kMachine);
+  fields
+      .choice("gpu", out.gpu, "gpu", embedding::gpu_names(),
+              "Memory, bandwidths and ranks per host of this accelerator")
+      .in(kMachine);
+  fields.bytes("hbm", out.hbm_bytes, "HBM per rank, such as 80GiB").in(kMachine).shows("32GiB");
   describe_memory(out, fields, kMachine);
-  fields.count("batch_size", out.batch_size, "Samples per rank and step").in(kMachine);
+  describe_bandwidths(out, fields);
+  fields.count("batch_size", out.batch_size, "Samples per rank and step").in(kMachine).shows("512");
   describe_layout(out, fields, kMachine);
 }
 
@@ -215,6 +246,8 @@ void describe(PlanRequest& request, Fields& fields) {
                   "Plan file to answer with where it still holds for this problem and mode");
   fields.document("resume", request.resume, "",
                   "Go on from plan and bound of this checkpoint or answer of best mode");
+  fields.flag("no_what_if", request.no_what_if,
+              "Do not plan for other machines: the verdict then says nothing of them");
   describe(request.options, request.contents, fields);
 }
 

@@ -37,18 +37,28 @@ struct LoadedProblem {
   std::shared_ptr<const embedding::Problem> problem;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was given
   double read_s = 0;
+  ProblemOverrides overrides;  // with which it was read
 };
 
 // Errors: those of reading, with the input.
 Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch);
 
-// Loads the problem of a plan. If the problem leaves the layout of its machine open, takes the
-// layout of the plan.
-Result<LoadedProblem> load_for(const ProblemRequest& request, const PlanDocument& document,
-                               const Watch& watch);
+// A plan file and the flags with which its problem was read.
+struct LoadedPlan {
+  PlanDocument document;
+  ProblemOverrides overrides;
+};
 
 // Reads a plan file. Errors: those of reading, with the input.
-Result<PlanDocument> load_plan(const Input& input, const Watch& watch);
+Result<LoadedPlan> load_plan(const Input& input, const Watch& watch);
+
+// As load(), with the flags of `plan` where the request has none. Notes which were taken.
+Result<LoadedProblem> load_with_flags(const ProblemRequest& request, const Input& plan,
+                                      const ProblemOverrides& flags, const Watch& watch);
+
+// As load_with_flags(), for the problem of a plan. If the problem leaves the layout of its machine open, takes the layout of the plan.
+Result<LoadedProblem> load_for(const ProblemRequest& request, const Input& input,
+                               const LoadedPlan& plan, const Watch& watch);
 
 // The optional parts of the JSON and the text.
 struct PlanContents {
@@ -58,7 +68,7 @@ struct PlanContents {
 
 inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOptions& options,
                                     const LoadedProblem& loaded) {
-  return {contents.search_space, contents.stats, options.trace, loaded.read_s};
+  return {contents.search_space, contents.stats, options.trace, loaded.read_s, loaded.overrides};
 }
 
 // shardwright plan. Here and below the watch sets the stop token and the progress of `options`.
@@ -68,6 +78,7 @@ struct PlanRequest {
   PlanContents contents;
   Input reuse;   // a plan to answer with if it still holds; may be absent
   Input resume;  // a checkpoint or answer of best mode to go on from; may be absent
+  bool no_what_if = false;
 };
 
 // shardwright replan

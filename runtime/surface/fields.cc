@@ -248,6 +248,20 @@ ValueReader<std::int64_t> size_in_bytes(std::int64_t least) {
   return {of_word, of_json};
 }
 
+ValueReader<double> bandwidth_per_ms() {
+  constexpr double kMsPerSecond = 1000;
+  const auto of_word = [](const std::string& word) -> Result<double> {
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const double per_second, parse_bandwidth(word));
+    return per_second / kMsPerSecond;
+  };
+  const auto of_json = [of_word](JsonValue value) -> Result<double> {
+    if (!value.is_string()) return decimal_number(" of bytes per millisecond", false).of_json(value);
+    const Result<double> per_ms = of_word(std::string(*value.string()));
+    return per_ms.ok() ? per_ms : Result<double>(value.error(per_ms.error().message));
+  };
+  return {of_word, of_json};
+}
+
 ValueReader<std::string> any_text() {
   const auto of_json = [](JsonValue value) -> Result<std::string> {
     std::string text;

@@ -64,6 +64,8 @@ ValueReader<std::uint64_t> whole_number(std::uint64_t least, std::uint64_t most)
 ValueReader<double> decimal_number(std::string what, bool zero_allowed);
 // Bytes, as "80GiB"; from `least` bytes on.
 ValueReader<std::int64_t> size_in_bytes(std::int64_t least);
+// Bytes per millisecond: a text such as "900GB/s", in JSON also a number.
+ValueReader<double> bandwidth_per_ms();
 ValueReader<std::string> any_text();
 // "4x2"; in JSON also [4, 2].
 ValueReader<std::string> mesh_shape();
@@ -100,6 +102,10 @@ class Fields {
   template <class Out>
   Field& bytes(std::string_view name, Out& out, std::string_view help, std::int64_t least = 1) {
     return value(name, out, "SIZE", help, size_in_bytes(least));
+  }
+  template <class Out>
+  Field& bandwidth(std::string_view name, Out& out, std::string_view help) {
+    return value(name, out, "BANDWIDTH", help, bandwidth_per_ms());
   }
   template <class Out>
   Field& text(std::string_view name, Out& out, std::string_view type, std::string_view help) {

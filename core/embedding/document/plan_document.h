@@ -110,11 +110,15 @@ struct ClaimedFailure {
   std::string message;
 };
 
+// Names of facts, as the flags of the command, and their values as JSON.
+using MachineFacts = std::vector<std::pair<std::string, std::string>>;
+
 // An unchecked plan as a file states it. Members that the file does not state are absent.
 // Thread safety: a value.
 struct PlanDocument {
   std::optional<std::string> problem_hash;
   std::vector<std::pair<std::string, std::string>> problem_parts;
+  MachineFacts machine;  // that the plan was made for; empty where the file does not say
   std::optional<std::string> search_hash;
   std::optional<std::string> plan_hash;
   std::optional<PlanMode> mode;
@@ -151,5 +155,3 @@ struct PlanDocument {
 };
 
 }  // namespace shardwright
-
-namespace shardwright::embedding {}  // namespace shardwright::embedding

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/embedding/problem/kinds.h"
@@ -40,6 +41,7 @@ struct TopologySpec {
   // Ranks per host; 0 = world_size. Ranks that do not fill a host are on none.
   std::int64_t local_world_size = 0;
   ComputeDevice compute_device = ComputeDevice::kCuda;
+  std::string gpu;  // a name of gpus.h that memory and bandwidths began from; or empty
   std::optional<std::int64_t> hbm_cap_bytes;       // per rank; nothing = 32 GiB
   std::optional<std::int64_t> ddr_cap_bytes;       // per rank; nothing = 128 GiB
   std::vector<std::int64_t> custom_hbm_cap_bytes;  // one per rank; empty = uniform

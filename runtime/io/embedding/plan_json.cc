@@ -9,7 +9,9 @@
 
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/embedding/identity.h"
+#include "runtime/embedding/machine_facts.h"
 #include "runtime/embedding/memory_parts.h"
+#include "runtime/embedding/verdict.h"
 #include "runtime/io/embedding/certificate_json.h"
 #include "runtime/io/embedding/search_space_json.h"
 #include "runtime/io/json/json_members.h"
@@ -263,6 +265,10 @@ void write_identity(const Problem& problem, const EmbeddingPlanResult& result, J
   for (const auto& [part, hash] : identity.parts)
     json.member(part, hash);
   json.end_object().member("search_hash", search_hash(problem));
+  json.new_line().key("machine").begin_object();
+  for (const auto& [fact, value] : machine_facts(problem))
+    json.key(fact).raw(value);
+  json.end_object();
   if (result.plan) json.member("plan_hash", plan_hash(problem, *result.plan));
   json.new_line();
 }
@@ -510,6 +516,36 @@ class TraceWriter {
   std::vector<std::vector<std::uint32_t>> current_;  // by proposer: the options proposed last
 };
 
+void write_verdict(const EmbeddingPlanResult& result, JsonWriter& json) {
+  const std::vector<std::string> sentences = verdict_sentences(result);
+  if (sentences.empty()) return;
+  json.new_line().key("verdict").begin_object();
+  json.member("estimate", estimate_text(*result.problem));
+  json.key("sentences").begin_array();
+  for (const std::string& sentence : sentences)
+    json.value(sentence);
+  json.end_array();
+  if (result.mode == PlanMode::kBest && result.compat_rating) {
+    json.member("torchrec_rating", *result.compat_rating)
+        .member("torchrec_is_complete", result.compat_is_complete);
+  }
+  const SlowestRank slowest = slowest_rank(result);
+  json.member("slowest_rank", slowest.rank)
+      .member("slowest_table", slowest.table)
+      .member("slowest_table_share", slowest.table_share);
+  json.key("what_if").begin_array();
+  for (const WhatIf& what_if : result.what_ifs) {
+    json.begin_object()
+        .member("change", what_if.change)
+        .member("ranks", what_if.ranks)
+        .member("rating", what_if.rating)
+        .member("lower_bound", what_if.lower_bound)
+        .member("impossible", what_if.is_impossible)
+        .end_object();
+  }
+  json.end_array().end_object();
+}
+
 void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
   if (!result.improvements.empty()) {
     json.new_line().key("improvements").begin_array();
@@ -537,6 +573,7 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
   } else {
     json.key("lower_bound").null().key("gap").null().key("proven_optimal").null();
   }
+  write_verdict(result, json);
   write_improvements(result, json);
   json.new_line()
       .key("work")
@@ -587,6 +624,8 @@ void write_members(const Problem& problem, const EmbeddingPlanResult& result,
   if (!problem.topology().spec().pod_sizes.empty())
     json.member("pod_size", problem.topology().pod_size());
   write_identity(problem, result, json);
+  if (!options.overrides.first_given().empty())
+    write_value(json.key("overrides"), options.overrides);
   if (result.reservation) write_reservation(*result.reservation, json);
   json.member("search_space_size", result.search_space ? result.search_space->size() : 0);
   if (options.search_space && result.search_space) {

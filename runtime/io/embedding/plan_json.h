@@ -9,6 +9,7 @@
 #include "core/status.h"
 #include "runtime/embedding/plan_result.h"
 #include "runtime/embedding/plan_stats.h"
+#include "runtime/io/embedding/problem_overrides.h"
 #include "runtime/io/json/json_members.h"
 #include "runtime/io/text_sink.h"
 
@@ -48,6 +49,7 @@ struct PlanJsonOptions {
   bool stats = false;         // write `stats`
   bool trace = false;         // write `proposals` even if the search recorded none
   double read_s = 0;          // seconds spent on reading the problem
+  ProblemOverrides overrides;  // with which the problem was read
 };
 
 // Writes a plan file (see runtime/io/README.md). `other_layouts` holds a plan file for every
@@ -58,5 +60,9 @@ void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& re
 
 // Errors: kInvalidInput; `where` is a JSON pointer.
 Result<PlanDocument> read_plan(std::string_view text);
+
+// Reads `overrides` of a plan file alone: the flags with which the problem of the plan was read.
+// Errors: as read_plan().
+Result<ProblemOverrides> read_plan_overrides(std::string_view text);
 
 }  // namespace shardwright

@@ -15,7 +15,7 @@ namespace {
 
 // Keys that only the verifier reads (runtime/io/embedding/verify_file.h), and notes of other
 // planners.
-constexpr std::array<std::string_view, 22> kIgnoredKeys{"name",
+constexpr std::array<std::string_view, 23> kIgnoredKeys{"name",
                                                         "case",
                                                         "torchrec",
                                                         "timing",
@@ -36,7 +36,8 @@ constexpr std::array<std::string_view, 22> kIgnoredKeys{"name",
                                                         "violations",
                                                         "search_space_order",
                                                         "search_space_sha1",
-                                                        "other_layouts"};
+                                                        "other_layouts",
+                                                        "verdict"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
@@ -182,6 +183,28 @@ Status read_parts(JsonValue value, std::vector<std::pair<std::string, std::strin
     parts.emplace_back(value[i].key(), hash);
   }
   return {};
+}
+
+Status read_machine(JsonValue value, MachineFacts& facts) {
+  if (value.is_null()) return {};
+  if (!value.is_object()) return value.expected("an object with the facts of the machine");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i].is_string()) {
+      facts.emplace_back(value[i].key(), "\"" + std::string(*value[i].string()) + "\"");
+    } else if (const Result<std::int64_t> whole = value[i].integer(); whole.ok()) {
+      facts.emplace_back(value[i].key(), std::to_string(*whole));
+    } else {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(const double number, value[i].number());
+      facts.emplace_back(value[i].key(), json_number(number));
+    }
+  }
+  return {};
+}
+
+JsonShape machine_shape() {
+  return json::by_name(json::one_of({json::number(), json::text()}))
+      .or_null()
+      .says("The machine, batch size and release that the plan is for, named as the flags.");
 }
 
 Status read_mode(JsonValue value, std::optional<PlanMode>& out) {
@@ -342,6 +365,15 @@ static void describe(JsonMembers& members, PlanDocument& out) {
       .optional_with(
           "problem_parts", [&](JsonValue v) { return read_parts(v, out.problem_parts); },
           [] { return json::by_name(json::text()).or_null().says("Hash of each part."); })
+      .optional_with(
+          "machine", [&](JsonValue v) { return read_machine(v, out.machine); }, machine_shape)
+      .optional_with(
+          "overrides", [](JsonValue) { return Status(); },
+          [] {
+            return shape_of(ProblemOverrides())
+                .or_null()
+                .says("Flags with which the problem was read; other commands take these, too.");
+          })
       .optional("search_hash", out.search_hash)
       .optional("plan_hash", out.plan_hash)
       .optional_with(
@@ -367,6 +399,14 @@ Result<PlanDocument> read_plan(JsonValue root) {
     return root.error("the file holds neither a `plan` nor an `error`");
   }
   return out;
+}
+
+Result<ProblemOverrides> read_plan_overrides(std::string_view text) {
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(text));
+  ProblemOverrides overrides;
+  const std::optional<JsonValue> given = json.root().find("overrides");
+  if (given && !given->is_null()) SHARDWRIGHT_RETURN_IF_ERROR(read_value(*given, overrides));
+  return overrides;
 }
 
 JsonShape plan_shape() {

@@ -23,7 +23,7 @@ constexpr std::string_view kFormat = "shardwright.embedding/1";
 
 // Keys of plans and of remarks. They are ignored so that a file with a problem and its plan can be
 // planned again.
-constexpr std::array<std::string_view, 44> kKeysOfPlans{"expected",
+constexpr std::array<std::string_view, 47> kKeysOfPlans{"expected",
                                                         "group",
                                                         "timing",
                                                         "note",
@@ -66,7 +66,10 @@ constexpr std::array<std::string_view, 44> kKeysOfPlans{"expected",
                                                         "description",
                                                         "sharding_group_size",
                                                         "pod_size",
-                                                        "other_layouts"};
+                                                        "other_layouts",
+                                                        "machine",
+                                                        "overrides",
+                                                        "verdict"};
 
 Status check_problem_format(JsonValue value) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());

@@ -1,9 +1,12 @@
 #include "runtime/io/embedding/problem_overrides.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
+#include <type_traits>
 #include <utility>
+
+#include "core/embedding/problem/gpus.h"
+#include "runtime/io/sizes.h"
 
 namespace shardwright {
 namespace {
@@ -11,28 +14,51 @@ namespace {
 using embedding::MemoryTier;
 using embedding::TopologySpec;
 
-// A member of a request, and the place in a problem file whose value it replaces.
-struct Override {
-  std::string_view name;
-  std::string_view place;
-  bool given;
-};
+// Calls function(name of the member, place in a problem file that it replaces, member).
+template <class Overrides, class Function>
+void for_each_member(Overrides& given, const Function& function) {
+  function("ranks", "/topology/world_size", given.ranks);
+  function("ranks_per_host", "/topology/local_world_size", given.ranks_per_host);
+  function("gpu", "/topology/gpu", given.gpu);
+  function("hbm", "/topology/hbm_cap", given.hbm_bytes);
+  function("ddr", "/topology/ddr_cap", given.ddr_bytes);
+  function("ssd", "/topology/ssd_cap", given.ssd_bytes);
+  function("hbm_mem_bw", "/topology/hbm_mem_bw", given.hbm_mem_bw);
+  function("intra_host_bw", "/topology/intra_host_bw", given.intra_host_bw);
+  function("inter_host_bw", "/topology/inter_host_bw", given.inter_host_bw);
+  function("batch_size", "/batch_size", given.batch_size);
+  function("device", "/topology/compute_device", given.device);
+  function("torchrec", "/torchrec", given.torchrec);
+  function("sharding_group_size", "/topology/sharding_groups/size", given.group_sizes);
+  function("sync_interval", "/topology/sharding_groups/sync_interval", given.sync_interval);
+  function("pod_size", "/topology/pod_size", given.pod_sizes);
+}
 
-std::array<Override, 12> overrides_of(const ProblemOverrides& given) {
-  return {{
-      {"ranks", "/topology/world_size", given.ranks.has_value()},
-      {"ranks_per_host", "/topology/local_world_size", given.ranks_per_host.has_value()},
-      {"hbm", "/topology/hbm_cap", given.hbm_bytes.has_value()},
-      {"ddr", "/topology/ddr_cap", given.ddr_bytes.has_value()},
-      {"ssd", "/topology/ssd_cap", given.ssd_bytes.has_value()},
-      {"batch_size", "/batch_size", given.batch_size.has_value()},
-      {"device", "/topology/compute_device", given.device.has_value()},
-      {"torchrec", "/torchrec", given.torchrec.has_value()},
-      {"sharding_group_size", "/topology/sharding_groups/size", given.group_sizes.has_value()},
-      {"sync_interval", "/topology/sharding_groups/sync_interval", given.sync_interval.has_value()},
-      {"sharding_group_size", "/topology/sharding_groups", given.group_sizes.has_value()},
-      {"pod_size", "/topology/pod_size", given.pod_sizes.has_value()},
-  }};
+std::string word_of(std::string_view name, std::int64_t number) {
+  const bool is_size = name == "hbm" || name == "ddr" || name == "ssd";
+  return is_size ? exact_size(number) : std::to_string(number);
+}
+std::string word_of(std::string_view, std::size_t gpu) {
+  return std::string(embedding::gpu_names()[gpu]);
+}
+std::string word_of(std::string_view, double bytes_per_ms) {
+  return json_number(bytes_per_ms / 1e6) + "GB/s";
+}
+template <class Enum>
+requires(std::is_enum_v<Enum>) std::string word_of(std::string_view, Enum value) {
+  return std::string(embedding::to_name(value));
+}
+std::string word_of(std::string_view name, const std::vector<std::int64_t>& sizes) {
+  std::string words;
+  for (const std::int64_t size : sizes)
+    words += (words.empty() ? "" : ",") + word_of(name, size);
+  return words.empty() ? "any" : words;
+}
+
+std::string flag_of(std::string_view name) {
+  std::string flag = "--" + std::string(name);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
 }
 
 // Returns true if `place` is `parent` or in it.
@@ -65,25 +91,54 @@ Status check_fit(const ProblemOverrides& given, const TopologySpec& topology) {
 }  // namespace
 
 std::string_view ProblemOverrides::first_given() const {
-  for (const Override& one : overrides_of(*this)) {
-    if (one.given) return one.name;
-  }
-  return "";
+  std::string_view first;
+  for_each_member(*this, [&](std::string_view name, std::string_view, const auto& member) {
+    if (member && first.empty()) first = name;
+  });
+  return first;
 }
 
 Error ProblemOverrides::locate(Error error) const {
-  for (const Override& one : overrides_of(*this)) {
-    if (!one.given || !is_within(error.where, one.place)) continue;
-    error.where = std::string(one.name);
-    return error;
-  }
+  std::string_view found;
+  for_each_member(*this, [&](std::string_view name, std::string_view place, const auto& member) {
+    if (member && found.empty() && is_within(error.where, place)) found = name;
+  });
+  if (found.empty() && group_sizes && is_within(error.where, "/topology/sharding_groups"))
+    found = "sharding_group_size";
+  if (!found.empty()) error.where = std::string(found);
   return error;
 }
 
+std::string ProblemOverrides::take_missing(const ProblemOverrides& other) {
+  std::string flags;
+  for_each_member(other, [&](std::string_view name, std::string_view, const auto& theirs) {
+    if (!theirs) return;
+    for_each_member(*this, [&](std::string_view mine, std::string_view, auto& member) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>,
+                                   std::remove_cvref_t<decltype(theirs)>>) {
+        if (mine != name || member) return;
+        member = theirs;
+        flags += (flags.empty() ? "" : " ") + flag_of(name) + " " + word_of(name, *theirs);
+      }
+    });
+  });
+  return flags;
+}
+
+void describe(JsonMembers& members, ProblemOverrides& overrides) {
+  for_each_member(overrides, [&](std::string_view name, std::string_view, auto& member) {
+    members.optional(name, member);
+  });
+}
+
 Status ProblemOverrides::apply(TopologySpec& topology) const {
+  if (gpu) embedding::use_gpu(*gpu, topology);
   if (ranks) topology.world_size = *ranks;
   if (ranks_per_host) topology.local_world_size = *ranks_per_host;
   if (topology.world_size == 0) return {};  // the reader of the file reports it
+  const embedding::Gpu* const named = embedding::find_gpu(topology);
+  if (named != nullptr && topology.local_world_size == 0)
+    topology.local_world_size = std::min(named->ranks_per_host, topology.world_size);
   // If `ranks` is below the ranks of a host, the machine is one host with `ranks` ranks.
   if (ranks && !ranks_per_host)
     topology.local_world_size = std::min(topology.local_world_size, topology.world_size);
@@ -106,6 +161,9 @@ Status ProblemOverrides::apply(TopologySpec& topology) const {
     topology.set_cap_bytes(tier, *bytes);
     topology.custom_cap_bytes(tier).clear();
   }
+  if (hbm_mem_bw) topology.hbm_mem_bw = *hbm_mem_bw;
+  if (intra_host_bw) topology.intra_host_bw = *intra_host_bw;
+  if (inter_host_bw) topology.inter_host_bw = *inter_host_bw;
   return check_fit(*this, topology);
 }
 

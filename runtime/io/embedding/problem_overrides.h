@@ -1,14 +1,17 @@
 // Values of a request that replace values of the problem file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/embedding/problem/kinds.h"
 #include "core/embedding/problem/topology.h"
 #include "core/status.h"
+#include "runtime/io/json/json_members.h"
 
 namespace shardwright {
 
@@ -16,9 +19,13 @@ namespace shardwright {
 struct ProblemOverrides {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> ranks_per_host;
+  std::optional<std::size_t> gpu;  // of embedding::gpus(); the members below replace its figures
   std::optional<std::int64_t> hbm_bytes;  // for every rank; also replaces a list of sizes by rank
   std::optional<std::int64_t> ddr_bytes;
   std::optional<std::int64_t> ssd_bytes;
+  std::optional<double> hbm_mem_bw;  // bytes per millisecond, as the next two
+  std::optional<double> intra_host_bw;
+  std::optional<double> inter_host_bw;
   std::optional<std::int64_t> batch_size;  // samples per rank
   std::optional<embedding::ComputeDevice> device;
   std::optional<embedding::TorchRecRelease> torchrec;
@@ -33,8 +40,15 @@ struct ProblemOverrides {
   // value, the place becomes that member ("ranks"), because the file does not have the value.
   Error locate(Error error) const;
 
+  // Takes the members that have no value from `other`. Returns the flags that say what was taken,
+  // such as "--ranks 16 --hbm 80GiB"; empty if nothing was.
+  std::string take_missing(const ProblemOverrides& other);
+
   // Errors: kInvalidInput, at the member, for values that contradict each other.
   Status apply(embedding::TopologySpec& topology) const;
 };
+
+// As a plan file keeps them.
+void describe(JsonMembers& members, ProblemOverrides& overrides);
 
 }  // namespace shardwright

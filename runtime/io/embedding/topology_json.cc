@@ -6,8 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/embedding/problem/gpus.h"
 #include "core/nearest_name.h"
 #include "runtime/io/json/json_writer.h"
+#include "runtime/io/sizes.h"
 
 namespace shardwright {
 
@@ -38,6 +40,54 @@ void describe_sizes(JsonMembers& members, std::string_view key, std::vector<std:
   });
 }
 
+// Bytes, or a text such as "80GiB".
+void describe_bytes(JsonMembers& members, std::string_view key, std::optional<std::int64_t>& bytes,
+                    std::string_view help) {
+  const auto read = [&](JsonValue value) -> Status {
+    if (!value.is_string()) return read_value(value, bytes);
+    const Result<std::int64_t> size = parse_bytes(*value.string());
+    if (!size.ok()) return value.error(size.error().message);
+    bytes = *size;
+    return {};
+  };
+  members.optional_with(key, read, [&] {
+    return json::one_of({json::integer(), json::text()}).or_null().says(help);
+  });
+}
+
+// Bytes per millisecond, or a text such as "900GB/s".
+void describe_bandwidth(JsonMembers& members, std::string_view key, double& bytes_per_ms,
+                        std::string_view help) {
+  const double preset = bytes_per_ms;
+  const auto read = [&](JsonValue value) -> Status {
+    if (!value.is_string()) return read_value(value, bytes_per_ms);
+    const Result<double> bandwidth = parse_bandwidth(*value.string());
+    if (!bandwidth.ok()) return value.error(bandwidth.error().message);
+    bytes_per_ms = *bandwidth / 1000;
+    return {};
+  };
+  members.optional_with(key, read, [&] {
+    JsonShape shape = json::one_of({json::number(), json::text()}).says(help);
+    shape.preset = json_number(preset);
+    return shape;
+  });
+}
+
+void describe_gpu(JsonMembers& members, TopologySpec& topology) {
+  const auto read = [&](JsonValue value) -> Status {
+    if (value.is_null()) return {};
+    SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
+                                 read_choice(value, "gpu", embedding::gpu_names()));
+    embedding::use_gpu(index, topology);
+    return {};
+  };
+  members.optional_with("gpu", read, [] {
+    return json::one_word(embedding::gpu_names())
+        .or_null()
+        .says("Memory, bandwidths and ranks per host of this accelerator, unless given.");
+  });
+}
+
 void describe_groups(JsonMembers& members, embedding::ShardingGroupSpec& groups) {
   describe_sizes(members, "size", groups.sizes, "Ranks that share one copy of the tables.");
   members
@@ -54,20 +104,25 @@ void describe_groups(JsonMembers& members, embedding::ShardingGroupSpec& groups)
 void describe(JsonMembers& members, TopologySpec& topology) {
   members.optional("world_size", topology.world_size, "Ranks.")
       .optional("local_world_size", topology.local_world_size,
-                "Ranks of one host; all ranks if left out.")
-      .optional("compute_device", topology.compute_device)
-      .optional("hbm_cap", topology.hbm_cap_bytes, "Bytes of HBM of a rank; 32 GiB if left out.")
-      .optional("ddr_cap", topology.ddr_cap_bytes, "Bytes of DDR of a rank; 128 GiB if left out.")
-      .optional("ssd_cap", topology.ssd_cap_bytes,
-                "Bytes of SSD of a rank; SSD is not counted if left out.")
-      .optional("intra_host_bw", topology.intra_host_bw,
-                "Bytes per millisecond between ranks of a host.")
-      .optional("inter_host_bw", topology.inter_host_bw, "Bytes per millisecond between hosts.")
-      .optional("hbm_mem_bw", topology.hbm_mem_bw, "Bytes per millisecond of HBM.")
-      .optional("ddr_mem_bw", topology.ddr_mem_bw, "Bytes per millisecond of DDR.")
-      .optional("hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw,
-                "Bytes per millisecond between HBM and DDR.")
-      .optional("ssd_mem_bw", topology.ssd_mem_bw, "Bytes per millisecond of SSD.")
+                "Ranks of one host; all ranks if left out.");
+  describe_gpu(members, topology);
+  members.optional("compute_device", topology.compute_device);
+  describe_bytes(members, "hbm_cap", topology.hbm_cap_bytes,
+                 "Bytes of HBM of a rank, or a text such as 80GiB; 32 GiB if left out.");
+  describe_bytes(members, "ddr_cap", topology.ddr_cap_bytes,
+                 "Bytes of DDR of a rank; 128 GiB if left out.");
+  describe_bytes(members, "ssd_cap", topology.ssd_cap_bytes,
+                 "Bytes of SSD of a rank; SSD is not counted if left out.");
+  describe_bandwidth(members, "intra_host_bw", topology.intra_host_bw,
+                     "Bytes per millisecond between ranks of a host, or a text such as 900GB/s.");
+  describe_bandwidth(members, "inter_host_bw", topology.inter_host_bw,
+                     "Bytes per millisecond between hosts.");
+  describe_bandwidth(members, "hbm_mem_bw", topology.hbm_mem_bw, "Bytes per millisecond of HBM.");
+  describe_bandwidth(members, "ddr_mem_bw", topology.ddr_mem_bw, "Bytes per millisecond of DDR.");
+  describe_bandwidth(members, "hbm_to_ddr_mem_bw", topology.hbm_to_ddr_mem_bw,
+                     "Bytes per millisecond between HBM and DDR.");
+  describe_bandwidth(members, "ssd_mem_bw", topology.ssd_mem_bw, "Bytes per millisecond of SSD.");
+  members
       .optional("bwd_compute_multiplier", topology.bwd_compute_multiplier,
                 "Time of the backward pass per time of the forward pass.")
       .optional("weighted_feature_bwd_compute_multiplier",

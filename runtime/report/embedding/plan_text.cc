@@ -13,6 +13,7 @@
 #include "core/text/printable.h"
 #include "runtime/embedding/identity.h"
 #include "runtime/embedding/memory_parts.h"
+#include "runtime/embedding/verdict.h"
 #include "runtime/io/embedding/problem_json.h"
 #include "runtime/report/embedding/plan_report.h"
 #include "runtime/report/embedding/ranks_text.h"
@@ -167,6 +168,8 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
     text += paint("rating " + rating_text(problem, *result.best_rating), Ink::kHeading,
                   options.colours) +
             mode_text(result.mode) + "\n" + bound_text(problem, result, options.colours);
+    if (const std::string estimate = estimate_text(problem); !estimate.empty())
+      text += estimate + "\n";
   } else {
     text += paint("no plan", Ink::kBad, options.colours) + mode_text(result.mode) + "\n";
   }
@@ -188,6 +191,14 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
   text += identify(problem, result.given_search_space ? result.search_space.get() : nullptr).hash;
   text += result.plan ? ", " + plan_hash(problem, *result.plan) + "\n" : "\n";
   return wrap(text, options.width, 0);
+}
+
+// The sentences of the verdict.
+std::string verdict_section(const EmbeddingPlanResult& result, const TextReportOptions& options) {
+  std::string text;
+  for (const std::string& sentence : verdict_sentences(result))
+    text += wrap("- " + sentence, options.width, 2);
+  return text.empty() ? "" : heading("Verdict", options.colours) + text;
 }
 
 std::string reservation_text(const Problem& problem, const EmbeddingPlanResult& result,
@@ -220,6 +231,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
             wrap(printable(failure.message), options.width, 2);
   }
   if (result.plan && result.reservation) {
+    text += verdict_section(result, options);
     text += layouts_section(result, options) + ranks_section(problem, result, options);
     text += memory_section(problem, result, options) + reservation_text(problem, result, options);
     text += totals_section(result, options) + tables_section(problem, result, options);

@@ -1,0 +1,224 @@
+#include "runtime/embedding/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "core/embedding/problem/gpus.h"
+#include "core/text/printable.h"
+#include "runtime/embedding/plan_result.h"
+#include "runtime/embedding/replan.h"
+#include "runtime/report/text/format.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Assignment;
+using embedding::MemoryTier;
+using embedding::Plan;
+using embedding::Problem;
+using embedding::ProblemSpec;
+using embedding::ShardingOption;
+using embedding::TopologySpec;
+
+constexpr std::uint64_t kWorkOfWhatIf = kDefaultBestWork / 20;
+
+// Calls function(rank, cost) for every shard.
+template <class Function>
+void for_each_shard(const Assignment& assignment, const Function& function) {
+  const ShardingOption& option = *assignment.option;
+  std::uint32_t shard = 0;
+  for (std::size_t run = 0; run < option.costs.size(); ++run) {
+    const std::uint32_t end = shard + option.layout->extents[run].count;
+    for (; shard < end; ++shard)
+      function(assignment.rank(shard), option.costs[run]);
+  }
+}
+
+std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
+  std::vector<PlanEntry> entries;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const ShardingOption& option = *plan[i].option;
+    const embedding::Table& table = problem.table(option.table);
+    PlanEntry entry{table.name, table.module, option.sharding_type, option.compute_kernel,
+                    option.load_factor};
+    for_each_shard(plan[i], [&](embedding::Rank rank, const embedding::ShardCost&) {
+      entry.ranks.push_back(rank);
+    });
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+struct Change {
+  std::string name;
+  std::function<void(TopologySpec&)> apply;
+};
+
+void scale_memory(TopologySpec& spec, MemoryTier tier, std::int64_t times, std::int64_t parts,
+                  std::int64_t bytes) {
+  spec.set_cap_bytes(tier, bytes * times / parts);
+  for (std::int64_t& cap : spec.custom_cap_bytes(tier))
+    cap = cap * times / parts;
+}
+
+std::vector<Change> changes_of(const embedding::Topology& topology) {
+  std::vector<Change> changes;
+  if (!topology.is_one_host()) {
+    changes.push_back({"twice the bandwidth between hosts",
+                       [](TopologySpec& spec) { spec.inter_host_bw *= 2; }});
+  } else if (topology.world_size() > 1) {
+    changes.push_back({"twice the bandwidth inside the host",
+                       [](TopologySpec& spec) { spec.intra_host_bw *= 2; }});
+  }
+  const MemoryTier tier = topology.has_hbm() ? MemoryTier::kHbm : MemoryTier::kDdr;
+  const std::string memory(embedding::label_of(tier));
+  const std::int64_t bytes = topology.storage().front()[tier].value();
+  changes.push_back({"half the " + memory, [=](TopologySpec& spec) {
+                       scale_memory(spec, tier, 1, 2, bytes);
+                     }});
+  changes.push_back({"twice the " + memory, [=](TopologySpec& spec) {
+                       scale_memory(spec, tier, 2, 1, bytes);
+                     }});
+  if (topology.uniform() && topology.num_replicas() == 1) {
+    changes.push_back({"one host more", [](TopologySpec& spec) {
+                         spec.world_size += spec.local_world_size;
+                       }});
+  }
+  return changes;
+}
+
+bool is_comparable(const EmbeddingPlanResult& result, const PlanOptions& options) {
+  return result.plan && !result.plan->empty() && result.mode == PlanMode::kBest &&
+         !result.given_search_space && !result.reused && result.other_layouts.empty() &&
+         result.stopped_by != StopReason::kCancelled && !options.work_limit &&
+         !options.time_limit_s && options.parts == nullptr && options.exchange == nullptr &&
+         result.problem->spec().perf_model == embedding::PerfModel::kPerf;
+}
+
+}  // namespace
+
+SlowestRank slowest_rank(const EmbeddingPlanResult& result) {
+  const embedding::Evaluation& evaluation = result.evaluation;
+  const auto slowest =
+      std::max_element(evaluation.perf_ms_by_rank.begin(), evaluation.perf_ms_by_rank.end());
+  SlowestRank found;
+  found.rank = static_cast<std::uint32_t>(slowest - evaluation.perf_ms_by_rank.begin());
+  found.parts = evaluation.perf_parts_by_rank[found.rank];
+  double most = 0;
+  for (std::size_t i = 0; i < result.plan->size(); ++i) {
+    double ms = 0;
+    for_each_shard((*result.plan)[i], [&](embedding::Rank rank, const embedding::ShardCost& cost) {
+      if (rank == found.rank) ms += cost.perf.total().value();
+    });
+    if (ms <= most) continue;
+    most = ms;
+    found.table = result.problem->table((*result.plan)[i].option->table).name;
+  }
+  found.table_share = *slowest > 0 ? most / *slowest : 0;
+  return found;
+}
+
+std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanOptions& options) {
+  std::vector<WhatIf> what_ifs;
+  if (!is_comparable(result, options)) return what_ifs;
+  const std::vector<PlanEntry> entries = entries_of(*result.problem, *result.plan);
+  ReplanOptions replan;
+  replan.plan.threads = options.threads;
+  replan.plan.seed = options.seed;
+  replan.plan.lanes = options.lanes;
+  replan.plan.stop = options.stop;
+  replan.plan.work_limit = kWorkOfWhatIf;
+  for (const Change& change : changes_of(result.problem->topology())) {
+    if (options.stop.stop_requested()) break;
+    ProblemSpec spec = result.problem->spec();
+    change.apply(spec.topology);
+    const std::int64_t ranks = spec.topology.world_size;
+    Result<Problem> made = Problem::make(std::move(spec));
+    if (!made.ok()) continue;  // beyond what a machine may have
+    const auto planned = replan_embedding(
+        std::make_shared<const Problem>(std::move(made).value()), entries, replan);
+    if (!planned.ok()) continue;
+    what_ifs.push_back({change.name, ranks, planned->best_rating, planned->lower_bound,
+                        planned->failure && planned->failure->proof});
+  }
+  return what_ifs;
+}
+
+std::string estimate_text(const Problem& problem) {
+  if (problem.spec().perf_model != embedding::PerfModel::kPerf) return "";
+  const TopologySpec& spec = problem.topology().spec();
+  std::string text = "estimate by TorchRec " +
+                     std::string(embedding::to_name(problem.spec().torchrec)) +
+                     "'s cost model, embedding tables alone, " + embedding::machine_text(spec);
+  if (!spec.gpu.empty()) return text;
+  const auto per_second = [](double bytes_per_ms) {
+    return format_bytes(Bytes(std::llround(bytes_per_ms * 1000))) + "/s";
+  };
+  text += ": ";
+  if (problem.topology().has_hbm()) text += "HBM " + per_second(spec.hbm_mem_bw) + ", ";
+  text += "inside a host " + per_second(spec.intra_host_bw);
+  if (!problem.topology().is_one_host())
+    text += ", between hosts " + per_second(spec.inter_host_bw);
+  return text;
+}
+
+namespace {
+
+std::string percent(double share) { return format_ms(100 * share) + " %"; }
+
+std::string compat_sentence(const EmbeddingPlanResult& result) {
+  if (result.mode != PlanMode::kBest || !result.compat_rating) return "";
+  const double ours = *result.best_rating, theirs = *result.compat_rating;
+  const std::string whose = result.compat_is_complete
+                                ? "TorchRec's own plan: "
+                                : "TorchRec's plan after the proposals that were tried: ";
+  const std::string rating = format_ms(theirs) + " ms";
+  if (theirs <= ours) return whose + "as fast, " + rating;
+  return whose + rating + ", " + percent(theirs / ours - 1) + " slower";
+}
+
+std::string slowest_sentence(const EmbeddingPlanResult& result) {
+  const SlowestRank slowest = slowest_rank(result);
+  const double total = slowest.parts.total().value();
+  if (!(total > 0)) return "";
+  const double comms = (slowest.parts.fwd_comms + slowest.parts.bwd_comms).value() / total;
+  return "rank " + std::to_string(slowest.rank) + ", the slowest, spends " + percent(comms) +
+         " of its time on communication; table " + printable(slowest.table) + " takes " +
+         percent(slowest.table_share) + " of it";
+}
+
+std::string sentence(const WhatIf& what_if, const EmbeddingPlanResult& result) {
+  const std::int64_t ranks = result.problem->topology().spec().world_size;
+  const std::string change =
+      what_if.change +
+      (what_if.ranks == ranks ? "" : " (" + std::to_string(what_if.ranks) + " ranks)") + ": ";
+  if (what_if.is_impossible) return change + "no plan fits";
+  if (!what_if.rating) return change + "no plan was found";
+  const double now = *result.best_rating;
+  const double gain = 1 - *what_if.rating / now;
+  const std::string rating = format_ms(*what_if.rating) + " ms";
+  if (gain < -kProvenGap) return change + rating + ", " + percent(-gain) + " slower";
+  if (gain > kProvenGap) return change + rating + ", " + percent(gain) + " faster";
+  const double most = what_if.lower_bound ? 1 - *what_if.lower_bound / now : 1;
+  return change + "no effect" +
+         (most > kProvenGap && what_if.lower_bound ? " found (at most " + percent(most) + ")" : "");
+}
+
+}  // namespace
+
+std::vector<std::string> verdict_sentences(const EmbeddingPlanResult& result) {
+  std::vector<std::string> sentences;
+  if (!result.plan || result.plan->empty() || !result.best_rating) return sentences;
+  if (result.problem->spec().perf_model != embedding::PerfModel::kPerf) return sentences;
+  for (std::string text : {compat_sentence(result), slowest_sentence(result)}) {
+    if (!text.empty()) sentences.push_back(std::move(text));
+  }
+  for (const WhatIf& what_if : result.what_ifs)
+    sentences.push_back(sentence(what_if, result));
+  return sentences;
+}
+
+}  // namespace shardwright
