@@ -1,4 +1,4 @@
-// How do I plan a handful of tables from C++?
+// How do I plan a few tables from C++?
 #include <cstdio>
 #include <memory>
 #include <utility>

@@ -1,4 +1,4 @@
-// How do I try another placement, and what is copied? Only the ranks that change.
+// How do I try another placement of a plan? A changed plan copies only the ranks that differ.
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -29,7 +29,7 @@ int main() {
   const std::array<embedding::Rank, 1> elsewhere{(plan[0].rank(0) + 1) % 4};
   const embedding::Plan moved = plan.with_ranks(0, elsewhere);
 
-  // The original plan is unchanged. Everything else is shared, not copied.
+  // The original plan is unchanged. Both plans share the ranks of all other tables.
   bool shared_rest = true;
   for (std::size_t i = 1; i < plan.size(); ++i) {
     shared_rest = shared_rest && plan.ranks_identity(i) == moved.ranks_identity(i);

@@ -33,7 +33,7 @@ OpNode make_node(std::string name, OpKind kind, Extents shape,
 }  // namespace
 
 int main() {
-  // relu(x up' + b) down', a batch of 32; weights are [out, in].
+  // relu(x up' + b) down', where ' transposes: weights are [out, in]. The batch has 32 rows.
   OpGraphSpec spec;
   spec.name = "perceptron";
   spec.nodes = {make_node("x", OpKind::kPlaceholder, {32, 64}),
@@ -48,12 +48,12 @@ int main() {
   const Result<OpGraph> graph = OpGraph::make(std::move(spec));
   if (!graph.ok()) return fail(graph.error());
 
-  // Every strategy of every operator, and the cost of resharding between them.
+  // Lists every strategy of every operator, and the costs of resharding between them.
   const Result<BuiltOperators> built = build_operators(*graph, *parse_mesh("2x2"));
   if (!built.ok()) return fail(built.error());
   const CostGraph& costs = built->costs;
 
-  // ColossalAI merges cheap operators into others before it solves; here every node counts.
+  // ColossalAI merges cheap operators into others before it solves. Here no operator is merged.
   CostGraphForm form;
   form.merged = false;
   const Result<OperatorProblem> problem = lower(*graph, costs, form);

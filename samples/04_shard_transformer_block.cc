@@ -19,7 +19,7 @@ constexpr std::int64_t kWidth = 384;
 constexpr std::int64_t kHeads = 16;
 constexpr std::int64_t kHeadWidth = kWidth / kHeads;
 
-// Adds nodes as a tracer would find them.
+// Adds the nodes that a tracer of GPT-2 would find.
 class Block {
  public:
   NodeId add(OpKind kind, OpCall call, Extents shape, std::vector<NodeId> inputs) {
@@ -69,7 +69,7 @@ class Block {
     nodes[node].params = {{"weight", {kWidth}}, {"bias", {kWidth}}};
     return node;
   }
-  // The tokens times a weight that GPT-2 keeps as [in, out], plus a bias.
+  // Multiplies the tokens by a weight, which GPT-2 stores as [in, out], and adds a bias.
   NodeId dense(NodeId input, std::int64_t in, std::int64_t out) {
     const NodeId bias = parameter({out});
     const NodeId rows = view(input, {kTokens, in});

@@ -41,7 +41,7 @@ int main(int argument_count, char** arguments) {
   std::printf("%zu strategies of %zu nodes built in %.1f ms\n", costs.counters.strategies,
               graph->size(), 1000 * built->build_s);
 
-  // The instance is built once. Every budget makes its own problem of it.
+  // The cost instance is built once. Each budget gives a new problem on this instance.
   bool complete = true;
   for (const std::optional<std::int64_t> budget :
        std::initializer_list<std::optional<std::int64_t>>{std::nullopt, 410'000'000, 400'000'000,

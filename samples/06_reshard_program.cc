@@ -1,5 +1,5 @@
-// What communication does a transformer on a pipeline of two stages of two tensor-parallel ranks
-// need?
+// What communication does a transformer need on a pipeline of two stages, each of two
+// tensor-parallel ranks?
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -18,7 +18,7 @@ constexpr std::int64_t kSequence = 2048;
 constexpr std::int64_t kHidden = 4096;
 constexpr std::int64_t kInner = 11008;
 
-// Writes a transformer of `layers` layers, the first half on ranks 0 and 1, the second on 2 and 3.
+// Builds a transformer of `layers` layers: the first half on ranks 0 and 1, the second on 2 and 3.
 class Transformer {
  public:
   explicit Transformer(int layers) {
@@ -29,8 +29,9 @@ class Transformer {
     for (int layer = 0; layer < layers; ++layer) {
       stage_ = MeshId(layer < layers / 2 ? 0 : 1);
       prefix_ = "layer" + std::to_string(layer) + ".";
-      // The first product is split by columns, the second by rows. The sum of the second one stays
-      // partial along the mesh axis until an operator needs it.
+      // In each of the two parts, the first product is split by columns and the second by rows. The
+      // result of the second product stays partial along the mesh axis until an operator needs its
+      // sum.
       hidden = residual(hidden, "attention", kHidden);
       hidden = residual(hidden, "mlp", kInner);
     }
@@ -61,7 +62,7 @@ class Transformer {
     spec_.ops.emplace_back(BlockId(0), std::move(operation));
   }
 
-  // norm, a product split by columns, a product split by rows, and the sum with what came in.
+  // Adds a norm, a product split by columns, a product split by rows, and the sum with `in`.
   VarId residual(VarId in, const std::string& name, std::int64_t inner) {
     const DimsMapping whole{-1, -1, -1};
     const DimsMapping columns{-1, -1, 0};
@@ -98,7 +99,7 @@ int main() {
   const Result<Program> program = Transformer(12).build();
   if (!program.ok()) return fail(program.error());
   ReshardOptions options;
-  options.whole = true;  // every rank keeps only the operators that it runs
+  options.whole = true;  // every rank's program has only the operators that the rank runs
   const Result<ReshardResult> batch = reshard_program(*program, options);
   if (!batch.ok()) return fail(batch.error());
   options.sync = SyncMode::kPerInsert;
@@ -125,7 +126,7 @@ int main() {
     as_expected =
         as_expected && counters.mirror_syncs == 1 && slow.mirror_syncs == counters.inserted_ops;
   }
-  // Every layer makes two sums. The two stages exchange data once per rank.
+  // Every layer sums partial values twice. Each rank exchanges data with the other stage.
   as_expected = as_expected && batch->ranks[0].counters.inserted_ops == 13 &&
                 batch->ranks[2].counters.inserted_ops == 13;
   return as_expected ? 0 : 1;

@@ -13,14 +13,15 @@ using namespace shardwright;
 
 namespace {
 
-// Forward time of a shard on our machine, by its columns.
+// The measured forward time of a shard, by its number of columns.
 struct Measured {
   std::int64_t columns;
   double forward_ms;
 };
 const std::vector<Measured> kMeasured = {{16, 0.05}, {32, 0.07}, {64, 0.12}, {128, 0.30}};
 
-// The estimates, with measured forward times in their place if there are any.
+// The estimated costs, but with measured forward times, and twice these as backward times, if there
+// are any.
 class MeasuredCosts final : public embedding::CostModel {
  public:
   explicit MeasuredCosts(const embedding::Problem& problem) : estimator_(problem) {}

@@ -14,8 +14,8 @@ using embedding::OptionPool;
 
 namespace {
 
-// Our rule of thumb: tables below a size are replicated, the others take their fastest option. One
-// proposal per size.
+// A rule of thumb: tables below a size are replicated, and the others take their fastest option.
+// There is one proposal per size.
 class ReplicateSmall final : public embedding::Proposer {
  public:
   explicit ReplicateSmall(const OptionPool& pool) : tables_(sorted_by_perf(pool, true)) {}
@@ -49,7 +49,7 @@ class ReplicateSmall final : public embedding::Proposer {
     return table.options.front();
   }
 
-  std::vector<OptionPool::TableOptions> tables_;  // options fastest first
+  std::vector<OptionPool::TableOptions> tables_;  // each table's options, fastest first
   std::size_t next_ = 0;
 };
 

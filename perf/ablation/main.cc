@@ -1,5 +1,4 @@
-// perf_ablation: what best mode, or the operators' solver, finds with some of its methods switched
-// off.
+// perf_ablation: measures best mode, or the operators' solver, with chosen methods switched off.
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
@@ -33,7 +32,7 @@ struct Request {
   int threads = 1;
 };
 
-// 10 to 20 seconds of one thread.
+// This work takes 10 to 20 seconds on one thread.
 constexpr std::uint64_t kSolverWork = 3'000'000'000;
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -55,7 +54,7 @@ std::shared_ptr<const embedding::Problem> read_case(const ordered_json& given) {
       require(embedding::Problem::make(require(read_problem(text, overrides)))));
 }
 
-// Errors: those of planning, where no option is left for a table.
+// Plans the case, or replans it if it names an old plan. Errors: as of plan_embedding().
 Result<EmbeddingPlanResult> plan(const ordered_json& given, const PlanOptions& options) {
   auto problem = read_case(given);
   if (!given.contains("old_plan")) return plan_embedding(std::move(problem), options);
@@ -65,7 +64,7 @@ Result<EmbeddingPlanResult> plan(const ordered_json& given, const PlanOptions& o
   return replan_embedding(std::move(problem), *old.plan, replan);
 }
 
-// A line of JSON in, a line out.
+// Reads one case from JSON and returns one line of results.
 ordered_json measure(const ordered_json& given, const PlanOptions& options) {
   const double before = cpu_seconds();
   const Result<EmbeddingPlanResult> planned = plan(given, options);

@@ -1,4 +1,4 @@
-// The methods of the operators' solver, by name, and what leaves each one out.
+// The methods of the operators' solver: each has a name and a function that switches it off.
 #pragma once
 
 #include <array>

@@ -41,7 +41,7 @@ Allocations stop_counting() noexcept {
 
 namespace perf = shardwright::perf;
 
-// The array and nothrow forms call these.
+// The array forms and the nothrow forms of operator new call these functions.
 void* operator new(std::size_t size) { return perf::allocate_or_throw(size, 1); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return perf::allocate_or_throw(size, static_cast<std::size_t>(alignment));

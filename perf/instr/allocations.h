@@ -5,14 +5,14 @@
 
 namespace shardwright::perf {
 
-// Requested bytes, without the overhead of malloc.
+// `bytes` sums the requested sizes, without the overhead of malloc.
 struct Allocations {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
 };
 
-// Allocations between these two calls are counted. Linking allocations.cc replaces the global
-// operators new. Thread safety: one thread allocates; measured programs have no other.
+// Counts the allocations between the two calls. Linking allocations.cc replaces the global
+// operators new. Thread safety: only one thread may allocate.
 void start_counting() noexcept;
 Allocations stop_counting() noexcept;
 

@@ -24,7 +24,7 @@ struct LaneCase : BestCase {
   SearchContext context;
 };
 
-// Proves a bound with the given work against a rating that plans reach.
+// Spends kProofWork on a proof of a bound. `rating` is the rating of a known plan, in ms.
 std::function<Action()> proving(const char* name, double rating) {
   return [name, rating]() -> Action {
     const auto prepared = std::make_shared<const BestCase>(name);
@@ -42,7 +42,7 @@ Action set_up_search() {
   return [prepared] { keep(SearchContext(prepared->choices).bound()); };
 }
 
-// From a first allocation on.
+// Runs one lane of local search, which begins with its first allocation of shards to ranks.
 std::function<Action()> annealing(const char* name) {
   return [name]() -> Action {
     const auto prepared = std::make_shared<const LaneCase>(name);
@@ -54,7 +54,7 @@ std::function<Action()> annealing(const char* name) {
   };
 }
 
-// All lanes and the exchange between them.
+// Runs all lanes, including the exchange of plans between them.
 Action run_rounds() {
   const auto prepared = std::make_shared<const BestCase>("36");
   return [prepared] {

@@ -1,4 +1,4 @@
-// The engines of best mode as regions.
+// The measured regions of best mode's engines.
 #pragma once
 
 #include <vector>

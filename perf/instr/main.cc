@@ -1,4 +1,5 @@
-// perf_instr: runs one region, and only that region, inside a function that callgrind collects.
+// perf_instr: runs one region inside a function. callgrind counts instructions in that function
+// only.
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -13,8 +14,8 @@
 #include "perf/support/search.h"
 #include "perf/support/workloads.h"
 
-// The function for `--toggle-collect`. It is not inlined and not a tail call, so entering and
-// leaving it are a call and a return.
+// The name of this function is the argument of callgrind's `--toggle-collect`. The function is not
+// inlined, and its call is no tail call, so callgrind sees it entered and left.
 extern "C" __attribute__((noinline)) void shardwright_measured_region(
     const shardwright::perf::Action& action) {
   action();
@@ -50,7 +51,7 @@ int run_region(const std::string& name) {
   return 2;
 }
 
-// A whole compat search of a case, whose profile work_span.py splits by stage.
+// Runs the whole compat search of a case. work_span.py splits its profile by stage.
 int explore_case(const std::string& name) {
   const Workload workload = require(load_workload(name));
   const auto space = enumerate_inline(workload);
@@ -66,7 +67,7 @@ int explore_case(const std::string& name) {
 }
 
 int print_quality() {
-  nlohmann::ordered_json all;  // in the order of the cases, not of their names
+  nlohmann::ordered_json all;  // in the order of the cases
   for (const Quality& quality : measure_quality()) {
     all[quality.name] = quality.best_rating ? json(*quality.best_rating) : json();
   }

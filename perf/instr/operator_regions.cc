@@ -66,7 +66,8 @@ std::function<Action()> solve_resnet50(std::optional<std::int64_t> budget_bytes)
   };
 }
 
-// Blocks of every shape, picked before the measurement, from the first feasible choice.
+// Solves blocks of the graph, beginning with the first feasible choice. The blocks have different
+// shapes and are picked before the measurement.
 Action solve_resnet50_blocks() {
   struct Prepared {
     explicit Prepared(OperatorProblem read)
@@ -158,7 +159,8 @@ Action apply_programs() {
 
 using Words = std::vector<std::string>;
 
-// Shards in another order, dimensions in each other's way, several partial axes on either side.
+// Pairs of placements that need several moves: another order of shards, or partial values on
+// several axes.
 std::vector<std::pair<Words, Words>> cold_pairs() {
   return {
       {{"S(0)[0]", "S(0)[1]", "S(1)", "R"}, {"S(0)[1]", "S(0)[0]", "R", "S(1)"}},
@@ -172,7 +174,7 @@ std::vector<std::pair<Words, Words>> cold_pairs() {
   };
 }
 
-// Each pair with a planner of its own, which knows nothing yet.
+// Plans each pair with a new planner, which has no cached paths.
 std::function<Action()> plan_cold(bool groups) {
   using namespace redistribution;
   struct Prepared {

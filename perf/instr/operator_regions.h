@@ -1,4 +1,4 @@
-// The regions of the other domains: operator graphs and programs.
+// The measured regions of the domains `operators` and `program`.
 #pragma once
 
 #include <vector>

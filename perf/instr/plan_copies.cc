@@ -1,5 +1,5 @@
-// Counts what publishing a better plan allocates, by number of tables, by size of the change, and
-// in whole planning runs.
+// Counts the bytes that are allocated when a search publishes a better plan: by number of tables,
+// by number of changed tables, and in whole planning runs.
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
@@ -29,7 +29,7 @@ constexpr std::size_t kChanged[] = {1, 10, 100};
 constexpr std::uint32_t kShards[] = {1, 16, 256};
 constexpr const char* kCases[] = {"36", "40", "43", "ads_bootstrap_1000t@128"};
 
-// One option per table, each of the same number of column-wise shards, and a plan of them.
+// A plan in which every table has one option of `shards` column-wise shards.
 struct EvenPlan {
   EvenPlan(std::size_t tables, std::uint32_t shards) : options(tables), ranks(shards, 0) {
     embedding::ShardLayout layout;
@@ -53,7 +53,8 @@ struct EvenPlan {
   std::vector<Rank> ranks;
 };
 
-// Changed tables are spread evenly, which touches the most nodes.
+// The changed tables are spread evenly over the plan, so that the edit copies as many tree nodes as
+// possible.
 json measure_edit(std::size_t tables, std::size_t changed, std::uint32_t shards) {
   const EvenPlan even(tables, shards);
   start_counting();

@@ -14,12 +14,14 @@ struct Mode {
 };
 constexpr Mode kModes[] = {{"compat", PlanMode::kCompat}};
 
-// Small and large, table-wise, row-wise and mixed, with and without caches, each proposer.
+// Cases of every kind: small and large; table-wise, row-wise and mixed; with and without caches;
+// each proposer.
 constexpr const char* kCases[] = {"07", "09", "20", "22", "23", "25", "26",
                                   "30", "31", "32", "36", "40", "41", "43"};
 constexpr std::uint64_t kWorkLimits[] = {5'000, 100'000, 1'000'000};
 
-// Local search alone, one lane: many shards, scarce memory, whole hosts, few large shards.
+// Cases for one lane of local search: many shards, scarce memory, options on whole hosts, few large
+// shards.
 constexpr const char* kImproved[] = {"09", "23", "29", "31", "34", "36", "40", "41", "42", "43"};
 constexpr std::uint64_t kImproveWork[] = {200'000, 4'000'000};
 

@@ -1,4 +1,4 @@
-// How good the plans are after a fixed amount of counted work.
+// Measures how good the plans are after a fixed amount of counted work.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace shardwright::perf {
 
 struct Quality {
   std::string name;                   // mode/case/work limit
-  std::optional<double> best_rating;  // the smaller the better; absent = no plan within the budget
+  std::optional<double> best_rating;  // smaller is better; absent if no plan was found
   std::uint64_t num_proposals = 0;
 };
 
-// Rates every case at every budget. The result does not depend on machine, compiler or number of
-// threads.
+// Rates every case with every limit of work. The result does not depend on the machine, the
+// compiler or the number of threads.
 std::vector<Quality> measure_quality();
 
 }  // namespace shardwright::perf

@@ -24,8 +24,9 @@ namespace {
 
 using embedding::SearchSpace;
 
-// Large enough that setup inside a region does not matter, small enough for an emulated processor.
-// Uniform options place all their shards at once, so that many more of them fit in the same time.
+// Numbers of shards that a region places. They are large enough that setup inside a region does not
+// matter, and small enough for an emulated processor. A uniform option places all its shards at
+// once, so its region can place more.
 constexpr std::uint64_t kPlacedShards = 300'000;
 constexpr std::uint64_t kUniformShards = 3'000'000;
 constexpr const char* kAds = "ads_bootstrap_1000t@128";
@@ -39,7 +40,7 @@ struct Prepared {
   std::shared_ptr<const SearchSpace> space;
 };
 
-// The same, with a plan.
+// A `Prepared` workload with a plan of compat mode.
 struct Planned : Prepared {
   Planned(const std::string& name, std::optional<std::uint64_t> work_limit)
       : Prepared(name), result(explore_inline(workload, space, work_limit)) {

@@ -1,5 +1,4 @@
-// Runs a measurement in a process of its own, so that its memory and threads do not affect the
-// next.
+// Runs a measurement in its own process, so that its memory and threads do not affect the next one.
 #pragma once
 
 #include <functional>
@@ -9,8 +8,8 @@
 
 namespace shardwright::perf {
 
-// Runs `body` in a child process and returns its result. Errors: the child ends without a result.
-// Precondition: the calling process has one thread.
+// Runs `body` in a child process and returns the text that it returns. Errors: the child ends
+// without a result. Precondition: the calling process has one thread.
 Result<std::string> run_isolated(const std::string& name, const std::function<std::string()>& body);
 
 }  // namespace shardwright::perf

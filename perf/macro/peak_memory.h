@@ -5,7 +5,7 @@
 
 namespace shardwright::perf {
 
-// In bytes; 0 if the system does not tell.
+// Bytes; 0 if the system does not report them.
 struct ResidentMemory {
   std::uint64_t now = 0;
   std::uint64_t peak = 0;

@@ -34,8 +34,8 @@ struct Arguments {
   std::string output = "-";
 };
 
-// Every recorded case on which TorchRec's loop takes above 5 s, one small case, and large
-// workloads. The largest stop at a work limit.
+// Every recorded case on which TorchRec's loop takes more than 5 s, one small case, and large
+// workloads. The two largest workloads have a work limit.
 struct DefaultCase {
   const char* name;
   std::optional<std::uint64_t> work_limit;
@@ -84,7 +84,7 @@ void add_result(const EmbeddingPlanResult& result, json& out) {
       result.stopped_by == StopReason::kFinished ? json() : json(name_of(result.stopped_by));
 }
 
-// The ratio to the recorded loop is meaningful only for a search that ran to its end.
+// Adds TorchRec's recorded time. The ratio of the times is added only if the search ran to its end.
 void add_torchrec(const json& answer, const EmbeddingPlanResult& result, bool enumerated,
                   json& out) {
   const json timing = answer.value("timing", json::object());
@@ -104,7 +104,7 @@ void add_torchrec(const json& answer, const EmbeddingPlanResult& result, bool en
   }
 }
 
-// Plans `repeat` times; the samples of the times, and the last result.
+// Plans `repeat` times. Fills `samples` with the times of all runs and returns the last result.
 EmbeddingPlanResult measure(const Workload& workload, const PlanOptions& options,
                             const std::shared_ptr<const embedding::SearchSpace>& space, int repeat,
                             Samples& samples) {

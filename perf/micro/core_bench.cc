@@ -1,4 +1,4 @@
-// The basic values: interner, persistent vector, plan, exact sums.
+// Benchmarks of the basic values: interner, persistent vector, plan, exact sums.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,7 +70,7 @@ void persistent_vector_get(benchmark::State& state) {
 }
 BENCHMARK(persistent_vector_get)->Arg(100)->Arg(1'000)->Arg(10'000);
 
-// 1,000 tables of `shards` shards each.
+// Makes a plan of 1,000 tables of `shards` shards each.
 void plan_with_ranks(benchmark::State& state) {
   embedding::ShardLayoutInterner layouts;
   embedding::ShardLayout layout;

@@ -1,4 +1,5 @@
-// The speed of this machine's memory, for comparison with the bytes touched per placed shard.
+// Measures the speed of this machine's memory, to compare it with the bytes touched per placed
+// shard.
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -8,7 +9,7 @@
 
 namespace {
 
-// Sequential reads of a block of KiB, summed.
+// Sums a block sequentially. The argument is its size in KiB.
 void memory_read(benchmark::State& state) {
   std::vector<std::uint64_t> block(static_cast<std::size_t>(state.range(0)) * 1024 / 8, 1);
   for (auto _ : state) {
@@ -19,7 +20,8 @@ void memory_read(benchmark::State& state) {
 }
 BENCHMARK(memory_read)->ArgName("KiB")->Arg(16)->Arg(256)->Arg(65'536);
 
-// Dependent loads over the cache lines of a block of KiB.
+// Follows a chain of dependent loads through all cache lines of a block. The argument is its size
+// in KiB.
 void memory_latency(benchmark::State& state) {
   constexpr std::size_t kLine = 64 / sizeof(std::size_t);
   const std::size_t lines = static_cast<std::size_t>(state.range(0)) * 1024 / 64;

@@ -1,5 +1,5 @@
-// A run of greedy proposals over a workload, evaluated one after the other: the innermost loop of
-// every search, through the interface that explore() uses.
+// Evaluates greedy proposals one after the other. This is the innermost loop of the compat search,
+// called through the interface that explore() uses.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 
 namespace shardwright::perf {
 
-// Kinds of proposals with different costs.
+// The sharding types that the tables of a workload may use. The types differ in the cost of a
+// proposal.
 enum class Mix { kTableWise, kTableRowWise, kRowWise, kDefault };
 
 inline embedding::ShardingType sharding_type_of(Mix mix) {
@@ -20,8 +21,8 @@ inline embedding::ShardingType sharding_type_of(Mix mix) {
   return embedding::ShardingType::kRowWise;
 }
 
-// `tables` tables of the largest workload on `ranks` ranks, restricted to `mix`, under one greedy
-// proposer.
+// The first `tables` tables of the largest workload, on `ranks` ranks. Tables may use only the
+// types of `mix`, and the only proposer is greedy.
 inline Workload mix_workload(Mix mix, std::size_t tables, std::int64_t ranks) {
   const Workload all = require(load_workload("ads_bootstrap_5384t@" + std::to_string(ranks)));
   return require(with_spec(all, [&](embedding::ProblemSpec& spec) {
@@ -35,7 +36,7 @@ inline Workload mix_workload(Mix mix, std::size_t tables, std::int64_t ranks) {
   }));
 }
 
-// The first proposals of a search, up to about `placed_shards` shards.
+// The first proposals of a search. They place at most about `placed_shards` shards.
 class ProposalWalk {
  public:
   ProposalWalk(const Workload& workload, std::uint64_t placed_shards)
@@ -44,12 +45,12 @@ class ProposalWalk {
         budget_(placed_shards, {}),
         size_(search_.propose(0, budget_)) {}
 
-  // Partitions and rates every proposal of the run.
+  // Partitions and rates every proposal of the walk.
   void evaluate_all() { search_.evaluate(0, 0, 0, size_, budget_); }
 
   std::size_t size() const { return size_; }
-  // Takes the results in, which ends the walk. Returns the number of shards that one evaluate_all()
-  // places.
+  // Passes the results to the proposer, which ends the walk. Returns the number of shards that one
+  // evaluate_all() places, at least 1.
   std::uint64_t finish() {
     search_.synchronize(0, budget_);
     return std::max<std::uint64_t>(budget_.work_done(), 1);

@@ -1,4 +1,5 @@
-// Redistributions: a question that is asked for the first time, and one that was asked before.
+// Benchmarks of redistributions: requests that are new to the planner, and requests that it has
+// answered before.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,7 +14,8 @@ namespace {
 
 using namespace shardwright;
 
-// Pairs of placements on a mesh of `axes` axes of two devices, evenly from all that can be asked.
+// Up to 1,024 pairs of placements on a mesh of `axes` axes of two devices each. Every n-th of all
+// pairs is taken, if a path between its placements exists.
 std::vector<RedistributionCase> questions(std::size_t axes) {
   const std::vector<std::string> words{"R", "P(sum)", "S(0)", "S(1)", "S(2)"};
   std::vector<redistribution::Placement> placements;

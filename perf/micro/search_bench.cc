@@ -1,4 +1,4 @@
-// The pieces of the search: an estimate, a tournament, an order of groups, a proposal.
+// Benchmarks of parts of the search: an estimate, the device tree, the group order, a proposal.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::perf;
 
-// Seconds per counted item. Google Benchmark shows them with a unit.
+// Returns a counter that Google Benchmark prints as seconds per item.
 benchmark::Counter seconds_per(double things) {
   return benchmark::Counter(things, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
@@ -32,8 +32,8 @@ void estimate_one_option(benchmark::State& state) {
 }
 BENCHMARK(estimate_one_option)->ArgName("ranks")->Arg(16)->Arg(1'024);
 
-// The dependent chain of every placed shard: the winner gets more load, and the tournament is
-// replayed.
+// Measures what every placed shard waits for: the rank with the least load gets more load, and the
+// tournament tree finds the next one.
 void device_tree_replay(benchmark::State& state) {
   const auto devices = static_cast<std::uint32_t>(state.range(0));
   embedding::DeviceTree tree(devices);
@@ -52,7 +52,7 @@ void device_tree_replay(benchmark::State& state) {
 }
 BENCHMARK(device_tree_replay)->ArgName("ranks")->Arg(16)->Arg(64)->Arg(1'024);
 
-// One table switches to another option and back.
+// Switches one table to another option and back, then goes on to another table.
 void group_order_change(benchmark::State& state) {
   const Workload workload =
       mix_workload(Mix::kTableWise, static_cast<std::size_t>(state.range(0)), 16);
@@ -75,7 +75,8 @@ void group_order_change(benchmark::State& state) {
 }
 BENCHMARK(group_order_change)->ArgName("tables")->Arg(100)->Arg(1'000)->Arg(5'000);
 
-// About 16 proposals of 2,000 tables: more tables than ranks, so devices fill up.
+// Evaluates about 16 proposals of 2,000 tables. There are more tables than ranks, so ranks hold
+// several shards.
 void evaluate_proposal(benchmark::State& state, Mix mix) {
   constexpr std::size_t kTables = 2'000;
   const std::int64_t shards_per_table =

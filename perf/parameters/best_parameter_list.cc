@@ -5,7 +5,7 @@ namespace {
 
 using embedding::BestParameters;
 
-// The effect of a ratio depends on its distance to 1, so that is scaled.
+// Members of kind kRatio are scaled by their distance to 1, because their effect depends on it.
 template <class Own>
 using Group = ParameterGroup<BestParameters, Own>;
 

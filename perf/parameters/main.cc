@@ -1,4 +1,5 @@
-// perf_parameters: what the searches find in fixed work, with parameters other than the defaults.
+// perf_parameters: measures what the searches find in fixed work if parameters differ from the
+// defaults.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -39,7 +40,7 @@ int list(const std::vector<Parameter<Root>>& known) {
   return 0;
 }
 
-// The best rating found, or null if no plan was found.
+// Returns the best rating found, or null if no plan was found.
 ordered_json rating_of(const embedding::ChoiceModel& model, std::uint64_t seed, std::uint64_t work,
                        const embedding::BestParameters& parameters) {
   embedding::PortfolioSearch search(model, seed, true, parameters);
@@ -72,7 +73,7 @@ ordered_json measure(const std::string& name, const Request& request,
   return outcomes;
 }
 
-// A proof draws no random numbers, so every seed would give the same.
+// Needs no seed: a proof draws no random numbers.
 ordered_json measure(const std::string& name, const Request& request,
                      const embedding::BoundParameters& parameters) {
   const ProofOutcome outcome = prove_case(name, request.work, parameters);

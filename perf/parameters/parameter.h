@@ -1,4 +1,4 @@
-// Parameters by name, so that a program can change one.
+// Parameters with names, so that a program can change one of them.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@
 
 namespace shardwright::perf {
 
-// One number, or one array of numbers, in a struct `Root` of parameters.
+// One number, or one array of numbers, in the struct `Root` of parameters.
 template <class Root>
 struct Parameter {
   std::string name;   // group.member
   std::string value;  // the default, as text
-  // Multiplies the parameter, or every element of an array. For a ratio, the distance to 1 is
-  // multiplied. An integer is rounded and stays at least 1.
+  // Multiplies the parameter, or every element of an array, by `factor`. For a ratio, `factor`
+  // multiplies the distance to 1. An integer is rounded and stays at least 1.
   std::function<void(Root&, double factor)> scale;
 };
 
-// For a ratio, the distance to 1 is multiplied.
+// A factor multiplies a quantity, or the distance of a ratio to 1.
 enum class Kind { kQuantity, kRatio };
 
 template <class T>
@@ -41,7 +41,7 @@ void scale_value(T& value, Kind kind, double factor) {
   }
 }
 
-// Factors on multipliers, which must not be negative.
+// `value` holds multipliers, which must not become negative.
 inline void scale_value(embedding::KnapsackParameters::Scale& value, Kind kind, double factor) {
   for (double* const part : {&value.load, &value.hbm}) {
     scale_value(*part, kind, factor);
@@ -72,7 +72,7 @@ void print_value(std::ostream& out, const std::array<T, size>& values) {
   }
 }
 
-// Adds the members of one struct of parameters to a list.
+// Adds the members of one struct `Own` of parameters to a list.
 template <class Root, class Own>
 class ParameterGroup {
  public:

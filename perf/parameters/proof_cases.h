@@ -1,4 +1,4 @@
-// What the parameters of the proof are measured on.
+// The cases on which the parameters of the proof are measured.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 namespace shardwright::perf {
 
 struct ProofOutcome {
-  bool proved = false;    // the rating is optimal
-  bool accepted = false;  // by the check of the certificate
-  double gap = 0;         // between the bound and the rating, as a part of the rating
+  bool proved = false;    // the rating is proved to be optimal
+  bool accepted = false;  // the check accepts the certificate
+  double gap = 0;         // 1 - bound / rating
   std::uint64_t work = 0;
 };
 
-// Proves a bound against the best rating that tests/golden/embedding/milp.json.gz has for a golden
-// case, which is named by its number. `work` is a limit. Exits if the case does not exist.
+// Proves a bound for a golden case, which `name` names by its number. The proof runs against the
+// best rating of the case in tests/golden/embedding/milp.json.gz, for at most `work` units of work.
+// Exits if the case does not exist.
 ProofOutcome prove_case(const std::string& name, std::uint64_t work,
                         const embedding::BoundParameters& parameters);
 

@@ -1,4 +1,4 @@
-// Every parameter of best mode's proof by name.
+// Lists every parameter of best mode's proof by name.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Every parameter of the operators' solver by name.
+// Lists every parameter of the operators' solver by name.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A case as best mode sees it: its options, what is left of the memory, and the choices.
+// A case as best mode sees it: its options, the memory after reservations, and the choices.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The search on the calling thread, stage by stage, for measurements that must repeat exactly.
-// Outside micro/, only this file of perf/ uses inner parts of the search.
+// Runs the compat search on the calling thread, stage by stage, for measurements that must repeat
+// exactly. Outside micro/, only this file of perf/ includes internal headers of the search.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ inline std::shared_ptr<const embedding::SearchSpace> enumerate_inline(const Work
   return require(embedding::enumerate(workload.problem, executor));
 }
 
-// Explores from a fresh pool, as the planner does with one thread. Calls observe(search) after
-// every batch.
+// Explores with a new option pool, as the planner does with one thread. Calls observe(search) after
+// every batch of proposals.
 template <class Observe = NoObserver>
 EmbeddingPlanResult explore_inline(const Workload& workload,
                                    std::shared_ptr<const embedding::SearchSpace> space,

@@ -23,15 +23,16 @@ namespace {
 
 using namespace operators;
 
-// A generated instance: nodes in order, with edges to earlier ones, each held for a while.
+// The form of a generated instance. Nodes have edges to earlier nodes, and their memory is held for
+// some time.
 struct Shape {
   std::uint32_t nodes;
   std::uint32_t strategies;
-  std::uint32_t edges;             // of a node to earlier ones
-  std::uint32_t reach;             // how far back
-  std::uint32_t most_held;         // time points, of which there is one per node
-  double slack;                    // limit / peak if every node takes its lightest strategy
-  std::uint64_t forbidden_one_in;  // of the pairs of an edge
+  std::uint32_t edges;             // from a node to earlier nodes
+  std::uint32_t reach;             // an edge goes back by at most this many nodes
+  std::uint32_t most_held;         // longest time that memory is held; a node is one time point
+  double slack;                    // memory limit / peak if every node takes its lightest strategy
+  std::uint64_t forbidden_one_in;  // one in so many pairs of strategies of an edge is forbidden
 };
 
 struct NamedShape {
@@ -47,7 +48,7 @@ constexpr std::array kSearchedLocally{NamedShape{"sparse", {600, 8, 1, 24, 60, 1
 
 double random_cost(RandomGenerator& random) { return 1 + random.below(1000); }
 
-// The first strategies of two nodes always go together, so a choice within the limits exists.
+// The pair of strategies 0 and 0 is never forbidden, so a choice within the limits exists.
 CostInstanceSpec::Matrix random_pairs(const Shape& shape, RandomGenerator& random) {
   CostInstanceSpec::Matrix matrix{shape.strategies, shape.strategies, {}};
   for (std::uint32_t row = 0; row < shape.strategies; ++row) {

@@ -17,10 +17,11 @@ namespace shardwright::perf {
 struct Workload {
   std::string name;
   std::shared_ptr<const embedding::Problem> problem;
-  std::string answer_path;  // of TorchRec's recorded answer; empty if there is none
+  std::string answer_path;  // TorchRec's recorded answer; empty if there is none
 };
 
-// The unparsed text of a file, and the settings that the name of the workload overrides.
+// The text of a problem file before parsing, and the overrides that follow from the workload's
+// name.
 struct WorkloadFile {
   std::string name;
   std::string path;
@@ -30,14 +31,15 @@ struct WorkloadFile {
 
 // `name` is one of
 // - the number or the whole name of a golden case: `36`, `36_mid_100t_16r_2h_default`;
-// - a workload on so many ranks, 8 to a host, 80 GiB each: `ads_bootstrap_1000t@128`;
+// - a workload and its number of ranks, with 8 ranks per host and 80 GiB each:
+//   `ads_bootstrap_1000t@128`;
 // - the path of a problem file, recognised by its slash or dot.
-// Paths are relative to the repository's root, which must be the working directory.
-// Errors: kInvalidInput with `where` = the name.
+// Paths are relative to the repository's root, which must be the working directory. Errors:
+// kInvalidInput with `where` = the name.
 Result<WorkloadFile> find_workload(const std::string& name);
 Result<Workload> load_workload(const std::string& name);
 
-// Returns the problem after `change`.
+// Returns the workload with its problem changed by `change`.
 template <class Change>
 Result<Workload> with_spec(const Workload& workload, const Change& change) {
   embedding::ProblemSpec spec = workload.problem->spec();
@@ -47,7 +49,7 @@ Result<Workload> with_spec(const Workload& workload, const Change& change) {
                   workload.answer_path};
 }
 
-// Returns the value, or prints the error and exits: measurements cannot go on without their input.
+// Returns the value. If there is an error, require() prints it and exits the process.
 [[noreturn]] void stop_with(const Error& error);
 template <class T>
 T require(Result<T> result) {

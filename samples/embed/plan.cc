@@ -1,4 +1,5 @@
-// How do I plan from a C++ program outside this repository? See CMakeLists.txt here.
+// How do I plan from a C++ program outside this repository? CMakeLists.txt in this folder builds
+// it.
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,4 +1,4 @@
-// The copy-on-write blocks: contents, and which storage versions share.
+// The copy-on-write containers: their contents, and which versions share storage.
 #include "core/cow.h"
 
 #include <doctest/doctest.h>

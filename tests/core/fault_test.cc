@@ -1,4 +1,4 @@
-// Out of memory at any allocation: the value is unchanged and nothing leaks.
+// Every allocation fails once: the values are unchanged and nothing leaks.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -27,12 +27,12 @@ using shardwright::test_support::keep;
 using shardwright::test_support::OptionStore;
 using shardwright::test_support::problem_spec;
 
-// Longer than a std::string holds without allocating.
+// A text that std::string cannot store without allocating.
 std::string text(std::size_t i) { return "a string beyond the small size, " + std::to_string(i); }
 
-// Runs `operation`, which must drop all that it makes, failing each of its allocations in turn.
-// Checks that all memory is released after each failure and after the success. Returns the number
-// of failures.
+// Runs `operation` with each of its allocations failing in turn. `operation` must release
+// everything that it makes. Checks that no memory leaks after a failure or the success. Returns the
+// number of failures.
 template <class Operation>
 std::uint64_t check_no_leak(const Operation& operation) {
   const AllocationScope scope;
@@ -57,7 +57,8 @@ struct Counted {
 };
 
 struct CountedTraits {
-  // All in one shard, so that its index grows several times.
+  // Values of one length have one hash, so they are all in one shard, whose index grows several
+  // times.
   static std::uint64_t hash(const Counted& value) { return value.text.size(); }
   static bool equal(const Counted& a, const Counted& b) { return a.text == b.text; }
 };
@@ -69,7 +70,7 @@ TEST_CASE("fault: persistent vector set leaves the vector unchanged") {
   const auto identity = vector.identity();
   const std::string value = text(1000);
   const std::uint64_t failures = check_no_leak([&] { keep(vector.set(123, value)); });
-  // The nodes of 4 levels, the copy of the value, the 8 strings of the copied leaf.
+  // The nodes of 4 levels, the copy of the value, and the 8 strings of the copied leaf.
   CHECK(failures == 4 + 1 + 8);
   CHECK(vector.identity() == identity);
   bool same = true;
@@ -81,7 +82,7 @@ TEST_CASE("fault: persistent vector set leaves the vector unchanged") {
 TEST_CASE("fault: persistent vector generate leaves nothing behind") {
   const std::uint64_t failures =
       check_no_leak([&] { keep(PersistentVector<std::string>::generate(100, text)); });
-  CHECK(failures >= 100 + 13 + 2 + 1);  // strings, leaves, inner nodes, root
+  CHECK(failures >= 100 + 13 + 2 + 1);  // strings, leaves, inner nodes, the root
 }
 
 TEST_CASE("fault: plan make and its changes leave the plan unchanged") {
@@ -173,7 +174,7 @@ TEST_CASE("fault: interner intern adds the value or nothing") {
     CHECK(values.size() == 200);
   }
   CHECK(wrong == 0);
-  CHECK(failures > 200);  // a copy of each value, sometimes the index or the storage
+  CHECK(failures > 200);  // a copy of each value; some values also grow the index or the storage
   CHECK(Counted::live == 0);
   CHECK(scope.live_bytes() == 0);
 }

@@ -26,7 +26,7 @@ struct StringTraits {
 };
 using Strings = Interner<std::string, StringTraits>;
 
-// Every value in one shard and one probe sequence.
+// Gives all values one hash, so they share one shard and one probe sequence.
 struct CollidingTraits {
   static std::uint64_t hash(const std::string&) { return 7; }
   static bool equal(const std::string& a, const std::string& b) { return a == b; }
@@ -139,8 +139,8 @@ TEST_CASE("interner: dropping a layer leaves the base as it was") {
 }
 
 TEST_CASE("hash_mix: one bit of the seed or the word moves about half of the bits") {
-  // 64 samples of a binomial (64, 1/2) average 32 with a deviation of 0.5; 29..35 is within six
-  // deviations.
+  // The mean of 64 samples of a binomial distribution (64, 1/2) is 32 with a deviation of 0.5. The
+  // tolerance of 3 is six deviations.
   int changed_by_word = 0;
   int changed_by_seed = 0;
   for (int bit = 0; bit < 64; ++bit) {

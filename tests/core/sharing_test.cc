@@ -1,4 +1,4 @@
-// Memory use of values: copies allocate nothing, changes allocate a bounded number of bytes.
+// Memory of values: copies allocate nothing, and changes allocate a bounded number of bytes.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -23,9 +23,9 @@ using shardwright::test_support::AllocationScope;
 using shardwright::test_support::keep;
 using shardwright::test_support::OptionStore;
 
-// The number of tables of the largest model in the field's published traces.
+// The tables of the largest model in published traces.
 constexpr std::size_t kTables = 5384;
-// ceil(5384 / 8) leaves, then ceil(... / 8) inner nodes per level up to the root.
+// ceil(5384 / 8) leaves, then one eighth as many inner nodes on each level, up to the root.
 constexpr std::uint64_t kNodes = 673 + 85 + 11 + 2 + 1;
 constexpr std::uint64_t kLevels = 5;
 
@@ -83,7 +83,7 @@ TEST_CASE(
   CHECK(scope.allocations() == 0);
   const auto changed = vector.set(100, 1);
   keep(changed);
-  CHECK(scope.allocations() == 4);  // 8^4 = 4096
+  CHECK(scope.allocations() == 4);  // 4 levels, since 8^4 = 4096
 }
 
 TEST_CASE("persistent vector: set_all allocates each node above a change once, and counts it") {
@@ -153,7 +153,7 @@ TEST_CASE(
       CHECK(copies.assignments_copied == changed);
       CHECK(copies.rank_bytes_copied == changed * 8 * sizeof(Rank));
       if (bytes_of_few == 0) bytes_of_few = scope.bytes();
-      // With 64 times as many tables there are two more levels of the tree above every change.
+      // A plan with 64 times as many tables has two more levels of nodes above every change.
       const std::uint64_t two_more_levels = 2 * changed * 160;
       CHECK(scope.bytes() <= bytes_of_few + two_more_levels + (changed == 100 ? 100 * 160 : 0));
     }

@@ -1,4 +1,4 @@
-// Errors as values: Result, Status and the macros that pass errors on.
+// Errors as values: Result, Status, and the macros that return errors to the caller.
 #include "core/status.h"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,7 @@ Result<std::string> quarter(int value) {
   return std::to_string(second);
 }
 
-// Returns true if `action` ends its process with SIGABRT.
+// Returns true if `action`, run in a child process, ends the process with SIGABRT.
 template <class Action>
 bool aborts(const Action& action) {
   const pid_t child = fork();
@@ -68,8 +68,8 @@ TEST_CASE("result: holds a value or an error") {
 TEST_CASE("result: the macros stop at the first error and return it unchanged") {
   REQUIRE(quarter(12).ok());
   CHECK(*quarter(12) == "3");
-  CHECK(quarter(7).error().message == "must be even");  // the first step
-  CHECK(quarter(6).error().where == "/value");          // the second step
+  CHECK(quarter(7).error().message == "must be even");  // from the first step
+  CHECK(quarter(6).error().where == "/value");          // from the second step
 }
 
 TEST_CASE("result: holds move-only values") {

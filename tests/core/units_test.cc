@@ -1,5 +1,5 @@
-// Strong units and ids: which expressions compile, and that arithmetic is that of the
-// representation.
+// Quantities and ids: which expressions compile, and that their arithmetic is that of plain
+// numbers.
 #include "core/units.h"
 
 #include <doctest/doctest.h>
@@ -80,7 +80,7 @@ TEST_CASE("storage: is ordered by HBM, then DDR, but fits only if both fit") {
 }
 
 TEST_CASE("perf: the total is added in the peer's order") {
-  // In the order of the members, the second 1 would be added to 2^53 and lost.
+  // Added in the order of the members, the second 1 would be lost beside 2^53.
   shardwright::embedding::Perf perf;
   perf.fwd_compute = Milliseconds(1);
   perf.fwd_comms = Milliseconds(9007199254740992.0);

@@ -1,4 +1,4 @@
-// The version that the headers state is the version that the library was built with.
+// The version in the headers equals the version in the library.
 #include "core/version.h"
 
 #include <doctest/doctest.h>

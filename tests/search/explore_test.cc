@@ -1,4 +1,4 @@
-// The main path on a toy domain: order of results, ends, and independence of the executor.
+// explore() on a toy domain: order of results, ends, and independence of the executor.
 #include "search/explore.h"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ using namespace shardwright;
 using shardwright::test_support::Overlapping;
 using shardwright::test_support::ShufflingExecutor;
 
-// Proposes batches of consecutive numbers, with several in flight. The work of a number is its last
-// digit, its result is its square.
+// Proposes batches of consecutive numbers, several of which may be in flight. The result of a
+// number is its square, and its work is its last digit.
 class Squares {
  public:
   Squares(std::size_t batches, std::size_t batch_size, std::size_t in_flight = 1)
@@ -80,7 +80,7 @@ class Squares {
     throw_in_synchronize_ = synchronize;
   }
   const std::vector<std::size_t>& seen() const { return seen_; }
-  // Batch n proposed: n; taken in: -n.
+  // n for the n-th propose(), -n for the n-th synchronize().
   const std::vector<int>& calls() const { return calls_; }
   std::size_t most_in_flight() const { return most_in_flight_; }
   bool shared_worker() const { return shared_worker_; }

@@ -17,7 +17,7 @@ using Entry = LinearProgram::Entry;
 
 TEST_CASE(
     "linear program: columns enter a solved program, and count only after the next solution") {
-  // At least 6 of a resource, at the least cost.
+  // At least 6 units of a resource are bought at the least cost.
   LinearProgram program;
   const std::size_t row = program.add_row(6, LinearProgram::kInfinity);
   const std::array<Entry, 1> two{Entry{row, 2}};
@@ -47,7 +47,7 @@ TEST_CASE("linear program: an infeasible program has no solution") {
 }
 
 TEST_CASE("linear program: bounds change, and a solution starts from the last one") {
-  // 6 of a resource of two kinds, the first of which is cheaper and may be had up to 4.
+  // 6 units are bought in two kinds. The cheaper kind has 4 units.
   LinearProgram program;
   const std::size_t row = program.add_row(6, LinearProgram::kInfinity);
   const std::array<Entry, 1> one{Entry{row, 1}};

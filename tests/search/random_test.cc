@@ -12,8 +12,8 @@ namespace shardwright::random_test {
 using shardwright::RandomGenerator;
 
 TEST_CASE("random: the sequence is SplitMix64's") {
-  // The first numbers of the reference implementation, https://prng.di.unimi.it/splitmix64.c, for
-  // the state 1234567.
+  // Source: the first numbers of the reference implementation with state 1234567,
+  // https://prng.di.unimi.it/splitmix64.c.
   constexpr std::array<std::uint64_t, 3> kExpected{6457827717110365317ULL, 3203168211198807973ULL,
                                                    9817491932198370423ULL};
   RandomGenerator random(1234567);
@@ -62,7 +62,7 @@ TEST_CASE("random: events have the given probability") {
     REQUIRE(fraction < 1);
     sum += fraction;
   }
-  // Five standard deviations of 10,000 draws.
+  // The tolerance is five standard deviations of 10,000 draws.
   CHECK(heads > kDraws / 2 - 250);
   CHECK(heads < kDraws / 2 + 250);
   CHECK(eighths > kDraws / 8 - 166);

@@ -11,7 +11,7 @@ namespace {
 std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> bytes{0};
 std::atomic<std::int64_t> live_bytes{0};
-std::atomic<std::uint64_t> until_failure{0};  // 0 = no failure is due
+std::atomic<std::uint64_t> until_failure{0};  // allocations until one fails; 0 = none fails
 std::atomic<bool> has_failed{false};
 std::atomic<bool> has_failed_elsewhere{false};
 std::atomic<std::thread::id> failing_for{};
@@ -81,8 +81,8 @@ bool FailingAllocation::failed_elsewhere() const noexcept { return has_failed_el
 
 namespace support = shardwright::test_support;
 
-// All forms are replaced: the C++ library's own form of delete would not know the header of these
-// blocks.
+// All forms are replaced, because the C++ library's operator delete does not know the header before
+// these blocks.
 void* operator new(std::size_t size) { return support::allocate_or_throw(size, 1); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return support::allocate_or_throw(size, static_cast<std::size_t>(alignment));
@@ -118,5 +118,5 @@ void operator delete[](void* block, std::size_t, std::align_val_t alignment) noe
   support::deallocate(block, static_cast<std::size_t>(alignment));
 }
 
-// Clp loses what its constructors have when an allocation fails.
+// Clp leaks what its constructors have allocated if a later allocation in them fails.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libClp\nleak:libCoinUtils\n"; }

@@ -7,8 +7,8 @@
 
 namespace shardwright::test_support {
 
-// Allocations since the program began. Bytes are those asked for, without what malloc adds.
-// Link allocation_counter.cc, which replaces the global operators, to use any of this.
+// Numbers of allocations and requested bytes since the program began. A program that uses this
+// header must link allocation_counter.cc, which replaces the global operators.
 struct AllocationCounts {
   std::uint64_t allocations = 0;
   std::uint64_t bytes = 0;
@@ -23,9 +23,10 @@ void keep(const T& value) {
   asm volatile("" : : "g"(&value) : "memory");
 }
 
-// Counts what was allocated since the scope was made. Read it before a CHECK that may fail, since a
-// failure allocates.
-// Thread safety: const members may be called from any thread; all threads are counted.
+// Counts the allocations since its construction. Read the counts before a CHECK that may fail,
+// since a failing CHECK allocates.
+// Thread safety: const members may be called from any thread. Allocations of all threads are
+// counted.
 class AllocationScope {
  public:
   AllocationScope() noexcept : start_(allocation_counts()) {}
@@ -42,9 +43,8 @@ class AllocationScope {
   AllocationCounts start_;
 };
 
-// During its lifetime, the n-th allocation of any thread (n >= 1) throws std::bad_alloc. Exactly
-// one allocation fails.
-// Thread safety: one at a time; any number of threads may allocate.
+// During its lifetime, only the n-th allocation (n >= 1), counted over all threads, throws
+// std::bad_alloc. Thread safety: one object at a time; any number of threads may allocate.
 class FailingAllocation {
  public:
   explicit FailingAllocation(std::uint64_t n) noexcept;
@@ -53,13 +53,12 @@ class FailingAllocation {
   FailingAllocation& operator=(const FailingAllocation&) = delete;
 
   bool failed() const noexcept;
-  // Returns true if the failed allocation was made by another thread than this object was.
+  // Returns true if another thread than the one that made this object got the failed allocation.
   bool failed_elsewhere() const noexcept;
 };
 
-// Runs `operation` with its first, second, ... allocation failing until it succeeds, calling
-// `after_failure` after each failure. Returns the number of failures, which is the number of
-// allocations.
+// Runs `operation` with only its first allocation failing, then only its second, and so on until it
+// succeeds. Calls `after_failure` after each failure. Returns the number of failures.
 template <class Operation, class AfterFailure>
 std::uint64_t fail_every_allocation(const Operation& operation, const AfterFailure& after_failure) {
   for (std::uint64_t n = 1;; ++n) {

@@ -21,8 +21,7 @@ struct CommandOutcome {
   std::string err;
 };
 
-// A command with a folder of its own for files.
-// Thread safety: one thread at a time.
+// Runs the command and owns a temporary folder for its files. Thread safety: one thread at a time.
 class Command {
  public:
   Command()
@@ -37,7 +36,8 @@ class Command {
   const std::filesystem::path& folder() const { return folder_; }
   std::string path(const char* name) const { return (folder_ / name).string(); }
 
-  // Runs the command with `arguments`. `before` precedes it in the shell: a pipe, or variables.
+  // Runs the command with `arguments`. The shell gets `before` in front of it, such as variables or
+  // a pipe.
   CommandOutcome operator()(const std::string& arguments, const std::string& before = "") const {
     const char* program = std::getenv("SHARDWRIGHT_COMMAND");
     REQUIRE_MESSAGE(program != nullptr, "SHARDWRIGHT_COMMAND must name the command");
@@ -56,8 +56,8 @@ inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Removes `"key":value` from JSON where value is a scalar. The rest of the text stays as written,
-// since parsing it would hide differences.
+// Removes the member `"key":value` with a scalar value from JSON text. The other bytes stay as they
+// are, so that tests can compare texts.
 inline void cut_member(std::string& json, std::string_view key) {
   const std::string begin = "\"" + std::string(key) + "\":";
   const std::size_t at = json.find(begin);

@@ -1,4 +1,4 @@
-// Files with one error each, and the messages that they must cause.
+// Checks that files with one error each cause the right messages.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace shardwright::test_support {
 
-// One change of a well-formed document.
+// One change that makes a well-formed document malformed.
 struct Malformed {
-  const char* place;     // JSON pointer of what is set
-  const char* value;     // JSON; "-" takes the member away
-  const char* expected;  // how the error begins
+  const char* place;     // JSON pointer of the changed member
+  const char* value;     // its new value as JSON; "-" removes the member
+  const char* expected;  // the beginning of the error message
 };
 
 inline nlohmann::json golden_json(const std::string& path) {
@@ -35,7 +35,8 @@ inline std::string changed(nlohmann::json document, const Malformed& change) {
   return document.dump();
 }
 
-// `error_of` reads a text and returns the error, empty if none.
+// Checks that `base` is accepted and every change refused. `error_of` reads a text and returns the
+// error message, or "" if there is none.
 template <class ErrorOf>
 void check_malformed(const nlohmann::json& base, const ErrorOf& error_of,
                      const std::vector<Malformed>& changes) {
@@ -50,7 +51,7 @@ void check_malformed(const nlohmann::json& base, const ErrorOf& error_of,
   }
 }
 
-// Text that every reader must refuse without crashing.
+// Checks that a reader refuses texts that are not JSON, without crashing.
 template <class ErrorOf>
 void check_no_json(const ErrorOf& error_of) {
   for (const std::string& text :

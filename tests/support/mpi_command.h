@@ -1,4 +1,4 @@
-// The command as mpirun starts it, and its processes.
+// Runs the command under mpirun and finds its processes.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,8 @@
 
 namespace shardwright::test_support {
 
-// Runs on one host, also in a container: as root, without ssh, with more processes than cores.
+// Returns an mpirun command for one host that also works in a container: as root, without ssh, with
+// more processes than cores.
 inline std::string mpirun(int processes) {
   return "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=isolated "
          "OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none "
@@ -30,7 +31,7 @@ inline std::string mpirun(int processes) {
          std::to_string(processes) + " ";
 }
 
-// Processes whose environment names the file, by number.
+// Returns the ids of the processes whose environment contains `tag`, indexed by MPI rank.
 inline std::vector<pid_t> pids_of(const std::string& tag, int processes) {
   std::vector<pid_t> found(static_cast<std::size_t>(processes), 0);
   std::error_code error;
@@ -47,7 +48,7 @@ inline std::vector<pid_t> pids_of(const std::string& tag, int processes) {
   return found;
 }
 
-// Waits until a file has a text, or until nobody waits for that any more.
+// Waits until the file contains `text`, or until `done` is requested.
 inline void wait_for(const std::string& path, const std::string& text,
                      const std::stop_token& done) {
   const auto has_text = [&] {
@@ -58,7 +59,8 @@ inline void wait_for(const std::string& path, const std::string& text,
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
-// Limits that bind, and no functional edges: neither tables nor bounds prove anything soon.
+// An instance with binding memory limits and no functional edges, which the solver cannot prove
+// quickly.
 inline std::string hard_instance(const Command& run, std::size_t nodes) {
   RandomCostInstanceStyle style;
   style.num_nodes = nodes;

@@ -1,4 +1,4 @@
-// A domain whose stages meet at barriers, so that it succeeds only if they run at the same time.
+// A domain for explore() that records whether its stages ran at the same time.
 #pragma once
 
 #include <chrono>
@@ -10,10 +10,10 @@
 
 namespace shardwright::test_support {
 
-// Has three batches, two of them in flight. Proposing the second waits for the evaluation of the
-// first to start and the other way round. If asked for, so do taking in the first and evaluating
-// the second; this needs an executor whose calling thread does not evaluate. A stage gives up after
-// ten seconds.
+// Has three batches, of which two are in flight. propose() of the second batch and evaluate() of
+// the first wait until the other has begun. With `take_in_too`, synchronize() of the first batch
+// and evaluate() of the second do the same; this needs an executor whose calling thread does not
+// evaluate. A stage stops waiting after ten seconds.
 class Overlapping {
  public:
   explicit Overlapping(bool take_in_too) : take_in_too_(take_in_too) {}
@@ -36,11 +36,12 @@ class Overlapping {
     return true;
   }
 
-  // Returns true if all these stages overlapped.
+  // Returns true if all stages that waited met their partner.
   bool overlapped() const { return met_ == (take_in_too_ ? 5 : 3); }
 
  private:
-  // Executors may run a batch that is a single range on the calling thread.
+  // A batch needs several candidates, because executors may run a single range on the calling
+  // thread.
   static constexpr std::size_t kCandidates = 8;
 
   void meet(bool& here, const bool& there) {
@@ -57,7 +58,7 @@ class Overlapping {
   bool evaluating_second_ = false;
   bool taking_in_ = false;
   bool take_in_too_;
-  int met_ = 0;  // the third batch, in the slot of the first, counts too
+  int met_ = 0;  // counts evaluate() of the third batch, too, which uses the slot of the first
   int proposed_ = 0;
   int taken_in_ = 0;
 };

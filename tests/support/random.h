@@ -1,4 +1,4 @@
-// Random numbers for tests: the same on every platform, with the seed from the environment.
+// Random numbers for tests. They are the same on every platform.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ class Random {
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t next() { return hash_mix(state_ += 0x9e3779b97f4a7c15ULL, 0); }
-  // Returns a number in 0..bound-1, with a bias that does not matter here.
+  // Returns a number in 0..bound-1. Small numbers are slightly more likely.
   std::size_t below(std::size_t bound) { return static_cast<std::size_t>(next() % bound); }
 
  private:
   std::uint64_t state_;
 };
 
-// The seeds of a property test: SHARDWRIGHT_TEST_SEED alone if it is set, else the given ones.
+// Returns the seeds of a property test: SHARDWRIGHT_TEST_SEED alone if it is set, else `fixed`.
 inline std::vector<std::uint64_t> seeds(std::initializer_list<std::uint64_t> fixed) {
   const char* const text = std::getenv("SHARDWRIGHT_TEST_SEED");
   if (text == nullptr) return fixed;

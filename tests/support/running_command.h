@@ -1,4 +1,4 @@
-// Runs the command in the background and measures how long it goes on after a signal.
+// Runs the command in the background and measures how long it runs after a signal.
 #pragma once
 
 #include <fcntl.h>
@@ -21,18 +21,16 @@
 
 namespace shardwright::test_support {
 
-// How a command ended.
 struct StopOutcome {
-  bool signalled = false;  // it still ran when the signal was due
+  bool signalled = false;  // the command was still running when the signal was sent
   int status = -1;         // the exit code, or 128 + the signal that killed it
-  // Seconds from the signal to the end. The lesser of wall time and processor time of all threads:
-  // on a busy machine the first is too long, and with several threads the second.
+  // Seconds from the signal to the end: the smaller of wall time and processor time of all threads.
+  // Wall time is too long on a busy machine, and processor time is too long with several threads.
   double late_s = 0;
-  double cpu_s = 0;  // processor time of the whole run
+  double cpu_s = 0;  // processor time of all threads in the whole run
 };
 
-// One run of the command; its output goes to /dev/null.
-// Thread safety: one thread at a time.
+// Starts the command; its output goes to /dev/null. Thread safety: one thread at a time.
 class RunningCommand {
  public:
   explicit RunningCommand(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
@@ -58,7 +56,8 @@ class RunningCommand {
     waitpid(pid_, nullptr, 0);
   }
 
-  // Sends the signal once the command has used so much processor time, and waits for its end.
+  // Sends the signal once the command has used `cpu_s` seconds of processor time, and waits for its
+  // end.
   StopOutcome stop_after(double cpu_s, int signal) {
     StopOutcome outcome;
     while (!has_ended() && cpu_seconds() < cpu_s)
@@ -74,7 +73,6 @@ class RunningCommand {
     outcome.late_s = std::min(wall.count(), outcome.cpu_s - before);
     return outcome;
   }
-  // Waits for the end.
   StopOutcome finish() {
     wait_for_end();
     return ended({});
@@ -85,7 +83,7 @@ class RunningCommand {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   }
 
-  // Of all threads so far; 0 if the process is gone.
+  // Processor time of all threads so far; 0 if the process has ended.
   double cpu_seconds() const {
     std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
     std::string text((std::istreambuf_iterator<char>(file)), {});

@@ -1,4 +1,4 @@
-// Tells tests that measure time or repeat themselves whether a sanitizer slows this build down.
+// Tells tests whether this build has a sanitizer, which slows it down.
 #pragma once
 
 namespace shardwright::test_support {

@@ -18,8 +18,9 @@
 
 namespace shardwright::test_support {
 
-// Cuts every loop into ranges of random length, shuffles them and lets `workers` threads of its own
-// take one after the other. If several loops are in progress, their threads share the workers.
+// Cuts every loop into ranges of random length and shuffles them. Every loop has `workers` threads
+// that take the ranges one after the other. If several loops run at once, only one of them uses a
+// worker index at a time.
 class ShufflingExecutor final : public Executor {
  public:
   ShufflingExecutor(unsigned workers, std::uint64_t seed)
@@ -27,7 +28,7 @@ class ShufflingExecutor final : public Executor {
 
   unsigned workers() const override { return workers_; }
 
-  // Ranges handed out so far.
+  // Number of ranges of all loops so far.
   std::size_t ranges() const { return ranges_; }
 
  protected:

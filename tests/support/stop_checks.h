@@ -1,4 +1,4 @@
-// Checks that commands end soon after a signal, a deadline or a limit of work.
+// Checks that commands end soon after a signal, a time limit or a work limit.
 #pragma once
 
 #include <csignal>
@@ -16,13 +16,13 @@
 
 namespace shardwright::test_support {
 
-// Three times what the command promises, for slow and busy machines; more with a sanitizer.
+// Slow and busy machines get three times the promised time; builds with a sanitizer get more.
 inline constexpr double kTolerance = kSanitized ? 15 : 3;
 inline constexpr double kLate = kTolerance * 0.2;
 inline constexpr double kLateAtMostRanks = kTolerance * 1.0;
-// Identifying 100,000 tables, writing about them and freeing them takes 0.3 s.
+// The additional 0.3 s are for identifying 100,000 tables, printing them and freeing them.
 inline constexpr double kLateAtMostTables = kTolerance * (0.2 + 0.3);
-inline constexpr int kNoPlan = 3;  // proved before the stop
+inline constexpr int kNoPlan = 3;  // exit code: proved before the signal that no plan exists
 inline constexpr int kStoppedBeforeAnything = 4;
 
 using Arguments = std::vector<std::string>;
@@ -32,7 +32,7 @@ inline Arguments joined(Arguments first, const Arguments& second) {
   return first;
 }
 
-// A problem with tables of mixed shapes.
+// Writes a problem of `count` tables of mixed shapes and returns its path.
 inline std::string write_tables(const Command& run, const char* name, int count) {
   nlohmann::json tables = nlohmann::json::array();
   constexpr int kDims[] = {16, 32, 64, 128, 256};
@@ -48,7 +48,8 @@ inline std::string write_tables(const Command& run, const char* name, int count)
 
 inline constexpr int kNotVerified = 6;
 
-// Checks that every stop is heard within `late_s`, and that the command then ends as documented.
+// Sends SIGINT and SIGTERM after the given processor times. Checks that the command ends within
+// `late_s` seconds, with a documented exit code.
 inline void check_stops(const Arguments& arguments, const std::vector<double>& after_cpu_s,
                         double late_s) {
   std::string line;
@@ -72,7 +73,7 @@ inline void check_stops(const Arguments& arguments, const std::vector<double>& a
   }
 }
 
-// Checks that limits of time are kept, beside reading and writing.
+// Checks that the command ends at most `late_s` seconds of processor time after its time limit.
 inline void check_deadlines(const Arguments& arguments, double late_s) {
   for (const double limit_s : {0.1, 0.5}) {
     CAPTURE(limit_s);

@@ -1,4 +1,4 @@
-// Processes that are threads of one program.
+// Runs code for several MPI processes in threads of one program.
 #pragma once
 
 #include <barrier>
@@ -14,8 +14,8 @@
 
 namespace shardwright {
 
-// Where the threads put their messages.
-// Thread safety: each process calls all_gather() on a thread of its own.
+// Passes messages between the threads. Thread safety: each process calls all_gather() on its own
+// thread.
 class MessageBoard {
  public:
   explicit MessageBoard(std::uint32_t processes)
@@ -26,7 +26,7 @@ class MessageBoard {
     messages_[process] = std::move(message);
     barrier_.arrive_and_wait();
     std::vector<std::string> all = messages_;
-    barrier_.arrive_and_wait();  // all have read
+    barrier_.arrive_and_wait();  // waits until all have read
     return all;
   }
 
@@ -35,8 +35,7 @@ class MessageBoard {
   std::barrier<> barrier_;
 };
 
-// One of the processes.
-// Thread safety: one thread. Refers to the board.
+// The Exchange of one process. Thread safety: one thread. Refers to the board.
 class ThreadExchange final : public Exchange {
  public:
   ThreadExchange(MessageBoard& board, std::uint32_t process) : board_(&board), process_(process) {}
@@ -52,8 +51,8 @@ class ThreadExchange final : public Exchange {
   std::uint32_t process_;
 };
 
-// Calls body(exchange) in one thread per process and returns the answers by process. A body must
-// not throw, because the others would wait for it.
+// Calls body(exchange) in one thread per process and returns the answers by process. `body` must
+// not throw, because the other threads would wait for ever.
 template <class Body>
 auto run_processes(std::uint32_t processes, const Body& body) {
   using Answer = decltype(body(std::declval<ThreadExchange&>()));

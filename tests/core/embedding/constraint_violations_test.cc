@@ -1,4 +1,4 @@
-// Placement constraints in the verifier: one violating plan for each kind of constraint, and ranks
+// Placement constraints in the evaluator: one violating plan for each kind of constraint, and ranks
 // with measured factors.
 #include "core/embedding/evaluate.h"
 
@@ -20,8 +20,8 @@ using shardwright::test_support::OptionStore;
 using shardwright::test_support::problem_spec;
 using Kind = Violation::Kind;
 
-// The violations of a plan with t0 (column-wise, two shards) and t1 (table-wise) on the given three
-// ranks. There are 3 hosts of 2 ranks.
+// Returns the violations of a plan on 3 hosts of 2 ranks. `ranks` has two ranks for t0
+// (column-wise) and one for t1 (table-wise).
 template <class Change>
 std::vector<std::string> broken(const Change& change, const std::vector<Rank>& ranks) {
   ProblemSpec spec = problem_spec(2, 6, 2);

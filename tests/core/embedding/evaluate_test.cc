@@ -1,4 +1,4 @@
-// The verifier: sums worked out by hand, and one broken plan for every rule.
+// The evaluator: sums worked out by hand, and a plan that breaks each rule.
 #include "core/embedding/evaluate.h"
 
 #include <doctest/doctest.h>
@@ -30,8 +30,8 @@ Plan make_plan(const std::vector<const ShardingOption*>& options, const std::vec
   return Plan::make(nullptr, options, ranks);
 }
 
-// Returns the kinds of violations of one option on these ranks. The option is for the only table,
-// 24 x 16.
+// Returns the kinds of violations of a plan with this option on these ranks. The problem has one
+// table of 24 x 16.
 std::vector<Kind> violations(const ShardingOption& option, const std::vector<Rank>& ranks,
                              std::int64_t world_size = 8, std::int64_t local_world_size = 2) {
   const Problem problem = make_problem(1, world_size, local_world_size);
@@ -56,7 +56,7 @@ ShardCost cost_of(double fwd_compute, double fwd_comms, double bwd_compute, std:
   return cost;
 }
 
-// Returns the kinds of violations if the only table, 24 x 16, is cut into these runs.
+// Returns the kinds of violations if the shards of the only table, 24 x 16, are these extents.
 std::vector<Kind> cut(ShardingType type, const std::vector<ShardExtent>& extents,
                       const std::vector<Rank>& ranks, std::int64_t world_size = 4) {
   OptionStore store;
@@ -143,7 +143,7 @@ TEST_CASE("evaluate: reports options that are not placed") {
       &store.add_even(TableId(0), ShardingType::kTableWise, 1),
       &store.add_even(TableId(1), ShardingType::kRowWise, 4)};
   const Evaluation evaluation = evaluate(problem, problem.topology(), Plan::make(nullptr, options));
-  REQUIRE(evaluation.violations.size() == 1);  // a uniform option needs no ranks
+  REQUIRE(evaluation.violations.size() == 1);  // a uniform option needs no ranks in the plan
   CHECK(evaluation.violations[0].kind == Kind::kWrongShardCount);
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("evaluate: grid shards fill whole hosts in order") {
   const std::vector<Kind> wrong{Kind::kWrongPlacement};
   CHECK(violations(option, {2, 3, 6, 7}) == kNone);
   CHECK(violations(option, {6, 7, 2, 3}) == kNone);
-  CHECK(violations(option, {2, 3, 2, 3}) == kNone);  // a host may be used again
+  CHECK(violations(option, {2, 3, 2, 3}) == kNone);  // two blocks may be on one host
   CHECK(violations(option, {2, 3, 7, 6}) == wrong);
   CHECK(violations(option, {2, 5, 6, 7}) == wrong);
 }
@@ -247,11 +247,11 @@ TEST_CASE("evaluate: accepts cuts that tile the table") {
   CHECK(cut(ShardingType::kTableWise, {{24, 16, 0, 0, 0, 0, 1}}, {0}) == kNone);
   CHECK(cut(ShardingType::kColumnWise, {{24, 6, 0, 0, 0, 6, 2}, {24, 4, 0, 12, 0, 0, 1}},
             {0, 1, 2}) == kNone);
-  // Empty shards hold nothing, wherever they start.
+  // Empty shards may start anywhere, since they hold nothing.
   CHECK(cut(ShardingType::kRowWise,
             {{10, 16, 0, 0, 10, 0, 2}, {4, 16, 20, 0, 0, 0, 1}, {0, 16, 24, 0, 0, 0, 1}},
             {0, 1, 2, 3}) == kNone);
-  // The order of the shards does not matter, only what they cover.
+  // Shards may be in any order, as long as they cover the table.
   CHECK(cut(ShardingType::kColumnWise, {{24, 8, 0, 8, 0, 0, 1}, {24, 8, 0, 0, 0, 0, 1}}, {0, 1}) ==
         kNone);
   CHECK(cut(ShardingType::kDataParallel, {{24, 16, 0, 0, 0, 0, 4}}, {0, 1, 2, 3}) == kNone);
@@ -273,9 +273,9 @@ TEST_CASE("evaluate: reports cuts with a gap, an overlap or a wrong width") {
         wrong);
   CHECK(cut(ShardingType::kColumnWise, {{24, 8, 0, 0, 0, 0, 1}, {24, 8, 0, 6, 0, 0, 1}}, {0, 1}) ==
         wrong);
-  // Nothing at all.
+  // A shard without elements.
   CHECK(cut(ShardingType::kTableWise, {{0, 16, 0, 0, 0, 0, 1}}, {0}) == wrong);
-  // A replica that is not whole, and replicas that are parts of the table.
+  // One replica that is not whole, then replicas that are parts of the table.
   CHECK(cut(ShardingType::kDataParallel, {{24, 16, 0, 0, 0, 0, 3}, {23, 16, 0, 0, 0, 0, 1}},
             {0, 1, 2, 3}) == wrong);
   CHECK(cut(ShardingType::kDataParallel, {{6, 16, 0, 0, 6, 0, 4}}, {0, 1, 2, 3}) == wrong);
@@ -309,7 +309,7 @@ TEST_CASE("evaluate: reports ranks that need more memory than they have") {
   };
   const Storage nothing;
   CHECK(judge(nothing, {Bytes(100), Bytes(10)}).empty());
-  // A reservation may leave a negative amount. A rank without shards is valid all the same.
+  // A reservation may leave less than 0 bytes. A rank without shards is valid even then.
   CHECK(judge({Bytes(-5), Bytes(0)}, {Bytes(100), Bytes(10)}).empty());
   const auto hbm = judge(nothing, {Bytes(97), Bytes(10)});
   REQUIRE(hbm.size() == 1);
@@ -338,7 +338,8 @@ TEST_CASE("evaluate: reports costs that are negative or not finite") {
   CHECK(with([](ShardCost& c) { c.perf.fwd_compute = Milliseconds(std::nan("")); }) == bad);
   CHECK(with([](ShardCost& c) { c.perf.prefetch_compute = Milliseconds(HUGE_VAL); }) == bad);
   CHECK(with([](ShardCost& c) { c.perf.bwd_comms = Milliseconds(-3); }) == bad);
-  CHECK(with([](ShardCost& c) { c.perf.bwd_comms = Milliseconds(-0.5); }) == bad);  // sum above 0
+  // Although the sum is above 0.
+  CHECK(with([](ShardCost& c) { c.perf.bwd_comms = Milliseconds(-0.5); }) == bad);
   CHECK(with([](ShardCost& c) { c.storage.hbm = Bytes(-1); }) == bad);
   CHECK(with([](ShardCost& c) { c.storage.ddr = Bytes(-1); }) == bad);
 }

@@ -1,4 +1,4 @@
-// The vocabularies: every value has a name, and the name leads back to it.
+// Enumerations with names: every value has a name, and the name is read as this value.
 #include "core/embedding/problem/kinds.h"
 
 #include <doctest/doctest.h>

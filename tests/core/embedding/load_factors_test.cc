@@ -1,4 +1,4 @@
-// The load factors that best mode chooses from, and the check of what a proof ranges over.
+// The load factors that best mode may choose, and the check that a proof covers all of them.
 #include "core/embedding/load_factors.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// One table with a cache of a tenth of its rows.
+// The first of two tables has a cache of a tenth of its rows.
 ProblemSpec cached_spec() {
   ProblemSpec spec = problem_spec(2, 2, 2);
   CacheParams& cache = spec.tables[0].constraints.emplace().cache_params.emplace();
@@ -49,7 +49,8 @@ std::string place_of_error(const ProblemSpec& spec) {
   return made.ok() ? "" : made.error().where;
 }
 
-// A space of one cached option, extended by options of the given load factors; 1 = plain HBM.
+// Returns a space with one cached option, extended by an option for each load factor. A load factor
+// of 1 gives an option in plain HBM.
 std::shared_ptr<const SearchSpace> extended(const ProblemSpec& spec, OptionStore& store,
                                             const std::vector<double>& load_factors) {
   const auto problem = std::make_shared<const Problem>(Problem::make(spec).value());

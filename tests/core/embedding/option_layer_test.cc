@@ -1,4 +1,4 @@
-// Options beyond a search space: equal options have one address, whoever asks for them.
+// Options that extend a search space: equal options always have the same address.
 #include "core/embedding/search_space.h"
 
 #include <doctest/doctest.h>

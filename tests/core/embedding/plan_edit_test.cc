@@ -1,4 +1,4 @@
-// Edits of a plan: what a published plan shares with its base, and what the counters say about it.
+// Edits of a plan: what the published plan shares with the old one, and what PlanCopies counts.
 #include "core/embedding/plan.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ using shardwright::test_support::OptionStore;
 
 constexpr std::size_t kTables = 100;
 
-// Column-wise in two on ranks 0 and 1; the last table row-wise over four.
+// Tables are column-wise in two on ranks 0 and 1. Only the last one is row-wise over four ranks.
 struct Fixture {
   Fixture() {
     for (std::size_t i = 0; i < kTables; ++i) {
@@ -63,7 +63,7 @@ TEST_CASE("plan edit: changes what was set and shares everything else") {
   CHECK(f.plan[5].rank(0) == 0);
   CHECK(f.plan[70].option == f.options[70]);
   CHECK(published.owner() == f.plan.owner());
-  // Leaves 0 and 8, the inner nodes 0 and 1 above them, the root.
+  // The edit copies leaves 0 and 8, inner nodes 0 and 1 above them, and the root.
   CHECK(copies == PlanCopies{1, kTables - 2, 2, 3 * sizeof(Rank), 5, 0});
   CHECK(edit.empty());
 }
@@ -78,7 +78,8 @@ TEST_CASE("plan edit: assignments that do not change are not copied") {
       same.push_back(shard);
     edit.set_if_different(i, *f.options[i], same);
   }
-  edit.set_if_different(kTables - 1, *f.options[kTables - 1], {});  // none = in rank order
+  // No ranks: shard i is on rank i.
+  edit.set_if_different(kTables - 1, *f.options[kTables - 1], {});
   CHECK(edit.empty());
   const Plan published = edit.publish(copies);
   CHECK(published.node_identity(0) == f.plan.node_identity(0));
@@ -115,7 +116,7 @@ TEST_CASE("plan edit: a plan without a base counts as copied") {
   const Fixture f;
   PlanCopies copies;
   PlanEdit::count_whole(f.plan, copies);
-  // 13 leaves, 2 inner nodes, the root. The row-wise table stores no ranks.
+  // The edit copies 13 leaves, 2 inner nodes and the root. The row-wise table stores no ranks.
   CHECK(copies == PlanCopies{1, 0, kTables, (kTables - 1) * 2 * sizeof(Rank), 16, 0});
 }
 

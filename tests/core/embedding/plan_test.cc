@@ -1,4 +1,4 @@
-// Plans: what a change changes, and what it leaves shared.
+// Plans: the contents after a change, and the storage that the two plans share.
 #include "core/embedding/plan.h"
 
 #include <doctest/doctest.h>

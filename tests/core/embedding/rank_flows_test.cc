@@ -1,4 +1,4 @@
-// Who sends what to whom when tables get another place.
+// How many bytes each rank sends to each other when tables move.
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +15,7 @@ using test_support::Random;
 
 namespace {
 
-// `count` shards of so many rows and columns each, below each other or side by side.
+// A layout of `count` shards of rows x columns, one below the other or side by side.
 ShardLayout cut(std::int64_t rows, std::int64_t columns, std::uint32_t count, bool by_rows) {
   ShardLayout layout;
   if (by_rows) {
@@ -26,7 +26,7 @@ ShardLayout cut(std::int64_t rows, std::int64_t columns, std::uint32_t count, bo
   return layout;
 }
 
-// As many copies of the whole table.
+// A layout of `count` copies of the whole table.
 ShardLayout copies(std::int64_t rows, std::int64_t columns, std::uint32_t count) {
   ShardLayout layout;
   layout.append({rows, columns, 0, 0, 0, 0, count});
@@ -53,7 +53,7 @@ TEST_CASE("rank flows: a table that is cut by rows and then by columns goes all 
   const std::vector<std::int64_t> ranks{0, 1};
   RankFlows flows(2, 1);
   flows.add(on(rows, ranks), on(columns, ranks), 32);
-  // A rank keeps the quarter of the table that it has already.
+  // A rank keeps the quarter of the table that both layouts give it.
   CHECK(flows.bytes(0, 1) == 4 * 2 * 4);
   CHECK(flows.bytes(1, 0) == 4 * 2 * 4);
   CHECK(flows.bytes(0, 0) == 0);

@@ -1,4 +1,4 @@
-// The fingerprint of a placement, compared with the hash of its text.
+// The hash of a plan's ranks, compared with the hash of the same ranks written as text.
 #include "core/embedding/ranks_sha1.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What the releases of TorchRec differ in, rule by rule.
+// The rules in which the releases of TorchRec differ.
 #include "core/embedding/problem/release_rules.h"
 
 #include <algorithm>

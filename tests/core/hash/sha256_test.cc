@@ -1,4 +1,4 @@
-// SHA-256: the standard's vectors, every length around a block, and messages given in pieces.
+// SHA-256: the standard's test vectors, all lengths around a block, and messages given in pieces.
 #include "core/hash/sha256.h"
 
 #include <doctest/doctest.h>

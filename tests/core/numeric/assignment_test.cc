@@ -1,4 +1,4 @@
-// Cheapest assignments, against all permutations.
+// Cheapest assignments, compared with all permutations.
 #include "core/numeric/assignment.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ TEST_CASE("assignment: no permutation costs less") {
   test_support::Random random(5);
   for (int round = 0; round < 300; ++round) {
     const auto size = static_cast<std::uint32_t>(1 + random.below(7));
-    // Few different costs make ties.
+    // Every second round has only four different costs, so that assignments tie.
     const std::uint64_t values = round % 2 == 0 ? 4 : 1'000'000;
     Costs costs(size, std::vector<double>(size));
     for (std::vector<double>& row : costs) {

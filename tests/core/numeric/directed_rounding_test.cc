@@ -1,4 +1,4 @@
-// Sums and products that round to a known side.
+// Sums and products that are rounded in a known direction.
 #include "core/numeric/directed_rounding.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace shardwright::directed_rounding_test {
 namespace {
 
 using namespace shardwright;
-using Wide = long double;  // exact enough to tell the sides of a double's rounding apart
+using Wide = long double;  // has enough bits to show how a double was rounded
 
 double random_double(test_support::Random& random) {
   const auto digits = static_cast<double>(static_cast<std::int64_t>(random.next() >> 11));

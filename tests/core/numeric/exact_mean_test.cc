@@ -1,4 +1,4 @@
-// Means that are rounded once.
+// Means that are rounded only once.
 #include "core/numeric/exact_mean.h"
 
 #include <vector>
@@ -23,7 +23,7 @@ TEST_CASE("exact mean: agrees with Python's statistics.mean where a plain sum do
         10.004585021262173);
   CHECK(exact_mean(std::vector<double>{14.276340403483985, 4.222499673511965,
                                        16.632158605467083}) == 11.710332894154345);
-  // Half-way between two doubles: the even one.
+  // The exact mean is half-way between two doubles, so the even one is right.
   CHECK(exact_mean(std::vector<double>{17.93319282855203, 7.5557847882436535, 9.208192656918095,
                                        10.401459691851278, 12.877774367754537, 11.91300476803941,
                                        11.18522124030781}) == 11.582090048809544);

@@ -88,7 +88,7 @@ TEST_CASE("edit log: reads see pending edits, and the base version does not chan
   const OpId after = log.insert_after(OpId(3), op);
   log.rename_input(OpId(3), VarId(3), var);
   CHECK(log.next(OpId(2)) == first);
-  CHECK(log.next(first) == second);  // same anchor: in the order of the log
+  CHECK(log.next(first) == second);  // edits at one anchor keep the order of the log
   CHECK(log.next(second) == OpId(3));
   CHECK(log.next(OpId(3)) == after);
   CHECK(log.op(OpId(3)).inputs[0].var == var);

@@ -1,4 +1,4 @@
-// What simulating a plan costs: about one copy of every rank's tensor per step.
+// The memory of simulating a plan: about one copy of every rank's tensor per step.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::int64_t kRanks = 64;
 constexpr std::int64_t kElements = 8192;
-// Every rank ends with all elements. Its tensor, the pieces before and what a rank shares with
-// others may each be there as well; a copy per pair of ranks would be 64 times as much.
+// Every rank ends with all elements. The tensors, the pieces that they are joined from, and the
+// data shared between ranks may exist at the same time. A copy per pair of ranks would take 64
+// times as much.
 constexpr std::uint64_t kMostBytes = 4 * kRanks * kElements * sizeof(std::int64_t);
 
 std::vector<Rank> all_ranks() {

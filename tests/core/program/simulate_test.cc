@@ -67,7 +67,7 @@ TEST_CASE("simulate: a send waits for its receiver, and no rank sends to itself"
   const DistAttr source{kPair, {0}, {}};
   const DistAttr target{ProcessMesh::make({2}, {1, 0}).value(), {0}, {}};
   ReshardPlan plan;
-  // Both send first.
+  // Both ranks send before they receive.
   plan.at(0) = {message(StepKind::kSend, 0, 1, low), message(StepKind::kRecv, 1, 0, high),
                 concat({high})};
   plan.at(1) = {message(StepKind::kSend, 1, 0, high), message(StepKind::kRecv, 0, 1, low),

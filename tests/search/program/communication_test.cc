@@ -1,4 +1,4 @@
-// Process groups, their rings, and the operators that name them.
+// Process groups, their rings, and the operators that use them.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::program;
 
-// Three meshes: two ranks, one after the other, and four more ranks.
+// Meshes of ranks {0, 1}, {1, 0} and {2, 3, 4, 5}.
 ProgramSpec three_meshes() {
   ProgramSpec spec;
   for (const std::vector<Rank>& ids :
@@ -46,7 +46,7 @@ void add_op(ProgramSpec& spec, MeshId mesh, std::vector<Argument> inputs,
   spec.ops.emplace_back(BlockId(0), std::move(op));
 }
 
-// A gather on ranks 0 and 1, then a message each way between them.
+// Needs a gather on ranks 0 and 1, then a message in each direction between them.
 ProgramSpec gather_and_swap() {
   ProgramSpec spec = three_meshes();
   const VarId split = add_var(spec, "split", MeshId(0), {16, 8}, {0, -1});
@@ -70,7 +70,7 @@ ReshardResult reshard(const ProgramSpec& spec, bool compat, bool whole = false) 
   return std::move(result).value();
 }
 
-// "0 1 @12" for every group.
+// Returns every group as text: "0 1 @12" for ranks 0 and 1 and ring 12.
 std::vector<std::string> groups(const Program& program) {
   std::vector<std::string> result;
   for (const ProcessGroup& group : program.groups()) {
@@ -83,7 +83,7 @@ std::vector<std::string> groups(const Program& program) {
 }
 using Groups = std::vector<std::string>;
 
-// "send_v2 @12" for every operator that names a ring, in program order.
+// Returns every operator with a ring in program order: "send_v2 @12".
 std::vector<std::string> rings(const Program& program) {
   std::vector<std::string> result;
   for (OpId id = program.block(BlockId(0)).first; id.valid(); id = program.next(id)) {
@@ -102,7 +102,7 @@ TEST_CASE("communication: without groups in the program, rings are numbered from
   const ReshardResult best = reshard(gather_and_swap(), false);
   CHECK(groups(best.ranks[0].program) == Groups{"0 1 @0", "0 1 @1", "1 0 @2"});
   CHECK(best.ranks[0].program.communication().next_ring_id == 3);
-  // All ranks share the groups.
+  // The programs of all ranks share the groups.
   CHECK(&best.ranks[0].program.communication() == &best.ranks[1].program.communication());
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("communication: groups of the program are used, and new ones come afte
       CHECK(groups(rank.program) == expected);
       CHECK(rank.program.communication().next_ring_id == (compat ? 21 : 22));
     }
-    // A resharding of the result finds all groups that it needs.
+    // The groups of the result are enough to reshard the program again.
     ProgramSpec again = spec;
     again.communication = result.ranks[0].program.communication();
     CHECK(groups(reshard(again, compat).ranks[0].program) == groups(result.ranks[0].program));
@@ -174,7 +174,7 @@ TEST_CASE("communication: compat mode moves no tensor without dimensions, as Pad
   for (std::size_t i = 0; i < compat.ranks.size(); ++i) {
     CHECK(compat.ranks[i].counters.planner_calls == 0);
     CHECK(compat.ranks[i].counters.inserted_ops == 0);
-    CHECK(best.ranks[i].counters.planner_calls == 1);  // on ranks without a step, too
+    CHECK(best.ranks[i].counters.planner_calls == 1);  // ranks without a step count one call, too
   }
   CHECK(best.ranks[2].counters.inserted_ops > 0);
 }

@@ -25,8 +25,8 @@ ReshardResult reshard(const Program& program, const ReshardOptions& options) {
   return std::move(result).value();
 }
 
-// Checks that a batch changed exactly what its edits name, and synchronised each touched block
-// once.
+// Checks that a batch changed exactly what its edits name, and that it synchronised each touched
+// block once.
 bool shares_the_rest(const Program& base, const RankProgram& rank) {
   std::set<OpId> ops;
   std::set<VarId> vars;
@@ -54,7 +54,7 @@ bool shares_the_rest(const Program& base, const RankProgram& rank) {
   return shared && rank.counters.mirror_syncs == touched && rank.counters.commits == 1;
 }
 
-// Tensor x, split by rows, that an operator wants replicated.
+// A tensor x is split by rows, and an operator needs it replicated.
 Program gather_program() {
   ProgramSpec spec;
   spec.meshes.push_back(ProcessMesh::make({2}, {0, 1}).value());

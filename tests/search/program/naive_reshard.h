@@ -1,4 +1,4 @@
-// Finds the cheapest of all sequences up to a length by trying them all.
+// Finds the cheapest sequence of steps up to a length by trying all sequences.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace shardwright::test_support {
 
-// Knows which steps are possible, but not which are useful.
+// Tries all steps that are possible, whether they are useful or not.
 class NaiveReshard {
  public:
   NaiveReshard(const program::Cluster& cluster, const program::Shape& shape, program::DataType type,
                const program::DistAttr& source, const program::DistAttr& target)
       : cluster_(cluster), shape_(shape), type_(type), source_(source), target_(target) {}
 
-  // Returns the cost of the cheapest of all sequences of at most `steps` mesh steps, of plain
-  // messages, and of upstream's plan if that is correct. Precondition: sizes are multiples of 8,
-  // extents divide 8.
+  // Returns the cost of the cheapest plan: sequences of at most `steps` mesh steps, plain messages,
+  // or Paddle's plan if that is correct. Preconditions: sizes are multiples of 8, and extents
+  // divide 8.
   double cheapest_us(std::size_t steps) {
     using namespace program;
     if (const auto fine = refine(source_.mesh, target_.mesh)) {
@@ -46,7 +46,8 @@ class NaiveReshard {
  private:
   using Kind = redistribution::Move::Kind;
 
-  // Whether upstream's plan is correct does not depend on sizes as long as parts are even.
+  // Tests Paddle's plan on a small tensor. Its correctness does not depend on the size if parts are
+  // even.
   bool is_right_when_small() const {
     const program::Shape small(shape_.size(), 8);
     const auto plan = plan_compat(small, source_, target_);

@@ -1,4 +1,4 @@
-// Parts that are one of many equal pieces.
+// The limit on the number of pieces of a split: a part of more equal pieces is cut out by a slice.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,10 +27,8 @@ Variable rows_of(const char* name, std::int64_t rows, MeshId mesh) {
   return variable;
 }
 
-// An operator on ranks 0 to 3 writes `y`, and then one on ranks 4 to 9 reads `x` and `y`. Ranks 0
-// to 3 hold `x`, and ranks 4 to 9 are to hold `y`. With 12 k + 4 rows, as in all cases here, part 3
-// of six ends a row above the middle, so rank 2 sends this row, the first of its 3 k + 1, to
-// rank 6.
+// Ranks 0 to 3 hold `x` and write `y`. An operator on ranks 4 to 9 reads both. With 12 k + 4 rows,
+// as in all cases here, rank 2 holds 3 k + 1 rows, and sends the first of them to rank 6.
 Program program_of(std::int64_t rows) {
   ProgramSpec spec;
   const MeshId four(0);
@@ -68,7 +66,7 @@ std::vector<Operation> ops_of(const Program& program, const std::string& type) {
   return found;
 }
 
-// Rank 2 cuts the row for rank 6 out with a slice, for `x` and for `y`.
+// Checks that rank 2 cuts the row for rank 6 out of `x` and `y` with slices.
 void check_slices_row(const Program& rank_2) {
   CHECK(ops_of(rank_2, "split").empty());
   const auto is_row = [&](const Operation& slice) {

@@ -28,7 +28,8 @@ ProcessMesh mesh_of(std::vector<std::int64_t> shape, Rank first = 0) {
   return ProcessMesh::make(std::move(shape), std::move(ids)).value();
 }
 
-// Returns a random placement: each axis splits a dimension, is partial or does nothing.
+// Returns a random placement. Along each axis a dimension is split, the tensor is partial, or
+// neither.
 DistAttr random_attr(test_support::Random& random, const ProcessMesh& mesh, std::size_t dims) {
   DistAttr attr{mesh, DimsMapping(dims, -1), PartialAxes(mesh.axes(), Reduction::kNone)};
   for (std::size_t axis = 0; axis < mesh.axes(); ++axis) {
@@ -173,7 +174,8 @@ TEST_CASE("planners: tensors without elements and without dimensions") {
 }
 
 TEST_CASE("best planner: more messages than one resharding may have are refused, or go round") {
-  // Rows to columns on other ranks. Pieces of one size can move first and be exchanged there.
+  // Moves rows to columns on other ranks. If all pieces are equal, they can move to the other ranks
+  // first and be exchanged there.
   const auto turned = [](std::int64_t ranks, std::int64_t size) {
     const DistAttr source{mesh_of({ranks}), {0, -1}, {}};
     const DistAttr target{mesh_of({ranks}, static_cast<Rank>(ranks)), {-1, 0}, {}};

@@ -1,4 +1,4 @@
-// A batch that fails or is cancelled anywhere leaves the base version unchanged.
+// A batch that fails or is cancelled at any point leaves the base program unchanged.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -20,7 +20,7 @@ using namespace shardwright::program;
 using test_support::chain_program;
 using test_support::listing;
 
-// Records contents and storage of everything.
+// Records the contents and the storage of all operators and variables.
 struct Snapshot {
   explicit Snapshot(const Program& program) : lines(listing(program)) {
     for (std::size_t i = 0; i < program.op_capacity(); ++i) {
@@ -43,8 +43,7 @@ struct Snapshot {
   std::size_t groups = 0;
 };
 
-// A program with gathers, messages, control flow to narrow, outputs on other ranks and things to
-// remove.
+// A program with gathers, messages, control flow, outputs on other ranks, and operators to remove.
 Program busy_program() {
   ProgramSpec spec;
   spec.meshes.push_back(ProcessMesh::make({2}, {0, 1}).value());
@@ -79,7 +78,7 @@ Program busy_program() {
   return Program::make(std::move(spec)).value();
 }
 
-// Requests a stop when it reaches a range.
+// Requests a stop before the given range.
 class StoppingExecutor final : public Executor {
  public:
   explicit StoppingExecutor(std::size_t range) : left_(range) {}

@@ -1,4 +1,4 @@
-// Random placements, planned and simulated.
+// Plans and simulates random reshardings.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,10 @@ struct FuzzOutcome {
   std::size_t other_mesh = 0;
   std::size_t empty = 0;
   std::size_t upstream_correct = 0;
-  std::size_t dearer = 0;     // than upstream where that is correct
-  std::string first_problem;  // with what is needed to reproduce it
+  std::size_t dearer = 0;     // plans that cost more than Paddle's correct plan
+  std::string first_problem;  // with its inputs, to reproduce it
 };
 
-// Makes random pairs.
 class ReshardFuzz {
  public:
   explicit ReshardFuzz(std::uint64_t seed) : random_(seed) {}
@@ -66,7 +65,7 @@ class ReshardFuzz {
     return ProcessMesh::make(std::move(shape), std::move(ids)).value();
   }
 
-  // The same ranks in a mesh with one axis more or less.
+  // Returns the same ranks in a mesh with one axis more or less.
   ProcessMesh reshaped(const ProcessMesh& from) {
     std::vector<std::int64_t> shape = from.shape();
     if (shape.size() > 1 && random_.below(2) == 0) {

@@ -16,7 +16,7 @@ using namespace shardwright;
 using namespace shardwright::program;
 using test_support::listing;
 
-// Builds programs by names.
+// Builds programs whose operators and variables are named.
 class Builder {
  public:
   MeshId mesh(std::vector<std::int64_t> shape, std::vector<Rank> ids) {
@@ -109,7 +109,7 @@ TEST_CASE("reshard program: the gradient of an optimizer is resharded with the r
   for (OpId id = program.block(BlockId(0)).first; id.valid(); id = program.next(id)) {
     roles.push_back(program.op(id).role);
   }
-  // Inputs in the order of their names: w, then w@GRAD.
+  // Inputs are in the order of their names: w, then w@GRAD.
   CHECK(roles == std::vector<OpRole>{OpRole::kOptimize, OpRole::kBackward, OpRole::kOptimize});
 }
 
@@ -160,7 +160,7 @@ TEST_CASE(
   CHECK(types(program, 1) == Types{"reads_x", "c_allgather", "reads_y", "writes_y", "reads_x"});
   CHECK(program.op(OpId(0)).inputs.size() == 3);  // x, y and the resharded x
   CHECK(program.op(OpId(1)).inputs[0].var == program.op(OpId(4)).inputs[0].var);
-  CHECK(result.ranks[0].counters.mirror_syncs == 2);  // both blocks
+  CHECK(result.ranks[0].counters.mirror_syncs == 2);  // one for each block
   b.spec.vars[condition.index()].dims_mapping = {0, -1};
   InlineExecutor executor;
   CHECK_FALSE(reshard_program(b.build(), {}, executor).ok());
@@ -209,7 +209,8 @@ TEST_CASE(
   ReshardOptions options;
   options.whole = true;
   const auto result = reshard(b.build(), options);
-  // Rank 1 has the lower half and needs the upper, which rank 0 has; the other way round for 2.
+  // Rank 1 has the lower half of the tensor and gets the upper half from rank 0. Rank 2 has the
+  // upper half and gets the lower one.
   CHECK(types(result.ranks[0].program) == Types{"makes_y", "send_v2"});
   CHECK(types(result.ranks[1].program) == Types{"makes_y", "recv_v2", "send_v2", "assign"});
   CHECK(types(result.ranks[2].program) == Types{"recv_v2"});
@@ -252,7 +253,7 @@ TEST_CASE(
   const Program& first = result.ranks[0].program;
   CHECK(types(first, 1) == Types{"makes_a"});
   CHECK(types(first, 2).empty());
-  CHECK(names(first, first.op(OpId(0)).inputs) == Types{"a", "z"});  // by name
+  CHECK(names(first, first.op(OpId(0)).inputs) == Types{"a", "z"});  // in the order of names
   CHECK(names(first, first.op(OpId(0)).outputs) == Types{"a"});
   CHECK_FALSE(first.has(c));
   CHECK(first.uses(c).size() == 0);
@@ -286,7 +287,7 @@ TEST_CASE("reshard program: received sequences are reset by a feed of the same l
       b.spec.vars[feed.index()].lod_level = 2;
       const auto result = reshard(b.build(), options);
       const Program& program = result.ranks[1].program;
-      // Upstream ignores booleans that an operator reads.
+      // Paddle ignores booleans that an operator reads.
       Types expected{"recv_v2", "lod_reset", "reads", "recv_v2", "lod_reset"};
       if (type == DataType::kBool) {
         expected = {"recv_v2", "lod_reset", "cast", "reads", "recv_v2", "lod_reset", "cast"};

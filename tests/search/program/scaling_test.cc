@@ -1,4 +1,4 @@
-// Work grows with the number of insertions: counted, and also timed for information.
+// The work grows in proportion to the number of insertions.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -48,7 +48,7 @@ TEST_CASE("scaling: scanned items follow the formulas, and both modes make the s
     REQUIRE(legacy.counters.inserted_ops == inserted);
     CHECK(legacy.ops == batch.ops);
     CHECK(legacy.counters.edits == batch.counters.edits);
-    // Each inserted operator adds a variable, which exists when the mirror is synchronised.
+    // Each inserted operator adds a variable, which the next synchronisation of the mirror reads.
     const std::uint64_t base = 2 * size + 1;
     std::uint64_t expected = 0;
     for (std::uint64_t k = 0; k < inserted; ++k)
@@ -70,7 +70,7 @@ TEST_CASE("scaling: a hundred thousand insertions into a million operators") {
     CHECK(batch.counters.edits == 4 * (size / 10));
     if (previous != 0) CHECK(batch.counters.items_scanned < 2 * previous + 10);
     previous = batch.counters.items_scanned;
-    // Far more than any machine needs. A quadratic algorithm would take hours.
+    // The limit is far above what any machine needs, but a quadratic algorithm would take hours.
     CHECK(batch.seconds < 20);
     MESSAGE(size << " operators, " << size / 10 << " inserted: " << batch.seconds << " s");
   }

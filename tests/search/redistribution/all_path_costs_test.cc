@@ -17,7 +17,8 @@ namespace {
 
 using namespace shardwright::redistribution;
 
-// All placements of two dimensions on three axes, sums on any of them included.
+// Returns all placements of two dimensions on the axes of the mesh, including partial sums on any
+// axis.
 std::vector<Placement> all_placements(const MeshShape& mesh) {
   std::vector<Placement> placements{Placement()};
   for (std::size_t axis = 0; axis < mesh.size(); ++axis) {
@@ -65,7 +66,7 @@ TEST_CASE("all path costs: each is that of the path which a search for the pair 
           continue;
         }
         const Path path = find_path(tensor, *costs, rules, source, target);
-        // That search may also reduce a sum and make it partial again.
+        // find_path() may also reduce a sum and make the tensor partial again.
         if (target.has_partial()) {
           CHECK(found >= path.cost * (1 - 1e-9));
         } else {

@@ -23,7 +23,7 @@ Placement placed(const std::vector<std::string>& words, std::size_t num_dims) {
   return read_words(words, num_dims).value();
 }
 
-// Ten microseconds and 1 GB/s on every axis.
+// Every axis has a latency of 10 us and 1 GB/s.
 TopologyCosts equal_links(const MeshShape& mesh) {
   return TopologyCosts::make(mesh, std::vector<AxisLink>(mesh.size(), {10, 1})).value();
 }
@@ -99,7 +99,8 @@ TEST_CASE(
   CHECK(steps({2, 2, 2}, {1024, 1024}, {"S(0)[0]", "S(0)[1]", "S(0)[2]"},
               {"S(0)[1]", "S(0)[2]", "S(0)[0]"}) == one);
   CHECK(steps({2, 3, 6}, {36, 66}, {"S(0)", "S(0)", "S(1)"}, {"S(1)", "S(1)", "S(0)"}) == one);
-  // Uneven pieces depend on the order of the cuts, and pieces of other dimensions are others.
+  // With uneven pieces, or pieces of different dimensions, the two orders of shards are no
+  // permutation of each other.
   CHECK(steps({2, 4}, {9, 4096}, {"S(0)[1]", "S(0)[0]"}, {"S(0)", "S(0)"}) != one);
   CHECK(steps({2, 4}, {8192, 4096}, {"S(0)", "S(1)"}, {"S(1)", "S(0)"}) != one);
 }
@@ -195,8 +196,8 @@ TEST_CASE("find_path: DTensor's own example of a nested shard takes what its cos
   const DTensorStepCosts costs(links, 4 * 1024 * 1024);
   const Path path =
       find_path(tensor, costs, {}, placed({"S(0)", "S(0)"}, 2), placed({"R", "S(0)"}, 2));
-  // Both axes are gathered, or the inner one goes to another dimension meanwhile; then it is cut
-  // again.
+  // Either both axes are gathered and the inner one is cut again, or the inner axis shards another
+  // dimension meanwhile.
   REQUIRE(path.found);
   CHECK(path.num_collectives() == 2);
   CHECK(path.steps.back().after == placed({"R", "S(0)"}, 2));

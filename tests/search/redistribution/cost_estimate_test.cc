@@ -1,4 +1,5 @@
-// The lower bound of what is left: it is consistent, and tight enough that searches stay short.
+// The lower bound on the remaining cost of a path: it is consistent and tight enough for short
+// searches.
 #include "search/redistribution/cost_estimate.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +29,8 @@ constexpr double kAny = std::numeric_limits<double>::max();
 
 Placement placed(const std::vector<std::string>& words) { return read_words(words, 4).value(); }
 
-// A pair of placements of a tensor of four dimensions, even and uneven ones, on 2x2x2x2 devices.
+// A pair of placements of a tensor of four dimensions on 2x2x2x2 devices. Some extents divide
+// evenly.
 RandomPair pair_on_four_axes(Random& random) {
   RandomPair pair;
   pair.tensor.mesh = {2, 2, 2, 2};
@@ -42,7 +44,7 @@ RandomPair pair_on_four_axes(Random& random) {
   return pair;
 }
 
-// No move lowers the bound by more than it costs.
+// Checks that no move lowers the bound by more than the move costs.
 void check_consistent(const RandomPair& pair, const StepCosts& costs, Random& random) {
   CostEstimate estimate(pair.tensor, costs, costs.knows_groups(), pair.source, pair.target, kAny);
   CHECK(estimate.left(pair.target) == 0);
@@ -73,7 +75,7 @@ TopologyCosts random_links(Random& random, const MeshShape& mesh) {
   return TopologyCosts::make(mesh, std::move(links)).value();
 }
 
-// The same for any mesh and shape.
+// A pair of placements on any mesh, with a tensor of any shape.
 RandomPair pair_on_any_mesh(Random& random) {
   RandomPair pair = random_pair(random);
   pair.source = effective_placement(pair.tensor.mesh, pair.source);
@@ -81,7 +83,7 @@ RandomPair pair_on_any_mesh(Random& random) {
   return pair;
 }
 
-// Returns true if the search needs no more than `most` placements.
+// Returns true if the search expands at most `most` placements.
 bool is_short(const TensorOnMesh& tensor, const StepCosts& costs,
               const std::vector<std::string>& source, const std::vector<std::string>& target,
               std::int64_t most) {
@@ -127,7 +129,7 @@ TEST_CASE("cost estimate: the order of shards counts, and so does what lies in t
                  placed({"S(3)", "S(3)", "R", "S(1)"})));
 }
 
-// With the bound that this one replaced, searches took up to 2,424 placements.
+// The longest of 10,000 searches on random pairs must stay below these limits.
 TEST_CASE("cost estimate: the longest searches of 10,000 random pairs on 2x2x2x2 stay short") {
   const auto with_dtensor = [](const Shape& shape, const std::vector<std::string>& source,
                                const std::vector<std::string>& target, std::int64_t most) {
@@ -153,7 +155,7 @@ TEST_CASE("cost estimate: the longest searches of 10,000 random pairs on 2x2x2x2
     options.launch_us = 5;
     return is_short(tensor, CollectiveStepCosts(links, options), source, target, most);
   };
-  // With permutes along any axes, which axes take part in them is all but unknown to the bound.
+  // Permutes of several axes are cheap, and the bound hardly knows which axes take part in them.
   CHECK(with_groups({32, 128, 16, 128}, {"S(0)", "S(2)", "S(1)", "S(3)"},
                     {"R", "S(3)", "S(1)[1]", "S(1)[0]"}, 1'100));
   CHECK(with_groups({64, 128, 128, 64}, {"S(1)", "S(0)", "P(sum)", "S(0)"},
@@ -175,7 +177,7 @@ TEST_CASE("cost estimate: the longest searches of 10,000 random pairs on 2x2x2x2
                   {"P(sum)", "P(sum)", "P(sum)", "P(sum)"}, 190));
 }
 
-// The bound that this one replaced was too high here, and the search found a path of 55.001.
+// A bound that is too high here finds a path of 55.001 us.
 TEST_CASE("cost estimate: it does not cut the cheapest path off") {
   const TensorOnMesh tensor{{2, 2, 2, 2}, {4, 8, 8, 4}};
   const TopologyCosts links =

@@ -1,4 +1,4 @@
-// A search space with everything that a proof needs.
+// A search space with the models that a proof of a bound needs.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace shardwright::test_support {
 
-// All hosts count as equal.
+// The proof treats all hosts as equal.
 struct BoundModel {
   explicit BoundModel(std::shared_ptr<const embedding::SearchSpace> the_space)
       : space(std::move(the_space)),
@@ -33,8 +33,8 @@ struct BoundModel {
   embedding::BoundRows rows;
 };
 
-// Five tables of 7 ms on four ranks: two of them meet, though all ranks together have room for all
-// within 8.75 ms.
+// Five tables of 7 ms each on four ranks. One rank must hold two tables, so the best rating is 14
+// ms, while the mean over ranks is 8.75 ms.
 inline BoundModel five_on_four() {
   SpaceBuilder builder(problem_spec(5, 4, 4));
   for (std::uint32_t table = 0; table < 5; ++table)
@@ -42,7 +42,7 @@ inline BoundModel five_on_four() {
   return BoundModel(builder.take());
 }
 
-// One host, whose ranks have these bytes of HBM and 1,000 of DDR.
+// One host. Each of its ranks has `hbm` bytes of HBM and 1,000 bytes of DDR.
 inline embedding::ProblemSpec one_host_spec(std::size_t tables, std::int64_t ranks,
                                             std::int64_t hbm = 1000) {
   embedding::ProblemSpec spec = problem_spec(tables, ranks, ranks);

@@ -33,10 +33,10 @@ inline embedding::ProblemSpec problem_spec(std::size_t tables, std::int64_t worl
   return spec;
 }
 
-// Options with the layouts that they point to. Addresses stay valid during its lifetime.
+// Owns options and the layouts that they point to. Their addresses stay valid during its lifetime.
 class OptionStore {
  public:
-  // An option whose runs are `extents`, the shards of run i costing `costs[i]`.
+  // Adds an option with one run of equal shards per extent. Every shard of run i costs `costs[i]`.
   const embedding::ShardingOption& add(embedding::TableId table, embedding::ShardingType type,
                                        const std::vector<embedding::ShardExtent>& extents,
                                        const std::vector<embedding::ShardCost>& costs) {
@@ -51,8 +51,8 @@ class OptionStore {
     return options_.emplace_back(std::move(option));
   }
 
-  // An option of `shards` equal shards of a table of rows x columns, cut as the type cuts (grid:
-  // one column block), at a cost of `ms` and `hbm` bytes each.
+  // Adds an option of `shards` equal shards that cost `ms` and `hbm` bytes each. The table of rows
+  // x columns is cut as the sharding type demands; a grid has one column block.
   const embedding::ShardingOption& add_even(embedding::TableId table, embedding::ShardingType type,
                                             std::uint32_t shards, double ms = 1,
                                             std::int64_t hbm = 100, std::int64_t rows = 24,

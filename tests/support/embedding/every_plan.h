@@ -1,4 +1,4 @@
-// Random problems so small that all their plans can be listed, and that list.
+// Random problems so small that all their plans can be listed, and a class that lists them.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace shardwright::test_support {
 
-// Two or three small tables on up to four ranks, with memory that is often too small. Of three
-// ranks the last may be on no host.
+// Two or three small tables on two to four ranks. The memory is often too small. If there are three
+// ranks, the last may belong to no host.
 inline nlohmann::json random_small_problem(Random& random) {
   using nlohmann::json;
   const std::size_t ranks = 2 + random.below(3);
@@ -57,16 +57,16 @@ inline nlohmann::json random_small_problem(Random& random) {
   return problem;
 }
 
-// Every option of every table on all ranks, allowed or not.
-// Thread safety: one thread at a time.
+// Lists the plans with every option of every table on all ranks, whether placement rules allow them
+// or not. Thread safety: one thread at a time.
 class EveryPlan {
  public:
-  // `judge` returns true to end.
+  // The listing ends once `judge` returns true.
   EveryPlan(std::shared_ptr<const embedding::SearchSpace> space,
             std::function<bool(const embedding::Plan&)> judge)
       : space_(std::move(space)), judge_(std::move(judge)) {}
 
-  // Returns true if `judge` did.
+  // Returns true if `judge` returned true for a plan.
   bool run(std::size_t table = 0) {
     if (table == space_->problem().tables().size())
       return judge_(embedding::Plan::make(space_, options_, ranks_));
@@ -96,7 +96,7 @@ class EveryPlan {
   std::vector<embedding::Rank> ranks_;
 };
 
-// The plans that EveryPlan lists.
+// Returns the number of plans that EveryPlan lists.
 inline double number_of_plans(const embedding::SearchSpace& space) {
   std::vector<double> ways(space.problem().tables().size(), 0);
   for (const embedding::ShardingOption& option : space.options()) {

@@ -1,4 +1,4 @@
-// From the text of a problem to a plan, its file and what verify says of it.
+// Functions from the text of a problem to a plan, its file and the answer of verify.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline std::shared_ptr<const embedding::Problem> problem_of(const nlohmann::json
   return std::make_shared<const embedding::Problem>(*std::move(made));
 }
 
-// On one thread.
+// Options for a short run on one thread.
 inline PlanOptions brief(PlanMode mode = PlanMode::kBest, std::uint64_t work = 2'000'000) {
   PlanOptions options;
   options.mode = mode;
@@ -48,7 +48,7 @@ inline nlohmann::json file_of(const EmbeddingPlanResult& result) {
   return nlohmann::json::parse(text);
 }
 
-// The place of the first violation, or "not verified"; empty if all claims hold.
+// Returns the place of the first violation, "not verified", or "" if all claims hold.
 inline std::string violation(const std::shared_ptr<const embedding::Problem>& problem,
                              const nlohmann::json& file) {
   const auto found = verify_plan_file(problem, file.dump());

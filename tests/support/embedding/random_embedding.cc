@@ -19,7 +19,7 @@ T pick(Random& random, std::initializer_list<T> values) {
   return *(values.begin() + random.below(values.size()));
 }
 
-// Takes each value with this probability, in random order; at least one.
+// Returns each value with a probability of `percent`, in random order, but at least one value.
 template <class T>
 std::vector<T> some(Random& random, std::vector<T> values, std::size_t percent) {
   for (std::size_t i = values.size(); i > 1; --i)
@@ -32,8 +32,8 @@ std::vector<T> some(Random& random, std::vector<T> values, std::size_t percent) 
   return chosen;
 }
 
-// Bytes of one memory unit in random_space: so few that the memory-balanced partitioner sees no
-// difference, or so many that every unit counts.
+// Bytes of one memory unit in random_space. One byte is too little for the memory-balanced
+// partitioner to notice; 7 MiB always matters.
 std::int64_t unit_bytes(const Problem& problem) {
   return problem.batch_size() % 2 == 0 ? 1 : 7 * kMebibyte;
 }
@@ -71,7 +71,7 @@ class ProblemMaker {
       spec_.torchrec = TorchRecRelease::kA48cef79;
       return;
     }
-    // Row-wise sharding needs a bucket for every rank.
+    // Release 1.9.2 shards row-wise only if the table has a bucket for every rank.
     for (Table& table : spec_.tables) {
       if (!table.total_num_buckets) continue;
       *table.total_num_buckets *= spec_.topology.world_size;
@@ -133,7 +133,7 @@ class ProblemMaker {
 
   void make_dependent(Table& table) {
     table.dependency = pick<const char*>(random_, {"d0", "d1"});
-    if (chance(random_, 10)) return;  // of options that cannot share a host
+    if (chance(random_, 10)) return;  // the options of dependent tables then need not share a host
     if (!table.constraints) table.constraints.emplace();
     table.constraints->sharding_types =
         some(random_, std::vector{ShardingType::kTableRowWise, ShardingType::kTableColumnWise}, 60);
@@ -183,7 +183,7 @@ class ProblemMaker {
     return cache;
   }
 
-  // Between half of what the tables need and plenty.
+  // Bytes per rank: from half of what the tables need to 20 times that.
   std::int64_t memory_per_rank() {
     if (style_.external) {
       return static_cast<std::int64_t>(4 + random_.below(60)) *
@@ -214,7 +214,7 @@ class ProblemMaker {
     topology.ddr_cap_bytes = memory_per_rank();
     if (chance(random_, 20)) topology.custom_hbm_cap_bytes = uneven(*topology.hbm_cap_bytes);
     if (chance(random_, 20)) topology.custom_ddr_cap_bytes = uneven(*topology.ddr_cap_bytes);
-    // A copy, so that problems without SSD stay what they were.
+    // Draws from a copy, so that adding SSD does not change the other random draws.
     Random for_ssd = random_;
     if (chance(for_ssd, 25)) topology.ssd_cap_bytes = topology.ddr_cap_bytes;
     ReservationSpec& reservation = spec_.reservation;
@@ -312,7 +312,7 @@ class SpaceMaker {
   }
 
   ShardCost cost() {
-    // Inexact sums, and few enough values that different options tie.
+    // Times have inexact sums. There are so few different values that options often tie.
     const auto ms = [&] {
       return Milliseconds(pick(random_, {0.0, 0.0, 0.1, 0.2, 0.3, 1.0 / 3, 0.7, 2.0}));
     };

@@ -1,4 +1,5 @@
-// Random embedding problems and search spaces: small, varied and often too large for the memory.
+// Random embedding problems and search spaces. They are small and varied, and often need too much
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +13,18 @@ namespace shardwright::test_support {
 
 struct RandomProblemStyle {
   std::size_t max_tables = 6;
-  bool scaleup = false;   // scale-up proposers too
-  bool external = false;  // memory, proposers and reservation for random_space
+  bool scaleup = false;   // scale-up proposers, too
+  bool external = false;  // memory, proposers and reservation suit random_space
 };
 
-// A checked problem: any device, kind, data type, constraint, partitioner, perf model and, unless
-// `external`, any estimator setting.
+// Returns a checked problem with any device, kernel, data type, constraint, partitioner and perf
+// model. Unless `external` is set, estimator settings are random, too.
 std::shared_ptr<const embedding::Problem> random_problem(Random& random,
                                                          const RandomProblemStyle& style);
 
-// A search space with random costs instead of estimates: any number of shards, with costs that
-// differ by shard and often tie between options. Options of one table are not adjacent, and some
-// occur twice.
+// Returns a search space with random costs instead of estimates. Options have any number of shards,
+// costs differ by shard, and options often tie. Options of one table are not adjacent, and some
+// options occur twice.
 std::shared_ptr<const embedding::SearchSpace> random_space(
     Random& random, std::shared_ptr<const embedding::Problem> problem);
 

@@ -1,4 +1,4 @@
-// Runs the compat search directly, with any executor.
+// Runs the compat search on a given executor.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace shardwright::test_support {
 
-// All results of a search.
+// All results of one compat search.
 struct SearchRun {
   StopReason reason = StopReason::kFinished;
   std::uint64_t num_proposals = 0;
@@ -26,7 +26,7 @@ struct SearchRun {
   std::vector<embedding::OptionId> lowest_failed_options;
   std::vector<embedding::ProposalRecord> trace;
   std::vector<const embedding::ShardingOption*> options;  // by option id
-  std::shared_ptr<const void> owner;                      // of `options`
+  std::shared_ptr<const void> owner;                      // keeps `options` alive
 };
 
 inline SearchRun run_search(std::shared_ptr<const embedding::SearchSpace> space,
@@ -56,7 +56,8 @@ inline SearchRun run_search(std::shared_ptr<const embedding::SearchSpace> space,
   return run_search(std::move(space), available, executor);
 }
 
-// The options of every traced proposal in full, from changes against the proposer's one before.
+// Rebuilds the options of every traced proposal. A trace stores only what differs from the same
+// proposer's previous proposal.
 class TraceReader {
  public:
   const std::vector<embedding::OptionId>& next(const embedding::ProposalRecord& traced) {
@@ -73,7 +74,7 @@ class TraceReader {
   std::vector<std::vector<embedding::OptionId>> current_;  // by proposer
 };
 
-// A plan's ranks, option after option.
+// Returns the ranks of all shards, one list per entry of the plan.
 inline std::vector<std::vector<embedding::Rank>> ranks_of(const embedding::Plan& plan) {
   std::vector<std::vector<embedding::Rank>> all;
   for (std::size_t i = 0; i < plan.size(); ++i) {

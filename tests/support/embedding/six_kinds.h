@@ -1,4 +1,4 @@
-// A model whose proof takes a tree.
+// A model whose bound can be proved only by a tree of cases.
 #pragma once
 
 #include <array>
@@ -10,16 +10,17 @@
 
 namespace shardwright::test_support {
 
-// The rating of its best plan, ms, rounded up.
+// The rating of the best plan of tables_of_six_kinds() in ms, rounded up.
 inline constexpr double kRatingOfSixKinds = 2.54757;
 
-// 107 tables of six kinds on eight ranks, each on one rank or on all. The model has the tables in
-// the order of their options, the last one first; certificates name them in order.
+// 107 tables of six kinds on eight ranks. Each table may be on one rank or on all. The options list
+// the last table first, and the choice model keeps that order; certificates list tables in the
+// order of the problem.
 inline std::shared_ptr<const embedding::SearchSpace> tables_of_six_kinds() {
   using enum embedding::ShardingType;
   struct Kind {
     std::size_t tables;
-    double on_one_rank;  // ms
+    double on_one_rank;  // ms; `on_each` too
     double on_each;
   };
   constexpr std::array kKinds{Kind{5, 1.578, 0.1305},     Kind{4, 1.64961, 0.2547},

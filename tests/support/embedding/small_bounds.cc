@@ -46,11 +46,11 @@ void add_rules(Random& random, ProblemSpec& spec) {
   }
 }
 
-// Ranks, and ranks per host.
+// Number of ranks, and ranks per host.
 using Shape = std::pair<std::uint32_t, std::uint32_t>;
 constexpr Shape kFewRanks[] = {{1, 1}, {2, 1}, {2, 2}, {3, 3}, {4, 2}, {4, 1}, {4, 4}};
 constexpr Shape kMoreRanks[] = {{6, 2}, {6, 3}, {8, 1}, {8, 2}, {8, 4}, {8, 8}};
-// Sizes divide the rows of a table.
+// Some ranks belong to no host. The numbers of ranks divide the rows of a table.
 constexpr Shape kUnevenHosts[] = {{3, 2}, {4, 3}, {6, 4}, {8, 3}, {2, 3}, {3, 4}};
 
 struct Machines {
@@ -97,7 +97,7 @@ Topology random_memory(Random& random, const Topology& topology) {
 void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::uint32_t world,
                 std::uint32_t local) {
   using enum ShardingType;
-  // All placements are to be tried: four blocks on four hosts are enough.
+  // Limits the number of shards, since the tests enumerate all placements.
   const std::uint32_t blocks = world > 4 && local == 1 ? 2 : std::max(world / local, 1U) * local;
   const std::uint32_t most = world > 4 ? 2 : 3;
   const auto few = [&] { return 1 + static_cast<std::uint32_t>(random.below(most)); };
@@ -115,7 +115,7 @@ void add_option(Random& random, SpaceBuilder& builder, std::size_t table, std::u
     SpaceBuilder::Run run{count, 0.25 * static_cast<double>(1 + random.below(scale)),
                           static_cast<std::int64_t>(1 + random.below(scale)),
                           static_cast<std::int64_t>(random.below(4) == 0 ? random.below(15) : 0)};
-    // A copy, so that problems without SSD stay what they were.
+    // Draws from a copy, so that adding SSD does not change the other random draws.
     Random for_ssd = random;
     if (with_ssd && for_ssd.below(2) == 0)
       run.ssd = 1 + static_cast<std::int64_t>(for_ssd.below(15));
@@ -145,7 +145,7 @@ void add_options(Random& random, SpaceBuilder& builder) {
   }
 }
 
-// Some tables have the same options as the one before.
+// About half of the tables get the same options as the table before them.
 void add_options_of_alike_tables(Random& random, SpaceBuilder& builder) {
   const Topology& topology = builder.problem()->topology();
   Random options = random;
@@ -165,7 +165,7 @@ MemoryLimits random_margin(Random& random) {
   return limits;
 }
 
-// A placement of one option, with what it puts on every rank.
+// A placement of one option, with the load and the memory that it puts on every rank.
 struct Placed {
   const ShardingOption* option = nullptr;
   std::vector<Rank> ranks;
@@ -196,7 +196,7 @@ class EveryPlan {
   }
 
  private:
-  // Every list of ranks whose form is right.
+  // Tries every list of ranks that the sharding type of the option allows.
   void place(const ShardingOption& option, std::vector<Rank>& ranks) {
     if (ranks.size() == option.num_shards()) return add(option, ranks);
     const std::uint32_t local = available_.local_world_size();

@@ -1,4 +1,4 @@
-// Problems small enough that every plan can be tried, to check lower bounds.
+// Problems so small that tests of lower bounds can enumerate all plans.
 #pragma once
 
 #include <memory>
@@ -15,29 +15,29 @@ struct SmallProblem {
   embedding::Topology available;
 };
 
-// One to four tables of up to three options of every form, on one to four ranks of one or more
-// hosts: equal and uneven memory, ranks that must stay empty, costs of zero, measured times, the
-// storage model; placement rules on request.
+// One to four tables with up to three options each, on one to four ranks. Problems vary in hosts,
+// memory of ranks, costs of zero, measured times and the perf model. `rules` adds placement rules.
 SmallProblem small_problem(Random& random, bool rules);
 
-// The same kind, with the memory in the problem itself, as a planner needs it.
+// As small_problem(), but the memory of the ranks is in the problem, where a planner reads it.
 SmallProblem small_planning_problem(Random& random, bool rules);
 
-// Both kinds with up to three tables, on two to eight ranks of which one to three are on no host.
-// No tables are kept together or apart.
+// As the two functions above, with up to three tables on two to eight ranks. One to three of the
+// ranks belong to no host. No tables are kept together or apart.
 SmallProblem uneven_problem(Random& random, bool rules);
 SmallProblem uneven_planning_problem(Random& random, bool rules);
 
-// The same kind with rules, on six or eight ranks of one to eight hosts: up to three tables, of
-// which some are alike, and memory that must stay free.
+// As small_planning_problem() with rules, with up to three tables on six or eight ranks of one to
+// eight hosts. Some tables have equal options, and some memory must stay free.
 SmallProblem wide_planning_problem(Random& random);
 
-// In turn: every third one is wide, and of the others a part has rules.
+// Alternates between the kinds above: every third problem is wide, and some of the others have
+// rules.
 SmallProblem mixed_problem(Random& random, int number);
 
-// Returns the least rating of all plans, or nothing if none is feasible. Tries all options of the
-// space on all ranks, and reads the user's rules, not their compiled form. Cost: the product over
-// tables of the number of their placements, less those pruned by the best plan so far.
+// Returns the least rating of all plans, or nullopt if none is feasible. Reads the constraints as
+// the user wrote them, not the compiled rules. Cost: the product over tables of the number of their
+// placements; a branch ends where it is no better than the best plan so far.
 std::optional<double> least_rating(const SmallProblem& problem);
 
 }  // namespace shardwright::test_support

@@ -34,14 +34,15 @@ void add_groups(Random& random, const std::vector<Table>& tables, std::vector<Ta
   }
 }
 
-// Gives the ranks of every third problem a little SSD. Draws from a copy, so that the others stay
-// what they were.
+// Gives the ranks of every third problem some SSD. `random` is a copy, so the other draws of the
+// caller stay the same.
 void add_ssd(Random random, ProblemSpec& spec) {
   if (random.below(3) == 0)
     spec.topology.ssd_cap_bytes = 15 + static_cast<std::int64_t>(random.below(30));
 }
 
-// Bytes of a shard; 0 for half of them, and in problems without SSD.
+// Returns the SSD bytes of a shard: 0 in problems without SSD, and for half of the shards in
+// others.
 std::int64_t random_ssd(Random random, const Problem& problem) {
   if (!problem.topology().has_ssd() || random.below(2) == 0) return 0;
   return 1 + static_cast<std::int64_t>(random.below(25));

@@ -1,4 +1,4 @@
-// Models of a few tables for tests of local search, and a check of the plans that it finds.
+// Models of a few tables for tests of local search, and a check of the plans that the search finds.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace shardwright::test_support {
 
-// A search space with everything that the search needs of it.
+// A search space with the models that local search needs.
 struct Model {
   explicit Model(std::shared_ptr<const embedding::SearchSpace> the_space)
       : space(std::move(the_space)),
@@ -30,7 +30,7 @@ struct Model {
   embedding::SearchContext context;
 };
 
-// The allocation in the form in which lanes exchange it.
+// Converts the allocation to the form that lanes exchange.
 inline embedding::RatedPlan to_rated_plan(const Model& model,
                                           const embedding::RatedAllocation& rated) {
   embedding::PlanCopies copies;
@@ -38,7 +38,8 @@ inline embedding::RatedPlan to_rated_plan(const Model& model,
           rated.peak_hbm_bytes};
 }
 
-// The shards in these tests have no sizes, so the check ignores that they do not tile their tables.
+// Compares with the evaluator. The shards in these tests have no sizes, so violations of kind
+// kNotCovering are ignored.
 inline void check_by_verifier(const Model& model, const embedding::RatedAllocation& rated) {
   using namespace embedding;
   PlanCopies copies;
@@ -59,18 +60,17 @@ inline void check_by_verifier(const Model& model, const embedding::RatedAllocati
 embedding::ProblemSpec spec_of(std::size_t tables, std::int64_t ranks, std::int64_t per_host,
                                std::int64_t hbm);
 
-// Up to three tables on up to four ranks, of any sharding type; ranks of different size, memory
-// from plenty to none, or memory itself as the load.
+// Up to four tables on up to four ranks, with any sharding types. Some problems have ranks of
+// different memory, and some use the storage model.
 std::shared_ptr<const embedding::SearchSpace> small_space(Random& random);
 
-// Two to four tables on up to six ranks under rules of every kind, which may contradict each other;
-// some ranks are slower than others.
+// Two to four tables on up to six ranks. Placement rules of every kind apply and may contradict
+// each other. Some ranks are slower than others.
 embedding::ProblemSpec small_ruled_spec(Random& random);
 std::shared_ptr<const embedding::SearchSpace> small_ruled_space(Random& random,
                                                                 embedding::ProblemSpec spec);
 
-// Forty tables of three options each on two hosts of four ranks, with memory for most of the fast
-// options.
+// Forty tables of four options each on two hosts of four ranks, with `hbm` bytes per rank.
 std::shared_ptr<const embedding::SearchSpace> forty_tables(std::int64_t hbm);
 
 }  // namespace shardwright::test_support

@@ -1,4 +1,4 @@
-// Search spaces whose options and costs a test gives one by one.
+// Builds search spaces from options and costs that a test gives one by one.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,9 @@ namespace shardwright::test_support {
 
 class SpaceBuilder {
  public:
-  // With `tile`, shards tile their table, as the verifier of plans demands: equal numbers of rows
-  // each, by which the rows of a table must be divisible. Otherwise they are one cell each.
+  // With `tile`, the shards of an option are equal row blocks that cover the table, as the
+  // evaluator demands; the rows must be divisible by the number of shards. Without it, each shard
+  // has one cell.
   explicit SpaceBuilder(embedding::ProblemSpec spec, bool tile = false)
       : problem_(std::make_shared<const embedding::Problem>(
             embedding::Problem::make(std::move(spec)).value())),
@@ -24,13 +25,13 @@ class SpaceBuilder {
 
   const std::shared_ptr<const embedding::Problem>& problem() const { return problem_; }
 
-  // An option of `shards` equal shards at `ms` and these bytes each.
+  // Adds an option of `shards` equal shards. Each takes `ms` and the given bytes.
   SpaceBuilder& add(std::size_t table, embedding::ShardingType type, std::uint32_t shards,
                     double ms, std::int64_t hbm, std::int64_t ddr = 0, std::int64_t ssd = 0) {
     return add_runs(table, type, {{shards, ms, hbm, ddr, ssd}});
   }
 
-  // A run of consecutive shards, each with these costs.
+  // Consecutive shards that have the same costs each.
   struct Run {
     std::uint32_t shards = 1;
     double ms = 0;

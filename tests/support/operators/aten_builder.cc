@@ -42,7 +42,8 @@ std::uint32_t AtenBuilder::rule(const std::vector<Entry>& entries) {
       entry.inputs.push_back(word(each));
     entry.divides = given.divides;
   }
-  // Operators with equal rules share them, as in traced graphs: that makes blocks equal.
+  // Operators with equal rules share one rule, as in traced graphs, so that repeated blocks compare
+  // equal.
   const auto at = std::find_if(spec.rules.begin(), spec.rules.end(), [&](const AxisRule& known) {
     return known.entries == rule.entries;
   });
@@ -168,7 +169,8 @@ class RandomOperators {
   }
 
   std::uint32_t last() const { return made_.back(); }
-  // The latest matrix of the placeholder's shape, itself if there is no other.
+  // Returns the latest matrix of the placeholder's shape; the placeholder itself if there is no
+  // other.
   std::uint32_t latest_like(std::uint32_t placeholder) const {
     for (std::size_t i = made_.size(); i-- > 0;) {
       if (shape(made_[i]) == shape(placeholder)) return made_[i];
@@ -195,7 +197,7 @@ class RandomOperators {
     return shape(other) == shape(a) ? b_.pointwise({a, other}) : b_.pointwise({a});
   }
 
-  // As a softmax does.
+  // Subtracts a sum or a maximum of each row, as a softmax does.
   void normalise(std::uint32_t a) {
     const bool is_max = random_.below(2) == 0;
     const std::uint32_t column = is_max ? b_.reduce("aten.amax.default", "Pmax", a)

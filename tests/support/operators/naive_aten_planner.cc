@@ -15,7 +15,7 @@ using redistribution::AxisPlacement;
 using redistribution::MeshShape;
 using redistribution::Placement;
 
-// Calls visit(entry numbers by axis) for every combination.
+// Calls visit(entries) for every combination; entries[axis] is the number of a rule's entry.
 template <class Visit>
 void for_each_combination(std::size_t entries, std::size_t axes, const Visit& visit) {
   std::vector<std::size_t> chosen(axes, 0);
@@ -28,7 +28,7 @@ void for_each_combination(std::size_t entries, std::size_t axes, const Visit& vi
   }
 }
 
-// Returns false if a device would have no elements.
+// Returns false if a device would have no elements of the tensor.
 bool fits(const AtenTensor& tensor, const MeshShape& mesh, const std::vector<AxisPlacement>& axes) {
   for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
     std::int64_t parts = 1;
@@ -39,7 +39,7 @@ bool fits(const AtenTensor& tensor, const MeshShape& mesh, const std::vector<Axi
   return true;
 }
 
-// Returns false if the tensor cannot lie like this.
+// Makes the placement. Returns false if it is invalid or leaves a device without elements.
 bool place_tensor(const AtenTensor& tensor, const MeshShape& mesh,
                   const std::vector<AxisPlacement>& axes, MaybePlacement& out) {
   const auto placement = Placement::make(axes, tensor.shape.size());
@@ -174,8 +174,8 @@ double NaiveAtenPlanner::cost_of(const Step& step, const Option& option) {
   return cost;
 }
 
-// A gradient lies like its parameter, and a tangent like its output: asked where the second of both
-// is placed.
+// A gradient must have the placement of its parameter, and a tangent that of its output. Each pair
+// is checked when the later of its two tensors is placed.
 bool NaiveAtenPlanner::is_paired(const Step& step, const Option& option) const {
   return std::all_of(graph_.pairs().begin(), graph_.pairs().end(), [&](const AtenPair& pair) {
     const bool is_output_last = pair.placeholder <= graph_.outputs()[pair.output].value.node;
@@ -207,7 +207,8 @@ void NaiveAtenPlanner::visit(std::size_t s, double cost) {
   }
   const Step& step = steps_[s];
   const double rest_us = s + 1 < steps_.size() ? steps_[s + 1].least_rest_us : 0;
-  std::vector<std::pair<double, std::size_t>> order;  // the cheapest first, to end early
+  // The cheapest option first, so that the loop can end early.
+  std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t k = 0; k < step.options.size(); ++k) {
     if (is_paired(step, step.options[k])) order.emplace_back(cost_of(step, step.options[k]), k);
   }

@@ -1,4 +1,4 @@
-// The cheapest plan of a small graph of PyTorch's operators, by trying all placements.
+// Finds the cheapest plan of a small graph of PyTorch's operators by trying all placements.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,13 @@
 
 namespace shardwright::test_support {
 
-// What trying everything found.
 struct NaiveAtenAnswer {
-  bool ended = false;              // everything was tried
-  std::optional<double> least_us;  // none: no plan is within the limit
+  bool ended = false;              // false if the limit of placements ended the enumeration
+  std::optional<double> least_us;  // absent if no plan is within the memory limit
 };
 
-// Places node after node in every way that its rule allows. A branch ends if what it has costs or
-// holds too much already. Takes rules, times and memory from core alone. Without overlap.
+// Places one node after the other in every way that its rule allows. A branch ends if its cost or
+// memory is already too high. Uses rules, times and memory of core only, and models no overlap.
 // Thread safety: one thread at a time. Borrows its arguments.
 class NaiveAtenPlanner {
  public:
@@ -25,23 +24,24 @@ class NaiveAtenPlanner {
                    const operators::ComputeDevice& device, operators::TransitionCosts& transitions,
                    std::int64_t optimizer_states = 2);
 
-  // Gives up after `most_tried` placements of nodes.
+  // Stops after `most_tried` placements of nodes. `limit` is in bytes per device.
   NaiveAtenAnswer run(std::int64_t limit, std::uint64_t most_tried);
 
  private:
-  // One placement of a node, or of an output of the graph, which has an input only.
+  // One placement of a node or of an output of the graph. An output of the graph has one input and
+  // no outputs.
   struct Option {
     std::vector<operators::MaybePlacement> outputs;
     std::vector<operators::MaybePlacement> inputs;
     double compute_us = 0;
   };
-  // What is placed at once, and the tensors whose bytes are known from then on.
+  // A node or output to place, and the tensors whose bytes are known once it is placed.
   struct Step {
-    std::uint32_t consumer = 0;  // as of TakenTensor
+    std::uint32_t consumer = 0;  // index as in TakenTensor
     std::vector<Option> options;
     std::vector<operators::HeldTensor> held;
-    std::vector<std::int64_t> least;  // by element of `held`: the fewest bytes
-    double least_rest_us = 0;         // of this step and all that follow
+    std::vector<std::int64_t> least;  // by element of `held`: fewest bytes over all placements
+    double least_rest_us = 0;         // sum of the least times of this step and all later ones
   };
 
   std::vector<Option> options_of_node(const operators::AtenNode& node) const;
@@ -59,9 +59,10 @@ class NaiveAtenPlanner {
   operators::TransitionCosts& transitions_;
   operators::AtenPlan plan_;
   std::vector<Step> steps_;
-  std::vector<std::int64_t> held_;  // by moment: of what is placed, and the least of the rest
+  // By moment: bytes of placed tensors, and the fewest bytes of the others.
+  std::vector<std::int64_t> held_;
   std::int64_t limit_ = 0;
-  std::uint64_t left_ = 0;  // placements that may be tried
+  std::uint64_t left_ = 0;  // number of placements that may still be tried
   NaiveAtenAnswer answer_;
 };
 

@@ -1,4 +1,3 @@
-// Tries all choices.
 #include "tests/support/operators/naive_cost_solver.h"
 
 #include <cstddef>

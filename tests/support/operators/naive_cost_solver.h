@@ -1,4 +1,4 @@
-// Solves tiny cost instances by trying everything.
+// Solves tiny cost instances by trying all choices.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 namespace shardwright::test_support {
 
 struct NaiveCostSolution {
-  std::vector<std::uint32_t> choice;  // the first of the cheapest if the first node changes fastest
+  // The first of the cheapest in the order in which node 0 changes fastest.
+  std::vector<std::uint32_t> choice;
   double cost = 0;
   std::uint64_t num_optima = 0;
 };
 
-// Returns nothing if no choice is feasible. Time: the product of the numbers of strategies.
+// Returns nullopt if no choice is feasible. Time: the product of the numbers of strategies.
 std::optional<NaiveCostSolution> solve_naively(const operators::CostInstance& instance);
 
 }  // namespace shardwright::test_support

@@ -1,4 +1,3 @@
-// Builds random cost instances layer by layer.
 #include "tests/support/operators/random_cost_instance.h"
 
 #include <algorithm>
@@ -47,7 +46,7 @@ class Generator {
   }
 
  private:
-  // `like` is the node whose costs it copies, itself for none.
+  // Adds node n with the costs of node `like`; with new costs if `like` is n.
   void add_node(std::size_t n, std::size_t like) {
     if (like != n) {
       spec_.nodes.push_back(spec_.nodes[like]);
@@ -128,11 +127,11 @@ class Generator {
   Random random_;
   const RandomCostInstanceStyle& style_;
   CostInstanceSpec spec_;
-  std::vector<std::uint32_t> frugal_;  // by node: the strategy of least bytes
+  std::vector<std::uint32_t> frugal_;  // by node: the strategy with the least bytes
   bool repeats_ = false;
 };
 
-// The contest has integer costs.
+// Returns the cost as the contest writes it: an integer, or 10^18 if forbidden.
 void append_cost(std::string& text, double cost) {
   text += cost == kForbidden ? "1000000000000000000"
                              : std::to_string(static_cast<std::int64_t>(std::llround(cost)));

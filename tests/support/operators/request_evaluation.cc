@@ -16,8 +16,8 @@ double least(const std::vector<double>& list) {
   return *std::min_element(list.begin(), list.end());
 }
 
-// The bytes held at every time point. `node_bytes(list, n)` picks the bytes of node n from those by
-// strategy, and `edge_bytes` does so for edges.
+// Returns the bytes held at every time point. `node_bytes(list, n)` picks the bytes of node n from
+// its list of bytes by strategy. `edge_bytes` does the same for edges.
 template <class BytesOf>
 std::vector<double> held_bytes(const ShardingRequest& request, const BytesOf& node_bytes,
                                const BytesOf& edge_bytes) {
@@ -38,8 +38,7 @@ double largest(const std::vector<double>& list) {
   return list.empty() ? 0 : *std::max_element(list.begin(), list.end());
 }
 
-// One call of evaluate().
-// Thread safety: one thread at a time.
+// The work of one evaluate() call. Thread safety: one thread at a time.
 class Evaluator {
  public:
   Evaluator(const ShardingRequest& request, std::span<const std::uint32_t> choice)
@@ -136,7 +135,7 @@ class Evaluator {
   RequestEvaluation result_;
 };
 
-// Six significant digits, as the peer prints them.
+// Prints six significant digits, as XLA does.
 std::string increase(const char* what, const std::string& of, double from, double to) {
   char numbers[64];
   std::snprintf(numbers, sizeof numbers, " (%g -> %g)", from, to);

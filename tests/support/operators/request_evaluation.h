@@ -1,4 +1,4 @@
-// What a choice costs in XLA's form of the operator-sharding problem.
+// Evaluates a choice in XLA's form of the operator-sharding problem.
 #pragma once
 
 #include <cstdint>
@@ -29,21 +29,21 @@ struct CostBreakdown {
 };
 
 struct RequestEvaluation {
-  std::vector<RequestViolation> violations;  // each once, in the order of the enumeration
+  std::vector<RequestViolation> violations;  // each at most once, in the order of the enumeration
   CostBreakdown cost;
-  CostBreakdown lower_bound;  // the sum of the least of every list
+  CostBreakdown lower_bound;  // sums of the smallest element of every cost list
   double departures = 0;
   double peak_bytes = 0;
   std::vector<std::uint32_t> edge_strategies;
 };
 
-// Preconditions: check(request) is ok; one strategy in range per node.
-// Source: XLA auto_sharding_solver, Evaluate.
+// Preconditions: check(request) is ok; `choice` has one valid strategy per node. Source: XLA
+// auto_sharding_solver, Evaluate.
 RequestEvaluation evaluate(const ShardingRequest& request, std::span<const std::uint32_t> choice);
 
-// What makes `worse` worse than `better`, one sentence each: for every node the changed strategy,
-// higher communication and higher computation; then for every edge higher resharding.
-// Preconditions: as of evaluate(). Source: XLA auto_sharding_solver, Rationalize.
+// Returns one sentence for each thing that makes `worse` worse than `better`. For every node: the
+// changed strategy, higher communication, higher computation. Then for every edge: higher
+// resharding. Preconditions: as of evaluate(). Source: XLA auto_sharding_solver, Rationalize.
 std::vector<std::string> rationalize(const ShardingRequest& request,
                                      std::span<const std::uint32_t> better,
                                      std::span<const std::uint32_t> worse);

@@ -1,4 +1,4 @@
-// Executes inserted operators on arrays.
+// Executes operators that the resharder inserted, on small arrays.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,8 @@ inline program::Array transposed(const program::Array& array,
   return result;
 }
 
-// Computes an operator that needs no other rank. `problem` says why it cannot.
+// Computes an operator that communicates with no other rank. Sets `problem` if the operator is
+// invalid.
 inline std::vector<program::Array> computed(const program::Operation& op,
                                             const std::vector<program::Array>& in,
                                             std::string& problem) {
@@ -107,7 +108,8 @@ inline std::vector<program::Array> computed(const program::Operation& op,
   return results;
 }
 
-// Returns the result of a collective for one member, once all members have reached it.
+// Returns the result of a collective for the member with index `member`. `in` has the inputs of all
+// members.
 inline program::Array collected(const program::Operation& op, const std::vector<program::Array>& in,
                                 std::int64_t member) {
   const auto count = static_cast<std::int64_t>(in.size());

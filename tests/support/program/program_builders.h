@@ -10,8 +10,9 @@
 
 namespace shardwright::test_support {
 
-// `ops` operators in a row, op i reads var i and writes var i + 1, spread evenly over `blocks`
-// blocks. Every `every`-th operator wants its input replicated; tensors are split by rows.
+// `ops` operators in a row: operator i reads variable i and writes variable i + 1. They are spread
+// evenly over `blocks` blocks. Tensors are split by rows, but every `every`-th operator wants its
+// input replicated.
 inline program::Program chain_program(std::size_t ops, std::size_t blocks = 1,
                                       std::size_t every = 0) {
   using namespace program;

@@ -25,7 +25,8 @@ struct Worker {
   const RankProgram* rank = nullptr;
   std::map<std::uint32_t, Values> memory;
   std::map<std::uint32_t, std::size_t> runs;
-  // The current operators, from the outermost block inwards, with the iteration of the loop.
+  // The current operator of every open block, outermost first, with the current iteration of its
+  // loop.
   std::vector<std::pair<OpId, int>> stack;
 
   const Program& program() const { return rank->program; }
@@ -89,7 +90,7 @@ class Machine {
     settle(worker);
   }
 
-  // Leaves blocks that have ended.
+  // Leaves blocks that have ended, or begins the next iteration of their loop.
   static void settle(Worker& worker) {
     while (!worker.stack.empty() && !worker.stack.back().first.valid()) {
       worker.stack.pop_back();
@@ -124,7 +125,7 @@ class Machine {
     return false;
   }
 
-  // Returns false if the rank has to wait, or failed.
+  // Returns false if the rank has to wait for another rank, or has failed.
   bool advance(Worker& worker) {
     const OpId id = worker.at();
     const Operation& op = worker.program().op(id);
@@ -167,12 +168,12 @@ class Machine {
                    const Array& whole) {
     const Variable& var = original_.var(wanted.var);
     if (wanted.dims_mapping.size() != var.shape.size()) return true;
-    if (var.is_feed && var.mesh != op.mesh) return true;  // fed to every rank
+    if (var.is_feed && var.mesh != op.mesh) return true;  // a feed is available on every rank
     if (!worker.program().has(read)) return fail(worker, "reads a removed variable");
     const auto found = worker.memory.find(read.value());
     if (found == worker.memory.end()) return fail(worker, "reads nothing of " + var.name);
     ++execution_.inputs;
-    // On its mesh, or on a known part of it.
+    // The rank may hold the tensor as on the operator's mesh, or as on a smaller mesh.
     for (const ProcessMesh& mesh : original_.meshes()) {
       const bool own = mesh == original_.mesh(op.mesh);
       if (!own && mesh.size() >= original_.mesh(op.mesh).size()) continue;
@@ -189,9 +190,9 @@ class Machine {
   }
 
   bool inserted(Worker& worker, const Operation& op) {
-    if (op.type == "recv_v2") return false;  // done by the sender
+    if (op.type == "recv_v2") return false;  // the sending rank also executes the receive
     for (const Argument& input : op.inputs) {
-      if (worker.program().var(input.var).is_feed) continue;  // fed to every rank
+      if (worker.program().var(input.var).is_feed) continue;  // a feed is available on every rank
       if (!worker.memory.contains(input.var.value())) {
         return fail(worker, "works on nothing: " + worker.program().var(input.var).name);
       }

@@ -1,4 +1,4 @@
-// Runs every rank's resharded program at once, on small arrays.
+// Executes the resharded programs of all ranks together, on small arrays.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +8,22 @@
 
 namespace shardwright::test_support {
 
-// `problem` is empty exactly if every operator of every rank read the data that its placement
-// promises and no rank deadlocked.
+// `problem` is empty if every operator of every rank read the data that its placement promises, and
+// no rank waits for ever. Otherwise it names the first problem.
 struct Execution {
   std::string problem;
-  std::size_t operators = 0;    // of the original program, run by some rank
-  std::size_t inputs = 0;       // compared with what the whole program has
-  std::size_t messages = 0;     // sent
-  std::size_t collectives = 0;  // met
+  std::size_t operators = 0;    // original operators that ranks executed
+  std::size_t inputs = 0;       // inputs that were compared with the whole program's
+  std::size_t messages = 0;     // sends
+  std::size_t collectives = 0;  // collectives that all members reached
 };
 
-// An original operator is an arbitrary function of its whole inputs: the whole program is run once,
-// and a rank that has the right shares of the inputs gets its shares of the outputs. Inserted
-// operators are carried out: sends wait for their receiver, collectives for every member of the
-// group that they name, and all ranks must know the same groups. Loops run twice.
-// Needs the programs of all ranks, and a mesh for every operator that has no block: no rank runs
+// The original program is executed once on whole arrays, with arbitrary functions as operators. A
+// rank whose inputs are the right parts of the whole inputs gets its parts of the whole outputs.
+// Inserted operators are computed: a send waits for its receiver, and a collective for every member
+// of its group. All ranks must know the same groups. Loops run twice. Needs the programs of all
+// ranks, small shapes, and a mesh for every operator without a block, because an operator without a
+// mesh is not executed.
 // the others. Shapes should be small.
 Execution execute(const program::Program& original, const program::ReshardResult& result);
 

@@ -1,5 +1,5 @@
-// Small random programs: rewritten tensors, pending reductions, booleans, control flow; meshes that
-// are equal, reshaped, disjoint, overlapping or unions.
+// Small random programs with rewritten tensors, partial tensors, booleans and control flow. Meshes
+// are equal, reshaped, disjoint, overlapping, or unions of others.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace shardwright::test_support {
 
 class RandomProgram {
  public:
-  // `outputs_apart`: operators may also write tensors of other meshes.
+  // If `outputs_apart`, operators may also write tensors of other meshes.
   RandomProgram(std::uint64_t seed, bool outputs_apart)
       : random_(seed), outputs_apart_(outputs_apart) {}
 

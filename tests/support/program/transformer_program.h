@@ -1,4 +1,4 @@
-// The transformer of sample 06, small enough to execute: two pipeline stages of two ranks each.
+// The transformer of samples/06, small enough to execute: two pipeline stages of two ranks each.
 #pragma once
 
 #include <string>

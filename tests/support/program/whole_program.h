@@ -1,4 +1,4 @@
-// Runs a program on whole arrays, and computes the parts of them that ranks hold.
+// Executes a program on whole arrays, and computes the parts of the arrays that ranks hold.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace shardwright::test_support {
 
-inline constexpr std::int64_t kUnit = 5040;  // divides by every small number of ranks
-inline constexpr int kRounds = 2;            // of a loop
+inline constexpr std::int64_t kUnit = 5040;  // divisible by all numbers up to 10
+inline constexpr int kRounds = 2;            // iterations of a loop
 
 // The whole arrays that one run of an operator reads and writes.
 struct Run {
@@ -36,7 +36,7 @@ inline program::Array make_array(const program::Shape& shape, std::uint64_t seed
   return array;
 }
 
-// The whole program on whole arrays.
+// Executes the whole program in its constructor and keeps every run of every operator.
 class Whole {
  public:
   explicit Whole(const program::Program& program) : program_(program) {
@@ -87,8 +87,8 @@ class Whole {
   std::map<std::uint32_t, std::vector<Run>> runs_;
 };
 
-// Returns the part of a tensor that the rank at `position` holds. Along partial axes the parts of
-// the ranks add up to the tensor.
+// Returns the part of a tensor that the rank at `position` holds. Along partial axes, reducing the
+// parts of the ranks gives the tensor.
 inline program::Array share(const program::Array& whole, const program::DistAttr& attr,
                             std::size_t position, program::DataType type) {
   program::Array part = program::slice(whole, program::part_at(whole.shape, attr, position));
@@ -112,7 +112,8 @@ inline program::Array share(const program::Array& whole, const program::DistAttr
     } else if (maximum) {
       value = holds ? value : value - kUnit * (1 + member);
     } else {
-      // All ranks but the holder have noise, which the holder subtracts.
+      // For each element, one rank is the holder. Every other rank has a noise value, and the
+      // holder's value is less by the sum of them.
       std::int64_t noise = 0;
       for (std::int64_t other = 0; other < members; ++other) {
         if (other != static_cast<std::int64_t>(i) % members) noise += kUnit * (other + 1);

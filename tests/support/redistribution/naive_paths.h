@@ -1,4 +1,5 @@
-// The cheapest redistribution by relaxing every move of every placement until nothing changes.
+// Finds the cheapest redistribution by relaxing every move from every placement until nothing
+// changes.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 namespace shardwright::test_support {
 
-// Knows which moves are possible only by asking check_move() about every move that can be written
-// down. Partial values become due only where the target has them, as in the search.
+// Tries every move that can be written down and asks check_move() which are possible. As in the
+// search, an axis becomes partial only where the target is partial.
 class NaivePaths {
  public:
   NaivePaths(const redistribution::TensorOnMesh& tensor, const redistribution::StepCosts& costs,
@@ -27,7 +28,8 @@ class NaivePaths {
     list_placements(target, redistribution::Placement(), 0);
   }
 
-  // Infinite if no moves lead there whose input and output together have at most `most` elements.
+  // Returns the cost of the cheapest path to the target. For every move, its input and output
+  // together may have at most `most` elements. Returns infinity if there is no path.
   double cheapest(const redistribution::Placement& source, std::int64_t most) {
     std::map<std::uint64_t, double> best{{source.code(), 0}};
     for (bool changed = true; changed;) {
@@ -88,7 +90,8 @@ class NaivePaths {
     }
   }
 
-  // Every placement of the axes that are not in `used`, with the reductions of `end`.
+  // Lists every extension of `at` to axes that are not in `used`. Partial axes have reductions of
+  // `end`.
   void list_placements(const redistribution::Placement& end, const redistribution::Placement& at,
                        std::uint32_t used) {
     placements_.push_back(at);
@@ -137,7 +140,7 @@ class NaivePaths {
     return true;
   }
 
-  // Sums and averages commute, but a collective does one of them.
+  // Returns false if a collective of one reduction would reduce an axis that has another one.
   static bool reduces_as_due(const redistribution::Placement& from, const Move& move) {
     if (move.kind != Move::Kind::kAllReduce && move.kind != Move::Kind::kReduceScatter) return true;
     return std::all_of(move.axes.begin(), move.axes.end(),

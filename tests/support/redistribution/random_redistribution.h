@@ -1,5 +1,5 @@
-// Random tensors on random meshes, with random placements: shard order, partial values, uneven
-// pieces.
+// Random tensors on random meshes, with random placements: any order of shards, partial values,
+// uneven pieces.
 #pragma once
 
 #include <algorithm>
@@ -33,14 +33,14 @@ inline redistribution::TensorOnMesh random_tensor(Random& random, const RandomLi
   }
   const std::size_t dims = 1 + random.below(limits.most_dims);
   for (std::size_t dim = 0; dim < dims; ++dim) {
-    // Mostly small and uneven; sometimes empty.
+    // Most extents are small and divide unevenly. Some are 0.
     const std::size_t size = random.below(16) == 0 ? 0 : 1 + random.below(dims > 3 ? 5 : 9);
     tensor.shape.push_back(static_cast<std::int64_t>(size));
   }
   return tensor;
 }
 
-// Both placements of a pair have reductions that commute.
+// All partial axes have the reduction `op`.
 inline redistribution::Placement random_placement(Random& random,
                                                   const redistribution::TensorOnMesh& tensor,
                                                   bool partial, redistribution::ReduceOp op) {
@@ -68,7 +68,7 @@ struct RandomPair {
   redistribution::Placement target;
 };
 
-// Products are partial in the source only, because no device can make factors of a value.
+// Only the source has partial products, because no device can turn a value into factors.
 inline RandomPair random_pair(Random& random, const RandomLimits& limits = {}) {
   using redistribution::ReduceOp;
   constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kAvg, ReduceOp::kMin, ReduceOp::kMax,

@@ -14,8 +14,8 @@ namespace shardwright::test_support {
 
 struct TransferSizes {
   std::size_t ranks = 8;
-  std::size_t extent = 7;     // most elements in a dimension
-  std::int64_t multiple = 1;  // of all extents
+  std::size_t extent = 7;     // of a dimension, before `multiple`
+  std::int64_t multiple = 1;  // every extent is a multiple of this
   bool hosts = false;
 };
 
@@ -36,7 +36,7 @@ inline redistribution::RankMesh random_mesh(Random& random, std::string name, st
   return {std::move(name), std::move(shape), std::move(all)};
 }
 
-// Axes replicate or shard any dimension, in any order.
+// Replicates along each axis or shards any dimension. The order of the shards is random.
 inline redistribution::TensorLayout random_layout(Random& random, std::uint32_t mesh,
                                                   std::size_t num_axes, std::size_t num_dims) {
   redistribution::Placement placement;
@@ -66,7 +66,7 @@ inline redistribution::TransferProblem random_transfer(Random& random, const Tra
       const auto mesh = static_cast<std::uint32_t>(random.below(spec.meshes.size()));
       *layout = random_layout(random, mesh, spec.meshes[mesh].shape.size(), tensor.shape.size());
     }
-    // Some tensors have equals.
+    // Adds one to three equal tensors.
     for (std::size_t copies = 1 + random.below(3); copies > 0; --copies) {
       tensor.name = "t" + std::to_string(spec.tensors.size());
       spec.tensors.push_back(tensor);

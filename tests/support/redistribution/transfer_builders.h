@@ -1,4 +1,4 @@
-// Builds transfers for tests.
+// Builds problems of tensor transfers for tests.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace shardwright::test_support {
 
-// A mesh of ranks that follow each other.
+// A mesh of consecutive ranks that begins with `first`.
 inline redistribution::RankMesh mesh_of(std::string name, redistribution::MeshShape shape,
                                         redistribution::Rank first) {
   std::vector<redistribution::Rank> ranks(
@@ -32,7 +32,7 @@ inline redistribution::TensorLayout layout_of(std::uint32_t mesh,
   return {mesh, *placement, redistribution::Rounding::kCeil};
 }
 
-// A tensor of bytes.
+// A tensor of one byte per element.
 inline redistribution::TransferTensor tensor_of(std::string name,
                                                 std::initializer_list<std::int64_t> shape,
                                                 const redistribution::TensorLayout& source,

@@ -1,4 +1,4 @@
-// Which options a lower bound must count.
+// Which options of a table a lower bound must take into account.
 #include "core/embedding/bound/bound_options.h"
 
 #include <cstdint>
@@ -19,8 +19,9 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// Options of a table on 4 ranks of 2 hosts, as bits: table-wise, column-wise in 3, within one host
-// in 2, whole hosts (one, both), all ranks, and a grid that does not fill whole hosts.
+// Returns a bit for every option that may have a place: table-wise; column-wise in 3; on one host
+// in 2; on one whole host; on both whole hosts; on all ranks; a grid that fills no whole hosts.
+// There are 4 ranks on 2 hosts.
 template <class Change>
 std::uint32_t with_place(const Change& change) {
   ProblemSpec spec = problem_spec(1, 4, 2);

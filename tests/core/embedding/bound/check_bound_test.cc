@@ -41,7 +41,8 @@ TEST_CASE("check bound: classes that do not match the ranks are refused") {
     CHECK(proof.after([&](auto& c) { c.class_of_rank = classes; }) ==
           "the rank classes do not match the topology");
   }
-  // With one class, every rank counts as the fastest one, and the branch divides other places.
+  // If both ranks are in one class, both count as the fastest rank, and the proof's branch on the
+  // rank class has another meaning.
   CHECK(proof.after([](auto& c) { c.class_of_rank = {0, 0}; }) != "");
   CHECK(proof.after([](auto& c) { c.class_of_rank = {1, 0}; }) != "");
 }
@@ -55,7 +56,7 @@ TEST_CASE("check bound: a stop at any look ends the check, and no stop accepts t
   int looks = 0;
   while (check_until(looks).value_or("") == kProofTooLong)
     ++looks;
-  // It looks while it reads the options, and at every node.
+  // The check asks whether to stop while it reads the options, and at every node.
   CHECK(looks > static_cast<int>(proof.certificate.nodes.size()));
   CHECK(check_until(looks).value_or("") == "");
 }

@@ -1,4 +1,4 @@
-// Which divisions of a proof's tree the check accepts, and which it refuses.
+// Which branches of a proof's tree the check accepts, and which it refuses.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -28,7 +28,8 @@ TEST_CASE("check bound: a malformed tree is refused") {
   CHECK(proof.after([](auto& c) {
     c.nodes.assign(50'000, branch(0, {{OptionId(0), 1}}));
   }) == "the tree is too deep");
-  // A branch that keeps nothing in its first child proves no more than its second child.
+  // If the first child is empty, the second child has all plans, and here its leaf proves the bound
+  // alone.
   CHECK(proof.after([](auto& c) { c.nodes[0].first_child.clear(); }) == "");
 }
 
@@ -43,7 +44,8 @@ TEST_CASE("check bound: a branch on a number of tables covers all plans") {
         "a node branches on a table that does not exist");
   CHECK(proof.after([](auto& c) { c.nodes[0].tables[1] = TableId(0); }) ==
         "a node branches on tables that are not in order");
-  // The second child of a branch on two tables of three leaves more open.
+  // The second child of a branch on two of three tables has more plans, which its leaf does not
+  // exclude.
   CHECK(proof.after([](auto& c) { c.nodes[0].count = 2; }) ==
         "the dual values of a leaf do not exclude a plan below the bound");
   CHECK(proof.after([](auto& c) { c.nodes[0].tables.pop_back(); }) != "");
@@ -62,12 +64,12 @@ TEST_CASE("check bound: a branch on a number of tables takes equal tables only")
       builder.add(table, kTableWise, 1, 2, 10).add(table, kRowWise, 2, 1.5, 5);
     return builder;
   };
-  // Another load, other memory, another way to cut, one option less.
+  // The third table has another load, other memory, another sharding type, or one option less.
   check(two().add(2, kTableWise, 1, 2.1, 10).add(2, kRowWise, 2, 1.5, 5));
   check(two().add(2, kTableWise, 1, 2, 10).add(2, kRowWise, 2, 1.5, 6));
   check(two().add(2, kTableWise, 1, 2, 10).add(2, kColumnWise, 2, 1.5, 5));
   check(two().add(2, kTableWise, 1, 2, 10));
-  // After a branch on the first table alone it differs from the others.
+  // After a branch on the first table alone, this table differs from the others.
   const Proof nested = branch_by_count_of_two();
   CHECK(nested.after([](auto& c) { c.nodes[2].tables = {TableId(0), TableId(1)}; }) == kNotEqual);
 }

@@ -1,4 +1,4 @@
-// Which options the check drops before it looks at a node.
+// Which options of tables the check drops before it checks a node.
 #include <cstddef>
 #include <string_view>
 
@@ -16,9 +16,10 @@ using enum ShardingType;
 
 namespace {
 
-// The same, up to 5 ms: with the first table on one rank, no rank can hold two tables. The
-// multipliers of the node show that the first table is on one rank: 6 ms on both is 2 ms more than
-// 4, and all ranks have 1 ms more than 9.
+// A proof of 5 ms for the space of branch_by_options(). If the first table is on both ranks, all
+// loads sum to 11 ms, more than two ranks of 5 ms have. The multipliers in `fixing` show this, so
+// that option is dropped. The remaining options have 4, 4 and 1 ms, of which no rank can hold two
+// below 5 ms.
 Proof reduced_by_costs() {
   Proof proof = branch_by_options();
   BoundNode node = leaf({{0.5, 0, 0}});
@@ -36,7 +37,7 @@ TEST_CASE("check bound: multipliers of a node drop options that are too dear, an
   const Proof proof = reduced_by_costs();
   CHECK(proof.wrong().value_or("") == "");
   CHECK(proof.after([](BoundCertificate& own) { own.nodes[0].fixing.clear(); }) != "");
-  // Prices of memory alone drop nothing.
+  // Multipliers of memory alone drop no option here.
   CHECK(proof.after([](BoundCertificate& own) { own.nodes[0].fixing = {{{0, 1, 0}}}; }) != "");
   CHECK(proof.after([](BoundCertificate& own) { own.bound = 5.6; }) != "");
   const std::string_view invalid = "a node lacks valid multipliers for every rank class";
@@ -67,8 +68,8 @@ TEST_CASE("check bound: what every rank holds leaves no room for some options") 
 
 TEST_CASE(
     "check bound: what an inner node drops stays dropped below it, and comes back beside it") {
-  // The first child of the root is closed with the first table on one rank; its own multipliers
-  // drop the other option there only.
+  // The first child of the root has the first table on one rank. The multipliers of that node drop
+  // the option on both ranks there, but not in the second child.
   Proof proof = branch_by_options();
   proof.certificate.nodes[1].fixing = {{{1, 0, 0}}};
   CHECK(proof.wrong().value_or("") == "");

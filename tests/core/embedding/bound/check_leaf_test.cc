@@ -19,8 +19,8 @@ using enum ShardingType;
 namespace {
 
 // Two ranks of 100 bytes. Each of three tables takes 60 bytes and 1 ms on one rank, or 5 bytes and
-// 3 ms on each of both. All bytes fit, but no rank has room for two large shards: one table is on
-// both ranks, and the bound is 4 ms. The first table is, or it is not.
+// 3 ms on each of both. No rank has room for two shards of 60 bytes, so a table must be on both
+// ranks, and the best rating is 4 ms. The root branches on the option of the first table.
 Proof searched() {
   SpaceBuilder builder(spec(3, 2, 2));
   for (std::size_t table = 0; table < 3; ++table)
@@ -106,12 +106,12 @@ TEST_CASE("check bound: invalid or weaker dual values are refused") {
   CHECK(with_max_values({kNaN}) ==
         "the dual values of a leaf do not exclude a plan below the bound");
   CHECK(with_max_values({}) == "a leaf lacks the maximum value of a pattern for a rank class");
-  // In a pattern leaf the multipliers only speed up the check.
+  // The multipliers of a pattern leaf only speed up the check, so any values are accepted.
   CHECK(proof.after([](auto& c) { c.nodes[0].multipliers[0] = {7, 3, 1}; }) == "");
 }
 
 TEST_CASE("check bound: SSD is a memory with prices of its own") {
-  // Five tables of 30 bytes in HBM, or 20 on SSD, and room for two in either.
+  // Five tables take 30 bytes of HBM or 20 bytes of SSD. Each memory has room for two tables.
   ProblemSpec small = spec(5, 2, 2);
   small.topology.hbm_cap_bytes = 30;
   small.topology.ssd_cap_bytes = 20;
@@ -128,13 +128,13 @@ TEST_CASE("check bound: SSD is a memory with prices of its own") {
         .value_or("");
   };
   CHECK(absence(absent) == "");
-  // Neither memory alone proves it: at no price, all tables are on the other.
+  // A price of 0 lets the relaxation put all tables into that memory, so both prices are needed.
   CHECK(absence(proof_for(small, kInfinity, {0, 2, 0, 0})) != "");
   CHECK(absence(proof_for(small, kInfinity, {0, 0, 0, 3})) != "");
   CHECK(absence(proof_for(small, kInfinity, {0, 2, 3, 0})) != "");
   for (const double price : {-1e-9, kNaN, kInfinity})
     CHECK(absence(proof_for(small, kInfinity, {0, 2, 0, price})) != "");
-  // With a little more SSD the same prices prove nothing.
+  // With room for a third table on SSD, the same prices prove nothing.
   small.topology.ssd_cap_bytes = 30;
   CHECK(absence(proof_for(small, kInfinity, prices)) != "");
   small.topology.ssd_cap_bytes = 0;
@@ -142,7 +142,8 @@ TEST_CASE("check bound: SSD is a memory with prices of its own") {
 }
 
 TEST_CASE("check bound: forged prices of SSD prove no bound above the best plan") {
-  // Two of three equal tables fit in HBM. The third takes 10 ms on SSD, alone on its rank or not.
+  // Two of three equal tables fit in HBM. The third takes 10 ms on SSD, so the best rating is 10
+  // ms.
   ProblemSpec small = spec(3, 2, 2);
   small.topology.hbm_cap_bytes = 30;
   small.topology.ssd_cap_bytes = 20;
@@ -150,7 +151,8 @@ TEST_CASE("check bound: forged prices of SSD prove no bound above the best plan"
   for (std::size_t table = 0; table < 3; ++table)
     builder.add(table, kTableWise, 1, 1, 30).add(table, kTableWise, 1, 10, 0, 0, 20);
   const auto space = builder.take();
-  // (1 + 1 + 10) / 2: loads shared evenly, at a price of HBM that makes both options equal.
+  // The proved bound is (1 + 1 + 10) / 2. The price of HBM makes both options of a table equally
+  // dear.
   Proof proof{space, {6 * kLess, {0, 0}, {leaf({{0.5, 0.15, 0, 0}})}}};
   CHECK(proof.wrong().value_or("") == "");
   for (const double price : {0.01, 0.1, 0.5, 1.0, 1e6}) {

@@ -34,7 +34,7 @@ struct Proof {
   std::optional<std::string> wrong() const {
     return check_bound(*space, space->problem().topology(), certificate);
   }
-  // Returns what the check finds wrong with a changed copy of the proof.
+  // Changes a copy of the certificate and returns what the check finds wrong, or "".
   template <class Change>
   std::string after(const Change& change) const {
     Proof changed = *this;
@@ -53,20 +53,21 @@ Proof pattern_proof();
 // and 1 ms on one rank. The bound is 4.5 ms.
 Proof branch_by_options();
 
-// The first table takes 3 ms on each of two ranks, the second one 2 ms on one or 1.9 ms on each.
+// Two ranks. The first table takes 3 ms on each. The second takes 2 ms on one rank or 1.9 ms on
+// each.
 Proof reduced_by_common_use();
 
-// The second rank is half as fast. The first table takes 3 ms; the second takes 2 ms in one shard,
-// or 1.5 ms in each of two. Both on the first rank rate 5, the second one on the second rank rates
-// 4.
+// The second of two ranks is half as fast. The first table takes 3 ms. The second takes 2 ms in one
+// shard or 1.5 ms in each of two. Both tables on the first rank rate 5 ms.
 Proof branch_by_places();
 
-// Two ranks. Each of three equal tables takes 2 ms on one rank or 1.5 ms on each of both. With one
-// of them on both ranks the rating is 3.5 ms, which is the least; with none it is 4 ms.
-// At least one table is on both ranks, or none is.
+// Two ranks. Each of three equal tables takes 2 ms on one rank or 1.5 ms on each of both. The best
+// rating is 3.5 ms, with one table on both ranks. The first child has at least one table on both
+// ranks, and the second has none.
 Proof branch_by_count();
 
-// At least two tables are on both ranks, or fewer are: then the first one is, or none is.
+// The tables of branch_by_count(). The first child has at least two tables on both ranks. The
+// second child branches again, on whether the first table is on both ranks.
 Proof branch_by_count_of_two();
 
 }  // namespace shardwright::bound_proofs

@@ -1,4 +1,5 @@
-// The pricing problem of one rank, as the check of a bound solves it.
+// The pricing problem of one rank, as the check of a bound solves it: the most valuable set of
+// shards.
 #include "core/embedding/bound/rank_pricing.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ using Answer = RankPricing::Answer;
 
 constexpr std::uint64_t kEnough = 10'000'000;
 
-// An option: runs of equal shards and their lengths.
+// The runs of equal shards of an option, and the number of shards in each.
 struct Option {
   std::vector<ShardSet> runs;
   std::vector<std::uint32_t> counts;
@@ -66,7 +67,7 @@ Answer check(const Tables& tables, double target, const Storage& room,
   return rank.check(most, limit);
 }
 
-// Every third shard takes SSD too.
+// One third of the shards take SSD, too.
 Storage random_bytes(test_support::Random& random) {
   Storage bytes{Bytes(static_cast<std::int64_t>(random.below(20))),
                 Bytes(static_cast<std::int64_t>(random.below(3)))};
@@ -127,8 +128,8 @@ TEST_CASE("rank pricing: many tables are searched in two parts") {
   }
   const Storage room{Bytes(100), Bytes(0)};
   const CapacityMultipliers none;
-  // The smallest claim that holds must not depend on the multipliers. Without multipliers, no label
-  // is dropped early.
+  // The smallest claim that holds must not depend on the multipliers. The check without multipliers
+  // drops no label early, so it serves as the reference.
   double low = 0;
   double high = 30;
   for (int i = 0; i < 30; ++i) {

@@ -1,4 +1,5 @@
-// Placement rules: what they answer, which constraints forbid nothing, and which are refused.
+// Placement rules: the answers to queries, constraints that forbid nothing, and constraints that
+// are refused.
 #include "core/embedding/problem/placement_rules.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +20,7 @@ using namespace shardwright::embedding;
 using shardwright::ErrorCode;
 using shardwright::test_support::problem_spec;
 
-// Makes the problem of three tables t0, t1, t2 on 6 ranks of 3 hosts after the change.
+// Makes a problem of tables t0, t1, t2 on 3 hosts of 2 ranks, after `change` of its description.
 template <class Change>
 shardwright::Result<Problem> made(const Change& change) {
   ProblemSpec spec = problem_spec(3, 6, 2);
@@ -99,7 +100,7 @@ TEST_CASE("placement rules: a group contains every table of the names it lists, 
     spec.keep_apart = {{{"t1"}, GroupScope::kRank}, {{"t0"}, GroupScope::kHost}};
   });
   const PlacementRules& rules = problem.rules();
-  REQUIRE(rules.groups().size() == 2);  // one table alone cannot be kept apart
+  REQUIRE(rules.groups().size() == 2);  // keep_apart of one table makes no group
   CHECK(rules.groups()[0].together);
   CHECK(rules.groups()[0].tables == std::vector<TableId>{TableId(1)});
   CHECK(rules.groups()[1].place == "/keep_apart/1");
@@ -154,7 +155,8 @@ TEST_CASE(
           spec.keep_apart = {{{"t0", "t0"}, GroupScope::kRank}};
         }) == "/keep_apart/0/tables/1");
   CHECK(refused([](ProblemSpec& spec) { spec.keep_together.resize(1); }) == "/keep_together/0");
-  // Ranks that fill no host are on none, so no host number names them and no group can be there.
+  // Ranks that do not fill a host belong to no host. No host number means them, and no group can be
+  // there.
   CHECK(refused([](ProblemSpec& spec) {
           --spec.topology.world_size;
           spec.tables[1].placement.hosts = {2};

@@ -19,8 +19,8 @@ using shardwright::ErrorCode;
 using shardwright::Result;
 using shardwright::test_support::problem_spec;
 
-// Returns the place that the error names, or "accepted" if there is no error. Three tables on 4
-// ranks.
+// Changes a problem of three tables on 4 ranks. Returns the place that the error names, or
+// "accepted".
 template <class Change>
 std::string refused_with(const Change& change) {
   ProblemSpec spec = problem_spec(3, 4, 2);
@@ -148,7 +148,8 @@ TEST_CASE("problem: refuses tables without a name or of impossible size") {
     });
   };
   CHECK(elements(256) == "accepted");
-  CHECK(elements(257) == "/tables/1/num_embeddings");  // each in range, the product is not
+  // Each factor is in range, but not the product.
+  CHECK(elements(257) == "/tables/1/num_embeddings");
 }
 
 TEST_CASE("problem: refuses buckets that do not divide the rows") {
@@ -211,7 +212,7 @@ TEST_CASE("problem: refuses constraints outside their ranges") {
     });
   };
   CHECK(for_device("cuda") == at + "/num_poolings");
-  CHECK(for_device("cpu") == "accepted");  // the table is left out, so that nobody reads them
+  CHECK(for_device("cpu") == "accepted");  // the members do not apply to CPUs
   CHECK(refused_with_constraints([](Constraints& c) { c.min_partition = -1; }) ==
         at + "/min_partition");
   CHECK(refused_with_constraints([](Constraints& c) { c.output_dtype = DataType::kInt64; }) ==
@@ -246,7 +247,8 @@ TEST_CASE("problem: a tower is for training, has no weights and no feature proce
   CHECK(with([](ProblemSpec& spec) { spec.tables[1].feature_processed = true; }) ==
         "/tables/1/feature_processed");
   CHECK(with([](ProblemSpec& spec) { spec.tables[0].module = "m"; }) == "/tables/1/module");
-  CHECK(with([](ProblemSpec& spec) { spec.tables[1].module = ""; }) == "accepted");  // "tower"
+  // It defaults to "tower".
+  CHECK(with([](ProblemSpec& spec) { spec.tables[1].module = ""; }) == "accepted");
 }
 
 TEST_CASE("problem: refuses cache parameters outside their ranges") {

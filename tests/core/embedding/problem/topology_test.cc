@@ -59,7 +59,7 @@ TEST_CASE("topology: fills in one host and the peer's memory") {
 TEST_CASE("topology: bandwidths are the peer's, in bytes per millisecond") {
   const Topology topology = Topology::make(ranks(1)).value();
   const TopologySpec& spec = topology.spec();
-  // The peer multiplies by 2^30 first and divides by 1000 last; the last bits depend on it.
+  // TorchRec multiplies by 2^30 before it divides by 1000; the last bits depend on this order.
   const double gib = 1024.0 * 1024 * 1024;
   CHECK(spec.hbm_mem_bw == 897 * gib / 1000);
   CHECK(spec.ddr_mem_bw == 51 * gib / 1000);
@@ -112,7 +112,7 @@ TEST_CASE("topology: SSD is counted only where it is given") {
   CHECK(made().has_ssd());
   CHECK_FALSE(made().uniform());
   CHECK(made().total_storage().ssd == Bytes(4));
-  CHECK(made().device_memory_sizes().empty());  // rows are split evenly all the same
+  CHECK(made().device_memory_sizes().empty());  // rows are split evenly then
   CHECK_FALSE(made().with_storage(std::vector<Storage>(3)).has_ssd());
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("topology: refuses multipliers that are negative or not finite, but no
 }
 
 TEST_CASE("topology: sharding groups have equally many ranks on every host they reach") {
-  // The ranks per host of a group; replicas on neighbouring ranks, or far apart.
+  // Returns the ranks per host of a group of `size` ranks. `far` puts replicas on distant ranks.
   const auto local = [](std::int64_t size, bool far) {
     TopologySpec spec = ranks(32, 8);
     spec.groups.emplace().sizes = {size};
@@ -384,7 +384,7 @@ TEST_CASE("topology: sharding groups that cannot be are refused") {
   CHECK(refused([](auto& spec, auto&) {
           spec.custom_hbm_cap_bytes = {1, 2, 3, 4};
         }) == "/sharding_groups/size");
-  // With one size there is one entry for every rank of a group.
+  // If `sizes` has one element, the list needs one entry for every rank of a group.
   CHECK(refused([](auto& spec, auto& groups) {
           groups.sizes = {2};
           spec.custom_hbm_cap_bytes = {1, 2, 3, 4};

@@ -97,18 +97,20 @@ TEST_CASE(
   using Kind = HeldTensor::Kind;
   CHECK(find(Kind::kOutput, 0).live == LiveInterval{0, time.size()});
   CHECK(find(Kind::kOutput, 0).copies == 3);
-  // The tangent, node 3, comes with the backward, whose first operator is node 6.
+  // The tangent (node 3) arrives when the backward pass begins, whose first operator is node 6.
   CHECK(find(Kind::kOutput, 3).live.begin == time.begin_of(6));
-  // h = node 4 is viewed by node 6, whose view node 7 alone reads: it is freed once it has moved.
+  // Node 4 makes h, and node 6 is a view of h that only node 7 reads. h is freed once the view has
+  // been redistributed.
   CHECK(find(Kind::kOutput, 4).live == LiveInterval{run(4), time.move_of({7, 0}) + 1});
   CHECK(find(Kind::kLastTaken, 7, 0).live == LiveInterval{time.move_of({7, 0}) + 1, run(7) + 1});
   CHECK(find(Kind::kMoving, 7, 0).live ==
         LiveInterval{time.move_of({7, 0}), time.move_of({7, 0}) + 1});
   CHECK(find(Kind::kMoved, 6).live == LiveInterval{time.move_of({6, 0}) + 1, run(7) + 1});
   CHECK(find(Kind::kMoved, 7, 1).live == LiveInterval{time.move_of({7, 1}) + 1, run(7) + 1});
-  // x is viewed by node 10, which node 11 reads. The caller has x, so it is not freed before.
+  // Node 10 is a view of x, which node 11 reads. x belongs to the caller and is held from the
+  // start.
   CHECK(find(Kind::kOutput, 2).live == LiveInterval{0, run(11) + 1});
-  // Node 5 makes output 0 of the graph, number 12 of the consumers.
+  // Node 5 makes output 0 of the graph, which is consumer 12.
   CHECK(find(Kind::kOutput, 5).live == LiveInterval{run(5), time.move_of({12, 0}) + 1});
   CHECK(find(Kind::kMoving, 12).live == LiveInterval{run(5) + 1, run(5) + 2});
   CHECK(find(Kind::kGraphOutput, 0).live == LiveInterval{time.end_of(5), time.size()});
@@ -130,7 +132,7 @@ TEST_CASE("held tensors: an output that is used on is held once, and moved from 
     if (held.kind == Kind::kOutput && held.index == y) own.push_back(held.live);
     if (held.kind == Kind::kMoved && held.index == 3) moved.push_back(held.live);
     if (held.kind == Kind::kGraphOutput && held.index == 0) kept.push_back(held.live);
-    CHECK(held.kind != Kind::kLastTaken);  // y is read twice, and held by the caller
+    CHECK(held.kind != Kind::kLastTaken);  // y is read twice, and the caller holds it
   }
   const std::uint32_t end = time.run_of(z) + 1;
   CHECK(own == std::vector{LiveInterval{time.run_of(y), end}});
@@ -177,10 +179,11 @@ TEST_CASE(
   CHECK(bytes(sums, rows) == 128);
   CHECK(bytes(sums, columns) == 256 + 128);
   const redistribution::MeshShape mesh{2, 2};
-  // Sums of halves, then gathered: 128 and then 256 more.
+  // A reduce-scatter makes 128 bytes, and then an all-gather makes 256.
   CHECK(moving_bytes(tensor, mesh, sums.with_shard(1, 0), whole, CollectiveBackend::kGloo) ==
         128 + 256);
-  // Inner axes are gathered before outer ones are cut, and cut again: 256, then 128 of it, then 64.
+  // The inner axis is gathered (256 bytes) before the outer one is cut (128) and the inner one is
+  // cut again (64).
   CHECK(moving_bytes(tensor, mesh, whole.with_shard(1, 0), rows.with_shard(1, 0),
                      CollectiveBackend::kGloo) == 256 + 128);
 }
@@ -193,10 +196,10 @@ TEST_CASE("moving bytes: an all-to-all of NCCL receives, and copies what is not 
     return moving_bytes(tensor, {4}, whole.with_shard(0, from), whole.with_shard(0, to),
                         CollectiveBackend::kNccl);
   };
-  CHECK(bytes(0, 1) == 512 + 512);        // what is sent
-  CHECK(bytes(1, 0) == 512 + 512);        // what was received
-  CHECK(bytes(1, 2) == 512 + 512 + 512);  // both
-  // Everything else is as with gloo.
+  CHECK(bytes(0, 1) == 512 + 512);        // the pieces to send are copied
+  CHECK(bytes(1, 0) == 512 + 512);        // the received pieces are copied
+  CHECK(bytes(1, 2) == 512 + 512 + 512);  // both are copied
+  // Other moves take the same bytes with NCCL as with gloo.
   CHECK(moving_bytes(tensor, {4}, whole.with_shard(0, 1), whole, CollectiveBackend::kNccl) ==
         moving_bytes(tensor, {4}, whole.with_shard(0, 1), whole, CollectiveBackend::kGloo));
 }

@@ -16,7 +16,7 @@ namespace {
 using namespace shardwright::operators;
 using redistribution::Placement;
 
-// 10 us for every tensor that moves; nothing becomes partial.
+// A redistribution of any tensor takes 10 us. No move makes a tensor partial.
 class TenEach final : public TransitionCosts {
  public:
   double microseconds(const AtenTensor&, const Placement& source,
@@ -26,7 +26,7 @@ class TenEach final : public TransitionCosts {
   }
 };
 
-// Everything replicated on two devices.
+// Replicates all tensors on two devices.
 AtenPlan replicated(const AtenGraph& graph, const ComputeDevice& device) {
   AtenPlan plan;
   plan.mesh = {2};
@@ -62,7 +62,8 @@ TEST_CASE("evaluate plan: a replicated plan is valid and holds everything whole"
   CHECK(evaluation.violations.empty());
   CHECK(evaluation.compute_us == 5 * 7);
   CHECK(evaluation.redistribute_us == 0);
-  // 2 parameters of 64 bytes with 2 states, x, tangent and outputs of 128 bytes each.
+  // Held are 2 parameters of 64 bytes with 2 optimizer states each, and x, tangent and outputs of
+  // 128 bytes each.
   CHECK(evaluation.peak_bytes > 2 * 3 * 64 + 2 * 128);
 }
 
@@ -112,7 +113,7 @@ TEST_CASE(
     "evaluate plan: a moved input lies beside its source, and a gathered one twice meanwhile") {
   Judged judged;
   const Placement columns = Placement().with_shard(0, 1);
-  // The product of node 4 takes all of a weight of 64 bytes that lies in columns.
+  // The weight of 64 bytes is sharded by columns, and the product of node 4 needs it replicated.
   judged.plan.nodes[0].outputs[0] = columns;
   judged.plan.nodes[4].redistribute_us[1] = 10;
   const std::vector<AtenMemory> moments = memory_by_moment(judged.graph, judged.plan, 2);
@@ -149,7 +150,7 @@ TEST_CASE("evaluate plan: every false claim and broken rule is found") {
     judged.plan.nodes[4].redistribute_us[1] = 10;
     CHECK(judged.violation() == "/nodes/4: hidden_us is not what the operators hide");
     judged.plan.nodes[4].hidden_us = {0, 5};
-    // Its gradient lies otherwise.
+    // The gradient has another placement than its parameter.
     CHECK(judged.violation() == "/outputs/2: it does not lie like \"placeholder0\"");
     CHECK(judged.evaluation().total_us() == 5 * 7 + 10 - 5);
   }

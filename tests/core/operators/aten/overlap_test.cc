@@ -19,7 +19,8 @@ constexpr OverlapShares kHalf{0.5, 0.5};
 TEST_CASE("overlap: operators hide parameters that they take and gradients that they make") {
   const AtenGraph graph = AtenGraph::make(test_support::two_layer_training()).value();
   const Overlap overlap(graph, {0.9, 0.6});
-  // Nodes: w1, w2, x, tangent, x w1, h w2, h^T, gradient 2, w2^T, tangent w2^T, x^T, gradient 1.
+  // Nodes 0 to 11: w1, w2, x, tangent, x w1, h w2, h^T, gradient 2, w2^T, tangent w2^T, x^T,
+  // gradient 1.
   const auto is = [&](const TakenTensor& taken, By by, double share, double part) {
     return overlap.of(taken) == Hiding{by, share, part};
   };
@@ -27,7 +28,8 @@ TEST_CASE("overlap: operators hide parameters that they take and gradients that 
   CHECK(is({4, 1}, By::kConsumer, 0.9, 1));
   CHECK(is({5, 1}, By::kConsumer, 0.9, 1));
   CHECK(is({8, 0}, By::kNothing, 0, 0));  // a view takes no time
-  // Of the gradient of h only that of w1 is made, so it may come late, too.
+  // Only the gradient of w1 is made from the gradient of h, so moving the latter can be hidden,
+  // too.
   CHECK(is({9, 1}, By::kConsumer, 0.9, 64.0 / (64 + 128)));
   CHECK(is({11, 1}, By::kProducer, 0.6, 128.0 / (64 + 128)));
   CHECK(is({9, 0}, By::kNothing, 0, 0));   // the tangent
@@ -61,13 +63,13 @@ TEST_CASE(
   CHECK(overlap.of({transposed, 0}).by == By::kNothing);
   CHECK(overlap.of({y, 0}).by == By::kNothing);
   CHECK(overlap.of({y, 1}).by == By::kConsumer);
-  CHECK(overlap.of({mixed, 0}).by == By::kNothing);  // the output comes from it, too
+  CHECK(overlap.of({mixed, 0}).by == By::kNothing);  // the graph's output depends on it, too
   CHECK(overlap.of({gradient, 0}).by == By::kNothing);
   CHECK(overlap.of({scaled, 0}).by == By::kProducer);
   CHECK(overlap.of({turned, 0}).by == By::kProducer);
   const auto leaves = static_cast<std::uint32_t>(graph.size());
   CHECK(overlap.of({leaves, 0}).by == By::kNothing);
-  CHECK(overlap.of({leaves + 1, 0}).by == By::kNothing);  // after a view
+  CHECK(overlap.of({leaves + 1, 0}).by == By::kNothing);  // the output of a view
 }
 
 TEST_CASE(
@@ -82,8 +84,8 @@ TEST_CASE(
   CHECK(overlap.of({product, 0}).part == 32.0 / (32 + 192));
   CHECK(overlap.of({product, 1}).part == 192.0 / (32 + 192));
   const Hiding& hiding = overlap.of({product, 0});
-  CHECK(hiding.hidden_us(2, 70) == 1);     // half of moving
-  CHECK(hiding.hidden_us(200, 70) == 10);  // a seventh of the operator
+  CHECK(hiding.hidden_us(2, 70) == 1);     // half of the move
+  CHECK(hiding.hidden_us(200, 70) == 10);  // a seventh of the operator's time
 }
 
 }  // namespace shardwright::overlap_test

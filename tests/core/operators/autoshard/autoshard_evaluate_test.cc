@@ -65,11 +65,11 @@ TEST_CASE(
   CHECK(v2->rows[2].name == "v");
   CHECK(v2->rows[2].cost == 14.0 / 3.0);  // not truncated
   CHECK(v2->rows[3].name == "|-w");
-  CHECK(v2->rows[3].cost == 4);  // 14 / 3 truncated
+  CHECK(v2->rows[3].cost == 4);  // 14 / 3, truncated
   CHECK(v2->rows[4].name == "output");
   CHECK(v2->scaled_total == 14 + 3 * 4);
   CHECK(v2->total == 26.0 / 3.0);
-  // v1 does not connect views: the producer is an output of its own.
+  // Cost model v1 does not connect views to their producer, which becomes an output.
   const auto v1 = evaluate(graph, assignment, 3, CostModel::kV1);
   REQUIRE(v1.ok());
   REQUIRE(v1->rows.size() == 5);
@@ -89,7 +89,7 @@ TEST_CASE("autoshard evaluate: generations differ in sizes, layer norm and permu
   const auto v1 =
       evaluate(graph, {kNone, two(Spec::kSR, Spec::kRR), kNone, kNone}, 2, CostModel::kV1);
   REQUIRE(v1.ok());
-  CHECK(v1->total == 0);  // permute makes SR to RR
+  CHECK(v1->total == 0);  // permute turns SR into RR
   const auto v2 =
       evaluate(graph, {kNone, two(Spec::kSR, Spec::kRR), kNone, one(Spec::kSR)}, 2, CostModel::kV2);
   REQUIRE(v2.ok());

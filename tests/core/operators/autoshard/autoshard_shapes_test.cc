@@ -13,8 +13,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Where a graph of placeholders of these shapes, and of an op that reads them all, is refused.
-// Empty if it is not.
+// Makes a graph of placeholders with the shapes `read`, and an operator that reads all of them.
+// Returns the error of check_shapes(), or "".
 std::string refusal(OpKind kind, const std::vector<Shape>& read, const Shape& shape) {
   std::vector<OpSpec> specs;
   OpSpec last;
@@ -41,7 +41,7 @@ bool fits(OpKind kind, const std::vector<Shape>& read, const Shape& shape) {
 TEST_CASE("autoshard shapes: those of PyTorch's operators fit, and no others") {
   CHECK(fits(OpKind::kElementwise, {{2, 3}}, {2, 3}));
   CHECK(fits(OpKind::kElementwise, {{2, 1}, {3}, {1, 1}}, {2, 3}));
-  CHECK(fits(OpKind::kElementwise, {{2, 3}, {5}}, {2, 3}));  // such as a mask that is not a tensor
+  CHECK(fits(OpKind::kElementwise, {{2, 3}, {5}}, {2, 3}));  // such as a mask
   CHECK_FALSE(fits(OpKind::kElementwise, {{2, 3}}, {3, 2}));
   CHECK(fits(OpKind::kBinary, {{4, 1, 3}, {2, 1}}, {4, 2, 3}));
   CHECK(fits(OpKind::kBinary, {{}}, {}));
@@ -56,7 +56,7 @@ TEST_CASE("autoshard shapes: those of PyTorch's operators fit, and no others") {
 }
 
 TEST_CASE("autoshard shapes: products of matrices, batches and vectors are torch.matmul's") {
-  CHECK(fits(OpKind::kMatmul, {{2, 3}}, {2, 7}));  // with a weight of its own
+  CHECK(fits(OpKind::kMatmul, {{2, 3}}, {2, 7}));  // times the operator's weight
   CHECK_FALSE(fits(OpKind::kMatmul, {{2, 3}}, {3, 7}));
   CHECK_FALSE(fits(OpKind::kMatmul, {{2, 3}}, {7}));
   CHECK_FALSE(fits(OpKind::kMatmul, {{}}, {}));

@@ -1,4 +1,4 @@
-// Dimension specs: text, difference, and the packed sequence.
+// Dimension specs: their text, the difference of two specs, and the sequence in packed form.
 #include "core/operators/graph/sharding_spec.h"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,8 @@ namespace {
 
 using namespace shardwright::operators;
 
-// The difference by its definition: drop axes down to the common prefix, then append.
+// Computes the difference by its definition: drop axes until the common prefix is left, then
+// append.
 int slow_difference(DimSpec from, DimSpec to) {
   std::vector<int> a;
   std::vector<int> b;

@@ -1,4 +1,4 @@
-// Operator graphs: what is accepted, and how errors name their place.
+// Operator graphs: what is accepted, and which place an error names.
 #include "core/operators/graph/op_graph.h"
 
 #include <functional>
@@ -24,7 +24,7 @@ OpNode node(std::string name, OpKind kind, Extents shape, std::vector<std::uint3
   return made;
 }
 
-// x [8, 16], w [32, 16], linear, relu, output.
+// Nodes: x [8, 16], w [32, 16], linear, relu, output.
 OpGraphSpec small() {
   OpGraphSpec spec;
   spec.nodes = {node("x", OpKind::kPlaceholder, {8, 16}), node("w", OpKind::kGetAttr, {32, 16}),
@@ -42,7 +42,7 @@ Error error_of(const std::function<void(OpGraphSpec&)>& change) {
   return graph.error();
 }
 
-// Where a change of the small graph makes it fail.
+// Returns the place of the error after a change of the small graph.
 std::string place_of(const std::function<void(OpGraphSpec&)>& change) {
   return error_of(change).where;
 }

@@ -1,4 +1,4 @@
-// Interned specs: validity, identity, elements per device.
+// Interned sharding specs: validity, identity, elements per device.
 #include "core/operators/graph/sharding_spec.h"
 
 #include <doctest/doctest.h>

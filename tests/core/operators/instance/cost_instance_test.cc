@@ -1,4 +1,4 @@
-// Cost instances: what is refused, what a choice costs, what merging and compressing keep.
+// Cost instances: what is refused, the cost of a choice, merged nodes and compressed intervals.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool chance(Random& random, double share) {
   return static_cast<double>(random.next() >> 11) < share * 9007199254740992.0;  // 2^53
 }
 
-// A triangle: edges may form a cycle.
+// Three nodes and three edges: edges may form a cycle.
 CostInstanceSpec triangle() {
   CostInstanceSpec spec;
   spec.nodes = {{"a", {1, 2}}, {"b", {10, 20}}, {"c", {100}}};
@@ -60,7 +60,7 @@ CostInstance make(CostInstanceSpec spec) {
   return std::move(instance).value();
 }
 
-// Adds up all costs of a choice directly from the description.
+// Sums all costs of a choice directly from the description.
 double naive_cost(const CostInstanceSpec& spec, const std::vector<std::uint32_t>& choice) {
   double cost = 0;
   for (std::size_t n = 0; n < spec.nodes.size(); ++n)
@@ -228,7 +228,7 @@ TEST_CASE("live intervals: compressing keeps exactly the maximal sets of interva
       const auto begin = static_cast<std::int64_t>(between(random, 0, 15));
       intervals.push_back({begin, begin + static_cast<std::int64_t>(between(random, 0, 6))});
     }
-    std::vector<std::uint32_t> sets;  // by time, as bits
+    std::vector<std::uint32_t> sets;  // by time: bit i is set if interval i is live
     for (std::int64_t t = 0; t < 25; ++t) {
       std::uint32_t set = 0;
       for (std::size_t i = 0; i < intervals.size(); ++i)
@@ -280,7 +280,8 @@ TEST_CASE("lowered instance: merged nodes cost what the operators cost together"
     const std::vector<std::uint32_t> operators = lowered->operator_choice(choice);
     const CostEvaluation merged = evaluate(lowered->instance(), choice);
     const CostEvaluation given = evaluate(lowered->graph(), operators);
-    CHECK(merged.total() == given.total());  // integers: exact in any order
+    // Costs are integers, so any order of addition is exact.
+    CHECK(merged.total() == given.total());
     CHECK(merged.peak_bytes == given.peak_bytes);
     for (std::size_t n = 0; n < 12; ++n)
       CHECK(operators[n] == operators[leaders[n]]);

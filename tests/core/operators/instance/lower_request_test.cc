@@ -1,4 +1,4 @@
-// Requests in XLA's form as cost instances.
+// Converts XLA's form of the problem (requests) into cost instances.
 #include "core/operators/instance/sharding_request.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@ using namespace shardwright::operators;
 
 namespace {
 
-// One node with two strategies, of which the first takes a departure.
+// One node with two strategies. The first strategy takes a departure.
 ShardingRequest one_node() {
   ShardingRequest request;
   request.computation = {{1, 2}};

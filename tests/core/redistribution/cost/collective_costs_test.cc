@@ -1,4 +1,5 @@
-// Cost models: meshes that are refused, hosts, and what a user's own links and times cost.
+// Cost models: meshes that are refused, hosts, and collectives with the user's own link speeds and
+// times.
 #include "core/redistribution/cost/collective_costs.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +23,7 @@ constexpr Collective kAll[] = {Collective::kAllGather, Collective::kReduceScatte
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// The place that the error names and what it says, or "accepted".
+// Returns the place of the error and its message, or "accepted".
 template <class T>
 std::string refusal(const Result<T>& result) {
   if (result.ok()) return "accepted";
@@ -81,12 +82,12 @@ TEST_CASE("topology costs: rings over the links of each axis") {
   CHECK(links[1].bandwidth_gb_per_s == 100);
 
   const TopologyCosts costs = TopologyCosts::make({2, 4}, links).value();
-  // 3 steps of 2 us, and 3/4 of 4 MB at 100,000 bytes per us.
+  // 3 steps of 2 us each; 3/4 of 4 MB at 100,000 bytes per us.
   CHECK(costs.microseconds(Collective::kAllGather, 1, 4e6) == 3 * 2 + 30);
   CHECK(costs.microseconds(Collective::kReduceScatter, 1, 4e6) == 36);
   CHECK(costs.microseconds(Collective::kAllToAll, 1, 4e6) == 36);
   CHECK(costs.microseconds(Collective::kAllReduce, 1, 4e6) == 72);
-  // 1 step of 10 us, and half of 4 MB at 25,000 bytes per us.
+  // 1 step of 10 us; half of 4 MB at 25,000 bytes per us.
   CHECK(costs.microseconds(Collective::kAllGather, 0, 4e6) == 10 + 80);
 }
 

@@ -1,4 +1,5 @@
-// NCCL's configurations: how a mesh lies on nodes, which devices are known, what is refused.
+// NCCL configurations: how the groups of a mesh are spread over nodes, which devices are known,
+// what is refused.
 #include "core/redistribution/cost/nccl_tables.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +31,8 @@ void check_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axi
   CHECK(found.ranks_per_node == ranks_per_node);
 }
 
-// The members of the group of device 0 on each node that has any; -1 if nodes differ.
+// Returns how many members of device 0's group each node has. Counts only nodes with members, and
+// returns -1 if their numbers differ.
 std::int64_t members_per_node(const NcclConfig& config, const MeshShape& mesh, const Axes& axes) {
   std::map<std::int64_t, std::int64_t> members;
   for (const std::int64_t device : devices_through(mesh, axes, 0))
@@ -50,7 +52,7 @@ TEST_CASE("NCCL configuration: inner axes fill the nodes first") {
   check_axis(config, {4, 4}, 0, 2, 2);
   check_axis(config, {4, 16}, 1, 2, 8);
   check_axis(config, {4, 16}, 0, 4, 1);
-  // Eight devices fill a node, and the other four do not count as one.
+  // Eight devices fill a node. The other four do not count as a second node.
   check_axis(config, {12}, 0, 1, 8);
   check_axis(gb200_nccl_config(), {64}, 0, 1, 64);
 }
@@ -73,10 +75,10 @@ TEST_CASE("NCCL configuration: several axes are one group of all their ranks") {
     }
   }
   CHECK(groups > 20);
-  // Not adjacent: ranks 0, 1, 8 and 9.
+  // The axes are not adjacent: the group has ranks 0, 1, 8 and 9.
   CHECK(nccl_group(config, {2, 4, 2}, {0, 2}).nodes == 2);
   CHECK(nccl_group(config, {2, 4, 2}, {0, 2}).ranks_per_node == 2);
-  // Ranks that do not fill a node are dropped, as along one axis.
+  // Ranks that do not fill a node are not counted, as with one axis.
   CHECK(nccl_group(config, {3, 4}, {0, 1}).nodes == 1);
 }
 

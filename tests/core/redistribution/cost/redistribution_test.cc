@@ -1,4 +1,5 @@
-// Redistributions of one tensor: what is refused, and the rules one by one with made-up prices.
+// Redistributions of one tensor: what is refused, and the rules of the cost models with made-up
+// prices.
 #include "core/redistribution/cost/tensor_redistribution.h"
 
 #include <doctest/doctest.h>
@@ -20,7 +21,8 @@ const AxisPlacement kColumns = AxisPlacement::shard(1);
 const AxisPlacement kSum = AxisPlacement::partial(ReduceOp::kSum);
 const AxisPlacement kMax = AxisPlacement::partial(ReduceOp::kMax);
 
-// Charges the bytes, and more for each collective and axis, so that the sum tells what was asked.
+// Charges the bytes plus a price that differs by collective and axis, so that a sum shows which
+// collectives were asked for.
 class TellingCosts final : public CollectiveCosts {
  public:
   explicit TellingCosts(MeshShape mesh) : CollectiveCosts(std::move(mesh)) {}
@@ -36,7 +38,7 @@ constexpr Collective kGather = Collective::kAllGather;
 constexpr Collective kScatter = Collective::kReduceScatter;
 constexpr Collective kReduce = Collective::kAllReduce;
 constexpr Collective kExchange = Collective::kAllToAll;
-// 2^20 bytes, copied in 7 us, which is the least.
+// The tensor has 2^20 bytes. A copy takes at least 7 us.
 constexpr double kBytes = 1 << 20;
 constexpr double kCopy = 7;
 constexpr double kMemory = 1e15;
@@ -160,12 +162,13 @@ TEST_CASE("DTensor's redistribution: each change of one axis") {
 }
 
 TEST_CASE("DTensor's redistribution: nested shards are gathered and split again") {
-  // The inner axis shards what the outer one has sharded, so it is gathered before and split after.
+  // Both axes shard rows, so the inner axis is gathered before the outer one changes, and split
+  // after it.
   CHECK(dtensor(spec_of({kRows, kRows}, {kWhole, kRows})) ==
         price(kGather, 1, kBytes / 4) + price(kGather, 0, kBytes));
-  // The same outer shard: one change suffices.
+  // The outer axis keeps its shard, so only the inner axis changes.
   CHECK(dtensor(spec_of({kRows, kRows}, {kRows, kColumns})) == price(kExchange, 1, kBytes / 16));
-  // A split divides the bytes of later axes.
+  // A split along the first axis divides the bytes of the collectives along later axes.
   CHECK(dtensor(spec_of({kWhole, kSum}, {kRows, kWhole})) == price(kReduce, 1, kBytes / 4));
 }
 

@@ -81,7 +81,8 @@ TEST_CASE("placement: bad words are refused with their axis and a remedy") {
 
 TEST_CASE(
     "placement: split factors of strided shards are those of DTensor, and give the order back") {
-  // From the docstring of torch's conversion: mesh 4 x 3 x 2, dimension 0 cut by axes 2, 0, 1.
+  // The example in the docstring of torch's conversion: mesh 4 x 3 x 2, dimension 0 cut by axes 2,
+  // 0, 1.
   const MeshShape mesh{4, 3, 2};
   const Placement placement = placed({"S(0)[1]", "S(0)[2]", "S(0)[0]"});
   CHECK(split_factors(mesh, placement) == std::vector<std::int64_t>{2, 2, 1});
@@ -101,7 +102,7 @@ TEST_CASE(
   const auto interval = [&](const Placement& at, std::int64_t device, Rounding rounding) {
     return box_of(shape, mesh, at, device, rounding)[0];
   };
-  // torch.chunk(5, 2) = 3 + 2, then 2 + 1 and 1 + 1.
+  // torch.chunk cuts 5 into 3 + 2, then 3 into 2 + 1 and 2 into 1 + 1.
   CHECK(interval(placement, 0, Rounding::kCeil) == Interval{0, 2});
   CHECK(interval(placement, 1, Rounding::kCeil) == Interval{2, 3});
   CHECK(interval(placement, 2, Rounding::kCeil) == Interval{3, 4});

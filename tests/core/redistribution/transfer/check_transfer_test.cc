@@ -21,7 +21,7 @@ using Kind = TransferPort::Kind;
 
 namespace {
 
-// Two tensors of 4 x 2 bytes: rank 0 and 1 hold rows, ranks 1 and 2 want columns.
+// Two tensors of 4 x 2 bytes. Ranks 0 and 1 hold them by rows; ranks 1 and 2 want them by columns.
 TransferProblem rows_to_columns() {
   const TensorLayout rows = layout_of(0, {"S(0)"}, 2);
   const TensorLayout columns = layout_of(1, {"S(1)"}, 2);
@@ -112,7 +112,7 @@ TEST_CASE("check transfer: every wrong claim is refused at its place") {
 }
 
 TEST_CASE("check transfer: ranks pass on what they want and have, within their host") {
-  // Rank 0 holds 8 bytes, ranks 1 and 2 of its host want them, and 3 of another one.
+  // Rank 0 holds 8 bytes that ranks 1, 2 and 3 want. Ranks 0, 1 and 2 are on one host.
   const auto problem = [](std::int64_t ranks_per_host) {
     return problem_of({{mesh_of("a", {1}, 0), mesh_of("b", {3}, 1)},
                        {tensor_of("v", {8}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1))},
@@ -168,8 +168,8 @@ TEST_CASE("execute transfer: a plan that mixes up two tensors leaves wrong bytes
 }
 
 TEST_CASE("passing bytes: replicas open ways, ports close them") {
-  // A tensor of 8 bytes on ranks 0 and 2, wanted by 1 and 3; two ranks a host. Without hosts, 1 and
-  // 3 may pass it on to each other.
+  // Ranks 0 and 2 hold a tensor of 8 bytes that ranks 1 and 3 want. If there are hosts, each has
+  // two ranks; otherwise 1 and 3 may pass the tensor on to each other.
   const auto bytes = [](bool hosts, const std::vector<TransferPort>& ports) {
     TransferSpec spec{{{"a", {2}, {0, 2}}, {"b", {2}, {1, 3}}},
                       {tensor_of("v", {8}, layout_of(0, {"R"}, 1), layout_of(1, {"R"}, 1))},

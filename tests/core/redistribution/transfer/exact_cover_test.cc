@@ -20,12 +20,12 @@ TEST_CASE("exact cover: gaps, overlaps and boxes outside are found") {
   CHECK_FALSE(covers_exactly({{{0, 1}, {2, 6}}, {{1, 4}, {2, 3}}}, whole));
   CHECK_FALSE(covers_exactly({{{0, 2}, {2, 6}}, {{1, 4}, {2, 6}}}, whole));
   CHECK_FALSE(covers_exactly({{{0, 4}, {1, 6}}}, whole));
-  // The same number of elements, one twice and one missing.
+  // The volumes sum to the right number, but some elements are covered twice and some not at all.
   CHECK_FALSE(covers_exactly({{{0, 2}, {2, 6}}, {{2, 3}, {2, 6}}, {{2, 3}, {2, 6}}}, whole));
 }
 
 TEST_CASE("exact cover: pinwheels, scalars and boxes without elements") {
-  // No straight cut leaves all boxes whole.
+  // A pinwheel: every straight cut through the whole box cuts one of the five boxes.
   CHECK(covers_exactly(
       {{{0, 2}, {0, 1}}, {{2, 3}, {0, 2}}, {{1, 3}, {2, 3}}, {{0, 1}, {1, 3}}, {{1, 2}, {1, 2}}},
       {{0, 3}, {0, 3}}));

@@ -1,4 +1,4 @@
-// Simulated annealing: compared with all allocations of small models, and with the verifier.
+// Simulated annealing, compared with all allocations of small models and with the evaluator.
 #include "search/embedding/best/annealing_lane.h"
 
 #include <doctest/doctest.h>
@@ -42,7 +42,8 @@ RatedAllocation improved(const Model& model, std::uint64_t work = kWork, std::ui
 }  // namespace
 
 TEST_CASE("considered choices: with a part of what is left, far dearer ones are not drawn") {
-  // 3 ms are left of 2 x 2.5. Choices of the first table are dearer by 0.4 and 1.2 ms.
+  // At 2.5 ms on two ranks, the cheapest choices leave 3 ms. The other choices of the first table
+  // take 0.4 and 1.2 ms more.
   SpaceBuilder builder(problem_spec(2, 2, 2));
   builder.add(0, kTableWise, 1, 1, 30).add(0, kColumnWise, 1, 1.4, 20);
   builder.add(0, kTableColumnWise, 1, 2.2, 10).add(1, kTableWise, 1, 1, 10);
@@ -67,8 +68,7 @@ TEST_CASE("considered choices: with a part of what is left, far dearer ones are 
 }
 
 TEST_CASE("construct: tables that have ranks keep them, and others are placed beside them") {
-  // Two tables of 4 ms, one of 3 and one of 1. Each would be on a rank of its own, or beside the
-  // smallest.
+  // Tables 0 and 3 have ranks already. Tables 1 and 2 then go to the two other ranks.
   SpaceBuilder builder(problem_spec(5, 3, 3));
   builder.add(0, kTableWise, 1, 4, 10).add(1, kTableWise, 1, 4, 10).add(2, kTableWise, 1, 3, 10);
   builder.add(3, kTableWise, 1, 1, 10).add(4, kRowWise, 3, 0.5, 10);
@@ -150,7 +150,8 @@ TEST_CASE("improve: rating and memory equal the verifier's, however scarce the m
     CHECK(rated.peak_hbm_bytes <= hbm);
     CHECK(rated.rating >= model.context.bound() * (1 - 1e-9));
     CHECK(rated.rating <=
-          model.context.bound() * 1.1);  // few shards fill a rank, so the bound is weak
+          // The tolerance is wide because the bound is weak if few shards fill a rank.
+          model.context.bound() * 1.1);
   }
 }
 
@@ -200,7 +201,7 @@ TEST_CASE("improve: an offer that is not better is not taken") {
 
 TEST_CASE(
     "improve: of plans with equal ratings, the one with less memory on the fullest rank is kept") {
-  // One table of 10 ms decides the rating. Seven of 1 ms and 10 bytes can be on any rank.
+  // The table of 10 ms decides the rating. The others (1 ms, 10 bytes) may be on any rank.
   SpaceBuilder builder(spec_of(8, 4, 4, 1000));
   builder.add(0, kTableWise, 1, 10, 1);
   for (std::size_t table = 1; table < 8; ++table)
@@ -212,8 +213,8 @@ TEST_CASE(
 }
 
 TEST_CASE("improve: a block of shards reaches its place by displacing another table") {
-  // In the optimum the shards of the first table are on the third and fifth ranks, the blocks on
-  // the hosts of the slow ones. From other allocations every single move makes a rank busier.
+  // In the optimum the shards of the first table are on ranks 2 and 4. From other allocations,
+  // every move of one shard or block alone makes some rank busier.
   ProblemSpec spec = spec_of(2, 6, 2, 26);
   spec.topology.ddr_cap_bytes = 1000;
   spec.calibration.rank_time = {2.25, 2.25, 1, 2, 1.75, 2};
@@ -296,7 +297,8 @@ TEST_CASE("improve: the tables of two ranks are divided as evenly as memory allo
     CHECK(loads.all_good());
     CHECK(loads.max_load() < before);
     REQUIRE(least.has_value());
-    // If a division does not fit in memory, the next best of the same subset is not tried.
+    // The optimum is certain only with enough memory: if a division does not fit, its subset of
+    // tables is given up.
     if (roomy) CHECK(loads.max_load() == *least);
   }
   CHECK(divided > 20);

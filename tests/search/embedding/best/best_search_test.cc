@@ -1,4 +1,4 @@
-// The plans that the lanes of best mode exchange: what they share, and which starts are accepted.
+// The plans of best mode's search: what they share, and which offered plans it accepts.
 #include "search/embedding/best/portfolio_search.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// Returns every better plan that a search finds with the given work.
+// Returns every better plan that the search finds in `work` units of work.
 std::vector<Plan> better_plans(PortfolioSearch& search, std::uint64_t work) {
   std::vector<Plan> plans;
   InlineExecutor executor;
@@ -44,8 +44,8 @@ bool same_content(const Assignment& a, const Assignment& b) {
   return true;
 }
 
-// Checks that assignments that are equal in both plans are shared. Returns the number of those that
-// differ.
+// Checks that the plans share all assignments that are equal in both. Returns the number of
+// assignments that differ.
 std::size_t check_sharing(const Plan& before, const Plan& after) {
   REQUIRE(before.size() == after.size());
   std::size_t different = 0;
@@ -80,7 +80,7 @@ TEST_CASE("best search: every better plan is an edit of the one before") {
   PortfolioSearch search(model.choices, 1, true);
   const std::vector<Plan> plans = better_plans(search, 4'000'000);
   REQUIRE(plans.size() >= 3);
-  std::size_t copied = model.choices.num_tables();  // the first
+  std::size_t copied = model.choices.num_tables();  // the first plan copies all
   for (std::size_t i = 1; i < plans.size(); ++i) {
     INFO("plan ", i);
     copied += check_sharing(plans[i - 1], plans[i]);
@@ -132,7 +132,7 @@ TEST_CASE("best search: without a proof it goes on, however long ago the last be
 
 TEST_CASE("best search: the last round is as long as the work that is left") {
   const Model model(forty_tables(1000));
-  // Rounds of 0.24, 0.48, … million steps would end at 3.6 and at 7.4 million.
+  // Rounds of 0.24, 0.48, … million steps would end at 3.6 and then at 7.4 million steps.
   constexpr std::uint64_t kLimit = 4'000'000;
   PortfolioSearch search(model.choices, 1, false);
   InlineExecutor executor;

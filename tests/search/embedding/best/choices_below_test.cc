@@ -1,4 +1,4 @@
-// Choices for a target rating: cheap, and within what every rank can hold.
+// Choices for a target rating: they are cheap and fit into the memory of every rank.
 #include "search/embedding/best/restarts.h"
 
 #include <doctest/doctest.h>
@@ -21,8 +21,8 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// The first table takes 100 ms on one rank, or 30 ms and a tenth of the memory on each. The second
-// needs nearly all memory of a rank, or 50 ms.
+// The first table takes 100 ms on one rank, or 30 ms and a tenth of the memory on each rank. The
+// second takes nearly all memory of a rank, or 50 ms.
 Model two_tables() {
   SpaceBuilder builder(spec_of(2, 4, 4, 100));
   builder.add(0, kTableWise, 1, 100, 10);

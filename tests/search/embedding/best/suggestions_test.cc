@@ -1,4 +1,4 @@
-// What the proof suggests, until it was tried.
+// The starts for local search that the proof suggests, and the order in which lanes take them.
 #include "search/embedding/best/lanes.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// Two tables, each on one rank or on both.
+// Each of two tables may be on one rank or on both.
 BoundModel two_tables() {
   SpaceBuilder builder(one_host_spec(2, 2, 100'000));
   for (std::size_t table = 0; table < 2; ++table) {
@@ -43,7 +43,7 @@ TEST_CASE("suggestions: those with the most places come first, and then the last
   const std::uint32_t on_both = model.choices.first_choice(1) + 1;
   Suggestions suggestions(model.choices, {.suggestion_tries = 2, .most_suggestions = 8});
   CHECK_FALSE(suggestions.take().has_value());
-  // A table on all ranks needs no place.
+  // The first suggestion has all places, since a table on all ranks needs none.
   suggestions.add({suggestion({0, on_both}, {{1}, {}}, 1), suggestion({0, 2}, {{1}, {}}, 2),
                    suggestion({0, 2}, {{}, {}}, 3)});
   std::vector<double> targets;

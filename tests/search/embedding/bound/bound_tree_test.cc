@@ -1,4 +1,4 @@
-// The tree of a proof, which outlives its targets, and the lanes that share it.
+// The tree of a proof: it serves several targets, and lanes share it.
 #include "search/embedding/bound/bound_tree.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ using NodeId = BoundTree::NodeId;
 
 using Model = BoundModel;
 
-// Two tables of 3 ms on one rank, or of 2 ms on each of two.
+// Each of two tables takes 3 ms on one rank, or 2 ms on each of two.
 Model two_tables() {
   SpaceBuilder builder(one_host_spec(2, 2));
   for (std::size_t table = 0; table < 2; ++table) {
@@ -38,7 +38,7 @@ Model two_tables() {
   return Model(builder.take());
 }
 
-// Rounds in which the lanes run in this order.
+// Runs rounds with the lanes in order or backwards. Returns the work of each round.
 std::vector<std::uint64_t> run_in_rounds(BoundProver& prover, double rating, bool backwards) {
   std::vector<std::uint64_t> work;
   for (int round = 0; round < 400 && !prover.finished(); ++round) {
@@ -63,7 +63,7 @@ TEST_CASE("bound tree: a division remains, and a leaf is proved up to its target
   BoundTree tree(model.rows);
   Budget budget;
   CHECK(tree.open_leaves(3) == std::vector<NodeId>{0});
-  // The first child has the second table on one rank, the second child on two.
+  // The first child has the second table on one rank, and the second child has it on two.
   Branch branch;
   branch.tables = {1};
   branch.first_child = {{model.choices.first_choice(1), 1}};
@@ -72,7 +72,7 @@ TEST_CASE("bound tree: a division remains, and a leaf is proved up to its target
   CHECK(tree.domain(0, 10, budget) == Domain{1, 1, 1, 1});
   CHECK(tree.domain(first, 10, budget) == Domain{1, 1, 1, 0});
   CHECK(tree.domain(first + 1, 10, budget) == Domain{1, 1, 0, 1});
-  // Below 2.5 ms nothing can be on one rank.
+  // Below 2.5 ms no table can be on one rank, where it takes 3 ms.
   CHECK(tree.domain(first, 2.5, budget) == Domain{0, 1, 0, 0});
 
   BoundNode proof;
@@ -93,7 +93,7 @@ TEST_CASE("bound tree: a division remains, and a leaf is proved up to its target
 }
 
 TEST_CASE("bound tree: what multipliers remove below a target stays removed below lower ones") {
-  // Two ranks. The first table takes 1 ms on one rank, or 3 ms and less memory on each.
+  // Two ranks. The first table takes 1 ms on one rank, or 3 ms and less memory on each of both.
   SpaceBuilder builder(one_host_spec(2, 2));
   builder.add(0, kTableWise, 1, 1, 9).add(0, kColumnWise, 2, 3, 1).add(1, kTableWise, 1, 3, 1);
   const Model model(builder.take());
@@ -103,11 +103,12 @@ TEST_CASE("bound tree: what multipliers remove below a target stays removed belo
   Branch branch;
   branch.tables = {1};
   branch.first_child = {{model.choices.first_choice(1), 1}};
-  // At 4 ms, two ranks have 8 ms, and the tables take 4 ms at least: 6 ms instead of 1 is too dear.
+  // Two ranks have 8 ms at a target of 4 ms. The tables take at least 4 ms, so 6 ms instead of 1 ms
+  // for the first table is too dear.
   const NodeId first = tree.divide(0, 4, branch, {even});
   CHECK(tree.domain(first, 4, budget) == Domain{1, 0, 1});
   CHECK(tree.domain(first, 3.5, budget) == Domain{1, 0, 1});
-  // For a higher target nobody has shown it.
+  // The multipliers are valid only for targets up to 4 ms.
   CHECK(tree.domain(first, 4.1, budget) == Domain{1, 1, 1});
   BoundNode proof;
   proof.multipliers.resize(1);
@@ -150,7 +151,7 @@ TEST_CASE("bound prover: a tree is shared as soon as it has two leaves") {
   CHECK(tree.closed_part(kRatingOfSixKinds / 2) == 0);
 }
 
-// Without column generation.
+// max_master_rows = 0 switches column generation off.
 TEST_CASE("bound prover: a Lagrangian tree is not grown above a target that failed") {
   const Model model(tables_of_six_kinds());
   BoundParameters parameters;
@@ -165,7 +166,7 @@ TEST_CASE("bound prover: a Lagrangian tree is not grown above a target that fail
   const double rating = kRatingOfSixKinds * 1.01;
   CHECK(work_at(rating) > 0);
   REQUIRE(prover.bound() < kRatingOfSixKinds);
-  // The trees for lower targets failed, too.
+  // Trees for lower targets have failed as well.
   CHECK(work_at(rating * (1 - parameters.rating_fall / 2)) == 0);
 }
 

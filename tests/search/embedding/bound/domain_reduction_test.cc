@@ -1,4 +1,4 @@
-// What a domain loses below a target, and the tree that needs nothing else.
+// The options that cannot be in a plan below a target, and trees that need no other proof.
 #include "search/embedding/bound/domain_reduction.h"
 
 #include <doctest/doctest.h>
@@ -31,8 +31,8 @@ DomainReduction reduce(const Model& model, double target, Domain& domain) {
   return reduce_domain(model.rows, target, domain, {}, budget);
 }
 
-// Six tables of 40 bytes on every one of eight ranks; memory has room for three of them, and the
-// others take 5 ms more. The linear program mixes them: 15 ms more for three, whichever these are.
+// Six tables on all eight ranks take 40 bytes of each, or 5 ms more with 1 byte. Memory has room
+// for three tables of 40 bytes.
 std::shared_ptr<const SearchSpace> tables_on_every_rank() {
   SpaceBuilder builder(one_host_spec(22, 8, 130));
   for (std::size_t table = 0; table < 6; ++table) {
@@ -44,7 +44,7 @@ std::shared_ptr<const SearchSpace> tables_on_every_rank() {
   return builder.take();
 }
 
-// The least rating of these.
+// The least rating of tables_on_every_rank(), in ms.
 constexpr double kLeast = 7.5 + 15 + 1;
 
 }  // namespace
@@ -66,14 +66,14 @@ TEST_CASE("domain reduction: an option that is too dear for all ranks together g
 }
 
 TEST_CASE("domain reduction: what every rank holds leaves no room") {
-  // 60 of 100 bytes on every rank, whatever the first table does.
+  // The first table takes at least 60 of 100 bytes on every rank.
   SpaceBuilder builder(one_host_spec(2, 2, 100));
   builder.add(0, kRowWise, 2, 1, 60).add(0, kDataParallel, 2, 0.5, 70);
   builder.add(1, kTableWise, 1, 1, 50).add(1, kRowWise, 2, 2, 25);
   const Model model(builder.take());
   Domain domain;
   CHECK_FALSE(reduce(model, 10, domain).excluded);
-  // A table of 50 bytes fits nowhere, and beside 25 bytes there is room for either 70 or 60.
+  // The second table cannot take 50 bytes anywhere. Beside 25 bytes there is room for 70 or 60.
   CHECK(domain == Domain{1, 1, 0, 1});
   CHECK(reduce(model, 2.4, domain).excluded);
 }
@@ -97,7 +97,7 @@ TEST_CASE("Lagrangian tree: one of which a part is proved has more work than was
   CHECK_FALSE(proves(all_work * 3 / 4, 0).first);
   CHECK(proves(all_work * 3 / 4, 1).first);
   CHECK_FALSE(proves(all_work / 2, 0.5).first);
-  // With next to no work, no part is proved.
+  // If almost no part is proved, the tree gets no extension.
   CHECK_FALSE(proves(1, static_cast<double>(all_work)).first);
 }
 

@@ -1,4 +1,4 @@
-// Whole numbers of patterns from fractional ones.
+// The diving heuristic, which rounds fractional patterns of ranks to whole ones.
 #include "search/embedding/bound/diving_heuristic.h"
 
 #include <doctest/doctest.h>
@@ -15,24 +15,25 @@ namespace {
 
 using namespace shardwright::embedding;
 
-// Rows of the tests.
+// Numbers of the rows: a row is a kind of shard.
 constexpr std::uint32_t kSmall = 1;
 constexpr std::uint32_t kLarge = 2;
 constexpr std::uint32_t kOnHost = 5;
 
-// Single shards, or shards of choices that fill hosts, of which a rank holds this part.
+// A row of single shards, or of the shards that a choice on whole hosts puts on each rank. `size`
+// is the part of a rank's load limit.
 PatternDemand::Row row(double size, bool fills_hosts = false) {
   return {{size, 0, 0, 0}, size, fills_hosts};
 }
 
-// Ranks of one class, each with room for 1.
+// `count` ranks of one class. The load limit of a rank is 1.
 PatternDemand on_ranks(std::uint32_t count) {
   PatternDemand demand;
   demand.classes = {{count, {1, 0, 0, 0}}};
   return demand;
 }
 
-// Ranks with each number of shards of a row.
+// Returns the number of ranks for each number of shards of `row` on a rank.
 std::map<std::uint32_t, std::uint32_t> ranks_with(const WholePatterns& found, std::uint32_t row) {
   std::map<std::uint32_t, std::uint32_t> ranks;
   for (const RankCount& own : found.patterns) {
@@ -54,7 +55,8 @@ std::uint32_t num_ranks(const WholePatterns& found) {
 }  // namespace
 
 TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
-  // Four ranks hold two small shards or a large one; five small tables, one large.
+  // Four ranks hold two small shards or one large shard each. There are five small tables and a
+  // large one.
   PatternDemand demand = on_ranks(4);
   demand.rows = {{kSmall, row(0.5)}, {kLarge, row(1)}};
   demand.tables = {{5, {{{kSmall, 1}}}}, {1, {{{kLarge, 1}}}}};
@@ -72,7 +74,8 @@ TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
 }
 
 TEST_CASE("pattern dive: tables take other choices where patterns leave them no place") {
-  // Two ranks; three tables are large or two small shards each, of which a rank holds three.
+  // Two ranks hold one large shard or three small shards each. Each of three tables is one large
+  // shard or two small ones.
   PatternDemand demand = on_ranks(2);
   demand.rows = {{kSmall, row(0.3)}, {kLarge, row(1)}};
   demand.tables = {{3, {{{kLarge, 1}}, {{kSmall, 2}}}}};
@@ -94,8 +97,9 @@ TEST_CASE("pattern dive: tables beyond what ranks hold have no place") {
 }
 
 TEST_CASE("pattern dive: all ranks of a host hold the same of what fills it") {
-  // Three hosts of two ranks. One table fills a host; seven small ones, of which a rank holds two,
-  // or one beside the host's. The linear program would give that part to single ranks.
+  // Three hosts of two ranks. One table fills a host. A rank holds two of the seven small tables,
+  // or one beside the host's table. The linear program alone would put the host's table on single
+  // ranks.
   PatternDemand demand = on_ranks(6);
   demand.rows = {{kSmall, row(0.4)}, {kOnHost, row(0.5, true)}};
   demand.tables = {{1, {{{kOnHost, 2}}}}, {7, {{{kSmall, 1}}}}};
@@ -115,8 +119,8 @@ TEST_CASE("pattern dive: all ranks of a host hold the same of what fills it") {
 }
 
 TEST_CASE("pattern dive: patterns are priced for what is left") {
-  // Three ranks; three small tables and three large ones. The only pattern that is known fills one
-  // rank with small ones, and leaves no place for the last large one.
+  // Three small and three large tables on three ranks. The known patterns put the small ones on one
+  // rank and leave no place for the last large one.
   PatternDemand demand = on_ranks(3);
   demand.rows = {{kSmall, row(0.33)}, {kLarge, row(0.6)}};
   demand.tables = {{3, {{{kSmall, 1}}}}, {3, {{{kLarge, 1}}}}};
@@ -134,7 +138,8 @@ TEST_CASE("pattern dive: patterns are priced for what is left") {
 }
 
 TEST_CASE("pattern dive: host parts leave room for priced patterns") {
-  // Two hosts of two ranks, each filled in part by a table; beside it a rank holds one small table.
+  // Two tables take a part of both ranks of a host each. Each rank has room for one small table
+  // beside them.
   PatternDemand demand = on_ranks(4);
   demand.rows = {{kSmall, row(0.4)}, {kOnHost, row(0.5, true)}};
   demand.tables = {{2, {{{kOnHost, 2}}}}, {4, {{{kSmall, 1}}}}};

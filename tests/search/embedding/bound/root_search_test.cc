@@ -1,4 +1,4 @@
-// All plans below a target, tried at the root of the proof.
+// The exhaustive search for plans below a target, at the root of a proof.
 #include "search/embedding/bound/root_search.h"
 
 #include <optional>
@@ -18,11 +18,11 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// The root of their proof, and the search there.
+// The proof of five_on_four() and the search at its root.
 struct Root {
   explicit Root(BoundParameters given = {}) : parameters(given) {}
 
-  // At the least, this is proved, and the goal is that one.
+  // Makes `bound` the proved bound, and sets a rating whose goal is `goal`.
   void set(double bound, double goal) {
     BoundCertificate proved = proof.certificate();
     proved.bound = bound;
@@ -39,7 +39,7 @@ struct Root {
       search.step(proof, budget);
     while (search.goes_on());
   }
-  // What the check says of what is proved; nothing if it accepts it.
+  // Returns what the check finds wrong with the certificate, or "" if it accepts it.
   std::string wrong_with(const BoundCertificate& certificate) const {
     return check_bound(*model.space, topology(), certificate).value_or("");
   }
@@ -82,7 +82,7 @@ BoundParameters nothing_is_tiny() {
 
 TEST_CASE("root search: finds the best plan below the goal, and proves that none is better") {
   Root root(nothing_is_tiny());
-  // On one rank they take 35 ms; the best plans have two on one rank.
+  // All tables on one rank take 35 ms. In the best plans one rank has two tables.
   root.run(8, 30);
   const std::optional<Plan> found = root.proof.take_found();
   REQUIRE(found.has_value());
@@ -126,9 +126,11 @@ TEST_CASE("root search: the goal, the middle, and again with more steps") {
   for (; root.has_more(10, goal) && tries < 20; ++tries)
     root.run(10, goal);
   CHECK(root.proof.bound() == 10);
-  // Two with a step; with two steps the middle below each that failed, until 0.3 % are left.
+  // Two tries have one step: the goal and the middle. The others have two steps, each for the
+  // middle below the target that failed, until 0.3% of the range is left.
   CHECK(tries == 2 + 7);
-  // A bound above what failed leaves the upper half, and one near the goal the goal alone.
+  // With a higher bound, the range between the bound and the failed target is tried again. With a
+  // bound close to the goal, only the goal is tried.
   CHECK(root.has_more(13, goal));
   CHECK(root.has_more(13.98, goal));
   root.run(13.98, goal);

@@ -19,7 +19,8 @@ using namespace shardwright::test_support;
 
 constexpr std::uint64_t kLaneWork = 20'000;
 
-// Returns what all lanes did in the rounds in which they shared a tree.
+// Runs the proof to its end. Returns the work of all lanes in the rounds in which they shared a
+// tree.
 std::uint64_t run(BoundProver& prover) {
   std::uint64_t shared_work = 0;
   while (!prover.finished()) {

@@ -1,4 +1,4 @@
-// Groups of tables that are interchangeable in a proof, and what proofs gain from them.
+// Groups of equal tables, which a proof may exchange, and the stronger bounds that follow.
 #include "search/embedding/bound/bound_rows.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ using enum ShardingType;
 
 using Model = BoundModel;
 
-// Tables of 3 ms on one rank, or of 2 ms on each of two.
+// Equal tables of 3 ms on one rank, or 2 ms on each of two.
 std::shared_ptr<const SearchSpace> equal_tables(std::size_t tables, std::int64_t ranks) {
   SpaceBuilder builder(one_host_spec(tables, ranks));
   for (std::size_t table = 0; table < tables; ++table) {
@@ -92,7 +92,8 @@ TEST_CASE("pricing problem: a column holds no more copies of a table than there 
   for (const auto& [target, most] : {std::pair{7.0, 2.0}, std::pair{10.0, 3.0}, {100.0, 3.0}}) {
     PricingProblem pricing(model.rows, 0, parameters);
     Budget budget;
-    // So close to the optimum that only a full search can prove that there is no better column.
+    // The known value is so close to the optimum that only a full search proves that no better
+    // column exists.
     const double near = 0.9995 * most;
     const PricingAnswer answer =
         pricing.solve({dual_values, target, domain, groups, near, true}, budget);
@@ -104,7 +105,8 @@ TEST_CASE("pricing problem: a column holds no more copies of a table than there 
 }
 
 TEST_CASE("bound prover: the bound of many equal tables comes from the patterns of a rank") {
-  // The Lagrangian bound is 9.4 ms, but with 200 tables one of 64 ranks holds four of 3 ms.
+  // The Lagrangian bound is 9.4 ms. Some rank holds four of the 200 tables, so the rating is at
+  // least 12 ms.
   SpaceBuilder builder(one_host_spec(200, 64));
   for (std::size_t table = 0; table < 200; ++table)
     builder.add(table, kTableWise, 1, 3, 1);
@@ -118,8 +120,8 @@ TEST_CASE("bound prover: the bound of many equal tables comes from the patterns 
 }
 
 TEST_CASE("bound prover: trees branch on the number of equal tables") {
-  // A fractional plan has a fractional number of tables of a kind on all ranks; a branch on one of
-  // 30 equal tables lets the other 29 make up for it.
+  // In a fractional plan, a fractional number of the tables of a kind is on all ranks. A branch on
+  // one of 30 equal tables changes little, since the other 29 compensate for it.
   const Model model(tables_of_six_kinds());
   constexpr double kBest = kRatingOfSixKinds;
   const BoundCertificate certificate = proved(model, kBest, 60'000'000);

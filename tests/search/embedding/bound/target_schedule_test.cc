@@ -1,4 +1,4 @@
-// Which targets the proof tries, and when it takes hosts apart.
+// The targets that a proof tries, and when it treats hosts separately.
 #include "search/embedding/bound/branch_and_price.h"
 
 #include <doctest/doctest.h>
@@ -11,10 +11,11 @@ namespace {
 
 using namespace shardwright::embedding;
 
-// The target that would prove a rating optimal.
+// A proof of this target proves that `rating` is optimal.
 double goal(double rating) { return rating * (1 - 5e-5); }
 
-// Fails every target until the schedule has nothing left or takes hosts apart.
+// Fails every target until the schedule separates hosts, and returns that target. Returns nullopt
+// if the targets end before.
 std::optional<double> fail_all(TargetSchedule& schedule, double bound, double rating) {
   while (const std::optional<double> target = schedule.next(bound, rating, goal(rating))) {
     CHECK(*target > bound);
@@ -39,7 +40,7 @@ TEST_CASE("target schedule: trees with equal hosts come before trees with separa
   schedule.fail(*first);
   CHECK(schedule.next(6, 8, goal(8)) == 0.5 * (6 + *first));
   CHECK(schedule.separates_hosts());
-  // A better plan: its targets are lower, and the smaller trees may do.
+  // A better plan has lower targets, which trees with equal hosts may prove.
   const std::optional<double> lower = schedule.next(6, 7, goal(7));
   REQUIRE(lower.has_value());
   CHECK_FALSE(schedule.separates_hosts());
@@ -81,7 +82,8 @@ TEST_CASE("target schedule: the goal is asked without branching once all below i
   schedule.note_cut_short();
   schedule.fail(*target);
   double bound = 6;
-  // From now on everything is proved, up to the old ceiling and then with more work.
+  // All targets are proved from now on: first up to the failed target, then above it with more
+  // work.
   while ((target = schedule.next(bound, 8, goal(8))) && *target < goal(8))
     bound = *target;
   REQUIRE(target.has_value());

@@ -1,4 +1,4 @@
-// Trees that divide what uniform choices use of every rank.
+// Trees that branch on how much uniform options use of every rank.
 #include "search/embedding/bound/capacity_split_trees.h"
 
 #include <doctest/doctest.h>
@@ -22,8 +22,8 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// Two hosts of two ranks. Two tables fill a host with 3 or 2 ms per rank; one of 6 ms and two of 7
-// ms are on one rank each.
+// Two hosts of two ranks. Two tables fill a host, with 3 and 2 ms per rank. Tables of 6, 7 and 7 ms
+// are on one rank each.
 BoundModel two_hosts() {
   SpaceBuilder builder(problem_spec(5, 4, 2));
   builder.add(0, kTableRowWise, 2, 3, 10).add(1, kTableRowWise, 2, 2, 10);
@@ -40,7 +40,7 @@ bool proves(CapacitySplitTree& tree, double target) {
   return tree.is_proved();
 }
 
-// Of two_hosts(), without nodes.
+// A certificate of two_hosts() with its rank classes, but without nodes.
 BoundCertificate apart_certificate(double bound) {
   BoundCertificate certificate;
   certificate.bound = bound;
@@ -56,14 +56,13 @@ BoundCertificate certificate_of(const CapacitySplitTree& tree, double target) {
   return certificate;
 }
 
-// What the check says; empty if the certificate holds.
+// Returns the error of the check, or "" if the certificate is right.
 std::string error_of(const BoundModel& model, const BoundCertificate& certificate) {
   return check_bound(*model.space, model.space->problem().topology(), certificate).value_or("");
 }
 
-// Four hosts of two ranks, more than are told apart. One table is on all ranks with 2 ms each, or
-// on a single rank with 12 ms; four fill a host with 3 ms per rank; seven of 4 ms are on one rank
-// each.
+// Four hosts of two ranks. One table is on all ranks with 2 ms each, or on one rank with 12 ms.
+// Four tables fill a host with 3 ms per rank. Seven tables of 4 ms are on one rank each.
 BoundModel four_hosts() {
   SpaceBuilder builder(problem_spec(12, 8, 2));
   builder.add(0, kRowWise, 8, 2, 10).add(0, kTableWise, 1, 12, 10);
@@ -80,7 +79,8 @@ BoundParameters without_hosts() {
   return parameters;
 }
 
-// What a tree that does not end below the target suggests, checked: no rank has more than that.
+// Runs a tree that cannot prove the target. Checks the placement that it suggests: the load of
+// every rank is below the target.
 void check_suggested(const BoundModel& model, const BoundParameters& parameters, double target,
                      bool divides) {
   CapacitySplitTree tree(model.choices, parameters);
@@ -111,7 +111,8 @@ void check_suggested(const BoundModel& model, const BoundParameters& parameters,
   CHECK(tree.take_suggestion(budget).choice.empty());
 }
 
-// The tree proves the least rating, and nothing above it; the check agrees.
+// Checks that the tree proves a target just below `least` and none above it, and that the check
+// agrees.
 void check_least(const BoundModel& model, const BoundParameters& parameters, double least) {
   CapacitySplitTree tree(model.choices, parameters);
   CHECK_FALSE(proves(tree, least + 1e-4));
@@ -153,7 +154,7 @@ TEST_CASE("uniform tree: without uniform choices, or with them alone, nothing is
 TEST_CASE("uniform tree: proves the least rating, and the check agrees") {
   const BoundModel model = two_hosts();
   const BoundParameters parameters;
-  // The tables of 7 ms beside 2 ms, that of 6 ms beside 3 ms.
+  // In the best plan the tables of 7 ms are beside 2 ms, and the table of 6 ms is beside 3 ms.
   check_least(model, parameters, 9);
 }
 
@@ -228,7 +229,7 @@ TEST_CASE("uniform tree: where hosts are many, only choices on all ranks are apa
   CHECK(classes.size() == 2);
   CHECK(classes.is_apart(model.choices.choices()[0]));
   CHECK_FALSE(classes.is_apart(model.choices.choices()[2]));
-  // 2 ms everywhere, and on all ranks but one 3 ms of a table that fills its host, and 4 ms.
+  // In the best plan each rank has 2 ms, and all but one have 3 ms of a host's table and 4 ms, too.
   check_least(model, parameters, 9);
 }
 
@@ -236,7 +237,7 @@ TEST_CASE("uniform tree: what tables certainly use on all ranks is divided off f
   const BoundModel model = four_hosts();
   const BoundParameters parameters = without_hosts();
   CapacitySplitTree tree(model.choices, parameters);
-  REQUIRE(proves(tree, 8.9999));  // a single rank has no room for 12 ms
+  REQUIRE(proves(tree, 8.9999));  // 12 ms do not fit on one rank
   const std::vector<BoundNode> nodes = tree.certificate_nodes();
   REQUIRE(nodes.front().uniform_split.has_value());
   CHECK(nodes.front().uniform_split->at == doctest::Approx(2));
@@ -264,12 +265,13 @@ TEST_CASE("uniform targets: some above one where nothing was left to divide sugg
   CHECK(targets.next(range) == 1.875);
   const TargetRange lower{1, 1.8, 0.01};  // a plan was found
   CHECK(targets.next(lower) == doctest::Approx(1.65));
-  CHECK(targets.next(lower) == doctest::Approx(1.25));  // no more
+  CHECK(targets.next(lower) == doctest::Approx(1.25));  // the last suggestion
   CHECK_FALSE(targets.is_suggesting());
 }
 
 TEST_CASE("uniform tree: both parts of whole ranks together take no more than those") {
-  // 30 ms on four ranks: 7.5 ms each. Without splits, either part could fill all ranks.
+  // 30 ms on four ranks are 7.5 ms each. A leaf without prices of whole ranks cannot prove this,
+  // because either part could fill all ranks.
   const BoundModel model = two_hosts();
   BoundCertificate certificate = apart_certificate(7.4);
   BoundNode& leaf = certificate.nodes.emplace_back();

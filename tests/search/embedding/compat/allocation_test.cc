@@ -1,4 +1,4 @@
-// Exploring more proposals hardly allocates more, since containers grow by doubling.
+// The search allocates hardly more for more proposals.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -21,10 +21,10 @@ using namespace shardwright::test_support;
 using enum ShardingType;
 
 constexpr std::size_t kTables = 100;
-constexpr std::size_t kOptions = 200;  // per table: 19,901 greedy proposals in all
+constexpr std::size_t kOptions = 200;  // options per table: 19,901 greedy proposals
 
-// The first table alone decides the rating, so no proposal is better than the first and only one
-// plan is made.
+// The first table alone decides the rating. So no proposal is better than the first one, and the
+// search makes only one plan.
 std::shared_ptr<const SearchSpace> long_search(PartitionerSpec::Type partitioner, bool feasible) {
   ProblemSpec spec = problem_spec(kTables + 1, 8, 4);
   spec.topology.hbm_cap_bytes = feasible ? std::int64_t{1} << 40 : 50;
@@ -50,7 +50,7 @@ struct Cost {
   std::uint64_t proposals = 0;
 };
 
-// Returns the cost of a search that stops after about `work_limit` work steps.
+// Returns the allocations and proposals of a search with this work limit.
 Cost explore_until(const std::shared_ptr<const SearchSpace>& space, std::uint64_t work_limit) {
   OptionPool pool(space);
   EmbeddingSearch search(pool, space->problem().topology(), 1, false);
@@ -66,7 +66,8 @@ void check_growth(const std::shared_ptr<const SearchSpace>& space) {
   const Cost whole = explore_until(space, 4'000'000);
   REQUIRE(half.proposals > 3000);
   REQUIRE(whole.proposals > half.proposals * 3 / 2);
-  // The table of known proposals doubles once or twice.
+  // The only container that grows is the hash table of known proposals, which doubles once or
+  // twice.
   CHECK(whole.allocations <= half.allocations + 4);
   // The plan of the first proposal has a list of ranks for every table.
   CHECK(half.allocations < 200 + kTables);

@@ -17,7 +17,7 @@ using shardwright::embedding::DeviceTree;
 using shardwright::test_support::Random;
 using shardwright::test_support::seeds;
 
-// Returns the first leaf of least load. Leaves without a load are left out.
+// Returns the first leaf with the least load. Leaves without a load do not take part.
 std::optional<std::uint32_t> least(const std::vector<std::optional<double>>& loads) {
   std::optional<std::uint32_t> best;
   for (std::uint32_t leaf = 0; leaf < loads.size(); ++leaf) {

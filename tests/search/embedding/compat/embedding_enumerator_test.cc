@@ -1,4 +1,4 @@
-// The search space: which options, in which order, and the error if none is left.
+// The enumerated search space: its options, their order, and the error if a table has none.
 #include "search/embedding/compat/embedding_enumerator.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ Result<std::shared_ptr<const SearchSpace>> space_of(ProblemSpec spec) {
                    executor);
 }
 
-// Returns "type.kernel" of every option in order, or "?" and the message if there is an error.
+// Returns "type.kernel" of every option in order, or "?" and the message of an error.
 std::vector<std::string> names(ProblemSpec spec) {
   const auto space = space_of(std::move(spec));
   if (!space.ok()) return {"?" + space.error().message};
@@ -59,7 +59,7 @@ std::vector<std::string> constrained(std::vector<ShardingType> types,
   return names(std::move(spec));
 }
 
-// Every type with every kernel, types outer.
+// Returns every type with every kernel, type by type.
 std::vector<std::string> product(const std::vector<std::string>& types,
                                  const std::vector<std::string>& kernels) {
   std::vector<std::string> all;
@@ -159,7 +159,7 @@ TEST_CASE("enumerate: towers take the rows or columns of a host, on any device, 
   spec.tables[0].use_virtual_table = true;
   spec.tables[0].total_num_buckets = 3;
   spec.tables[0].constraints.emplace().sharding_types = {kTableColumnWise, kRowWise, kTableRowWise};
-  spec.tables[0].constraints->is_weighted = true;  // a tower does not know
+  spec.tables[0].constraints->is_weighted = true;  // a tower ignores this constraint
   for (const auto device : {ComputeDevice::kCpu, ComputeDevice::kMtia, ComputeDevice::kTpu}) {
     spec.topology.compute_device = device;
     spec.tables[0].constraints->compute_kernels = {ComputeKernel::kFused};

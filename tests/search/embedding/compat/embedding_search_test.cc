@@ -1,4 +1,4 @@
-// The search as explore() drives it: budgets, counters and results.
+// The compat search under explore(): budgets, counters and results.
 #include "search/embedding/compat/embedding_search.h"
 
 #include <doctest/doctest.h>
@@ -59,7 +59,7 @@ std::size_t evaluated(const std::vector<ProposalRecord>& trace) {
   return count;
 }
 
-// Twenty tables of three options on two ranks, for these proposers.
+// Twenty tables of three options each on two ranks.
 std::shared_ptr<const SearchSpace> twenty_tables(const std::vector<Type>& proposers) {
   ProblemSpec spec = problem_spec(20, 2, 2);
   spec.topology.hbm_cap_bytes = 400;
@@ -92,7 +92,7 @@ TEST_CASE("embedding search: a work limit gives the first proposals of the unlim
     const SearchRun part = run_search(space, space->problem().topology(), executor, limit);
     CHECK(is_prefix(part.trace, whole.trace));
     CHECK(part.num_proposals == evaluated(part.trace));
-    // The proposal that reaches the limit is the last, except for cached ones.
+    // The search ends with the proposal that reaches the limit; cached proposals may follow.
     CHECK(part.work <= limit + 40);
     if (part.reason == StopReason::kWorkLimit) {
       CHECK(part.work >= limit);
@@ -192,7 +192,8 @@ TEST_CASE(
   CHECK(is_prefix(search.trace(), whole.trace));
 }
 
-// Without a trace, proposals that are certain to be worse than a later one are not rated.
+// Without a trace, the search does not rate a proposal that is certain to be worse than a later
+// one.
 TEST_CASE(
     "embedding search: a stop request keeps the best evaluated proposal, wherever it is in the "
     "batch") {

@@ -1,4 +1,4 @@
-// A machine with round bandwidths, and estimates for one table on it.
+// Estimates for one table on a machine with round bandwidths.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace shardwright::test_support {
 
-// Four ranks on two hosts; 8 samples a rank; one table "wide" of 100 x 128 FP32 elements with two
-// lookups per sample. Bandwidths in bytes per millisecond.
+// Four ranks on two hosts with 8 samples per rank. The table "wide" has 100 x 128 FP32 elements and
+// two lookups per sample. Bandwidths are in bytes per ms.
 struct EstimateFixture {
   embedding::ProblemSpec spec;
 
@@ -56,12 +56,12 @@ struct EstimateFixture {
     if (c && c->cache_params) option.load_factor = c->cache_params->load_factor;
     return estimate(std::move(option));
   }
-  // Precondition: another option was estimated before.
+  // Precondition: estimate() was called with a sharding type before.
   Result<embedding::ShardingOption> estimate(embedding::ShardingOption option) {
     return embedding::Estimator(*problem_).estimate(std::move(option));
   }
 
-  // The cost of the first shard. Precondition: the estimate is possible.
+  // Returns the cost of the first shard. Precondition: the estimate succeeds.
   embedding::ShardCost cost(embedding::ShardingType type,
                             embedding::ComputeKernel kernel = embedding::ComputeKernel::kFused) {
     return estimate(type, kernel).value().costs.front();

@@ -1,5 +1,5 @@
-// Times against values worked out by hand from TorchRec's formulas; round bandwidths keep most of
-// them exact.
+// Times, compared with values worked out by hand from TorchRec's formulas. Round bandwidths make
+// most of them exact.
 #include <doctest/doctest.h>
 
 #include <initializer_list>
@@ -20,7 +20,8 @@ using shardwright::test_support::perf_of;
 using enum ShardingType;
 using enum ComputeKernel;
 
-// Bytes per ms of a kernel on a device with HBM 1000, DDR 100 and link 10.
+// Returns the bandwidth of a kernel in bytes per ms. HBM has 1000, DDR 100, and the link between
+// them 10.
 std::optional<double> bandwidth(ComputeDevice device, ComputeKernel kernel,
                                 std::optional<double> caching_ratio = {}, bool prefetch = false) {
   EstimateFixture fixture;
@@ -58,7 +59,7 @@ TEST_CASE("perf: kernels read at the bandwidth of the memory that holds their ro
   CHECK(bandwidth(kCuda, kFusedUvm) == 1);
   CHECK(bandwidth(kCuda, kFusedUvmCaching) == (0.2 * 1000 + (1 - 0.2) * 10) / 10);
   CHECK(bandwidth(kCuda, kFusedUvmCaching, 0.5) == 50.5);
-  CHECK(bandwidth(kCuda, kFusedUvmCaching, 0.0) == 1);  // zero is not the default here
+  CHECK(bandwidth(kCuda, kFusedUvmCaching, 0.0) == 1);  // 0 does not stand for the default here
   CHECK(bandwidth(kCuda, kFusedUvmCaching, 1.0) == 100);
   CHECK(bandwidth(kCuda, kFusedUvmCaching, 0.5, true) == 1000);
   CHECK(bandwidth(kCuda, kQuant) == 1000);
@@ -92,8 +93,8 @@ TEST_CASE("perf: a kernel without a known bandwidth is refused with the table's 
   CHECK(refused.error().message.find("customized_kernel") != std::string::npos);
 }
 
-// 16 lookups a rank, 8 embeddings out. Table-wise: 64 lookups of 8 bytes and of 128 x 4 bytes, 32
-// embeddings of 512 bytes sent to everybody.
+// A rank has 16 lookups and gets 8 embeddings. The table's rank gets 64 lookups of 8 bytes each,
+// reads 64 rows of 512 bytes, and sends 32 embeddings of 512 bytes.
 TEST_CASE("perf: table-wise sends the inputs of all ranks to one") {
   EstimateFixture fixture;
   const double fwd = (512.0 + 32768 + 16384) / 1024;
@@ -136,7 +137,7 @@ TEST_CASE("perf: row-wise shares the lookups, not the output, and copies the gra
   EstimateFixture fixture;
   const double fwd = (128.0 + 8192 + 16384) / 1024;
   CHECK(fixture.perf(kRowWise) == perf_of(fwd, 256, 2 * fwd, 256 + 16384 * 2.455 / 1024));
-  fixture.table().embedding_dim = 16;  // no penalty, no floor of 32 columns
+  fixture.table().embedding_dim = 16;  // no penalty, at least 32 columns
   const double narrow = (128.0 + 16 * 16 * 4 + 32 * 16 * 4) / 1024;
   CHECK(fixture.perf(kRowWise).fwd_compute.value() == narrow);
 }
@@ -157,7 +158,7 @@ TEST_CASE("perf: table-row-wise and grid reduce within the host and exchange bet
   CHECK(comms == 256);
   CHECK(fixture.perf(kTableRowWise) == expected);
   CHECK(fixture.perf(kGridShard) == expected);
-  fixture.spec.topology.local_world_size = 4;  // one host: nothing to exchange
+  fixture.spec.topology.local_world_size = 4;  // one host exchanges with no other
   const double one_host = (128.0 + 8192 + 16384) / 1024;
   CHECK(fixture.perf(kTableRowWise) ==
         perf_of(one_host, 128, 2 * one_host, 128 + 16384 * 2.455 / 1024));
@@ -173,7 +174,7 @@ TEST_CASE("perf: data-parallel reads its own batch and reduces the gradients of 
   fixture.spec.topology.local_world_size = 4;
   const double one_host = table / (64.0 * 4);
   CHECK(fixture.perf(kDataParallel, kDense).bwd_comms.value() == one_host + table * 9.22 / 512);
-  fixture.spec.topology.local_world_size = 1;  // four hosts: the traffic of two, twice
+  fixture.spec.topology.local_world_size = 1;  // one rank per host: twice the traffic of two hosts
   CHECK(fixture.perf(kDataParallel, kDense).bwd_comms.value() ==
         2 * (table * 3 / 2 / 64.0) + table * 9.22 / 512);
 }
@@ -194,7 +195,7 @@ TEST_CASE("perf: sequences return one embedding per lookup") {
   fixture.table().kind = TableKind::kSequence;
   const double fwd = (512.0 + 32768 + 32768) / 1024;
   CHECK(fixture.perf(kTableWise) == perf_of(fwd, 512, 2 * fwd, 512));
-  // Row-wise sends a share of them by all-to-all: 4 lookups a rank.
+  // A row-wise shard serves a quarter of the lookups: 4 of each rank.
   const double row_wise = (128.0 + 8192 + 8192) / 1024;
   CHECK(fixture.perf(kRowWise) == perf_of(row_wise, 128, 2 * row_wise, 128 + 8192 * 2.455 / 1024));
   const ShardingOption option = fixture.estimate(kTableWise).value();
@@ -251,7 +252,8 @@ TEST_CASE("perf: cache misses are fetched by the ranks that hold the rows") {
   cache.load_factor = 0.5;
   cache.prefetch_pipeline = true;
   cache.stats = CacheStatistics{0.3, 64, {1, 1}, 100};
-  // A cache of half the rows misses half the lookups: 32 rows of 512 bytes over a link of 512.
+  // A cache of half the rows misses half the lookups. 32 rows of 512 bytes pass a link of 512 bytes
+  // per ms.
   CHECK(fixture.perf(kTableWise, kFusedUvmCaching).prefetch_compute.value() == 32);
   CHECK(fixture.perf(kRowWise, kFusedUvmCaching).prefetch_compute.value() == 8);
   CHECK(fixture.perf(kTableRowWise, kFusedUvmCaching).prefetch_compute.value() == 16);
@@ -272,13 +274,13 @@ TEST_CASE("perf: a time that is not finite is refused with the table's name") {
 TEST_CASE("cache statistics: the miss rate falls bin by bin") {
   const CacheStatistics stats{0.5, 100, {2, 1, 1}, 300};
   CHECK(expected_miss_rate(stats, 1.0) == 0);
-  // 150 rows end in the second bin of 100: hits 3 of 4.
+  // 150 rows end in the second bin of 100 rows, and 3 of 4 lookups hit.
   CHECK(expected_miss_rate(stats, 0.5) == 0.25);
-  // 100 rows reach distances up to 99, 101 rows one more bin.
+  // 100 rows cover distances up to 99. With 101 rows, one more bin hits.
   CHECK(expected_miss_rate(stats, 100.0 / 300) == 0.5);
   CHECK(expected_miss_rate(stats, 101.5 / 300) == 0.25);
   CHECK(expected_miss_rate(stats, 0.1) == 0.5);
-  // Without any rows every lookup misses.
+  // A cache of no rows always misses.
   CHECK(expected_miss_rate(stats, 0.0) == 1);
 }
 

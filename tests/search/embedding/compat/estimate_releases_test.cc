@@ -1,4 +1,4 @@
-// Estimates that differ between releases of TorchRec, and those of configured hardware, against
+// Estimates that differ between releases of TorchRec or use configured hardware, compared with
 // values worked out by hand.
 #include <doctest/doctest.h>
 
@@ -23,7 +23,8 @@ EstimateFixture of_release(TorchRecRelease release) {
   return fixture;
 }
 
-// Half of the 64 lookups of a step miss, of 80 distinct ones.
+// A cache of half the rows, of whose 64 lookups half miss. The statistics expect 80 distinct
+// lookups.
 EstimateFixture cached() {
   EstimateFixture fixture;
   CacheParams& cache = fixture.constraints().cache_params.emplace();
@@ -91,7 +92,7 @@ TEST_CASE("releases: the links of pods are those between hosts from 1.9.2 on") {
     return fixture;
   };
   EstimateFixture between = pods(TorchRecRelease::k1_9_2);
-  // 16,384 bytes within the pod, 8,192 between pods.
+  // 16,384 bytes pass within the pod, and 8,192 bytes pass between pods.
   CHECK(between.perf(kTableRowWise).fwd_comms.value() == 16384.0 / 64 + 8192.0 / 64);
   CHECK(between.perf(kDataParallel).bwd_comms.value() ==
         51200.0 * 3 / 2 / 64 * 2 + 51200 * 9.22 / 1024);

@@ -1,4 +1,4 @@
-// Bytes against values worked out by hand from TorchRec's formulas.
+// Bytes, compared with values worked out by hand from TorchRec's formulas.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -32,11 +32,12 @@ TEST_CASE("storage: a shard holds its part of the weights, its inputs and its ou
   fixture.constraints().min_partition = 32;
   CHECK(fixture.hbm(kColumnWise) == kWeights / 4 + kInput + kOutput / 4);
   CHECK(fixture.hbm(kTableColumnWise) == kWeights / 4 + kInput + kOutput / 4);
-  // Row-wise: a fourth of the lookups, all outputs. Within a host: half of them.
+  // A row-wise shard gets a fourth of the lookups and all outputs. A shard within a host gets half
+  // of the lookups.
   CHECK(fixture.hbm(kRowWise) == kWeights / 4 + kInput / 4 + kOutput);
   CHECK(fixture.hbm(kTableRowWise) == kWeights / 2 + kInput / 2 + kOutput);
   CHECK(fixture.hbm(kGridShard) == kWeights / 8 + kInput / 2 + kOutput / 4);
-  // Data-parallel: the whole table, but the local batch alone.
+  // A data-parallel shard has the whole table and only the rank's own batch.
   CHECK(fixture.hbm(kDataParallel, kDense) == kWeights + kInput / 4 + kOutput / 4);
 }
 
@@ -51,8 +52,8 @@ TEST_CASE("storage: an empty shard has neither inputs nor outputs") {
 
 TEST_CASE("storage: a fraction of a byte counts as one") {
   EstimateFixture fixture;
-  fixture.spec.torchrec = TorchRecRelease::kA48cef79;  // outputs whatever the pooling
-  fixture.constraints().pooling_factors = {0.3};       // 2.4 lookups a rank, 9.6 on all
+  fixture.spec.torchrec = TorchRecRelease::kA48cef79;  // outputs do not depend on the pooling
+  fixture.constraints().pooling_factors = {0.3};       // 2.4 lookups per rank, 9.6 in all
   CHECK(fixture.hbm(kTableWise) == kWeights + 77 + kOutput);
 }
 
@@ -68,7 +69,7 @@ TEST_CASE("storage: uvm keeps the weights in DDR, a cache keeps a share of them 
   CHECK(fixture.ddr(kTableWise, kFusedUvmCaching) == kWeights);
   fixture.constraints().cache_params.emplace().load_factor = 0.5;
   CHECK(fixture.hbm(kTableWise, kFusedUvmCaching) == cached(0.5) + kInput + kOutput);
-  fixture.constraints().cache_params->load_factor = 0;  // reads as the default
+  fixture.constraints().cache_params->load_factor = 0;  // 0 stands for the default
   CHECK(fixture.hbm(kTableWise, kFusedUvmCaching) == cached(0.2) + kInput + kOutput);
   fixture.constraints().cache_params.reset();
   fixture.spec.sharder.cache_load_factor = 0.25;
@@ -136,7 +137,7 @@ TEST_CASE("storage: key-value tables pin a cache of at most the share that is ca
   CHECK(fixture.hbm(kTableWise, kKeyValue) == kWeights / 5 + kInput + kOutput);
   fixture.table().num_embeddings = 100'000;
   CHECK(fixture.hbm(kTableWise, kKeyValue) == kMebibyte + kInput + kOutput);
-  // Every row-wise shard pins it.
+  // Every row-wise shard takes the fixed amount of a key-value table.
   CHECK(fixture.hbm(kRowWise, kKeyValue) == kMebibyte + kInput / 4 + kOutput);
   fixture.constraints().use_virtual_table = true;
   CHECK(fixture.hbm(kTableWise, kFused) == kMebibyte + kInput + kOutput);
@@ -149,12 +150,12 @@ TEST_CASE("storage: key-value tables take SSD where it is counted") {
   };
   CHECK(ssd(kTableWise) == 0);
   fixture.spec.topology.ssd_cap_bytes = 1;
-  // 100 x 128 x 4 bytes of weights; per row 4 bytes and 16 for the cached fifth of the rows.
+  // The weights, and per row 4 bytes plus 16 bytes for the fifth of the rows that is cached.
   constexpr std::int64_t kState = 720;
   CHECK(ssd(kTableWise) == kWeights + kState);
   CHECK(fixture.hbm(kTableWise, kKeyValue) == kInput + kOutput);
   CHECK(fixture.ddr(kTableWise, kKeyValue) == 0);
-  // A column-wise shard has all rows; a row-wise one a quarter of them.
+  // A column-wise shard has all rows, and a row-wise shard has a quarter of them.
   fixture.constraints().min_partition = 32;
   CHECK(ssd(kColumnWise) == kWeights / 4 + kState);
   CHECK(ssd(kRowWise) == kWeights / 4 + kState / 4);
@@ -178,14 +179,14 @@ TEST_CASE("storage: outputs have the requested width") {
 
 TEST_CASE("storage: fractions of huge tables are exact") {
   EstimateFixture fixture;
-  fixture.spec.torchrec = TorchRecRelease::kA48cef79;  // outputs whatever the pooling
+  fixture.spec.torchrec = TorchRecRelease::kA48cef79;  // outputs do not depend on the pooling
   fixture.table().num_embeddings = (std::int64_t{1} << 45) - 1;
   fixture.constraints().pooling_factors = {0};
   fixture.spec.batch_size = 1;
   fixture.spec.topology.world_size = 3;
   fixture.spec.topology.local_world_size = 3;
   const std::int64_t rows = (fixture.table().num_embeddings + 2) / 3;
-  // The product of sizes passes 2^64; only the quotient is rounded, to a double.
+  // The product of the sizes exceeds 2^64, and the quotient is rounded to a double.
   CHECK(fixture.hbm(kRowWise) ==
         static_cast<std::int64_t>(static_cast<double>(rows * 512)) + 3 * 512);
 }
@@ -227,7 +228,7 @@ TEST_CASE("storage: a cache of a size that no number is, is refused") {
 TEST_CASE("storage: shards that exceed 2^62 bytes only together are refused, too") {
   EstimateFixture fixture;
   fixture.spec.batch_size = std::int64_t{1} << 40;
-  fixture.constraints().pooling_factors = {2e5};  // 1.8e18 bytes of input a replica
+  fixture.constraints().pooling_factors = {2e5};  // 1.8e18 bytes of inputs per replica
   const auto refused = fixture.estimate(kDataParallel, kDense);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().message.find("\"wide\"") != std::string::npos);

@@ -1,4 +1,4 @@
-// The order of placement: sorted as in TorchRec, and updated as if sorted again.
+// The order in which groups of shards are placed: as TorchRec sorts, also after changes.
 #include "search/embedding/compat/placement.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ using SortBy = PartitionerSpec::SortBy;
 
 using Options = std::vector<OptionId>;
 
-// All positions group by group.
+// Returns the positions in the proposal, group by group.
 std::vector<std::vector<std::uint32_t>> members(const GroupOrder& order) {
   std::vector<std::vector<std::uint32_t>> groups;
   for (const GroupOrder::Group& group : order.groups()) {
@@ -56,10 +56,10 @@ Groups sorted(const std::shared_ptr<const SearchSpace>& space, SortBy sort_by,
 TEST_CASE("group order: by storage, HBM first, then DDR, then proposal order") {
   const auto space = SpaceBuilder(problem_spec(5, 2, 2))
                          .add(0, kTableWise, 1, 9, 10, 5)
-                         .add(1, kColumnWise, 2, 1, 10, 0)  // 20 in all
+                         .add(1, kColumnWise, 2, 1, 10, 0)  // 20 bytes in both shards
                          .add(2, kTableWise, 1, 5, 10, 7)
                          .add(3, kTableWise, 1, 5, 10, 5)
-                         .add(4, kRowWise, 2, 5, 99)  // uniform, so not in the order
+                         .add(4, kRowWise, 2, 5, 99)  // uniform options are not in the order
                          .take();
   CHECK(sorted(space, SortBy::kStorage) == Groups{{1}, {2}, {0}, {3}});
   CHECK(sorted(space, SortBy::kPerf) == Groups{{0}, {2}, {3}, {1}});
@@ -74,7 +74,7 @@ TEST_CASE("group order: smaller modules come first where modules are balanced") 
                          .add(0, kTableWise, 1, 1, 30)
                          .add(1, kTableWise, 1, 1, 10)
                          .add(2, kTableWise, 1, 1, 20)
-                         .add(3, kRowWise, 2, 1, 50)  // uniform, but counts for its module
+                         .add(3, kRowWise, 2, 1, 50)  // uniform options count for their module
                          .take();
   CHECK(sorted(space, SortBy::kStorage) == Groups{{0}, {2}, {1}});
   CHECK(sorted(space, SortBy::kStorage, true) == Groups{{1}, {0}, {2}});

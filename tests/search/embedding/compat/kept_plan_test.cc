@@ -1,4 +1,4 @@
-// Keeping a better candidate copies the changed assignments, however many tables there are.
+// To keep a better plan, the search copies the changed assignments only, for any number of tables.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -24,9 +24,9 @@ using namespace shardwright::test_support;
 
 constexpr std::size_t kOptions = 40;
 
-// The shards of the first table decide the rating. In order, each of its options takes more total
-// time but less on the busiest rank, so every greedy proposal is better than the one before. The
-// other tables share the remaining ranks and never move.
+// The first table decides the rating. Each of its options takes more time in total than the one
+// before, but less on the busiest rank, so every greedy proposal is better. The other tables share
+// the other ranks and never move.
 std::shared_ptr<const SearchSpace> improving_search(std::size_t tables) {
   ProblemSpec spec = problem_spec(tables, 8, 8);
   spec.topology.hbm_cap_bytes = std::int64_t{1} << 40;
@@ -44,7 +44,7 @@ std::shared_ptr<const SearchSpace> improving_search(std::size_t tables) {
   return builder.take();
 }
 
-// Makes the search handle one proposal of `inner` at a time.
+// Passes on one proposal of `inner` at a time, so that the search evaluates each separately.
 class OneAtATime final : public Proposer {
  public:
   explicit OneAtATime(std::unique_ptr<Proposer> inner) : inner_(std::move(inner)) {}
@@ -70,12 +70,12 @@ SearchParts one_at_a_time() {
 }
 
 struct Kept {
-  std::uint64_t whole_bytes = 0;          // of the first plan
-  std::vector<std::uint64_t> edit_bytes;  // of every later one
+  std::uint64_t whole_bytes = 0;          // bytes allocated for the first plan
+  std::vector<std::uint64_t> edit_bytes;  // bytes allocated for each plan from the third on
   PlanCopies copies;
 };
 
-// Takes in one proposal at a time.
+// Runs the search and measures what it allocates for every better plan.
 Kept keep_candidates(std::size_t tables) {
   const auto space = improving_search(tables);
   OptionPool pool(space);
@@ -90,7 +90,8 @@ Kept keep_candidates(std::size_t tables) {
     search.synchronize(0, budget);
     const std::uint64_t bytes = scope.bytes();
     if (i == 0) kept.whole_bytes = bytes;
-    if (i >= 2) kept.edit_bytes.push_back(bytes);  // the second fills the scratch of keep_best()
+    // The second plan allocates the scratch memory of keep_best() as well.
+    if (i >= 2) kept.edit_bytes.push_back(bytes);
     const Plan& now = *search.best_plan();
     if (i >= 2) {
       std::size_t shared = 0;
@@ -121,11 +122,11 @@ TEST_CASE(
     REQUIRE(kept.edit_bytes.size() == kOptions - 2);
     for (const std::uint64_t bytes : kept.edit_bytes) {
       CHECK(bytes == kept.edit_bytes.front());
-      // The nodes on one path; the ranks of two shards with their header; the list of changes.
+      // The nodes on one path, the ranks of two shards with their header, and the list of changes.
       CHECK(bytes <= each.levels * kNodeBytes + 16 + 32);
     }
     CHECK(kept.whole_bytes > each.tables * sizeof(Assignment));
-    // All but the first two plans change one table.
+    // The first two plans may copy all assignments. Each later one copies one.
     CHECK(kept.copies.assignments_copied <= 2 * each.tables + kOptions - 2);
     CHECK(kept.copies.assignments_copied + kept.copies.assignments_shared ==
           kOptions * each.tables);

@@ -1,4 +1,4 @@
-// The caches of other sizes that best mode chooses from.
+// The options with other cache sizes from which best mode chooses.
 #include "search/embedding/compat/load_factor_options.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// Two tables on two ranks, each with a cache, table- or row-wise. The first one lists load factors.
+// Two cached tables on two ranks, table-wise or row-wise. The first table lists load factors.
 std::shared_ptr<const SearchSpace> declared_space() {
   ProblemSpec spec = problem_spec(2, 2, 2, 100'000, 64);
   for (Table& table : spec.tables) {

@@ -1,4 +1,4 @@
-// Proposals as differences, and the cache of their results.
+// Proposals stored as differences, and the cache of their results.
 #include "search/embedding/compat/proposals.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ OptionId any_option(Random& random, const OptionPool::TableOptions& table) {
   return table.options[random.below(table.options.size())];
 }
 
-// One option of every table, tables in any order.
+// Returns an option of every table, with the tables in random order.
 Options any_proposal(Random& random, const OptionPool& pool) {
   Options options;
   for (const auto& table : pool.tables())
@@ -127,7 +127,7 @@ TEST_CASE("proposal batch: the key of a set does not depend on the order of its 
 
 TEST_CASE("proposal cache: finds what was inserted, through every growth, and nothing else") {
   ProposalCache cache;
-  // Keys that collide in their low bits, as in their table.
+  // Keys that collide in the low bits that the hash table uses.
   const auto key = [](std::uint64_t i) { return OptionSetKey{i % 7 + (i << 40), i * i}; };
   for (std::uint32_t i = 0; i < 5000; ++i) {
     const auto found = cache.insert(key(i));

@@ -1,4 +1,4 @@
-// Which proposals are made, in which order, for any batch size.
+// The proposals of every proposer and their order, with batches of any size.
 #include "search/embedding/compat/proposers.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ ProposerSpec spec_of(Type type) {
   return spec;
 }
 
-// Returns all proposals, `limit` at a time, each with the feedback `outcome`.
+// Returns all proposals, made in batches of `limit`. Each proposal gets the feedback `outcome`.
 Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const ProposerSpec& spec,
                     const Topology& available, std::size_t limit = 1000,
                     ProposalOutcome outcome = {}) {
@@ -64,7 +64,7 @@ Proposals proposals(const std::shared_ptr<const SearchSpace>& space, const Propo
   return proposals(space, spec, space->problem().topology(), limit, outcome);
 }
 
-// What a reservation leaves of a topology of two ranks.
+// The topology with these bytes of HBM on its two ranks, and no other memory.
 Topology left(const SearchSpace& space, std::int64_t hbm0, std::int64_t hbm1) {
   return space.problem().topology().with_storage(
       {{Bytes(hbm0), Bytes(0), Bytes(0)}, {Bytes(hbm1), Bytes(0), Bytes(0)}});
@@ -107,12 +107,13 @@ TEST_CASE(
   const auto space = SpaceBuilder(problem_spec(4, 2, 2))
                          .add(0, kTableWise, 1, 1, 10, 3)
                          .add(0, kTableWise, 1, 2, 0, 0)
-                         .add(1, kColumnWise, 2, 1, 10, 0)  // as large a shard, but two of them
+                         // Each shard is as large, but there are two.
+                         .add(1, kColumnWise, 2, 1, 10, 0)
                          .add(1, kTableWise, 1, 3, 10, 4)
                          .add(1, kTableWise, 1, 4, 10, 4)
                          .add(2, kTableWise, 1, 1, 10, 3)
                          .add(2, kTableWise, 1, 2, 0, 0)
-                         .add(3, kTableWise, 1, 1, 50, 0)  // has no other option
+                         .add(3, kTableWise, 1, 1, 50, 0)  // the table has only this option
                          .take();
   CHECK(proposals(space, spec_of(Type::kGreedy)) ==
         Proposals{{0, 2, 5, 7}, {0, 3, 5, 7}, {0, 4, 5, 7}, {1, 4, 5, 7}, {1, 4, 6, 7}});
@@ -150,11 +151,11 @@ TEST_CASE("greedy: stops after more than `threshold` ratings in a row that are n
   };
   CHECK(count({true, 7}) == 30);
   spec.threshold = 4;
-  CHECK(count({true, 7}) == 6);  // the first improves, five more do not
+  CHECK(count({true, 7}) == 6);  // the first one improves; five more do not
   CHECK(count({true, 7}, 2) == 6);
-  CHECK(count({true, 0}) == 30);   // a rating of zero counts for nothing
-  CHECK(count({false, 0}) == 30);  // nor does a failure
-  spec.threshold = 0;              // as if not given
+  CHECK(count({true, 0}) == 30);   // a rating of 0 does not count
+  CHECK(count({false, 0}) == 30);  // a failed proposal does not count
+  spec.threshold = 0;              // 0 stands for no threshold
   CHECK(count({true, 7}) == 30);
 }
 
@@ -189,7 +190,7 @@ TEST_CASE("uniform: one proposal for every type that all tables offer, in order 
                          .add(0, kTableWise, 1, 3, 1)
                          .add(0, kTableWise, 1, 3, 2)
                          .add(0, kRowWise, 2, 1, 1)
-                         .add(0, kColumnWise, 2, 1, 1)  // table 1 does not offer it
+                         .add(0, kColumnWise, 2, 1, 1)  // table 1 has no column-wise option
                          .add(1, kTableWise, 1, 1, 1)
                          .take();
   CHECK(proposals(space, spec_of(Type::kUniform)) == Proposals{{0, 4}, {2, 6}});
@@ -203,7 +204,7 @@ TEST_CASE(
     for (int i = 0; i < 60; ++i) {
       const std::size_t tables = 1 + random.below(4);
       ProblemSpec spec = problem_spec(tables, 2, 2);
-      spec.topology.hbm_cap_bytes = 10;  // 20 in all: one byte a bin
+      spec.topology.hbm_cap_bytes = 10;  // 20 bytes in all, one byte per bin
       spec.tables.resize(tables);
       SpaceBuilder builder(spec);
       std::vector<std::vector<std::pair<std::int64_t, double>>> options(tables);
@@ -215,7 +216,7 @@ TEST_CASE(
           options[table].emplace_back(hbm, ms);
         }
       }
-      // The least time for every total memory, by trying all combinations.
+      // Finds the least time for every total memory by trying all combinations.
       std::map<std::int64_t, double> best;
       std::vector<std::pair<std::int64_t, double>> sums = {{0, 0.0}};
       for (const auto& own : options) {
@@ -269,7 +270,7 @@ TEST_CASE("dynamic programming: where more is reserved than there is, TorchRec's
   const auto space = builder.take();
   ProposerSpec dp = spec_of(Type::kDynamicProgramming);
   dp.hbm_bins_per_device = 10;
-  // Recorded from DynamicProgrammingProposer of torchrec 1.9.2, given these options.
+  // Source: DynamicProgrammingProposer of TorchRec 1.9.2 with these options.
   CHECK(proposals(space, dp, left(*space, -10, -30)) == Proposals{{3, 0, 6},
                                                                   {3, 0, 6},
                                                                   {3, 0, 7},
@@ -283,7 +284,7 @@ TEST_CASE("dynamic programming: where more is reserved than there is, TorchRec's
                                                                   {5, 2, 6},
                                                                   {5, 1, 8},
                                                                   {5, 2, 8}});
-  // Here it ends with an IndexError.
+  // TorchRec fails with an IndexError here.
   CHECK(proposals(space, dp, left(*space, -40, 10)) == Proposals{{3, 0, 6}});
 }
 

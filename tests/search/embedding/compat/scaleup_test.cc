@@ -1,4 +1,4 @@
-// Scale-up: the random search, the division of memory among caches, and the resulting plans.
+// Scale-up of caches: the random search for a budget, its division among the caches, and the plans.
 #include "search/embedding/compat/scaleup_proposer.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// Two draws of torch.rand after torch.Generator().manual_seed(42).
+// The first two numbers of torch.rand after torch.Generator().manual_seed(42).
 constexpr double kFirstDraw = 0.8822692632675171;
 constexpr double kSecondDraw = 0.9150039553642273;
 
@@ -46,7 +46,8 @@ double bytes_of(const std::vector<CachedTable>& tables, const std::vector<float>
   return sum;
 }
 
-// Three tables of 100,000 x 64 on two ranks, cached at 0.2, for a scale-up proposer alone.
+// Three tables of 100,000 x 64 on two ranks, with caches of load factor 0.2 and only a scale-up
+// proposer.
 ProblemSpec offloaded(std::int64_t hbm_per_rank) {
   ProblemSpec spec = problem_spec(3, 2, 2, 100'000, 64);
   spec.topology.hbm_cap_bytes = hbm_per_rank;
@@ -84,7 +85,7 @@ std::int64_t hbm_of(const SearchRun& run, const std::vector<OptionId>& options) 
 TEST_CASE("luus-jaakola: draws what torch draws") {
   LuusJaakolaSearch search(0, 1, 16, std::nullopt);
   CHECK(search.next(0) == kFirstDraw);
-  // A wider range, so that the probe is not clamped.
+  // A wider range avoids that the probe is clamped.
   search.shrink_right(10);
   CHECK(search.next(1) == kFirstDraw + (-10 + 20 * kSecondDraw));
 }
@@ -105,13 +106,13 @@ TEST_CASE("luus-jaakola: probes a limited number of points, all within the range
 }
 
 TEST_CASE("luus-jaakola: a boundary whose cost is known is not probed again") {
-  LuusJaakolaSearch search(0, 1, 200, 1.0);  // the left cost is known from the start
+  LuusJaakolaSearch search(0, 1, 200, 1.0);  // the cost at 0 is known
   int right = 0;
   double cost = 0;
   while (const std::optional<double> x = search.next(cost)) {
     CHECK(*x != 0);
     if (*x == 1) ++right;
-    cost = -*x;  // the right boundary is best
+    cost = -*x;  // least at the right boundary
   }
   CHECK(right == 1);
 }
@@ -146,7 +147,7 @@ TEST_CASE("luus-jaakola: a range of one known point ends") {
 
 TEST_CASE("cache budget: two sizes determine the line through them") {
   const CacheStorageModel model = fit_cache_storage(100 + 1000, 100 + 9000);
-  CHECK(model.bytes(0.5F) == doctest::Approx(5100).epsilon(1e-6));  // single precision
+  CHECK(model.bytes(0.5F) == doctest::Approx(5100).epsilon(1e-6));  // of single precision
   CHECK(model.bytes(0) == doctest::Approx(100).epsilon(1e-4));
 }
 
@@ -166,14 +167,14 @@ TEST_CASE(
   const std::vector<CachedTable> tables = {cached_table(1000, 0, 0, 1),
                                            cached_table(1000, 0, 0, 3)};
   CHECK(allocate_cache_budget(tables, 400) == std::vector<float>{0.1F, 0.3F});
-  // Of 1,600, the second takes 1,000 and is full, the first takes the rest.
+  // Of 1,600 bytes the second table takes 1,000, which fill it. The first takes the others.
   CHECK(allocate_cache_budget(tables, 1600) == std::vector<float>{0.6F, 1});
 }
 
 TEST_CASE("cache budget: a cache larger than its table is filled and gives back the difference") {
   std::vector<CachedTable> tables = {cached_table(1000, 500, 0, 1), cached_table(1000, 0, 0, 1)};
-  tables[0].fused_hbm_bytes = 600;  // promoted once the cache passes 100 bytes
-  // Of 400, each gets 200. The first exceeds its table by 100, which the second gets.
+  tables[0].fused_hbm_bytes = 600;  // put into HBM whole if the cache exceeds 100 bytes
+  // Each table gets 200 of 400 bytes. The first needs only 100 of them, so the second gets 300.
   CHECK(allocate_cache_budget(tables, 400) == std::vector<float>{1, 0.3F});
 }
 
@@ -202,7 +203,7 @@ TEST_CASE("cache budget: never shrinks a cache, never overfills one, never overs
       REQUIRE(after.size() == tables.size());
       bool full = true;
       for (std::size_t t = 0; t < tables.size(); ++t) {
-        // Factors are rounded to single precision on the way.
+        // Load factors have single precision.
         CHECK(after[t] >= before[t] - 1e-4F);
         CHECK(after[t] <= 1.0001F);
         CHECK(more[t] >= after[t] - 1e-4F);

@@ -1,4 +1,4 @@
-// Storage reservations: the memory that is left, HBM and DDR.
+// Storage reservations: the HBM and DDR that they leave for tables.
 #include "search/embedding/compat/storage_reservations.h"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,8 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using shardwright::test_support::problem_spec;
 
-// Two tables on two ranks of 1,000,000 bytes HBM and 2,000,000 DDR; 10 samples a rank.
+// Two tables on two ranks, each with 1,000,000 bytes of HBM and 2,000,000 of DDR. A rank has 10
+// samples.
 ProblemSpec small(ReservationSpec::Type type, double percentage,
                   ComputeDevice device = ComputeDevice::kCuda) {
   ProblemSpec spec = problem_spec(2, 2, 2);
@@ -36,7 +37,7 @@ Result<Reservation> reserved(ProblemSpec spec) {
 
 Storage bytes(std::int64_t hbm, std::int64_t ddr) { return {Bytes(hbm), Bytes(ddr)}; }
 
-// One lookup per sample and table, 8 bytes each.
+// Bytes of inputs: one lookup of 8 bytes per sample and table.
 constexpr std::int64_t kInputs = 2 * 10 * 8;
 
 ProblemSpec sku_aware(std::int64_t margin, std::int64_t overhead) {
@@ -78,7 +79,7 @@ TEST_CASE("reserve: a given base replaces margin and dense parameters") {
 }
 
 TEST_CASE("reserve: SKU-aware must leave rank 0 some HBM") {
-  // Margin and overhead are floored, so that only exact exhaustion is told by a zero.
+  // The other parts are 0, so the margin and the inputs decide to the byte.
   ProblemSpec spec = sku_aware(990'000, 0);
   spec.dense_params = 0;
   spec.reservation.margin_bytes = 1'000'000 - 20 * kInputs;
@@ -142,10 +143,10 @@ TEST_CASE("reserve: dense parts can be given as bytes or by another multiplier")
   CHECK(reserved(spec).value().dense_storage == bytes(10'000, 0));
   spec.reservation.dense_tensor_estimate_bytes = 777;
   CHECK(reserved(spec).value().dense_storage == bytes(777, 0));
-  spec.reservation.dense_tensor_estimate_bytes = 0;  // counts as not given
+  spec.reservation.dense_tensor_estimate_bytes = 0;  // 0 stands for no estimate
   CHECK(reserved(spec).value().dense_storage == bytes(10'000, 0));
   spec.dense_params = 1;
-  spec.reservation.parameter_multiplier = 0.625;  // 2.5 bytes: halves round to even
+  spec.reservation.parameter_multiplier = 0.625;  // 2.5 bytes, rounded half to even
   CHECK(reserved(spec).value().dense_storage == bytes(2, 0));
 }
 
@@ -155,11 +156,11 @@ TEST_CASE("reserve: inputs follow pooling factors and batch sizes, not the numbe
   constraints.pooling_factors = {2, 0.5};
   constraints.num_poolings = {3, 3};
   constraints.batch_sizes = {10, 5};
-  // 20 + 2.5 lookups of one table, 10 of the other.
+  // 20 + 2.5 lookups of one table and 10 of the other, 8 bytes each.
   CHECK(reserved(spec).value().kjt_storage == bytes(260, 0));
   constraints.pooling_factors = {0.01, 0};
   constraints.batch_sizes.clear();
-  // 0.1 + 10 lookups are 80.8 bytes, rounded up.
+  // 10.1 lookups are 80.8 bytes, which are rounded up.
   CHECK(reserved(spec).value().kjt_storage == bytes(81, 0));
 }
 
@@ -170,10 +171,11 @@ TEST_CASE("reserve: batch sizes of a table that is left out shift those of the t
   spec.tables[1].constraints.emplace().pooling_factors = {0.5};
   spec.tables[1].constraints->batch_sizes = {10};
   CHECK(reserved(spec).value().kjt_storage == bytes((20 + 5) * 8, 0));
-  spec.tables[0].constraints->batch_sizes = {7, 3};  // 3 is now the batch of the second table
+  spec.tables[0].constraints->batch_sizes = {7, 3};  // 3 becomes the second table's batch size
   CHECK(reserved(spec).value().kjt_storage == bytes(124, 0));  // 14 + 1.5 lookups
   spec.tables[0].constraints->batch_sizes.clear();
-  spec.tables[0].constraints->pooling_factors = {2, 3};  // takes the batch of the second table
+  // 3 belongs to the second table's batch size.
+  spec.tables[0].constraints->pooling_factors = {2, 3};
   spec.tables[0].constraints->batch_sizes = {7};
   CHECK(reserved(spec).value().kjt_storage == bytes((14 + 30) * 8, 0));
 }
@@ -181,13 +183,13 @@ TEST_CASE("reserve: batch sizes of a table that is left out shift those of the t
 TEST_CASE(
     "reserve: a heuristic that takes more than rank 0 has is infeasible and says by how much") {
   ProblemSpec spec = small(ReservationSpec::Type::kHeuristical, 0.25);
-  spec.dense_params = 31'250;  // 750,000 bytes: what is left, without the inputs
+  spec.dense_params = 31'250;  // 750,000 bytes: all that is left
   const auto refused = reserved(spec);
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kInfeasible);
   CHECK(refused.error().message.find(std::to_string(20 * kInputs)) != std::string::npos);
   spec.batch_size = 1;
-  spec.dense_params = 31'250 - 14;  // 336 bytes more, and 320 of inputs
+  spec.dense_params = 31'250 - 14;  // 336 bytes are free, and the inputs take 320
   CHECK(reserved(spec).value().topology.storage()[0].hbm.value() == 16);
 }
 
@@ -205,7 +207,7 @@ TEST_CASE("reserve: the advice names changes that suffice alone, and nothing els
   const std::string batch = ", or a smaller batch size";
   const std::string percent = ", or a smaller reservation percentage";
   const std::string fixed = ", or a fixed reservation if the dense part is sharded elsewhere";
-  // Of a million bytes: 24 per dense parameter, 320 per sample.
+  // A rank has 1,000,000 bytes. A dense parameter takes 24 bytes, and a sample takes 320.
   CHECK(advice(0.25, 50'000, 10) == more + fixed);
   CHECK(advice(0.25, 31'200, 10) == more + batch + percent + fixed);
   CHECK(advice(0.25, 0, 10'000) == more + batch);

@@ -1,4 +1,4 @@
-// The choices of best mode: which options the rules leave, and which replace others.
+// The choices of best mode: options that the rules allow, without those that another one replaces.
 #include "search/embedding/model/choice_model.h"
 
 #include <doctest/doctest.h>
@@ -21,9 +21,9 @@ using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 using enum ShardingType;
 
-// Options 0..5 of t0, none of which replaces another: table-wise, column-wise in 3, within a host
-// in 2, whole hosts, all hosts, all ranks. Options 6, 7 of t1: table-wise, all ranks. 4 ranks of 2
-// hosts.
+// Returns the ids of the options that remain on 2 hosts of 2 ranks. Options 0 to 5 are of t0:
+// table-wise, column-wise in 3, on one host in 2, on one whole host, on both whole hosts, on all
+// ranks. Options 6 and 7 are of t1: table-wise, on all ranks. None replaces another.
 template <class Change>
 std::vector<std::uint32_t> left(const Change& change) {
   ProblemSpec spec = problem_spec(2, 4, 2);
@@ -89,8 +89,8 @@ TEST_CASE("choice model: tables kept together keep only options that can meet") 
   };
   CHECK(left(group(GroupScope::kRank)) == Ids{0, 1, 2, 6});
   CHECK(left(group(GroupScope::kHost)) == Ids{0, 1, 2, 3, 4, 6});
-  // t1 can meet t0 on rank 1 only, and options of t0 on whole hosts cannot use rank 1 without rank
-  // 0, which t0 may not use.
+  // t1 can meet t0 only on rank 1. Options of t0 on whole hosts would need rank 0, too, which t0
+  // may not use.
   CHECK(left([](ProblemSpec& spec) {
           spec.tables[1].placement.hosts = {0};
           spec.tables[0].placement.ranks = {1, 2, 3};

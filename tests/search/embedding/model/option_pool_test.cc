@@ -1,4 +1,4 @@
-// The columns of a search space, and options that join while a search runs.
+// The option pool: columns of a search space, and options that are added during a search.
 #include "search/embedding/model/option_pool.h"
 
 #include <doctest/doctest.h>
@@ -88,7 +88,7 @@ TEST_CASE("option pool: tables come in order of first appearance, with their opt
                             .add(2, kRowWise, 2, 1, 1)
                             .add(0, kRowWise, 2, 1, 1)
                             .take());
-  REQUIRE(pool.tables().size() == 2);  // the second table has no option at all
+  REQUIRE(pool.tables().size() == 2);  // the second table has no option
   CHECK(pool.tables()[0].table == TableId(2));
   CHECK(ids(pool.tables()[0].options) == std::vector<std::uint32_t>{0, 2});
   CHECK(pool.tables()[1].table == TableId(0));

@@ -1,4 +1,5 @@
-// Choices of all tables at prices of memory: the cheapest, and random ones near them.
+// Choices of all tables under prices of memory: the cheapest ones, and random ones of similar
+// price.
 #include "search/embedding/model/priced_choices.h"
 
 #include <cstddef>
@@ -32,7 +33,7 @@ constexpr int kDraws = 400;
 constexpr int kSteps = 30;
 constexpr ReachFactors kAlike{1, 1, 1, 1};
 
-// Every table has choices of load 1, 2 and 4, which need less memory the dearer they are.
+// Every table has choices of load 1, 2 and 4. A choice of more load needs less memory.
 struct Priced {
   OptionPool pool{[] {
     test_support::SpaceBuilder builder(test_support::problem_spec(kTables, 4, 4));

@@ -1,4 +1,4 @@
-// The state of ranks: what fits, undoing changes, and agreement with the verifier.
+// The state of ranks: which shards fit, undone changes, and agreement with the evaluator.
 #include "search/embedding/model/rank_loads.h"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ TEST_CASE("rank state: an empty rank always fits, however little memory it has")
   CHECK(rank.excess_bytes() == 0);
   rank.change(1, 2.5, {Bytes(10), Bytes(0)});
   CHECK_FALSE(rank.fits());
-  CHECK(rank.excess_bytes() == 16);  // 15 of HBM, and 1 of DDR, of which there is none
+  CHECK(rank.excess_bytes() == 16);  // 15 bytes of HBM; 1 byte of DDR, of which there is none
   rank.change(-1, 2.5, {Bytes(10), Bytes(0)});
   CHECK(rank.fits());
   CHECK(rank.load == 0);
@@ -171,7 +171,7 @@ TEST_CASE(
 }
 
 TEST_CASE("greedy placer: a shard with few allowed ranks takes its rank before the others") {
-  // The second shard may only be on rank 0, which the first one would take as well.
+  // The second shard may be on rank 0 only. The first would take that rank, too.
   for (const bool distinct : {false, true}) {
     ProblemSpec spec = problem_spec(1, 2, 2);
     spec.tables[0].placement.shard_ranks = {{1, {0}}};

@@ -1,4 +1,4 @@
-// Cuts of tables: that they tile the table, where they are, and how compact they are.
+// Shard layouts: the shards tile the table, have the right places, and are stored in few runs.
 #include "search/embedding/model/shard_layout.h"
 
 #include <doctest/doctest.h>
@@ -75,7 +75,7 @@ std::vector<std::int64_t> columns_of(const ShardLayout& layout) {
   return columns;
 }
 
-// Counts the shards that cover each cell of the table.
+// Returns the number of shards that cover each cell of the table.
 std::vector<int> cover(const ShardLayout& layout, const Table& table) {
   std::vector<int> count(static_cast<std::size_t>(table.num_embeddings * table.embedding_dim), 0);
   for (const Shard& shard : shards_of(layout)) {
@@ -151,7 +151,7 @@ TEST_CASE("shard layout: rows are cut into blocks of the quotient rounded up") {
   CHECK(rows_of(cut(table_of(8, 8), ShardingType::kRowWise, four)) == Rows{2, 2, 2, 2});
   CHECK(rows_of(cut(table_of(1, 8), ShardingType::kRowWise, four)) == Rows{1, 0, 0, 0});
   CHECK(rows_of(cut(table_of(6, 8), ShardingType::kRowWise, four)) == Rows{2, 2, 2, 0});
-  // Within a host of two ranks.
+  // A host has two ranks.
   CHECK(rows_of(cut(table_of(5, 8), ShardingType::kTableRowWise, topology_of(4, 2))) == Rows{3, 2});
 }
 
@@ -168,12 +168,12 @@ TEST_CASE(
     return columns_of(cut(table_of(7, columns, min_partition), ShardingType::kColumnWise, two));
   };
   using Columns = std::vector<std::int64_t>;
-  CHECK(widths(256, 0) == Columns{128, 128});  // 128 by default
+  CHECK(widths(256, 0) == Columns{128, 128});  // the default is 128
   CHECK(widths(128, 0) == Columns{128});
   CHECK(widths(64, 0) == Columns{64});
-  CHECK(widths(192, 0) == Columns{192});  // above 128, only the table's own width divides it
+  CHECK(widths(192, 0) == Columns{192});  // above 128, only the width itself divides 192
   CHECK(widths(64, 32) == Columns{32, 32});
-  CHECK(widths(64, 30) == Columns{32, 32});          // 30 is rounded up to a multiple of 4
+  CHECK(widths(64, 30) == Columns{32, 32});          // 30 is rounded up to 32
   CHECK(widths(96, 20) == Columns{24, 24, 24, 24});  // 20 does not divide 96
   CHECK(widths(96, 33) == Columns{48, 48});
   CHECK(widths(6, 4) == Columns{6});  // no multiple of 4 divides 6
@@ -206,7 +206,7 @@ TEST_CASE("shard layout: ranks of uneven memory take rows in proportion, the las
         Rows{0, 100, 0});
   CHECK(rows_of(cut(table_of(2, 4), ShardingType::kRowWise, topology_of(4, 4, {1, 1, 1, 1}))) ==
         Rows{0, 0, 0, 2});
-  // Row blocks within a host do not depend on memory.
+  // Row blocks on one host do not depend on the memory of the ranks.
   CHECK(rows_of(cut(table, ShardingType::kTableRowWise, topology_of(4, 4, {10, 20, 30, 40}))) ==
         Rows{25, 25, 25, 25});
 }
@@ -223,7 +223,7 @@ TEST_CASE(
   table.total_num_buckets = 2;
   CHECK(rows_of(cut(table, ShardingType::kRowWise, four)) == Rows{50, 50, 0, 0});
   table.total_num_buckets = 10;
-  // 10 buckets of 10 rows in proportion 1 : 2 : 4, whole buckets only.
+  // 10 buckets of 10 rows are divided in proportion 1 : 2 : 4. Buckets stay whole.
   CHECK(rows_of(cut(table, ShardingType::kRowWise, topology_of(3, 3, {1, 2, 4}))) ==
         Rows{10, 20, 70});
 }
@@ -262,7 +262,7 @@ TEST_CASE("shard layout: quantised rows hold scale and bias and are padded to 16
   };
   CHECK(row_bytes(DataType::kInt8) == 16);  // 12 + 4
   CHECK(row_bytes(DataType::kInt4) == 16);  // 6 + 4, padded
-  CHECK(row_bytes(DataType::kFp16) == 32);  // 24, no scale, padded
+  CHECK(row_bytes(DataType::kFp16) == 32);  // 24 without a scale, padded
   table.embedding_dim = 16;
   CHECK(row_bytes(DataType::kInt8) == 32);  // 16 + 4, padded
   CHECK(row_bytes(DataType::kInt4) == 16);  // 8 + 4, padded

@@ -30,7 +30,7 @@ using embedding::TableId;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-// Tables of 4 GiB that stay whole, on two ranks.
+// Tables of 4 GiB that cannot be split, on two ranks.
 ProblemSpec whole_tables(std::size_t count, std::int64_t hbm_bytes) {
   ProblemSpec spec = test_support::problem_spec(count, 2, 2, 16'000'000, 64);
   spec.topology.hbm_cap_bytes = hbm_bytes;
@@ -42,7 +42,7 @@ ProblemSpec whole_tables(std::size_t count, std::int64_t hbm_bytes) {
   return spec;
 }
 
-// A planner that places at most `fitting` tables and counts its calls.
+// A planner that fits up to `fitting` tables, and that counts its calls.
 struct CountingPlanner {
   std::size_t fitting = 0;
   int calls = 0;
@@ -102,7 +102,7 @@ TEST_CASE("irreducible set: keeps one table more than the planner can place") {
 }
 
 TEST_CASE("remedies: the smallest memory is found by proof if packing does not matter") {
-  // Every planner call succeeds, so one step less can only be ruled out by proof.
+  // The planner always finds a plan, so only a proof can show that one step less is impossible.
   CountingPlanner planner{1000};
   FitOracle oracle = planner.oracle();
   const Fit present = oracle.ask(whole_tables(8, 8 * kGiB), Effort::kProof);

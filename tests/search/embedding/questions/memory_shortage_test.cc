@@ -21,7 +21,7 @@ using test_support::problem_spec;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-// Tables of 4 GiB in HBM that stay whole, unless a test says otherwise.
+// Tables of 4 GiB of HBM that cannot be split.
 ProblemSpec whole_tables(std::size_t count, std::int64_t ranks, std::int64_t hbm) {
   ProblemSpec spec = problem_spec(count, ranks, ranks, 16'000'000, 64);
   spec.topology.hbm_cap_bytes = hbm;
@@ -103,7 +103,7 @@ TEST_CASE("memory shortage: SSD is a memory of its own") {
   ProblemSpec spec = whole_tables(3, 2, 5 * kGiB);
   for (Table& table : spec.tables)
     table.constraints->compute_kernels = {ComputeKernel::kKeyValue};
-  CHECK_FALSE(prove(spec).has_value());  // key_value tables take nothing where SSD is not counted
+  CHECK_FALSE(prove(spec).has_value());  // without SSD in the topology, key_value tables take none
   spec.topology.ssd_cap_bytes = 3 * kGiB;
   auto shortage = prove(spec);
   REQUIRE(shortage.has_value());
@@ -116,7 +116,7 @@ TEST_CASE("memory shortage: SSD is a memory of its own") {
   CHECK(shortage->kind == MemoryShortage::Kind::kTotal);
   CHECK(shortage->tier == MemoryShortage::Tier::kSsd);
   CHECK(shortage->available_bytes == 10 * kGiB);
-  // Five tables of 4 GiB, in HBM or on SSD: two fit into either memory, and only DDR is ample.
+  // Five tables take 4 GiB of HBM or of SSD. Each of these memories has room for two.
   spec = whole_tables(5, 2, 5 * kGiB);
   spec.topology.ssd_cap_bytes = 5 * kGiB;
   for (Table& table : spec.tables)
@@ -154,7 +154,7 @@ TEST_CASE("memory shortage: no problem that has a plan is proved impossible") {
     }
   }
   CHECK(infeasible > 20);
-  // Except for rules and unusual shapes, memory is what is missing.
+  // Most problems without a plan lack memory. Rules and unusual shapes cause the others.
   CHECK(proved * 2 > infeasible);
 }
 

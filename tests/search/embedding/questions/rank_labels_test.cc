@@ -1,4 +1,4 @@
-// Exchanging the ranks of a plan so that the least bytes move.
+// Renumbering the ranks of a plan so that the fewest bytes move from the old plan.
 #include "search/embedding/questions/move_costs.h"
 
 #include <cstddef>
@@ -41,7 +41,7 @@ constexpr std::uint32_t kRanks = 8;
 constexpr std::uint32_t kLocal = 4;
 constexpr double kWeight = 10;  // ms per GiB
 
-// Ranks 3, 2, 1, 0 of the first host become 4, 5, 6, 7, and the second host becomes the first.
+// Exchanges the two hosts and the ranks within each: old rank i becomes kExchanged[i].
 constexpr Rank kExchanged[kRanks] = {7, 6, 5, 4, 1, 0, 3, 2};
 
 PlanEntry entry_of(std::size_t table, ShardingType type, std::vector<std::int64_t> ranks) {
@@ -52,7 +52,7 @@ PlanEntry entry_of(std::size_t table, ShardingType type, std::vector<std::int64_
   return entry;
 }
 
-// Table t is on rank t modulo 8; the last two are on whole hosts.
+// Table t is on rank t modulo 8. The last two tables fill a host each.
 std::vector<PlanEntry> old_entries() {
   std::vector<PlanEntry> entries;
   for (std::size_t table = 0; table + 2 < kTables; ++table)
@@ -92,7 +92,7 @@ TEST_CASE("rank labels: a plan whose ranks were exchanged gets its old ranks bac
   Allocation exchanged = in_use.allocation;
   for (std::size_t table = 0; table < kTables; ++table) {
     std::vector<Rank>& ranks = exchanged.ranks[table];
-    // Blocks of whole hosts stay in rank order.
+    // A block on a whole host keeps its rank order.
     for (std::size_t i = 0; i < ranks.size(); ++i)
       ranks[i] = ranks.size() == 1 ? kExchanged[ranks[i]] : (ranks[i] + kLocal) % kRanks;
   }

@@ -43,7 +43,7 @@ PlanEntry on_rank(std::size_t table, std::int64_t rank) {
   return entry;
 }
 
-// A model in use: ten tables too many are on rank 0.
+// An old plan that has ten more tables on rank 0 than an even plan has.
 struct InUse {
   std::shared_ptr<const Problem> problem;
   std::shared_ptr<const SearchSpace> space;
@@ -64,7 +64,7 @@ struct InUse {
                                           ReplanGoal{weight, std::nullopt, 1e-4, 0});
   }
 
-  // A plan of a planner that does not know the old plan: tables on ranks in turn.
+  // A plan that ignores the old plan: tables are on the ranks in turn.
   Plan evenly() const {
     std::vector<PlanEntry> even;
     for (std::size_t i = 0; i < kTables; ++i)
@@ -75,10 +75,10 @@ struct InUse {
 
 struct Sharing {
   std::size_t changed = 0;       // assignments
-  std::size_t nodes_copied = 0;  // leaves of the tree
+  std::size_t nodes_copied = 0;  // leaves of the plan's tree
 };
 
-// Checks that the plans share every assignment that did not change.
+// Checks that the plans share all assignments that are equal in both.
 Sharing check_sharing(const Plan& from, const Plan& to) {
   REQUIRE(from.size() == to.size());
   Sharing sharing;
@@ -123,7 +123,7 @@ TEST_CASE("replan search: a plan found during the search becomes an edit of the 
   const auto search = in_use.search(1e-9);
   const Plan found = in_use.evenly();
   Plan better = search->kept()->with_ranks(0, std::vector<Rank>{1});
-  // The same plan, without shared storage.
+  // Makes an equal plan that shares no storage.
   better = Plan::generate(better.owner(), better.size(), [&](std::size_t i) {
     return embedding::Assignment{better[i].option, SharedArray<Rank>(better[i].ranks.view())};
   });

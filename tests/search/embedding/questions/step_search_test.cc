@@ -13,8 +13,8 @@ using embedding::Effort;
 using embedding::Fit;
 using embedding::StepSearch;
 
-// A change for which steps below `proved` are proved impossible, a brief search fits steps from
-// `brief` on, and a full search fits steps from `full` on.
+// Steps below `proved` are proved impossible. A brief search fits steps from `brief` on, and a full
+// search fits steps from `full` on.
 struct Change {
   std::int64_t proved = 1;
   std::int64_t full = 1;

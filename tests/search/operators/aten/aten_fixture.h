@@ -1,4 +1,4 @@
-// Requests and costs for tests of plans.
+// Requests and cost models for tests of plans.
 #pragma once
 
 #include <memory>

@@ -44,7 +44,7 @@ double optimum(const AtenModel& model) {
   return solved.objective;
 }
 
-// Blocks of two products.
+// A stack of equal blocks of two products.
 AtenGraph stack_of_blocks() {
   constexpr int kBlocks = 4;
   test_support::AtenBuilder builder;
@@ -119,7 +119,8 @@ TEST_CASE("contracted model: blocks that must run alike still do") {
   InlineExecutor executor;
   const ContractedModel contracted(model, executor);
   CHECK(is_close(optimum(contracted.model()), optimum(model)));
-  // Bounds of blocks as one hold for such plans, and those of free blocks for all.
+  // Pruning with equal blocks bounds plans whose blocks are equal. Pruning with free blocks bounds
+  // all plans.
   const ChoicePruning blocks = ChoicePruning::of_blocks(model, {});
   CHECK(blocks.messages().bound() <= optimum(model) * (1 + 1e-9));
   request.blocks = BlockSharing::kFree;

@@ -37,7 +37,7 @@ AtenSolution planned(const AtenGraph& graph, const AtenRequest& request) {
   return solve_plan(graph, request, transitions, executor, budget).value();
 }
 
-// Every tensor that can move for a consumer.
+// Returns every input of a node or output of the graph, since all of them may be redistributed.
 std::vector<TakenTensor> all_taken(const AtenGraph& graph) {
   std::vector<TakenTensor> all;
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
@@ -49,7 +49,7 @@ std::vector<TakenTensor> all_taken(const AtenGraph& graph) {
   return all;
 }
 
-// Tries all choices of nodes and outputs of the graph, with the verifier's word on their memory.
+// Tries all choices of nodes and outputs of the graph. The evaluator computes their memory.
 class Naive {
  public:
   Naive(const AtenGraph& graph, const AtenRequest& request)
@@ -67,7 +67,7 @@ class Naive {
     return product;
   }
 
-  // The least cost within a limit; none if there is no such choice.
+  // Returns the least cost with at most `limit` bytes, or nullopt if no choice fits.
   std::optional<double> best(std::optional<std::int64_t> limit) {
     std::optional<double> best;
     std::vector<std::uint32_t> choice(kept_.size(), 0);
@@ -104,8 +104,8 @@ class Naive {
   OperatorProblem problem_;
 };
 
-// The problem of all choices with all tensors that can move, every time point limited from the
-// start.
+// Solves the problem with all choices and all movable tensors, and limits memory at all times from
+// the start.
 ProblemSolution solved_whole(const AtenGraph& graph, const AtenRequest& request) {
   TransitionModel transitions = flat_transitions(request);
   InlineExecutor executor;
@@ -116,7 +116,8 @@ ProblemSolution solved_whole(const AtenGraph& graph, const AtenRequest& request)
   return solve_problem(problem, executor, budget);
 }
 
-// What is too little has no plan, and what is enough has one.
+// Checks that no plan exists below the minimum of `shortage`, and that a plan exists with
+// `enough_bytes`.
 void check_shortage(const AtenGraph& graph, AtenRequest request, const MemoryShortage& shortage) {
   CHECK(shortage.minimum_bytes > *request.memory_limit);
   CHECK_FALSE(Naive(graph, request).best(shortage.minimum_bytes - 1));
@@ -160,7 +161,7 @@ TEST_CASE("solve plan: tiny random graphs cost what trying everything finds, at 
       if (Naive(graph, request).combinations() > kMost) continue;
       check_equals_naive(graph, request);
       ++tried;
-      // The limit falls by a tenth each time, and so comes to bind what moves.
+      // The limit falls by a tenth each time, so that it also restricts redistributions.
       request.memory_limit = planned(graph, request).evaluation.peak_bytes;
       for (int fall = 0; fall < 8; ++fall) {
         check_equals_naive(graph, request);
@@ -222,7 +223,7 @@ TEST_CASE("solve plan: operators hide what they may of moving parameters and gra
   for (const double share : {0.25, 0.5, 1.0}) {
     request.overlap = {share, share};
     for (const bool is_limited : {false, true}) {
-      // A limit that hardly binds: plans with movers hide the same.
+      // With a memory limit the model differs, but it must hide times as well.
       request.memory_limit.reset();
       if (is_limited) request.memory_limit = planned(graph, request).evaluation.peak_bytes - 1;
       const AtenSolution solution = planned(graph, request);
@@ -231,7 +232,7 @@ TEST_CASE("solve plan: operators hide what they may of moving parameters and gra
       CHECK(found.hidden_us > 0);
       CHECK(found.hidden_us <= share * found.redistribute_us * (1 + 1e-12));
       if (is_limited) continue;
-      // More is hidden with a larger share, until operators have no time left for it.
+      // A larger share hides more, as long as operators have time for it.
       CHECK(found.total_us() <= before);
       CHECK(found.total_us() < without.evaluation.total_us());
       before = found.total_us();
@@ -430,7 +431,8 @@ TEST_CASE("solve plan: with AutoParallel's estimate every move costs 1 more") {
   Budget budget;
   const AtenSolution solution = solve_plan(graph, request, transitions, executor, budget).value();
   REQUIRE(solution.plan);
-  CHECK(solution.plan->nodes[1].redistribute_us[0] == 1);  // a slice is free, the transition is not
+  // The slice is free, but the redistribution is not.
+  CHECK(solution.plan->nodes[1].redistribute_us[0] == 1);
 }
 
 TEST_CASE("solve plan: the moves of a plan take the time that it says, step by step") {

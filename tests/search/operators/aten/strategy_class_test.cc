@@ -32,7 +32,8 @@ TEST_CASE("strategies: every axis takes an entry, and no device stays without el
   CHECK(num_strategies(graph, x, {4}) == 2);  // dimension 1 has two elements
   CHECK(num_strategies(graph, x, {2, 2}) == 9 - 1);
   CHECK(num_strategies(graph, y, {2}) == 4);
-  CHECK(num_strategies(graph, y, {2, 2}) == 16 - 2);  // S1 S1 and S1 S0 of two elements
+  // A dimension of two elements has no S1 S1 or S1 S0.
+  CHECK(num_strategies(graph, y, {2, 2}) == 16 - 2);
 }
 
 TEST_CASE("strategies: the axes of an entry divide what it splits") {
@@ -46,7 +47,7 @@ TEST_CASE("strategies: the axes of an entry divide what it splits") {
   CHECK(num_strategies(graph, y, {3}) == 2);
   CHECK(num_strategies(graph, y, {4}) == 1);
   CHECK(num_strategies(graph, y, {2, 3}) == 4);
-  CHECK(num_strategies(graph, y, {2, 2}) == 3);  // not both axes
+  CHECK(num_strategies(graph, y, {2, 2}) == 3);  // at most one axis shards it
 }
 
 TEST_CASE("strategies: reductions that do not commute are left out") {
@@ -60,7 +61,7 @@ TEST_CASE("strategies: reductions that do not commute are left out") {
 }
 
 TEST_CASE("strategies: more than 20,000 are an error") {
-  // 36 pairs of placements on each of three axes.
+  // 36 entries on three axes are 36^3 strategies.
   const std::vector<std::int64_t> shape(6, 8);
   std::vector<AtenBuilder::Entry> pairs;
   for (int i = 0; i < 36; ++i)

@@ -35,7 +35,7 @@ std::shared_ptr<const Graph> made(std::vector<OpSpec> specs) {
   return std::make_shared<const Graph>(std::move(graph).value());
 }
 
-// Returns a random graph of operators of all kinds, with at most `ops` operators.
+// Returns a random graph of at most `ops` operators of all kinds.
 std::shared_ptr<const Graph> random_graph(std::size_t ops, Random& random) {
   std::vector<OpSpec> specs;
   for (std::size_t i = 0; i < ops; ++i) {
@@ -53,7 +53,7 @@ std::shared_ptr<const Graph> random_graph(std::size_t ops, Random& random) {
   return made(std::move(specs));
 }
 
-// Calls `visit` with every assignment that the operators allow.
+// Calls visit(assignment) for every assignment that the operators allow.
 void for_each_assignment(const Request& request,
                          const std::function<void(const Assignment&)>& visit) {
   const Graph& graph = *request.graph;
@@ -208,7 +208,7 @@ TEST_CASE("autoshard: many requests give the same answers for any number of work
 }
 
 TEST_CASE("autoshard: many parallel branches need small tables in a good elimination order") {
-  // In the given order, 60 outputs are still needed when the sums begin.
+  // In the order of the graph, 60 outputs are needed at once when the sums begin.
   std::vector<OpSpec> specs{op("x", OpKind::kPlaceholder, {}, {64, 64}),
                             op("norm", OpKind::kSoftmax, {"x"}, {64, 64})};
   constexpr int kBranches = 60;
@@ -224,7 +224,7 @@ TEST_CASE("autoshard: many parallel branches need small tables in a good elimina
   const auto solution = solve({made(std::move(specs)), 8, CostModel::kV2});
   REQUIRE(solution.ok());
   CHECK(solution->states < 2000);
-  CHECK(solution->optimum == 64 * 64 / 8);  // stay RS, gather once
+  CHECK(solution->optimum == 64 * 64 / 8);  // all stay RS, and the sum is gathered once
 }
 
 TEST_CASE("autoshard: counts of optima saturate") {
@@ -233,8 +233,8 @@ TEST_CASE("autoshard: counts of optima saturate") {
     specs.push_back(op("v" + std::to_string(i), OpKind::kView, {"x"}, {1, 1}));
   }
   const auto graph = made(std::move(specs));
-  // Volumes of one element on two devices truncate to zero, and slicing is free in v1, so every
-  // spec is optimal.
+  // A volume of one element on two devices is truncated to 0, and slicing is free in v1, so every
+  // choice of specs is optimal.
   const auto many = solve({graph, 2, CostModel::kV1});
   REQUIRE(many.ok());
   CHECK(many->optimum == 0);

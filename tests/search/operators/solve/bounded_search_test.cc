@@ -1,4 +1,4 @@
-// The local search and the dual ascent side by side.
+// The local search and the dual ascent together.
 #include "search/operators/solve/bounded_search.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,6 @@ CostInstance make_instance(std::uint64_t seed) {
   return CostInstance::make(random_cost_instance(seed, style)).value();
 }
 
-// Thread safety: a value.
 struct Found {
   std::vector<std::uint32_t> choice;
   double cost = 0;
@@ -96,7 +95,7 @@ TEST_CASE("bounded search: ends when neither the choice nor the bound gets bette
   InlineExecutor executor;
   const Found found = search_with(instance, executor, std::nullopt, parameters);
   CHECK(found.stopped == StopReason::kFinished);
-  // The search alone would have ended, but the ascent goes on.
+  // The local search has ended by then, but the dual ascent continues.
   parameters.patience = 1;
   const Found impatient = search_with(instance, executor, std::nullopt, parameters);
   CHECK(impatient.stopped == StopReason::kFinished);

@@ -1,4 +1,4 @@
-// The dual ascent and its parts: lines, steps and prices, compared with trying everything.
+// The dual ascent and its parts (lines, steps, prices), compared with enumeration.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,12 +24,12 @@ using shardwright::test_support::seeds;
 
 namespace {
 
-constexpr double kRelative = 1e-9;  // sums of a few dozen numbers in another order
+constexpr double kRelative = 1e-9;  // sums of a few dozen numbers may have another order
 
 double number(Random& random, std::size_t most) { return static_cast<double>(random.below(most)); }
 
-// Nodes in a row, with edges between neighbours and `more` edges anywhere. All hold bytes at one
-// time point, or nothing with their first strategy.
+// Nodes in a row, with edges between neighbours and `more` other edges. All nodes hold bytes at the
+// only time point, but none with strategy 0.
 CostInstance row_of_nodes(Random& random, std::size_t nodes, std::size_t more) {
   CostInstanceSpec spec;
   std::int64_t most = 0;
@@ -60,7 +60,7 @@ CostInstance row_of_nodes(Random& random, std::size_t nodes, std::size_t more) {
   return *std::move(instance);
 }
 
-// What `choice` costs with a price per byte at the only time point, less what the limit grants.
+// Returns the cost of `choice` if every byte above the limit at the only time point costs `price`.
 double priced_cost(const CostInstance& instance, const std::vector<std::uint32_t>& choice,
                    double price) {
   const std::int64_t excess = held_bytes(instance, choice)[0] - instance.limits()[0];
@@ -80,10 +80,10 @@ void for_choices(const CostInstance& instance, const Visit& visit) {
   }
 }
 
-// The largest lower bound that one price can give: the highest point under the lines of all
-// choices, where two of them meet or at price 0.
+// Returns the largest lower bound that a single price gives. Every choice is a line over the price,
+// and the bound is the least of all lines.
 double best_priced_bound(const CostInstance& instance) {
-  std::vector<std::pair<double, double>> lines;  // cost and excess
+  std::vector<std::pair<double, double>> lines;  // cost at price 0, and bytes above the limit
   for_choices(instance, [&](const std::vector<std::uint32_t>& choice) {
     const double cost = priced_cost(instance, choice, 0);
     lines.emplace_back(cost, priced_cost(instance, choice, 1) - cost);
@@ -94,7 +94,7 @@ double best_priced_bound(const CostInstance& instance) {
       least = std::min(least, cost + price * excess);
     return least;
   };
-  // The bound is concave in the price, so thirds of an interval close in on its maximum.
+  // The bound is concave in the price, so a ternary search finds its maximum.
   double low = 0;
   double high = 1000;  // a byte saves at most the costs of two nodes and their edges
   for (int i = 0; i < 200; ++i) {
@@ -175,7 +175,7 @@ TEST_CASE("proximal step: no prices near by are better") {
       };
       const ProximalStep step = proximal_step(model, std::vector<double>(5, 1), 1000);
       const double found = value(step.prices[0], step.prices[1]);
-      // Steps end when lines of the mean differ by a thousandth of the gain.
+      // A step ends when the lines of the mean differ by a thousandth of the gain.
       const double tolerance = 2e-3 * step.gain + 1e-9;
       for (double first = 0; first < 5; first += 0.05) {
         for (double second = 0; second < 5; second += 0.05)
@@ -189,7 +189,7 @@ TEST_CASE("price bundle: finds the highest point under many lines") {
   for (const std::uint64_t seed : seeds({34})) {
     Random random(seed);
     for (int i = 0; i < 50; ++i) {
-      // Costs fall and slopes rise along a parabola whose highest point is at `top`.
+      // The lines are tangents of a parabola whose highest point is at `top`.
       const double top = 1 + number(random, 20);
       const auto bound_at = [&](double price) { return 1000 - (price - top) * (price - top); };
       const auto slope_at = [&](double price) { return -2 * (price - top); };
@@ -205,7 +205,7 @@ TEST_CASE("price bundle: finds the highest point under many lines") {
           values.push_back(bound_at(at) + slope_at(at) * (price - at));
         bundle.move(values, 1100);
       }
-      CHECK(bundle.best_bound() >= 1000 - 0.01);  // the first bound is 1 to 441 below the highest
+      CHECK(bundle.best_bound() >= 1000 - 0.01);  // the first bound is at least 1 below the highest
       CHECK(bundle.best_bound() == doctest::Approx(bound_at(bundle.best_prices()[0])));
     }
   }

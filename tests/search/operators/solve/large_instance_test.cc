@@ -1,4 +1,5 @@
-// The solver at the size of whole models: 10^5 nodes, 1.5 * 10^5 edges, limits that bind.
+// The solver on instances of the size of whole models: 10^5 nodes, 1.5 * 10^5 edges, binding
+// limits.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -44,7 +45,7 @@ TEST_CASE("solve: 10^5 nodes have an answer within seconds, the same for any num
       };
       SolveResult result = solve(instance, executor, budget, options);
       REQUIRE(first.has_value());
-      // The target is 5 s. Machines with other load take longer.
+      // The first choice should take 5 s. Busy machines take longer.
       CHECK(std::chrono::duration<double>(*first - begin).count() <= 15);
       const CostEvaluation evaluation = evaluate(instance, result.choice);
       CHECK(evaluation.feasible());

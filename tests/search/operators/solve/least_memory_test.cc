@@ -1,4 +1,4 @@
-// The least memory of an instance, compared with all choices.
+// The least memory of an instance, compared with an enumeration of all choices.
 #include "search/operators/solve/solve.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using namespace shardwright;
 using namespace shardwright::operators;
 
-// Returns the least peak of all choices that are not forbidden.
+// Returns the least peak memory of all choices without forbidden strategies and pairs.
 std::optional<std::int64_t> least_of_all(const CostInstance& instance) {
   std::optional<std::int64_t> least;
   std::vector<std::uint32_t> choice(instance.num_nodes(), 0);

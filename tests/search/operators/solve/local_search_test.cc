@@ -1,4 +1,4 @@
-// The local search over cost instances and its parts, compared with slow and obvious ones.
+// The local search over cost instances and its parts, compared with slow and simple ones.
 #include "search/operators/solve/local_search.h"
 
 #include <doctest/doctest.h>
@@ -58,7 +58,8 @@ std::vector<std::uint32_t> search_with(const CostInstance& instance, Executor& e
   return {search.best().begin(), search.best().end()};
 }
 
-// Of the choice that a state has, within a block and around it.
+// Returns the cost of `choice` that concerns the nodes of a block and the edges around it, at the
+// prices of the state.
 double naive_priced_cost(const ChoiceGraph& graph, const SearchState& state,
                          const std::vector<std::uint32_t>& choice) {
   double cost = 0;
@@ -223,7 +224,7 @@ TEST_CASE("local search: reaches the optimum of tiny instances") {
     REQUIRE(cost >= optimum->cost * (1 - 1e-12));
     reached += cost <= optimum->cost * (1 + 1e-9) ? 1 : 0;
   }
-  // Because of memory, some optima are not optimal for any prices.
+  // With memory limits, some optima are optimal for no prices.
   CHECK(reached >= kInstances - 3);
 }
 
@@ -252,12 +253,12 @@ TEST_CASE("block arms: an arm whose blocks take long gets a share of the work, n
   }
   for (const double count : blocks)
     CHECK(count > 0);
-  // Its least share of the blocks would be three quarters of the work.
+  // If blocks were shared equally, the slow arm would take three quarters of the work.
   CHECK(work_of_slow < 0.2 * work);
 }
 
 TEST_CASE("local search: begins a cycle with what is suggested, unless it is forbidden") {
-  LocalSearchParameters parameters;  // of short cycles
+  LocalSearchParameters parameters;  // the next line makes cycles short
   parameters.strict_passes = 1;
   parameters.relaxation.first_steps = {2, 2};
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -266,7 +267,7 @@ TEST_CASE("local search: begins a cycle with what is suggested, unless it is for
     const ChoiceGraph graph(instance);
     const std::vector<std::uint32_t> first = feasible_choice(instance, graph);
     const std::vector<double> prices(instance.limits().size(), 0);
-    // The work after every batch, which tells two searches apart.
+    // Returns the work after every batch, which shows whether two searches are the same.
     const auto course_with = [&](const std::vector<std::uint32_t>& suggested) {
       LocalSearch search(graph, first, 1, {}, parameters);
       if (!suggested.empty()) search.suggest(suggested, prices);

@@ -1,4 +1,4 @@
-// The solver of cost instances and each of its parts, compared with trying all choices.
+// The solver of cost instances and its parts, compared with an enumeration of all choices.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -33,11 +33,11 @@ using shardwright::test_support::solve_naively;
 
 namespace {
 
-// Sums of fractions in another order.
+// Sums may have been added in another order.
 bool same_cost(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(b)); }
 
-// Up to seven nodes of up to four strategies, everything that an instance may have: forbidden
-// strategies and pairs, functional and parallel edges, several usages per node, limits that bind.
+// Two to seven nodes of up to four strategies. Instances have forbidden strategies and pairs,
+// functional and parallel edges, several usages per node, and binding limits.
 CostInstanceSpec tiny(Random& random) {
   CostInstanceSpec spec;
   const std::size_t nodes = 2 + random.below(6);
@@ -96,8 +96,8 @@ CostInstance made(CostInstanceSpec spec) {
   return std::move(instance).value();
 }
 
-// Calls check(instance, optimum) for a number of random instances. The optimum is absent if no
-// choice is feasible.
+// Calls check(instance, optimum) for `count` random instances. `optimum` is absent if no choice is
+// feasible.
 template <class Check>
 void for_tiny_instances(std::uint64_t seed, int count, const Check& check) {
   Random random(seed);
@@ -190,10 +190,10 @@ TEST_CASE("exact search: equal layers under tight limits, where prices do not de
       const auto tree = BucketTree::make(instance, 1e6);
       REQUIRE(tree.has_value());
       for (const bool known : {false, true}) {
-        // Starts from nothing, and from the optimum itself.
+        // Starts without a known solution, and from the optimum.
         KnownSolution start;
         if (known) start = {optimum->choice, optimum->cost, {}};
-        // By lists alone, and divided by counts with few labels, or none at first.
+        // Without counts of equal nodes, and with counts after 1 or 50 labels.
         for (const std::size_t labels : {0U, 1U, 50U}) {
           CAPTURE(labels);
           ExactParameters parameters;
@@ -211,7 +211,8 @@ TEST_CASE("exact search: equal layers under tight limits, where prices do not de
 }
 
 TEST_CASE("exact search: counts of equal nodes prove what lists of this length do not") {
-  // Equal nodes hold much or cost much, and the limit is met by a part of them. Others hold little.
+  // Equal nodes hold much or cost much, and the limit admits some of them. The other nodes hold
+  // little.
   Random random(5);
   CostInstanceSpec spec;
   spec.limits = {0};

@@ -1,4 +1,4 @@
-// Costs of collectives: worked numbers, several axes.
+// Costs of collectives in the alpha-beta model: worked examples, several axes.
 #include "search/operators/strategies/reshard_path.h"
 
 #include <doctest/doctest.h>

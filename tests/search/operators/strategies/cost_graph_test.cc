@@ -51,7 +51,7 @@ OpGraph graph_of(std::vector<OpNode> nodes, OpGraphOptions options = {}) {
   return std::move(graph).value();
 }
 
-// x and weights w, v; relu(x w') v', whose halves are added.
+// x and weights w, v: relu(x w') v', whose two halves are added. ' transposes.
 OpGraph split_graph() {
   std::vector<OpNode> nodes{
       node("x", OpKind::kPlaceholder, OpCall::kNone, {{16, 32}}, {}),
@@ -168,7 +168,7 @@ TEST_CASE("cost graph: scalars cost nothing") {
 }
 
 TEST_CASE("cost graph: edges between equal specs share a matrix that was computed once") {
-  // The same layer ten times.
+  // The same layer, ten times.
   std::vector<OpNode> nodes{node("x", OpKind::kPlaceholder, OpCall::kNone, {{16, 16}}, {})};
   for (int layer = 0; layer < 10; ++layer) {
     const auto at = static_cast<std::uint32_t>(nodes.size());
@@ -179,7 +179,7 @@ TEST_CASE("cost graph: edges between equal specs share a matrix that was compute
   }
   const CostGraph costs = build(graph_of(std::move(nodes)), {2, 2});
   CHECK(costs.edges.size() == 20);
-  // From x, from a layer, from a weight.
+  // The inputs of a layer come from x, from another layer, or from a weight.
   CHECK(costs.counters.matrices_computed == 3);
   CHECK(costs.counters.matrices == 3);
   CHECK(costs.edges[2].matrix == costs.edges[18].matrix);

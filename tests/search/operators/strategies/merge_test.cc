@@ -1,5 +1,5 @@
-// Merging: which strategies it implies, which costs it adds or drops, and which edges remain in
-// which order.
+// Merging of nodes: the strategies that follow, the costs that are added or dropped, and the edges
+// that remain, in order.
 #include "search/operators/strategies/merge.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ using namespace shardwright::operators;
 
 constexpr std::uint32_t kNone = MergedGraph::kNone;
 
-// A graph that is built edge by edge.
+// A graph whose edges a test adds one by one.
 struct Graph {
   std::vector<std::uint32_t> num_strategies;
   std::vector<bool> may_merge;

@@ -1,4 +1,4 @@
-// One-step conversions: ColossalAI's order, costs, and which are left out.
+// One-step conversions: their costs, ColossalAI's order, and the conversions that it leaves out.
 #include "search/operators/strategies/reshard_path.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Repeated blocks: which nodes are equal, and which blocks are found.
+// Repeated blocks: the nodes that count as equal, and the blocks that are found.
 #include "search/operators/strategies/merge.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ using namespace shardwright::operators;
 
 using Classes = std::vector<std::uint32_t>;
 
-// One class per letter.
+// Every letter is a class.
 Classes classes_of(const std::string& letters) {
   Classes classes;
   for (const char letter : letters)
@@ -61,7 +61,7 @@ TEST_CASE("repeated blocks: blocks below the minimum length are ignored") {
 }
 
 TEST_CASE("repeated blocks: no block begins with a class that also occurs elsewhere") {
-  // A also occurs elsewhere; B does not, so the blocks start there.
+  // A also occurs outside of the blocks, so the blocks begin with B.
   const RepeatedBlocks blocks = find_repeated_blocks(classes_of("ABCDXABCDYAZ"), 2);
   CHECK(blocks.first == Classes{1, 6});
   CHECK(blocks.length == 3);
@@ -81,7 +81,7 @@ TEST_CASE("repeated blocks: blocks must be as long as the longest found before")
 
 TEST_CASE("repeated blocks: a block at the end of the graph is shortened node by node") {
   CHECK(find_repeated_blocks(classes_of("ABCDABCD"), 4).first.empty());
-  // With a node behind it, the block keeps its length.
+  // If a node follows the last block, the block keeps its length.
   const RepeatedBlocks inner = find_repeated_blocks(classes_of("ABCDABCDX"), 4);
   CHECK(inner.first == Classes{0, 4});
   CHECK(inner.length == 4);
@@ -98,7 +98,7 @@ TEST_CASE("repeated blocks: the length never exceeds the graph") {
   CHECK(find_repeated_blocks({}, 10).first.empty());
   CHECK(find_repeated_blocks(Classes(5, 0), 10).first.empty());
   const RepeatedBlocks blocks = find_repeated_blocks(Classes(40, 0), 10);
-  CHECK(blocks.first.empty());  // the last node begins no block of ten
+  CHECK(blocks.first.empty());  // the last node cannot begin a block of ten
 }
 
 TEST_CASE("repeated blocks: nodes are equal by operator, call and input shapes") {

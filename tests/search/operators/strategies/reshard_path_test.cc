@@ -1,4 +1,4 @@
-// Resharding paths: greedy and exact, their costs, and the cache.
+// Resharding paths, greedy and exact: their costs and the cache.
 #include "search/operators/strategies/reshard_path.h"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ std::vector<std::string> route(const ReshardPath& path) {
   return texts;
 }
 
-// Returns all specs of the shape, by trying all sequences.
+// Returns all valid specs of the shape by trying all sequences of axes.
 std::vector<DimSpecs> all_specs(const SpecTable& table, const TensorShape& shape) {
   const auto choices = std::uint64_t{1} << table.mesh().num_axes();
   std::uint64_t count = 1;
@@ -53,7 +53,8 @@ std::vector<DimSpecs> all_specs(const SpecTable& table, const TensorShape& shape
   return valid;
 }
 
-// Returns the cheapest totals from one spec to all others, by relaxing until nothing changes.
+// Returns the costs of the cheapest paths from `from` to every spec, by relaxing until nothing
+// changes.
 std::map<std::uint64_t, double> relaxed_totals(const SpecTable& table, const TensorShape& shape,
                                                const std::vector<DimSpecs>& all,
                                                const DimSpecs& from) {
@@ -175,7 +176,7 @@ TEST_CASE("reshard path: in compat cost, the k-th of n steps counts 2^(n-k) time
 }
 
 TEST_CASE("reshard path: memory holds the source, the result, and room for the collective") {
-  const SpecTable table = make_table({2, 2});  // 64 elements
+  const SpecTable table = make_table({2, 2});  // 64 elements in all
   const auto peak = [&](const char* from, const char* to) {
     return find(table, {8, 8}, from, to, PathCost::kCompat).peak_elements;
   };
@@ -184,7 +185,7 @@ TEST_CASE("reshard path: memory holds the source, the result, and room for the c
   CHECK(peak("R,S0", "S0,R") == 32 + 2 * 32);
   CHECK(peak("R,R", "R,S0") == 64 + 32);
   CHECK(peak("R,R", "S0,R") == 64);
-  // 16 for the source, 32 gathered, 128 while gathering on.
+  // The source has 16 elements. The first gather makes 32, and the second takes 128.
   CHECK(peak("S01,R", "R,R") == 16 + 32 + 2 * 64);
   CHECK(peak("R,R", "R,R") == 0);
 }

@@ -1,4 +1,4 @@
-// Strategies: the worked examples, counts, options, and what is left out.
+// Strategies: worked examples, numbers, options, and strategies that are left out.
 #include "search/operators/strategies/generate.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ OpNode source(std::string name, Extents shape) {
   return node;
 }
 
-// A node over placeholders `x0`, `x1`, ... of the given shapes.
+// A node whose inputs are placeholders `x0`, `x1`, ... of the given shapes.
 struct Single {
   OpGraphSpec spec;
 
@@ -99,7 +99,7 @@ Made make(const Single& single, std::vector<std::uint32_t> mesh = {2, 2},
   return require(try_make(single, std::move(mesh), options));
 }
 
-// x[..., 16] by a weight [32, 16].
+// The product of an input [..., 16] and a weight [32, 16].
 Single linear(Extents input) {
   Extents output = input;
   output.back() = 32;
@@ -148,7 +148,7 @@ TEST_CASE("strategies: rows are split along a leading dimension that the devices
   CHECK(!made.has("S01R = S01R x RR_0"));
   CHECK(made.has("S01R = S01R x RR_1"));
   CHECK(make(linear({4, 16})).size() == 14);
-  // Two rows are not four.
+  // Four devices cannot divide two rows.
   CHECK(!make(linear({2, 16})).has("S01R = S01R x RR_0"));
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("strategies: a vector by a matrix is split along columns and the contr
   CHECK(made.strategies.spec(s, 0)->dims.to_string() == "S0");
   CHECK(made.strategies.spec(s, 1)->dims.to_string() == "S0,S1");
   CHECK(made.strategies.output_specs(s)[0]->dims.to_string() == "S1");
-  // Locally 4 by 4x8: 32 forward, 8 + 32 backward.
+  // A device multiplies 4 by 4x8: 32 products forward, 8 + 32 backward.
   CHECK(made.strategies[s].compute == PhaseCost{32, 40, 72});
   CHECK(made.strategies[s].memory.backward.temporary == 128);
 }
@@ -182,7 +182,7 @@ TEST_CASE("strategies: of several batch dimensions, the last that can be split i
   const Made made = make(matmul({2, 4, 8, 16}, {2, 4, 16, 32}, {2, 4, 8, 32}));
   const std::size_t s = made.index("Sb0Si1 = Sb0Si1 x Sb0_1");
   CHECK(made.strategies.spec(s, 0)->dims.to_string() == "R,S0,S1,R");
-  // Four devices divide the second batch dimension alone.
+  // Four devices divide only the second batch dimension.
   CHECK(made.has("Sb01 = Sb01 x Sb01_0"));
 }
 

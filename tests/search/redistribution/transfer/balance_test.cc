@@ -117,7 +117,7 @@ TEST_CASE("balance: the highest level is the best bound of any set of ports") {
         best = std::max(best, bytes / weight);
       }
       const Balance result = balanced(graph, weights);
-      // Loads are whole, so a set may need less than a byte more than the one that was found.
+      // Loads are whole bytes, so the level may be up to one byte less.
       CHECK(result.level <= best * (1 + 1e-12));
       CHECK(result.level > best - 1);
       const std::vector<std::int64_t> loads = loads_of(graph, result.amount);

@@ -99,7 +99,7 @@ TEST_CASE("plan transfer: with hosts, a replica of the receiver's host sends") {
 }
 
 TEST_CASE("plan transfer: an overloaded replica gets help from other hosts") {
-  // Rank 0 alone would send to three ranks of its host, 300 bytes at 1 byte per ms.
+  // If rank 0 alone sent to the three ranks of its host, it would send 300 bytes at 1 byte per ms.
   TransferSpec spec{{{"a", {2}, {0, 4}}, {"b", {3}, {1, 2, 3}}},
                     {tensor_of("v", {300}, layout_of(0, {"R"}, 1), layout_of(1, {"S(0)"}, 1))},
                     TransferHosts{4, 1, 1}};

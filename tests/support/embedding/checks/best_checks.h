@@ -1,4 +1,4 @@
-// Best mode on small problems, compared with all plans.
+// Compares best mode on small problems with an enumeration of all plans.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace shardwright::test_support {
 
-// Numbers of small problems: those that have a plan, those of them for which none was found, those
-// whose plan was proved optimal, and those without a plan.
+// Numbers of small problems by outcome. `missed` counts those that have a plan although none was
+// found; `infeasible` counts those that have none.
 struct BestCounts {
   std::size_t feasible = 0;
   std::size_t missed = 0;
@@ -25,7 +25,8 @@ struct BestCounts {
 
 inline constexpr double kSameRating = 1e-9;
 
-// Checks that the plan is valid and optimal, and that the bound and its proof are right.
+// Checks that the plan is valid and optimal (its rating is `least`), and that the check accepts the
+// proof of the bound.
 inline void check_best_plan(const SmallProblem& small, double least,
                             const EmbeddingPlanResult& result, BestCounts& counts) {
   using namespace embedding;
@@ -36,7 +37,7 @@ inline void check_best_plan(const SmallProblem& small, double least,
   const bool proved =
       result.lower_bound && gap(*result.best_rating, *result.lower_bound) <= kProvenGap;
   CHECK(evaluation.rating <= least * (1 + kSameRating));
-  // Nothing rates below zero.
+  // A plan with rating 0 is optimal even without a proof.
   if (proved || evaluation.rating == 0) ++counts.proved;
   REQUIRE(result.lower_bound.has_value() == result.certificate.has_value());
   if (!result.certificate) return;
@@ -65,7 +66,8 @@ inline void check_small_plan(const SmallProblem& small, BestCounts& counts) {
   CHECK_FALSE(result->lower_bound.has_value());
   REQUIRE(result->failure.has_value());
   CHECK_FALSE(result->failure->message.empty());
-  CHECK(result->failure->reason != FailureReason::kNothingFound);  // but proved to be impossible
+  // The planner must prove that no plan exists.
+  CHECK(result->failure->reason != FailureReason::kNothingFound);
 }
 
 inline BestCounts check_small_plans(std::uint64_t seed, int problems, bool rules) {

@@ -1,4 +1,4 @@
-// Lower bounds of small problems, compared with all plans.
+// Compares lower bounds of small problems with an enumeration of all plans.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace shardwright::test_support {
 
-// Numbers of small problems: those that have a plan, those of them whose bound reaches the optimum,
-// and proofs that pin tables.
+// Numbers of small problems that have a plan, and of those among them whose bound reaches the
+// optimum.
 struct BoundCounts {
   std::size_t feasible = 0;
   std::size_t proved = 0;
 };
 
-// Returns the bound that is proved against `rating`, with its certificate. Checks that the
-// certificate is accepted.
+// Proves a bound against `rating` and checks that the certificate is accepted. Returns the
+// certificate.
 inline embedding::BoundCertificate proved_bound(const SmallProblem& small, double rating,
                                                 std::uint64_t most_work = 20'000'000) {
   using namespace embedding;
@@ -37,8 +37,8 @@ inline embedding::BoundCertificate proved_bound(const SmallProblem& small, doubl
   return prover.certificate();
 }
 
-// Checks that the bound is at most the least rating, whatever rating it is proved against, and that
-// a certificate that claims more is refused.
+// Checks that the bound is at most the least rating, even if the target is above it. Checks that a
+// certificate that claims more is refused.
 inline void check_small_problem(const SmallProblem& small, BoundCounts& counts) {
   using namespace embedding;
   constexpr double kAnyRating = 100;
@@ -50,7 +50,7 @@ inline void check_small_problem(const SmallProblem& small, BoundCounts& counts) 
   CHECK(certificate.bound <= rating);
   if (certificate.bound >= rating * (1 - 1.0001 * BoundParameters().optimality_gap))
     ++counts.proved;
-  // No proof ends where no plan rates so high: its work is limited.
+  // A proof against a rating above the optimum may never end, so its work is limited.
   constexpr std::uint64_t kWorkInVain = 2'000'000;
   CHECK(proved_bound(small, 1.37 * rating, kWorkInVain).bound <= rating);
   if (rating <= 0) return;

@@ -1,4 +1,4 @@
-// Best mode on recorded cases, with TorchRec's own options and costs.
+// Runs best mode on recorded cases, with TorchRec's options and costs.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@ inline PlanOptions with_work(std::uint64_t limit) {
 
 struct GoldenBest {
   EmbeddingPlanResult result;
-  double torchrec = 0;  // the rating of its plan
-  double gap = 1;       // that was proved
+  double torchrec = 0;  // the rating of TorchRec's plan
+  double gap = 1;       // the gap that was proved
 };
 
-// Plans a recorded case. Checks that the plan is valid and no worse than TorchRec's, and that its
-// bound is proved.
+// Plans a recorded case. Checks that the plan is valid and no worse than TorchRec's, and that the
+// certificate proves the bound.
 inline GoldenBest golden_best(const std::string& name, const PlanOptions& options) {
   using namespace embedding;
   constexpr double kRounding = 1e-12;
@@ -58,7 +58,8 @@ inline GoldenBest golden_best(const std::string& name, const PlanOptions& option
   return best;
 }
 
-// Checks that the plan is about as good as a MILP solver's, or better, with a gap no larger.
+// Checks that the rating is at most 0.02% worse than a MILP solver's, and that the gap is no
+// larger.
 inline void check_against_milp(const std::string& name, const nlohmann::json& row,
                                const PlanOptions& options) {
   constexpr double kWorse = 2e-4;

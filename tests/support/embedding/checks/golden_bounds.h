@@ -1,4 +1,4 @@
-// Bounds of recorded cases, proved against the rating that a MILP solver reached.
+// Proves bounds of recorded cases against the rating that a MILP solver reached.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ inline nlohmann::json milp_rows() {
   return nlohmann::json::parse(require(read_file("tests/golden/embedding/milp.json.gz")));
 }
 
-// Returns 1 - bound / rating after the given work, with TorchRec's own options. Checks that the
-// certificate is accepted, and refused if it claims more than the rating.
+// Proves a bound with TorchRec's options in `work` units of work and returns 1 - bound / rating.
+// Checks that the certificate is accepted, and refused if it claims more than the rating.
 inline double proved_gap(const std::string& name, double rating, std::uint64_t work) {
   using namespace embedding;
   const std::string golden = "tests/golden/embedding/";

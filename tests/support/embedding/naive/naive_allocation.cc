@@ -35,7 +35,7 @@ class EveryAllocation {
     }
   }
 
-  // The first ranks that shard i may have, given the rank of the one before.
+  // Tries all ranks for shard i and the shards after it. `before` is the rank of shard i - 1.
   void place_shard(std::size_t table, const Choice& choice, const std::vector<Held>& shards,
                    std::size_t i, Rank before) {
     if (i == shards.size()) {
@@ -67,7 +67,7 @@ class EveryAllocation {
     }
   }
 
-  // Checks every pair of placed shards of each group.
+  // Checks every pair of placed shards against every keep_together and keep_apart group.
   bool groups_obeyed() const {
     for (const PlacementRules::Group& group : model_.rules().groups()) {
       const auto in = [&](TableId id) {

@@ -1,4 +1,4 @@
-// The best allocation of a small choice model, found by trying every one.
+// Finds the best allocation of a small choice model by trying every allocation.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace shardwright::test_support {
 
-// Returns the least rating of all allocations that fit and obey the rules, or nothing if there is
+// Returns the least rating of all allocations that fit and obey the rules, or nullopt if there is
 // none. Cost: the product over tables of the number of their placements.
 std::optional<double> least_rating(const embedding::ChoiceModel& model);
 

@@ -63,7 +63,7 @@ bool place_on_least_loaded(const ShardingOption& option, const Devices& devices,
   return true;
 }
 
-// Positions of the proposal that are placed together.
+// Indices into the proposal of options that are placed together.
 struct Group {
   std::string key;
   std::vector<std::size_t> members;
@@ -78,7 +78,7 @@ class Partitioner {
               PartitionerSpec::SortBy sort_by)
       : problem_(problem), available_(available), proposal_(proposal), sort_by_(sort_by) {}
 
-  // Returns the ranks of all options, or nothing if a shard does not fit.
+  // Returns the ranks of the shards of all options, or nullopt if a shard does not fit.
   std::optional<Ranks> run(std::int64_t hbm_per_device = 0) {
     devices_.clear();
     for (Rank rank = 0; rank < available_.world_size(); ++rank) {
@@ -168,7 +168,7 @@ class Partitioner {
            option.compute_kernel == ComputeKernel::kKeyValue;
   }
 
-  // Returns hosts as lists of ranks, the least loaded first, on ties the lower host.
+  // Returns the ranks of every host. The least loaded host comes first; of equal ones, the lower.
   std::vector<std::vector<Rank>> sorted_hosts() const {
     std::vector<std::pair<double, std::vector<Rank>>> hosts;
     for (Rank begin = 0; begin < available_.world_size(); begin += available_.local_world_size()) {
@@ -274,7 +274,7 @@ T largest(const std::vector<T>& values) {
   return *std::max_element(values.begin(), values.end());
 }
 
-// Lowers the memory limit of devices as long as the plan stays about as fast.
+// Lowers the memory limit per device as long as the rating stays within the allowed increase.
 std::optional<Ranks> balance_memory(const Problem& problem, const Topology& available,
                                     const Proposal& proposal) {
   const PartitionerSpec& spec = problem.spec().partitioner;

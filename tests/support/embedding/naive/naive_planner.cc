@@ -24,7 +24,7 @@ double score(const ShardingOption& option, bool use_depth) {
   return most;
 }
 
-// Options by table, tables in order of first appearance among `order`.
+// Groups options by table. Tables are in the order of their first appearance in `order`.
 std::vector<Indices> by_table(const SearchSpace& space, const Indices& order) {
   std::vector<Indices> tables;
   for (const std::size_t i : order) {
@@ -55,7 +55,7 @@ std::vector<Indices> best_first(const SearchSpace& space, std::vector<Indices> t
   return tables;
 }
 
-// The interface of proposers: a proposal, or nothing at the end; then feedback on it.
+// A proposer gives one proposal at a time, or nullopt at the end. It gets feedback on each.
 class Proposer {
  public:
   virtual ~Proposer() = default;
@@ -129,7 +129,7 @@ class Greedy final : public Proposer {
   std::int64_t inferior_ = 0;
 };
 
-// Proposes what is on its list.
+// Proposes the proposals of a list.
 class Listed : public Proposer {
  public:
   std::optional<Indices> propose() override {
@@ -217,7 +217,7 @@ class DynamicProgramming final : public Listed {
     const double bin_size =
         static_cast<double>(available.total_storage().hbm.value()) / static_cast<double>(bins);
     if (bin_size == 0) return;
-    // By bin: the least time so far, its memory, and the chosen options.
+    // For each memory bin: the least time found so far, the memory of that state, and its options.
     std::vector<State> states(1, State{0, 0, {}});
     for (std::size_t t = 0; t < tables.size(); ++t) {
       std::vector<State> next(bins);
@@ -229,7 +229,8 @@ class DynamicProgramming final : public Listed {
           const double memory = state.memory + hbm;
           if (!(memory < static_cast<double>(bins))) continue;
           auto place = static_cast<std::int64_t>(memory);
-          if (place < 0) place += static_cast<std::int64_t>(bins);  // a Python list
+          // As in a Python list, a negative index counts from the end.
+          if (place < 0) place += static_cast<std::int64_t>(bins);
           if (place < 0) return;
           State& at = next[static_cast<std::size_t>(place)];
           const double perf = state.perf + total_perf(space.options()[option]);
@@ -270,7 +271,8 @@ std::unique_ptr<Proposer> make_proposer(const SearchSpace& space, const Topology
   return nullptr;
 }
 
-// The multiset of a proposal: every option by the first of equal content, sorted.
+// The key of a proposal in the cache: its options sorted, each replaced by the first option of
+// equal content.
 Indices cache_key(const SearchSpace& space, const Indices& proposal) {
   Indices key;
   for (const std::size_t option : proposal) {

@@ -1,4 +1,5 @@
-// TorchRec's planner loop written straight from its rules: plain vectors, linear scans, no sharing.
+// TorchRec's planner loop, written directly from its rules: plain vectors, linear scans, no
+// sharing.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +15,23 @@ namespace shardwright::test_support::naive {
 // One option per table, in proposal order.
 using Proposal = std::vector<const embedding::ShardingOption*>;
 
-// The rank of every shard of every option, and the rating of the plan.
+// `ranks` has the rank of every shard by option of the proposal.
 struct Placed {
   bool feasible = false;
   double rating = 0;
   std::vector<std::vector<embedding::Rank>> ranks;  // empty unless feasible
 };
 
-// Partitions and rates by the problem's partitioner and perf model. Every call copies everything.
-// Source: torchrec/distributed/planner/partitioners.py and perf_models.py.
+// Partitions and rates a proposal with the problem's partitioner and perf model. Source:
+// torchrec/distributed/planner/partitioners.py and perf_models.py.
 Placed place(const embedding::Problem& problem, const embedding::Topology& available,
              const Proposal& proposal);
 
 struct Record {
   std::size_t proposer = 0;
-  std::vector<std::size_t> options;  // indices into the space
+  std::vector<std::size_t> options;  // indices into the options of the space
   bool cached = false;
-  Placed placed;  // without ranks where cached
+  Placed placed;  // ranks are empty if `cached`
 };
 
 struct Outcome {
@@ -42,16 +43,16 @@ struct Outcome {
   std::optional<embedding::Storage> lowest_failed;
 };
 
-// Runs the problem's proposers, one after the other. Precondition: no scale-up among them.
-// Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
+// Runs the problem's proposers one after the other. Precondition: none of them is a scale-up
+// proposer. Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
 Outcome plan(const embedding::SearchSpace& space, const embedding::Topology& available);
 
-// Returns only the proposals. Precondition: the proposer needs no feedback.
+// Returns the proposals of a proposer. Precondition: the proposer needs no feedback.
 std::vector<std::vector<std::size_t>> proposals(const embedding::SearchSpace& space,
                                                 const embedding::Topology& available,
                                                 const embedding::ProposerSpec& spec);
 
-// Sums and extremes over all shards, one shard at a time.
+// Sums over all shards, computed one shard at a time.
 embedding::Storage total_storage(const embedding::ShardingOption& option);
 double total_perf(const embedding::ShardingOption& option);
 
