@@ -20,15 +20,15 @@ using embedding::ProblemSpec;
 using embedding::Topology;
 using embedding::TorchRecRelease;
 
-// "80GiB", exact.
+// Returns the exact size in the largest unit, such as "80GiB".
 std::string size_flag(std::int64_t bytes) {
   if (bytes % kGibibyte == 0) return std::to_string(bytes / kGibibyte) + "GiB";
   if (bytes % kMebibyte == 0) return std::to_string(bytes / kMebibyte) + "MiB";
   return std::to_string(bytes) + "B";
 }
 
-// The bytes of a tier that the file says every rank has; nothing if it does not say, or if ranks
-// differ.
+// Returns the bytes of a tier that every rank has according to the file; nullopt if the file does
+// not say, or if ranks differ.
 std::optional<std::int64_t> claimed_capacity(const PlanDocument& document, std::size_t tier) {
   std::optional<std::int64_t> all;
   for (const ClaimedMemory& memory : document.memory_parts_by_rank) {
@@ -47,7 +47,8 @@ std::optional<std::int64_t> capacity_of(const Topology& topology, MemoryTier tie
   return first;
 }
 
-// Compares machines that differ in kind (sharding groups, HBM), where sizes would mislead.
+// Returns a sentence if the machines differ in kind, with or without sharding groups or HBM, so
+// that a comparison of their sizes would mislead. Otherwise returns nullopt.
 std::optional<std::string> other_kind(const PlanDocument& document, const Topology& topology) {
   const bool is_whole = document.reserved_topology && !document.sharding_group_size &&
                         document.reserved_topology->world_size == topology.spec().world_size;
@@ -66,7 +67,7 @@ std::optional<std::string> other_kind(const PlanDocument& document, const Topolo
          "such as --device cuda";
 }
 
-// The digest of a part of a problem; empty if it has none.
+// Returns the digest of the named part; empty if the part is missing.
 std::string digest_of(const ProblemParts& parts, std::string_view name) {
   for (const auto& [part, digest] : parts) {
     if (part == name) return digest;
@@ -74,8 +75,8 @@ std::string digest_of(const ProblemParts& parts, std::string_view name) {
   return "";
 }
 
-// The first of `values` with which the problem has the file's digest of a part. `set` puts a value
-// into a problem.
+// Returns the first of `values` for which `given` has the same digest of `part` as the file;
+// nullopt if none has. `set` puts a value into a problem.
 template <class Value, class Set>
 std::optional<Value> value_of(const ProblemParts& claimed, std::string_view part,
                               const ProblemSpec& given, const std::vector<Value>& values,
@@ -90,7 +91,7 @@ std::optional<Value> value_of(const ProblemParts& claimed, std::string_view part
   return std::nullopt;
 }
 
-// The batch sizes to try: nearly all are powers of two.
+// The batch sizes to try: the powers of two up to 2^20.
 std::vector<std::int64_t> usual_batch_sizes() {
   constexpr int kLargest = 20;
   std::vector<std::int64_t> sizes;
@@ -108,7 +109,8 @@ std::vector<std::int64_t> divisors(std::int64_t ranks) {
   return all;
 }
 
-// Returns true if the file has a digest of the part, and another one than the problem.
+// Returns true if the file's digest of the part differs from the problem's. Returns false if the
+// file has no digests.
 bool differs(const PlanDocument& document, const Problem& problem, std::string_view part) {
   const ProblemParts& claimed = document.problem_parts;
   return !claimed.empty() && digest_of(claimed, part) != digest_of(identify(problem).parts, part);
@@ -137,7 +139,7 @@ void add_release(const PlanDocument& document, const Problem& problem, const Add
   add("TorchRec " + name, std::string(to_name(problem.spec().torchrec)), "--torchrec " + name);
 }
 
-// `ranks`: of the plan's machine, if the file says so.
+// `ranks` is the number of ranks of the plan's machine, if the file says so.
 template <class Add>
 void add_hosts(const PlanDocument& document, const Problem& problem,
                const std::optional<std::int64_t>& ranks, const Add& add) {
@@ -162,7 +164,7 @@ void add_hosts(const PlanDocument& document, const Problem& problem,
   if (!host || *host == expected) return;
   const std::string flag = "--ranks-per-host " + std::to_string(*host);
   if (*host == local) {
-    add("", "", flag);  // equal now, but not with the other number of ranks
+    add("", "", flag);  // equal now, but --ranks alone would change it
   } else {
     add("hosts of " + std::to_string(*host) + " ranks", std::to_string(local), flag);
   }
@@ -174,7 +176,7 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Pro
   const Topology& topology = problem.topology();
   if (std::optional<std::string> kind = other_kind(document, topology)) return kind;
   std::string made_for, instead, flags;
-  // If `was` is empty, adds the flag alone.
+  // If `was` is empty, only the flag is named.
   const auto add = [&](const std::string& was, const std::string& is, const std::string& flag) {
     flags += " " + flag;
     if (was.empty()) return;
@@ -182,7 +184,8 @@ std::optional<std::string> other_machine(const PlanDocument& document, const Pro
     instead += (instead.empty() ? "" : " and ") + is;
   };
   const std::int64_t ranks = topology.world_size();
-  // With sharding groups the file has the ranks of one group, which --ranks does not set.
+  // With sharding groups, the file has the ranks of one group, but --ranks sets those of the
+  // machine.
   const bool is_whole = document.reserved_topology && !document.sharding_group_size;
   const auto claimed =
       is_whole ? document.reserved_topology->world_size : std::optional<std::int64_t>();
