@@ -1,4 +1,4 @@
-// An answer whose texts are written on demand.
+// An answer whose texts are made on demand.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,9 @@
 
 namespace shardwright::capi {
 
-// Keeps the JSON and the page, because a caller asks for the size of a text and then for the text.
-// Thread safety: may be used from any thread.
+// Keeps the JSON and the page, since a caller asks for the size of a text first and for the text
+// then.
+// Thread safety: every member may be called from any thread.
 class AnswerTexts {
  public:
   explicit AnswerTexts(commands::Answer answer) : answer_(std::move(answer)) {}
@@ -21,7 +22,7 @@ class AnswerTexts {
   const commands::Answer& answer() const { return answer_; }
 
   const std::string& json() const;
-  // `width`: in columns, 0 = 100. Throws CallFailure for a width below 40.
+  // `width` is the number of columns; 0 means 100. Throws CallFailure for a width below 40.
   std::string text(std::uint32_t width) const;
   // Throws CallFailure if the answer has no page.
   const std::string& page() const;

@@ -1,4 +1,4 @@
-// One call for every command.
+// The call that runs any command of the list (commands::commands()).
 #include <exception>
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ using commands::Watch;
 
 namespace {
 
-// The caller's all-gather.
+// An Exchange that calls the caller's all-gather function.
 class CallerExchange final : public Exchange {
  public:
   explicit CallerExchange(const shardwright_ask_options& given) : given_(&given) {}
@@ -43,7 +43,7 @@ class CallerExchange final : public Exchange {
     bool out_of_memory = false;
   };
 
-  // Called by C code, so it must not throw.
+  // C code calls this function, so it must not throw.
   static void add(void* sink, const void* bytes, uint64_t size) noexcept {
     auto& all = *static_cast<Messages*>(sink);
     try {
@@ -80,7 +80,7 @@ void check(const shardwright_ask_options& given) {
     refuse("several processes need a function that gathers their messages", "options.gather");
 }
 
-// A member is a place in the request.
+// Turns the name of a member into its JSON pointer in the request.
 std::string place_in_request(const std::string& where, const commands::Fields& fields) {
   return fields.find(where) != nullptr ? "/" + where : where;
 }

@@ -5,12 +5,11 @@
 namespace shardwright::capi {
 namespace {
 
-// The error of the last failed call of a thread. A C caller asks for it after the call has
-// returned, so it must be kept per thread.
+// The error of a thread's last failed call. C callers ask for it after the call, so it is kept.
 struct LastError {
   std::string message;
   std::string place;
-  bool no_memory = false;  // for the text
+  bool no_memory = false;  // no memory for the texts
 };
 
 LastError& last_error() noexcept {

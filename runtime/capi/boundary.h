@@ -1,4 +1,4 @@
-// The edge between C and C++: checks of arguments, handles, errors.
+// The border between C and C++: checks of arguments, handles, errors.
 #pragma once
 
 #include <algorithm>
@@ -19,16 +19,15 @@
 
 namespace shardwright::capi {
 
-// The exception that ends a call. Every function of the C interface catches it and returns its
-// status.
+// The exception that ends a call. Every C function catches it and returns its status.
 struct CallFailure {
   shardwright_status status;
   std::string message;
   std::string place;
 };
 
-// Stores the error of a call for this thread, or only its status if there is no memory for the
-// text. Returns the status.
+// Stores the error of this thread's last call; without memory for the texts, only the status.
+// Returns `status`.
 shardwright_status remember(shardwright_status status, std::string_view message,
                             std::string_view place) noexcept;
 
@@ -51,7 +50,7 @@ T take(Result<T> result) {
   return std::move(result).value();
 }
 
-// Runs the body of a function of the C interface. Turns every exception into a status.
+// Runs the body of a C function and turns every exception into a status.
 template <class Body>
 shardwright_status guarded(const Body& body) noexcept {
   try {
@@ -74,7 +73,7 @@ T& required(T* pointer, const char* name) {
   return *pointer;
 }
 
-// A caller's text of `size` bytes.
+// Returns the caller's text of `size` bytes. Throws CallFailure if it is null and `size` is not 0.
 inline std::string_view given_text(const char* text, std::size_t size, const char* name) {
   if (size > 0) required(text, name);
   return {text, size};
@@ -82,7 +81,7 @@ inline std::string_view given_text(const char* text, std::size_t size, const cha
 
 // ---- Handles
 
-// Throws CallFailure with a sentence.
+// Throws a CallFailure that describes the fault.
 [[noreturn]] void fail_handle(HandleTable::Fault fault, HandleKind kind, const char* name);
 
 template <class Handle>
@@ -90,7 +89,7 @@ std::uint64_t number_of(const Handle* handle) {
   return std::bit_cast<std::uint64_t>(handle);
 }
 
-// The object behind a handle.
+// Returns the object behind a handle. Throws CallFailure for a bad handle.
 template <class Handle>
 auto object_of(const Handle* handle, const char* name) {
   using Object = typename ObjectOf<Handle>::Type;
@@ -101,13 +100,13 @@ auto object_of(const Handle* handle, const char* name) {
   return std::static_pointer_cast<const Object>(std::move(found.object));
 }
 
-// The object behind a handle; null for a null handle.
+// Returns the object behind a handle, or null for a null handle.
 template <class Handle>
 auto optional_object_of(const Handle* handle, const char* name) {
   return handle == nullptr ? decltype(object_of(handle, name))() : object_of(handle, name);
 }
 
-// An output handle. It is null until set() is called.
+// An output handle of the caller. It is null until set() is called.
 template <class Handle>
 class HandleOutput {
  public:
@@ -132,7 +131,7 @@ shardwright_status destroy(const Handle* handle, const char* name) noexcept {
   });
 }
 
-// The inputs of planning and verifying: a problem and perhaps a search space.
+// The inputs of planning and verifying: a problem, and a search space or null.
 struct Inputs {
   Inputs(const shardwright_problem* problem_handle, const shardwright_search_space* space_handle)
       : problem(object_of(problem_handle, "problem")),
@@ -148,8 +147,8 @@ struct Inputs {
 
 // ---- Structures and buffers
 
-// Copy a caller's structure (`given`) to this library's version of the structure (`known`), or
-// back. Missing members become 0. Members that this library does not know must be 0.
+// Copies between a caller's structure (`given`) and this library's version of it (`known`). Members
+// that the caller's version lacks become 0. Members that this library lacks must be 0.
 void read_bytes(const void* given, std::size_t given_size, void* known, std::size_t known_size,
                 std::size_t least_size, const char* name);
 void write_bytes(const void* known, std::size_t known_size, void* given, std::size_t given_size,
@@ -172,19 +171,19 @@ void write_struct(const Struct& known, Struct* given, const char* name) {
   write_bytes(&written, sizeof(written), given, size, kLeastSize, name);
 }
 
-// Copies text into a caller's buffer, by the rules of shardwright.h.
+// Copies text into the caller's buffer, by the rules in shardwright.h.
 void put_text(std::string_view text, char* buffer, std::size_t capacity, std::size_t* size);
 
-// Throws CallFailure if a caller's arrays of `room` elements cannot hold `needed` elements.
+// Throws CallFailure if `needed` elements do not fit into the caller's arrays of `room` elements.
 void check_room(std::uint64_t room, std::uint64_t needed, const char* name);
 
-// Sets an element of a caller's array; does nothing if the array is null.
+// Sets an element of the caller's array. Does nothing if the array is null.
 template <class T, class Value>
 void put(T* array, std::uint64_t index, Value value) {
   if (array != nullptr) array[index] = static_cast<T>(value);
 }
 
-// The enumeration value with this number. Throws CallFailure at `place()` if there is none.
+// Returns the enumerator with this number. Throws CallFailure at `place()` if there is none.
 template <class Enum, class Place>
 Enum kind_of(std::uint8_t number, const Place& place) {
   if (number >= embedding::EnumNames<Enum>::kNames.size()) {

@@ -1,4 +1,4 @@
-// Cancelling and progress of a call.
+// Cancellation and progress of a call.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@
 
 namespace shardwright::capi {
 
-// The caller's cancel handle and progress function. Must outlive the search.
-// Thread safety: one thread at a time; the token may be used from any thread.
+// The caller's cancel handle and progress function during one search. Must outlive the search.
+// Thread safety: one thread at a time; any thread may use the token.
 class CallWatch {
  public:
-  // Throws CallFailure at "options.cancel" for a bad handle. Each argument may be null.
+  // Each argument may be null. Throws CallFailure at "options.cancel" for a bad handle.
   CallWatch(const shardwright_cancel* cancel, shardwright_progress_callback progress,
             void* user_data);
 
   std::stop_token token() const { return stop_.get_token(); }
   bool reports() const { return progress_ != nullptr; }
-  // Preconditions: reports(). `work_limit`: the caller's, 0 = none.
+  // Calls the progress function. `work_limit` is the caller's limit; 0 means none. Precondition:
+  // reports().
   void report(const PlanProgress& progress, std::uint64_t work_limit);
   void report(const OperatorsProgress& progress);
 
  private:
-  // Forwards a request to stop to this call.
+  // Passes the cancel handle's request on to this call.
   struct Forward {
     std::stop_source* stop;
     void operator()() const noexcept { stop->request_stop(); }

@@ -17,7 +17,7 @@ std::uint64_t HandleTable::add(HandleKind kind, std::shared_ptr<const void> obje
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
     if (slots_.size() == HandleBits::kMaxSlots) throw std::bad_alloc();
-    free_.reserve(slots_.size() + 1);  // so that remove never allocates
+    free_.reserve(slots_.size() + 1);  // so that remove() does not allocate
     slots_.emplace_back();
     free_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
   }
@@ -34,7 +34,7 @@ HandleTable::Fault HandleTable::check(HandleKind kind, std::uint64_t handle) con
   const HandleBits bits = HandleBits::unpack(handle);
   if ((bits.tag & 0xF0U) != HandleBits::kTag || bits.slot >= slots_.size()) return Fault::kForeign;
   const Slot& slot = slots_[bits.slot];
-  // A slot is in generation g while its g-th object lives.
+  // A slot has generation g while its g-th object lives.
   if (bits.generation == 0 || bits.generation > slot.generation) return Fault::kForeign;
   if (bits.tag != tag_of(kind)) return Fault::kOtherKind;
   if (bits.generation < slot.generation) return Fault::kDestroyed;
@@ -54,7 +54,7 @@ HandleTable::Found HandleTable::remove(HandleKind kind, std::uint64_t handle) {
   if (fault != Fault::kNone) return {fault, nullptr};
   const std::uint32_t index = HandleBits::unpack(handle).slot;
   Slot& slot = slots_[index];
-  // A slot that has used up its generations is never used again.
+  // A slot that has used up its generations is not used again.
   if (++slot.generation != std::numeric_limits<std::uint32_t>::max()) free_.push_back(index);
   return {Fault::kNone, std::exchange(slot.object, nullptr)};
 }

@@ -1,4 +1,4 @@
-// Handles of the C interface: numbers that are looked up, never pointers that are followed.
+// Handles of the C interface: numbers that are looked up and never used as pointers.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ enum class HandleKind : std::uint8_t {
   kAnswer,
 };
 
-// The parts of a handle's number: a tag for the kind in the high byte, the slot, and the number of
-// times that the slot has been used, so that a destroyed handle is never valid again.
+// The parts of a handle's number: a tag for the kind in the high byte, the slot, and the
+// generation. The generation counts the uses of the slot, so a destroyed handle never becomes valid
+// again.
 struct HandleBits {
   static constexpr std::uint32_t kTag = 0xB0;
   static constexpr std::uint32_t kMaxSlots = 1U << 24;
@@ -36,15 +37,16 @@ struct HandleBits {
   }
 };
 
-// The objects behind all handles of the process. A lookup returns shared ownership: an object that
-// is removed meanwhile lives until the last call that uses it returns.
+// The objects behind all handles of the process. A lookup shares ownership: if the object is
+// removed meanwhile, it lives until the last call that uses it returns.
 // Thread safety: every member may be called from any thread. No object is destroyed under the lock.
 class HandleTable {
  public:
-  // Why a handle has no object.
+  // Why a handle refers to no object.
   enum class Fault : std::uint8_t { kNone, kNull, kForeign, kOtherKind, kDestroyed };
 
-  // Throws std::bad_alloc if memory or numbers run out; `object` is then destroyed.
+  // Adds an object and returns its handle. Throws std::bad_alloc if memory or numbers run out;
+  // `object` is then released.
   std::uint64_t add(HandleKind kind, std::shared_ptr<const void> object);
 
   struct Found {
@@ -52,7 +54,8 @@ class HandleTable {
     std::shared_ptr<const void> object;
   };
   Found find(HandleKind kind, std::uint64_t handle) const;
-  // Ends the handle. Of concurrent calls, one returns the object, the others return kDestroyed.
+  // Ends the handle and returns its object. Of concurrent calls, one returns the object and the
+  // others return kDestroyed.
   Found remove(HandleKind kind, std::uint64_t handle);
 
  private:
@@ -69,7 +72,8 @@ class HandleTable {
   std::vector<std::uint32_t> free_;
 };
 
-// The table of the process. Never destroyed, so that destructors of static objects may use handles.
+// Returns the table of the process. It is never destroyed, so destructors of static objects may use
+// it.
 HandleTable& handles();
 
 }  // namespace shardwright::capi

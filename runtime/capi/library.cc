@@ -1,11 +1,11 @@
-// Version, names of statuses and vocabularies.
+// Library version, and the names of statuses and enumerators.
 #include "core/embedding/problem/kinds.h"
 #include "core/version.h"
 #include "runtime/capi/shardwright.h"
 
 namespace {
 
-// The names are literals, so each ends in a NUL.
+// Returns null if no enumerator has this number. The names are literals and end in a NUL.
 template <class Enum>
 const char* name_of(std::uint32_t number) {
   const auto& names = shardwright::embedding::EnumNames<Enum>::kNames;

@@ -1,4 +1,4 @@
-// The object behind each kind of handle.
+// The type of object behind each kind of handle.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,28 @@
 
 namespace shardwright::capi {
 
-// A request to stop reaches all planning calls that were given the handle.
+// Stops all planning calls that were given the handle.
 // Thread safety: may be used from any thread.
 struct CancelToken {
   std::stop_source source;
 };
 
-// A result with its options numbered. Immutable.
+// A result whose options have numbers. Immutable.
 struct PlannedResult {
   explicit PlannedResult(std::shared_ptr<const EmbeddingPlanResult> planned)
       : owner(std::move(planned)), result(*owner) {}
 
   std::shared_ptr<const EmbeddingPlanResult> owner;
   const EmbeddingPlanResult& result;
-  // The result's search space, followed by the options of the plan that are not in it. Null if no
-  // options were enumerated.
+  // The search space of the result, plus options of the plan that are not in it. Null if no options
+  // were enumerated.
   std::shared_ptr<const embedding::SearchSpace> space;
   std::vector<std::uint32_t> options;       // by position in the plan: index in `space`
   std::uint64_t num_shards = 0;             // of the plan
-  std::shared_ptr<const PlanDocument> old;  // plan before a replan; else null
+  std::shared_ptr<const PlanDocument> old;  // the plan before a replan, else null
 };
 
-// Numbers the options of the result's plan. O(options of the plan).
+// Numbers the options of the result's plan. Cost: O(options of the plan).
 std::shared_ptr<const PlannedResult> number_options(
     std::shared_ptr<const EmbeddingPlanResult> result,
     std::shared_ptr<const PlanDocument> old = nullptr);

@@ -1,4 +1,4 @@
-// Cancelling, and plans that the caller has.
+// Cancel handles, and plans that the caller passes as arrays.
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ using embedding::SearchSpace;
 
 namespace {
 
-// The plan of a caller's arrays. Options are numbers in `space`.
+// Makes a plan from the caller's arrays, in which options are indices in `space`.
 embedding::Plan plan_of(const shardwright_plan_arrays& arrays,
                         const std::shared_ptr<const SearchSpace>& space) {
   if (arrays.num_tables == 0) return {};
@@ -57,7 +57,7 @@ shardwright_status shardwright_cancel_create(shardwright_cancel** cancel) {
 
 shardwright_status shardwright_cancel_request(const shardwright_cancel* cancel) {
   return guarded([&] {
-    // Copies of a stop_source share their state.
+    // The copy of a stop_source shares its state.
     std::stop_source source = object_of(cancel, "cancel")->source;
     source.request_stop();
   });

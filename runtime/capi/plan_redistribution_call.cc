@@ -1,4 +1,4 @@
-// Redistributions of one tensor, and placements as text.
+// Redistribution of one tensor; placements as text.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -95,7 +95,7 @@ std::uint8_t reduce_op_of(const Move& move) {
                  : std::uint8_t{0};
 }
 
-// Precondition: the arrays have room.
+// Precondition: the arrays have room for the path.
 void put_steps(const redistribution::Path& path, const shardwright_redistribution_buffers& to) {
   for (std::size_t i = 0; i < path.steps.size(); ++i) {
     const redistribution::PathStep& step = path.steps[i];

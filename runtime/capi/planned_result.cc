@@ -10,7 +10,7 @@ namespace {
 using embedding::SearchSpace;
 using embedding::ShardingOption;
 
-// The number of an option of the space.
+// Returns the index of `option` in the space; nullopt if it is not in the space.
 std::optional<std::uint32_t> number_in(const SearchSpace& space, const ShardingOption* option) {
   const ShardingOption* first = space.options().data();
   const std::less<const ShardingOption*> before;
@@ -18,8 +18,8 @@ std::optional<std::uint32_t> number_in(const SearchSpace& space, const ShardingO
   return static_cast<std::uint32_t>(option - first);
 }
 
-// Returns the space plus `added`, options of the plan that a proposer made. Shares ownership of the
-// plan, which keeps their layouts alive.
+// Returns the space plus `added`, the options of the plan that a proposer made. The result shares
+// ownership of the plan, which keeps their layouts alive.
 std::shared_ptr<const SearchSpace> extended(const SearchSpace& space,
                                             const std::vector<const ShardingOption*>& added,
                                             const embedding::Plan& plan) {

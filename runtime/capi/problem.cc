@@ -1,4 +1,4 @@
-// Problems behind handles.
+// Calls that make problems.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -46,7 +46,8 @@ embedding::Table table_of(const shardwright_problem_arrays& arrays, std::size_t 
   return table;
 }
 
-// Sizes by rank. Equal sizes make a uniform topology, whose row-wise splits are even.
+// Sets the memory sizes of the ranks. Equal sizes make a uniform topology, whose row-wise splits
+// are even.
 void set_memory(const std::int64_t* by_rank, std::uint32_t ranks,
                 std::optional<std::int64_t>& uniform, std::vector<std::int64_t>& custom) {
   if (by_rank == nullptr) return;

@@ -1,4 +1,4 @@
-// Reads results: numbers, texts, arrays.
+// Calls that read results as numbers, texts and arrays.
 #include <limits>
 #include <optional>
 #include <string>

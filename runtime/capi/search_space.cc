@@ -1,4 +1,4 @@
-// Search spaces behind handles, from and to JSON and arrays.
+// Calls that make search spaces from JSON and arrays, or write them.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -21,13 +21,13 @@ using embedding::ShardingType;
 
 namespace {
 
-// Checks a condition. Makes the text of the place only on failure.
+// Throws CallFailure at `place()` if the status is an error.
 template <class Place>
 void take_at(const Status& status, const Place& place) {
   if (!status.ok()) fail(SHARDWRIGHT_INVALID_INPUT, status.error().message, place());
 }
 
-// Reads options one by one out of a caller's arrays.
+// Reads options one by one from the caller's arrays.
 class ArrayReader {
  public:
   ArrayReader(const shardwright_option_arrays& arrays,
@@ -103,7 +103,7 @@ class ArrayReader {
   SearchSpaceBuilder builder_;
 };
 
-// Writes the shards of one option, beginning at `shard`.
+// Writes the shards of one option to the caller's arrays, from index `shard` on.
 void write_shards(const ShardingOption& option, std::uint64_t shard,
                   const shardwright_option_buffers& to) {
   for (std::size_t run = 0; run < option.costs.size(); ++run) {

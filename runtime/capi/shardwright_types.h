@@ -2,7 +2,7 @@
 #ifndef SHARDWRIGHT_TYPES_H
 #define SHARDWRIGHT_TYPES_H
 
-/* C has these headers, typedefs and names. */
+/* These are C headers, C typedefs and C names, which the C++ linter would refuse. */
 /* NOLINTBEGIN(modernize-deprecated-headers,modernize-use-using,readability-identifier-naming) */
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #endif
 
 /* Increases with every change that breaks compiled programs. New functions, and new members at the end of
- * structures, do not. */
+ * structures, break none. */
 #define SHARDWRIGHT_ABI_VERSION 3u
 
 #ifdef __cplusplus
@@ -38,14 +38,14 @@ enum {
   SHARDWRIGHT_INTERNAL = 11 /* a defect of the library or of a callback */
 };
 
-/* Handles are numbers. They point to nothing. */
+/* Handles are numbers in the type of a pointer; never dereference them. */
 typedef struct shardwright_problem shardwright_problem;
 typedef struct shardwright_search_space shardwright_search_space;
 typedef struct shardwright_cancel shardwright_cancel;
 typedef struct shardwright_result shardwright_result;
 typedef struct shardwright_answer shardwright_answer;
 
-/* A problem as arrays. Members that may be null take the default of problem files. */
+/* A problem as arrays. A member that may be null then has the default of problem files. */
 typedef struct shardwright_problem_arrays {
   uint32_t struct_size;
   uint32_t num_tables;
@@ -68,7 +68,7 @@ typedef struct shardwright_problem_arrays {
    * (bandwidths), constraints, reservation, proposers. The arrays above take precedence. May be null. */
   const char* settings;
   size_t settings_size;
-  const int64_t* ssd; /* as hbm and ddr; null = tables on SSD take no bytes of it */
+  const int64_t* ssd; /* as hbm and ddr; null = tables on SSD need no SSD memory */
 } shardwright_problem_arrays;
 
 typedef struct shardwright_problem_info {
@@ -106,7 +106,7 @@ typedef struct shardwright_option_arrays {
   const int64_t* ssd; /* bytes; null = 0; one per shard */
 } shardwright_option_arrays;
 
-/* Arrays of the caller, to be filled with the same. */
+/* Arrays of the caller, to be filled as shardwright_option_arrays. */
 typedef struct shardwright_option_buffers {
   uint32_t struct_size;
   uint32_t num_options; /* capacity of the arrays, in options */
@@ -122,9 +122,9 @@ typedef struct shardwright_option_buffers {
   int64_t* ddr;
   double* perf;
   int64_t* ssd;
-  /* Not part of what arrays can give. num_options elements each. */
+  /* These members have no counterpart in shardwright_option_arrays. num_options elements each. */
   uint8_t* is_weighted;
-  double* input_dist_comms; /* ms per shard for its inputs, as TorchRec estimates it; in no total */
+  double* input_dist_comms; /* ms per shard to distribute its inputs, by TorchRec's estimate; in no sum */
 } shardwright_option_buffers;
 
 typedef int32_t shardwright_mode;
@@ -137,54 +137,54 @@ enum {
 typedef struct shardwright_progress {
   uint32_t struct_size;
   uint32_t has_rating;
-  uint64_t work_steps;         /* done so far */
+  uint64_t work_steps;         /* work done so far */
   uint64_t work_limit;         /* 0 = none */
-  uint64_t proposals;          /* evaluated so far */
+  uint64_t proposals;          /* proposals evaluated so far */
   uint64_t proposals_at_most;  /* limit of all proposers together */
   double rating;               /* of the best plan so far, if has_rating is not 0 */
   double lower_bound;          /* no plan rates below it; 0 = not known */
   double elapsed_s;
 } shardwright_progress;
 
-/* Called from time to time on the thread of the planning call, without a lock held. A return value other
- * than 0 stops the search with the best plan so far. */
+/* Called repeatedly on the thread of the planning call, without a lock held. A return value other than 0
+ * stops the search with the best plan so far. */
 typedef int32_t (*shardwright_progress_callback)(void* user_data,
                                                  const shardwright_progress* progress);
 
-/* Takes the message of one process, in the order of the processes. The bytes are copied. */
+/* Takes the message of one process; to be called in the order of the processes. Copies the bytes. */
 typedef void (*shardwright_message_sink)(void* sink, const void* bytes, uint64_t size);
 
-/* An all-gather: sends `size` bytes, possibly 0, to all processes and gives the messages of all,
- * this one's included, to `add`. All processes call it equally often. Called on the thread of the
- * planning call. A return value other than 0 says that it failed; the call then answers with the
- * plan of its own search. */
+/* An all-gather: sends `size` bytes, possibly 0, to all processes. Passes the messages of all processes,
+ * this process included, to `add`. All processes call it equally often, on the thread of the planning
+ * call. A return value other than 0 means that the all-gather failed; the planning call then answers with
+ * the plan of its own search. */
 typedef int32_t (*shardwright_gather_callback)(void* user_data, const void* bytes, uint64_t size,
                                                shardwright_message_sink add, void* sink);
 
-/* What the options of a command have beside the members of its request. Members that are null take their
+/* Options of shardwright_ask that are not members of a request. Members may be 0 or null, which is their
  * default. */
 typedef struct shardwright_ask_options {
   uint32_t struct_size;
   uint32_t reserved; /* 0 */
   const shardwright_cancel* cancel;
-  /* Of operator graphs, the rating is the cost, and there are no work steps and proposals. */
+  /* For operator graphs, the rating is the cost, and the numbers of work steps and proposals are 0. */
   shardwright_progress_callback progress;
   void* user_data; /* for the callbacks */
-  /* What was read before, in the place of the request's `problem` and `search_space`: of plan, replan, verify
-   * and explain. */
+  /* A problem and a search space that replace the request's `problem` and `search_space`. For the commands
+   * plan, replan, verify and explain. */
   const shardwright_problem* problem;
   const shardwright_search_space* search_space;
-  /* Several processes, which ask "plan" for the same problem with the same mode, seed, lanes and work limit;
-   * threads, time limit and cancel may differ. Process p searches with seed + p. All answers have the best plan
-   * of all, each beside the bound of its own search. If a call returns an error without having called `gather`,
-   * its process gathers an empty message itself, or the others wait for it. Problems whose layout is open
-   * are planned by each process alone. */
+  /* For several processes that ask "plan" for the same problem with the same mode, seed, lanes and work limit;
+   * threads, time limit and cancel may differ. Process p searches with seed + p. Each answer has the best plan
+   * of all processes, and the bound of its own process. If a call returns an error before it has called
+   * `gather`, the caller must gather an empty message, since the other processes wait for one. A problem that
+   * leaves its layout open is planned by each process alone. */
   uint32_t process;                   /* less than processes */
   uint32_t processes;                 /* 0 or 1 = one process */
   shardwright_gather_callback gather; /* needed by several processes */
 } shardwright_ask_options;
 
-/* What became of a request that could be answered, as the exit status of the command says. */
+/* The outcome of a request that has an answer; corresponds to the command's exit status. */
 typedef int32_t shardwright_outcome;
 enum {
   SHARDWRIGHT_DONE = 0,
@@ -194,7 +194,7 @@ enum {
   SHARDWRIGHT_NOT_VERIFIED = 4   /* nothing false was found, but not everything could be checked */
 };
 
-/* What the JSON of a plan has in addition; flags. */
+/* Optional parts of the JSON of a plan; flags. */
 typedef uint32_t shardwright_contents;
 enum {
   SHARDWRIGHT_WITH_SEARCH_SPACE = 1, /* all options */
@@ -236,7 +236,7 @@ enum {
   SHARDWRIGHT_TEXT_FAILURE_REASON = 2 /* the actual reason: table_fits_nowhere, ... */
 };
 
-/* A plan: entry i uses option[i] and has the shards [shard_begin[i], shard_begin[i + 1]); shard j is on
+/* A plan. Entry i uses option[i] and has the shards [shard_begin[i], shard_begin[i + 1]). Shard j is on
  * rank[j]. A valid plan has one entry for every table of the problem, in any order. */
 typedef struct shardwright_plan_arrays {
   uint32_t struct_size;
@@ -246,7 +246,7 @@ typedef struct shardwright_plan_arrays {
   const uint32_t* rank;        /* shard_begin[num_tables] elements */
 } shardwright_plan_arrays;
 
-/* Arrays of the caller, to be filled with the same. */
+/* Arrays of the caller, to be filled as shardwright_plan_arrays. */
 typedef struct shardwright_plan_buffers {
   uint32_t struct_size;
   uint32_t num_tables; /* capacity of the arrays, in tables */
@@ -265,15 +265,15 @@ typedef struct shardwright_rank_buffers {
   double* perf_parts; /* ms; 5 per rank, in the order of shardwright_option_arrays */
   int64_t* hbm;       /* bytes that the plan's tables need */
   int64_t* ddr;
-  int64_t* available_hbm; /* bytes that the reservation and the margin leave for tables */
+  int64_t* available_hbm; /* bytes left for tables by reservation and margin */
   int64_t* available_ddr;
   int64_t* ssd;
   int64_t* available_ssd;
 } shardwright_rank_buffers;
 
-/* A placement of a tensor on a mesh is a word with a byte per mesh axis, the first axis lowest:
+/* A placement of a tensor on a mesh: one byte per mesh axis, the first axis in the lowest byte:
  *   0                     replicated
- *   1, 2, 3, 4, 5         partial; values are due to be reduced by sum, avg, min, max, product
+ *   1, 2, 3, 4, 5         partial, still to be reduced by sum, avg, min, max, product
  *   16 * (1 + dim) + i    shards dimension `dim`; `i` axes shard that dimension before this one
  * Meshes have at most 8 axes, tensors at most 9 dimensions. */
 typedef uint64_t shardwright_placement;
@@ -291,24 +291,24 @@ typedef struct shardwright_redistribution {
 
 typedef int32_t shardwright_cost_model;
 enum {
-  SHARDWRIGHT_COSTS_DTENSOR = 0, /* PyTorch DTensor's own model, by devices_per_host */
+  SHARDWRIGHT_COSTS_DTENSOR = 0, /* the model of PyTorch's DTensor; uses devices_per_host */
   SHARDWRIGHT_COSTS_RINGS = 1    /* rings on links with a latency and bandwidth per axis */
 };
 
-/* Members that are 0 or null take their default. GB = 10^9 bytes. */
+/* A member that is 0 or null has its default. GB = 10^9 bytes. */
 typedef struct shardwright_redistribution_options {
   uint32_t struct_size;
   shardwright_cost_model model;
   int64_t devices_per_host;         /* DTensor's model; 0 = 8 */
   const double* latency_us;         /* rings; num_axes elements; null = 0 */
   const double* bandwidth_gb_per_s; /* rings; num_axes elements */
-  double copy_gb_per_s;             /* rings; a kernel that reads and writes; 0 = copies are free */
-  /* Not 0: rings also have collectives over several axes at once, and permutes. */
+  double copy_gb_per_s;             /* rings; speed of a copy kernel; 0 = copies are free */
+  /* Not 0: the model of rings also allows collectives over several axes, and permutes. */
   int32_t groups;
   int32_t has_collective_limit;
-  uint32_t collective_limit; /* no more steps that communicate, if has_collective_limit is not 0 */
+  uint32_t collective_limit; /* most steps that communicate; used if has_collective_limit is not 0 */
   uint32_t reserved;         /* 0 */
-  /* Bytes that a device may hold in the course of a step, input and output together; 0 = no limit */
+  /* Most bytes that a device may hold during a step, input and output together; 0 = no limit */
   int64_t memory_limit;
   const shardwright_cancel* cancel;
 } shardwright_redistribution_options;
@@ -321,7 +321,7 @@ enum {
   SHARDWRIGHT_MOVE_ALL_REDUCE = 3,     /* partial axes replicate */
   SHARDWRIGHT_MOVE_REDUCE_SCATTER = 4, /* partial axes shard `to` */
   SHARDWRIGHT_MOVE_TO_PARTIAL = 5,     /* a replicated axis becomes partial; nothing is sent */
-  SHARDWRIGHT_MOVE_PERMUTE = 6         /* each rank sends all that it holds to one other */
+  SHARDWRIGHT_MOVE_PERMUTE = 6         /* each rank sends its part to one other rank */
 };
 
 /* Arrays of the caller, to be filled with the steps of a redistribution. Null members are skipped. */
@@ -329,7 +329,7 @@ typedef struct shardwright_redistribution_buffers {
   uint32_t struct_size;
   uint32_t num_steps; /* capacity of the arrays */
   uint8_t* kind;      /* shardwright_move */
-  uint64_t* axes;     /* a byte per axis, the first lowest: 1 + its number; 0 ends them */
+  uint64_t* axes;     /* from the lowest byte on, 1 + number of each axis; a byte of 0 ends them */
   uint8_t* from;      /* dimensions */
   uint8_t* to;
   uint8_t* reduce_op; /* 1 to 5, as in a placement; 0 = the step reduces nothing */
@@ -343,7 +343,7 @@ typedef struct shardwright_redistribution_summary {
   uint32_t num_collectives; /* steps that communicate */
   int32_t is_optimal;       /* 0 = the search was cut short, and cheaper moves may exist */
   double cost_us;
-  int64_t peak_bytes; /* of the largest device in a step, input and output together */
+  int64_t peak_bytes; /* most bytes on a device during a step, input and output together */
 } shardwright_redistribution_summary;
 
 #ifdef __cplusplus

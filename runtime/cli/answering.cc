@@ -27,7 +27,7 @@ using commands::Watch;
 constexpr std::size_t kNarrowest = 40;
 constexpr std::size_t kWidest = 10000;
 
-// Width of the terminal. For a pipe or a file: COLUMNS.
+// Returns the width of the terminal; for a pipe or a file, the value of COLUMNS.
 std::size_t text_width() {
   winsize size = {};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kNarrowest) return size.ws_col;
@@ -47,15 +47,15 @@ bool wants_colours() {
          terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-// Asks for the answer. During the search the user sees progress, and `interrupt` turns Ctrl-C into
-// a request to stop.
+// Calls `ask`. During the search the user sees progress, and `interrupt` turns Ctrl-C into a
+// request to stop.
 Result<Answer> ask_interruptibly(const OutputArguments& arguments, ProcessGroup* group,
                                  std::optional<InterruptGuard>& interrupt,
                                  const std::function<Result<Answer>(const Watch&)>& ask) {
   ProgressLine line;
   Watch watch;
   watch.log = arguments.log();
-  // Before the search, Ctrl-C ends the command, which may wait for its input.
+  // Until the search begins, Ctrl-C ends the command, which may be waiting for input.
   watch.begin = [&] {
     const std::stop_token stop = interrupt.emplace().token();
     return group != nullptr ? group->heed(stop) : stop;
@@ -82,7 +82,7 @@ Status write_page(const std::string& path, const Answer& answer) {
   return output.commit();
 }
 
-// Writes the table of --csv, which replaces the text if it goes to standard output.
+// Writes the table of --csv. If the table goes to standard output, the text is left out.
 Status write_csv(const OutputArguments& arguments, const Answer& answer) {
   if (arguments.csv_path.empty()) return {};
   if (arguments.csv_path == "-" && arguments.json && arguments.path.empty())
@@ -108,7 +108,7 @@ Status write_answer(const OutputArguments& arguments, const Answer& answer) {
 
 int respond_with(const OutputArguments& output, ProcessGroup* group,
                  const std::function<Result<Answer>(const Watch&)>& ask) {
-  std::optional<InterruptGuard> interrupt;  // also while the answer is written
+  std::optional<InterruptGuard> interrupt;  // lives until the answer is written
   const Result<Answer> answer = ask_interruptibly(output, group, interrupt, ask);
   if (!answer.ok()) return fail(answer.error());
   if (!is_first_process()) return answer->outcome;

@@ -36,10 +36,10 @@ std::string common_footer() {
 
 using Arguments = std::span<char* const>;
 
-// The command line up to the last known subcommand, and what followed it.
+// The arguments up to the last known subcommand (`line`), and the arguments after it (`rest`).
 struct Understood {
   const CLI::App* command;
-  std::string line;  // "shardwright operators solve"
+  std::string line;  // such as "shardwright operators solve"
   Arguments rest;
 };
 
@@ -59,7 +59,8 @@ Understood understand(const CLI::App& app, Arguments arguments) {
   }
 }
 
-// The first long option that the command does not know.
+// Returns a message about the first long option that the command does not know; nullopt if there is
+// none.
 std::optional<std::string> unknown_option_message(const Understood& understood) {
   std::vector<std::string> known;
   for (const CLI::Option* option : understood.command->get_options()) {
@@ -81,7 +82,7 @@ std::optional<std::string> unknown_option_message(const Understood& understood) 
   return std::nullopt;
 }
 
-// The error of a command that needs a subcommand and got no known one.
+// Returns the error of a command that needs a subcommand but got none or an unknown one.
 std::string subcommand_message(const Understood& understood) {
   std::vector<std::string_view> commands;
   for (const CLI::App* candidate : understood.command->get_subcommands({}))
@@ -96,13 +97,13 @@ std::string subcommand_message(const Understood& understood) {
   return "unknown command \"" + std::string(*first) + "\"" + suggestion(*first, commands);
 }
 
-// Compares the exit code, because the name of this error is that of the command.
+// Compares exit codes, because the name of an ExtrasError is that of the command.
 bool is_about_extras(const CLI::ParseError& error) {
   return error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
 }
 
-// Returns the error about the first word that the command does not take, if this word follows the
-// value of an option: "--hbm 80 GiB", "--ranks 8 16".
+// Returns an error if the first unexpected word follows the value of an option, as in "--hbm 80
+// GiB" or "--ranks 8 16". Otherwise returns nullopt.
 std::optional<std::string> extra_value_message(const Understood& understood,
                                                const CLI::ParseError& error) {
   const std::vector<std::string> extras = understood.command->remaining();
@@ -120,25 +121,26 @@ std::optional<std::string> extra_value_message(const Understood& understood,
                                : "leave it out, or put a value with spaces in quotes");
 }
 
-// An option without its value, or with several.
+// Returns an error for an option that has no value or more than one; nullopt for other errors.
 std::optional<std::string> value_count_message(const Understood& understood,
                                                const CLI::ParseError& error) {
   if (error.get_name() != "ArgumentMismatch") return std::nullopt;
   const std::string_view what = error.what();
   const std::string option(what.substr(0, what.find(':')));
-  // CLI11 says "--mesh: At Most 1 required but received 2".
+  // CLI11's message is "--mesh: At Most 1 required but received 2".
   if (what.find(": At Most 1 required") != std::string_view::npos)
     return option + ": is given more than once; give it once";
   return option + ": needs a value; see " + understood.line + " --help";
 }
 
-// A pointer to the help if an argument is missing or unexpected.
+// Returns a pointer to --help if an argument is missing or unexpected; otherwise empty.
 std::string help_hint(const Understood& understood, const CLI::ParseError& error) {
   const bool about_arguments = error.get_name() == "RequiredError" || is_about_extras(error);
   return about_arguments ? "; see " + understood.line + " --help" : "";
 }
 
-// CLI11's message, with the nearest known command or option.
+// Replaces CLI11's message by a better one where possible, such as the nearest known command or
+// option.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);

@@ -75,7 +75,7 @@ std::vector<const CommandPage*> all_pages(const CommandPage& root) {
 
 namespace {
 
-// Escapes text for troff. A line must not begin like a request.
+// Escapes text for troff: a line must not begin like a troff request.
 std::string shown(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -92,7 +92,7 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-// The argument of a macro.
+// Quotes the argument of a troff macro.
 std::string macro_argument(std::string_view text) {
   std::string out = shown(text);
   for (std::size_t at = 0; (at = out.find('"', at)) != std::string::npos; at += 4)
@@ -121,7 +121,7 @@ std::string usage(const CommandPage& page) {
   return text;
 }
 
-// The lines of the footer's example.
+// Returns the lines of the footer's example; empty if there is none.
 std::string example_of(const CommandPage& page) {
   constexpr std::string_view kBegin = "Example:\n";
   const std::size_t begin = page.footer.find(kBegin);

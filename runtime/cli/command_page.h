@@ -1,4 +1,4 @@
-// The command line as data, for completion and the manual page.
+// The commands and options as data, from which completion scripts and the manual page are made.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace shardwright::cli {
 
-// An option, or a positional argument, which has no name.
+// An option, or a positional argument, which has no names.
 struct ArgumentPage {
-  std::vector<std::string> names;  // "-o", "--output"
-  std::string label;               // of a positional: "PROBLEM"
-  std::string value;               // its value: "FILE", "best|compat"; empty for a flag
+  std::vector<std::string> names;  // such as {"-o", "--output"}
+  std::string label;               // of a positional argument: "PROBLEM"
+  std::string value;               // type of the value: "FILE", "best|compat"; empty for a flag
   std::vector<std::string> choices;
   bool is_file = false;
   bool required = false;
@@ -20,22 +20,23 @@ struct ArgumentPage {
 };
 
 struct CommandPage {
-  std::string line;  // "shardwright operators solve"
-  std::string name;  // "solve"
+  std::string line;  // such as "shardwright operators solve"
+  std::string name;  // such as "solve"
   std::string description;
-  std::string footer;  // example and exit status
+  std::string footer;  // example and exit codes
   std::vector<ArgumentPage> positionals;
   std::vector<ArgumentPage> options;
   std::vector<CommandPage> commands;
 };
 
-// Reads the command and its subcommands from CLI11's tree, which `--help` prints, too.
+// Reads the command and its subcommands from the CLI11 tree. `before` is the line of the parent
+// command.
 CommandPage read_page(const CLI::App& app, const std::string& before = "");
 
-// All pages of the tree, every command before its subcommands.
+// Returns all pages of the tree, every command before its subcommands. `root` owns the pages.
 std::vector<const CommandPage*> all_pages(const CommandPage& root);
 
-// Scripts for shells, and the source of a manual page.
+// Return completion scripts for shells, and the troff source of a manual page.
 std::string bash_completion(const CommandPage& root);
 std::string zsh_completion(const CommandPage& root);
 std::string fish_completion(const CommandPage& root);

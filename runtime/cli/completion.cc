@@ -1,4 +1,4 @@
-// A completion script for bash.
+// Completion scripts for bash, fish and zsh.
 
 #include <algorithm>
 #include <string_view>
@@ -20,7 +20,7 @@ std::string joined(const std::vector<std::string>& words) {
   return joined(words, " ", [](const std::string& word) { return word; });
 }
 
-// Names of options that take a value, as patterns of "COMMAND OPTION".
+// Returns a bash pattern of "COMMAND OPTION" for every name of the option.
 std::string pattern(const CommandPage& page, const ArgumentPage& option) {
   return joined(option.names, "|",
                 [&](const std::string& name) { return "'" + page.line + " " + name + "'"; });
@@ -117,7 +117,7 @@ std::string bash_completion(const CommandPage& root) {
 
 namespace {
 
-// A word in single quotes.
+// Returns the text in single quotes for fish.
 std::string fish_word(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
@@ -134,7 +134,7 @@ std::string spaced(const std::vector<std::string>& words) {
   return text;
 }
 
-// `complete` for what follows the command of a page.
+// Begins a `complete` line of fish that applies after the page's command.
 std::string begin(const CommandPage& root, const CommandPage& page) {
   return "complete -c " + root.name + " -n " + fish_word("__shardwright_is " + page.line);
 }
@@ -197,7 +197,7 @@ std::string fish_completion(const CommandPage& root) {
 
 namespace {
 
-// `text` within single quotes of an _arguments specification.
+// Escapes text for the single quotes of an _arguments specification of zsh.
 std::string specified(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -217,7 +217,7 @@ std::string function_name(const CommandPage& page) {
   return name;
 }
 
-// ":FILE:_files", ":MODE:(best compat)".
+// Returns the action of an argument for zsh, such as ":FILE:_files" or ":MODE:(best compat)".
 std::string action(const ArgumentPage& argument) {
   std::string text =
       ":" + specified(argument.label.empty() ? argument.value : argument.label) + ":";

@@ -10,9 +10,9 @@
 namespace shardwright::cli {
 namespace {
 
-constexpr int kKilledBySignal = 128;  // the shell's convention
+constexpr int kKilledBySignal = 128;  // as in shells
 
-// The signal that ends the wait. By default a process ignores it.
+// The destructor sends this signal to end the wait. By default a process ignores it.
 constexpr int kWakeUp = SIGURG;
 
 sigset_t awaited_signals() {
@@ -26,7 +26,7 @@ sigset_t awaited_signals() {
 
 }  // namespace
 
-// Waits for signals in a thread, because a signal handler may call almost no function.
+// Waits for signals in a thread, since a signal handler may call almost no function.
 InterruptGuard::InterruptGuard() {
   const sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -42,7 +42,7 @@ void InterruptGuard::wait(const sigset_t& signals, const std::stop_token& done) 
     const int signal = sigwaitinfo(&signals, nullptr);
     if (signal < 0 || signal == kWakeUp) continue;
     if (source_.request_stop()) continue;
-    // The signals are blocked in all threads, so the second one must end the process here.
+    // The signals are blocked in all threads, so this thread must end the process.
     remove_unfinished_files();
     _exit(kKilledBySignal + signal);
   }

@@ -1,4 +1,4 @@
-// Ctrl-C as a request to stop.
+// Turns Ctrl-C into a request to stop.
 #pragma once
 
 #include <csignal>
@@ -7,10 +7,10 @@
 
 namespace shardwright::cli {
 
-// While a guard lives, the first SIGINT or SIGTERM requests a stop: the search ends and the best
-// answer so far is written. The second signal ends the process. If no thread can be started to wait
-// for signals, the first signal ends the process. Precondition: no other thread has been started,
-// since it would receive the signals.
+// While a guard lives, the first SIGINT or SIGTERM requests a stop, so that the search ends and the
+// best answer so far is written. The second signal ends the process. If the guard cannot start its
+// thread, the first signal ends the process. Precondition: no other thread exists, since it might
+// receive the signals.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -35,7 +35,7 @@ void add_output_flags(CLI::App& command, Invocation& invocation) {
   command.add_flag("-v,--verbose", output.verbose, "Log to stderr");
 }
 
-// Adds --threads without effect, so that scripts may give all commands the same flags.
+// Adds --threads without effect, so that scripts can pass the same flags to all commands.
 void add_unused_threads(CLI::App& command) {
   static commands::Fields unused;
   static int threads = 0;
@@ -56,7 +56,7 @@ int run(const std::shared_ptr<Invocation>& invocation) {
   return group.finish(invocation->run ? invocation->run(group) : respond(*invocation, &group));
 }
 
-// `init` does not replace a file.
+// Refuses to replace an existing file.
 Status check_new(const OutputArguments& output) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(output.path, error)) return {};

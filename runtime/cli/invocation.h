@@ -1,4 +1,4 @@
-// A command of the list with its request, which the flags fill in.
+// A command of the list, and its request, whose members the flags set.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,31 @@ struct Invocation {
   const commands::Command& command;
   std::unique_ptr<commands::AnyRequest> request;
   OutputArguments output;
-  // Replaces respond() in commands that do more than answer one request; empty in most commands.
-  // Returns the exit status.
+  // If set, replaces respond(): for commands that do more than answer one request. Returns the exit
+  // status.
   std::function<int(ProcessGroup& group)> run;
 };
 
-// The command to run, set while the arguments are parsed.
+// The command to run, set while arguments are parsed.
 struct Chosen {
   std::function<int()> run;  // returns the exit status
   bool uses_processes = false;
 };
 
-// Asks for the answer and writes it. Errors name flags instead of members of the request.
+// Asks for the answer, writes it and returns the exit status. In errors, flags replace the names of
+// the request's members.
 int respond(const Invocation& invocation, ProcessGroup* group,
             const std::function<void(commands::Watch&)>& watch = {});
 
-// Adds all commands of the list. `chosen` must outlive `app`.
+// Adds all commands of commands::commands(). `chosen` must outlive `app`.
 void add_commands(CLI::App& app, Chosen& chosen);
 
-// The next two functions add what only the command line can do: fields, and `run`.
-// plan: checkpoints, and a batch of problems.
+// Adds what only the command line of `plan` can do: checkpoints, and a batch of problems.
 void extend_plan(Invocation& invocation);
-// operators solve: the command line of the contest.
+// Adds what only the command line of `operators solve` can do: the argument format of the contest.
 void extend_solve(Invocation& invocation);
 
-// completion and man.
+// Adds the commands `completion` and `man`.
 void add_documentation_commands(CLI::App& app, Chosen& chosen);
 
 }  // namespace shardwright::cli

@@ -29,7 +29,7 @@ constexpr std::string_view kNoMemory =
 constexpr std::string_view kNoThread =
     "shardwright: no thread can be started: allow more (ulimit -u), or use fewer (--threads 1)\n";
 
-// Allocates nothing.
+// Writes to standard error without allocating. Returns kMachineLimit.
 int say(std::string_view sentence) noexcept {
   while (!sentence.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, sentence.data(), sentence.size());
@@ -39,7 +39,7 @@ int say(std::string_view sentence) noexcept {
   return kMachineLimit;
 }
 
-// The terminate handler, for an exception that would leave a noexcept function or a oneTBB thread.
+// The terminate handler, for exceptions that would leave a noexcept function or a oneTBB thread.
 [[noreturn]] void end_without_unwinding() noexcept {
   if (std::current_exception() == nullptr) std::abort();
   int status = kCrashed;
@@ -58,7 +58,8 @@ extern "C" void end_by_signal(int signal) {
   raise(signal);
 }
 
-// A signal that the caller ignores, as nohup does with SIGHUP, stays ignored.
+// Installs the clean-up handler, except for a signal that the caller ignores, as nohup ignores
+// SIGHUP.
 void clean_up_on(int signal) {
   struct sigaction action = {};
   if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
@@ -67,11 +68,11 @@ void clean_up_on(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
-// Opens closed standard streams, so that no other file gets the descriptor of standard output.
+// Opens closed standard streams, so that no other file gets their descriptors.
 void keep_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Opened in the wrong direction, so that using the stream is still an error.
+    // Opened in the wrong direction, so that any use of the stream still fails.
     const int opened = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened >= 0 && opened != descriptor) close(opened);
   }
@@ -90,7 +91,7 @@ void prepare_for_limits() {
   keep_standard_streams();
   for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM})
     clean_up_on(signal);
-  // The write then fails with EPIPE or EFBIG, which is reported.
+  // If these signals are ignored, the write fails with EPIPE or EFBIG, and the error is reported.
   for (const int signal : {SIGPIPE, SIGXFSZ})
     std::signal(signal, SIG_IGN);
 }
@@ -104,7 +105,7 @@ int fail_of_exception() noexcept {
     if (is_machine_limit(error.code().value())) return say(kNoThread);
     std::fprintf(stderr, "shardwright: internal error: %s\n", error.what());
   } catch (const std::exception& error) {
-    // What oneTBB throws.
+    // The exception that oneTBB throws.
     if (std::string_view(error.what()).starts_with("pthread_create")) return say(kNoThread);
     std::fprintf(stderr, "shardwright: internal error: %s\n", error.what());
   } catch (...) {

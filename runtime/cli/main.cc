@@ -1,4 +1,4 @@
-// The command `shardwright`.
+// The main function of the command `shardwright`.
 #include <cstddef>
 
 #include "runtime/cli/command_line.h"
@@ -11,7 +11,8 @@ namespace {
 extern "C" void check_first_block(int, char**, char**) { shardwright::cli::check_memory(); }
 
 // Runs before the constructors of shared libraries. mimalloc needs 32 MiB of address space for its
-// first block; without them, the constructor of libgfortran, which LAPACK needs, recurses for ever.
+// first block. Without that, the constructor of libgfortran, which LAPACK loads, recurses
+// endlessly.
 __attribute__((section(".preinit_array"),
                used)) void (*const kFirstBlockCheck)(int, char**, char**) = &check_first_block;
 

@@ -12,7 +12,7 @@ namespace shardwright::cli {
 namespace {
 
 struct NamedFile {
-  std::string name;  // "PROBLEM", "--report"
+  std::string name;  // such as "PROBLEM" or "--report"
   std::string path;
   bool written = false;
 };
@@ -36,7 +36,7 @@ std::vector<NamedFile> named_files(const CLI::App& command) {
   return files;
 }
 
-// False for devices and pipes, which may be read and written at the same time.
+// Returns false for devices and pipes, which may be read and written at the same time.
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (a == "-" || b == "-" || a.empty() || b.empty()) return false;
@@ -48,7 +48,7 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return first == std::filesystem::weakly_canonical(written_file(b), error) && !error;
 }
 
-// Returns true if `output` may replace `other`, a plan of --reuse or --resume or another output.
+// Returns true if the file of flag `output` may be the file of flag `other`.
 bool may_replace(const std::string& output, const std::string& other) {
   const bool is_answer = output == "--output" || output == "--checkpoint";
   return is_answer && (other == "--reuse" || other == "--resume" || other == "--output" ||
@@ -65,7 +65,7 @@ Status check_standard_input(const std::vector<NamedFile>& files) {
   return {};
 }
 
-// Errors: both --json and --output are given.
+// Refuses --json together with --output.
 Status check_json(const CLI::App& command) {
   const CLI::Option* const json = command.get_option_no_throw("--json");
   const CLI::Option* const output = command.get_option_no_throw("--output");
@@ -75,7 +75,7 @@ Status check_json(const CLI::App& command) {
                                      " has the JSON already; leave one of them out");
 }
 
-// Checks before the search that the file can be written. Does not open devices and pipes.
+// Checks before the search that the file can be written. Does not open devices or pipes.
 Status check_place(const std::string& path) {
   std::error_code error;
   const std::filesystem::path target = written_file(path);

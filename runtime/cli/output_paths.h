@@ -1,4 +1,4 @@
-// Refuses to write a file that the same command reads, and to read standard input twice.
+// Refuses to overwrite a file that the same command reads, and to read standard input twice.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,9 +7,9 @@
 
 namespace shardwright::cli {
 
-// Checks the command that was parsed. Errors: kInvalidInput if two inputs are standard input, or if
-// the answer or the report would replace an input or each other. The answer and its checkpoint may
-// be the same file, and may replace the plan of --reuse (which is then a cache) or --resume.
+// Checks the paths of a parsed command. Errors: kInvalidInput if two inputs are standard input, or
+// if the answer or the report would overwrite an input or each other. Answer and checkpoint may be
+// the same file. Either may overwrite the plan of --reuse (which then is a cache) or of --resume.
 Status check_paths(const CLI::App& app);
 
 }  // namespace shardwright::cli

@@ -1,4 +1,4 @@
-// shardwright plan: a batch of problems, and checkpoints.
+// Parts of `shardwright plan` that only the command line has: a batch of problems, and checkpoints.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -56,13 +56,13 @@ Status check(const Invocation& invocation, const PlanFlags& flags) {
   return {};
 }
 
-// The line of one problem.
+// The exit status and the JSON line of one problem of the batch.
 struct BatchAnswer {
   int status = kDone;
   std::string line;
 };
 
-// `write_value` writes the value of `key`.
+// Makes a line; `write_value` writes the value of `key`.
 BatchAnswer answer_of(const std::string& path, int status, std::string_view key,
                       const std::function<void(JsonWriter&)>& write_value) {
   BatchAnswer answer{status, ""};
@@ -78,7 +78,8 @@ BatchAnswer refusal(const std::string& path, const Error& error) {
                    [&](JsonWriter& json) { json.value(error.to_string()); });
 }
 
-// A plan file in one line: its line breaks are between tokens only.
+// Makes a line with the plan file. The JSON writer puts line breaks only between tokens, so they
+// can be removed.
 BatchAnswer planned(const std::string& path, const commands::Answer& answer) {
   std::string plan;
   answer.write_json([&](std::string_view text) { plan += text; });
@@ -86,7 +87,7 @@ BatchAnswer planned(const std::string& path, const commands::Answer& answer) {
   return answer_of(path, answer.outcome, "answer", [&](JsonWriter& json) { json.raw(plan); });
 }
 
-// Plans one problem, whose text was read before.
+// Plans one problem from its text, or reports the error of reading it.
 BatchAnswer plan_one(PlanRequest request, const commands::Fields& fields,
                      const std::stop_token& stop, const std::string& path,
                      const Result<std::string>& text) {
@@ -131,8 +132,8 @@ int plan_batch(const Invocation& invocation, const std::vector<std::string>& pat
   return written.ok() ? first_status : fail(written.error());
 }
 
-// Keeps the best plan so far in a file. Warns of the first failed write and then stops writing.
-// Thread safety: one thread at a time. Refers to its arguments.
+// Keeps the best plan so far in a file. Stops writing after the first failed write, with a warning.
+// Thread safety: one thread at a time. Keeps a reference to `path`.
 class CheckpointFile {
  public:
   CheckpointFile(const std::string& path, const ProblemOverrides& overrides)
@@ -175,7 +176,7 @@ int run(const Invocation& invocation, const PlanFlags& flags, ProcessGroup& grou
 void extend_plan(Invocation& invocation) {
   const auto flags = std::make_shared<PlanFlags>();
   commands::Fields& fields = invocation.request->fields;
-  fields.all().front().required = false;  // PROBLEM, where there is a batch
+  fields.all().front().required = false;  // PROBLEM, which --batch replaces
   commands::Field& batch =
       fields.add("batch", kFile, "Problem files; writes one line of JSON for each, in their order");
   batch.is_rest = true;
@@ -185,7 +186,7 @@ void extend_plan(Invocation& invocation) {
   };
   fields.text("checkpoint", flags->checkpoint, kFile,
               "Keep the best plan so far in this file while best mode searches");
-  // The invocation owns the function, so the function must not own the invocation.
+  // The invocation owns this function, so the function must not own the invocation.
   invocation.run = [&invocation, flags](ProcessGroup& group) {
     return run(invocation, *flags, group);
   };

@@ -21,9 +21,9 @@
 namespace shardwright::cli {
 namespace {
 
-// Time for the first process to write its answer and to end all processes.
+// Time that the first process has to write its answer and to end all processes.
 constexpr std::chrono::seconds kLastAnswerTakes{60};
-constexpr std::chrono::seconds kErrorTakes{5};  // time for process 0 to print
+constexpr std::chrono::seconds kErrorTakes{5};  // time that process 0 has to print
 
 std::string own_place() {
   std::array<char, HOST_NAME_MAX + 1> host{};
@@ -54,14 +54,14 @@ Result<std::string> file_of(const std::string& message) {
   return error;
 }
 
-// Passes answers to `take` in the order of their tasks, whatever the order in which they arrive.
+// Passes answers to `take` in the order of tasks, whatever the order of arrival.
 // Thread safety: one thread at a time. `take` must outlive this object.
 class OrderedAnswers {
  public:
   explicit OrderedAnswers(const std::function<void(std::size_t, const std::string&)>& take)
       : take_(take) {}
 
-  // `message` is the number of the task and its answer.
+  // `message` has the number of the task, then its answer.
   void add(const std::string& message) {
     MessageReader from(message);
     const auto task = static_cast<std::size_t>(from.get<std::uint64_t>());
@@ -88,7 +88,7 @@ std::string to_letter(std::uint64_t task, const std::string& answer) {
 }  // namespace
 
 struct ProcessGroup::StopOnLoss {
-  // Prints a loss at once, because this process may be killed while its output waits for a reader.
+  // Prints a loss at once: this process may be killed while its output waits for a reader.
   StopOnLoss(const ProcessGroup& group, const std::stop_token& stop)
       : on_stop(stop, [this] { either.request_stop(); }),
         on_loss(group.link_->loss(), [this, &group] {
@@ -115,7 +115,7 @@ ProcessGroup::~ProcessGroup() {
   if (link_ != nullptr && !link_->lost()) link_->all_gather(std::string(1, char{kCrashed}));
 }
 
-// All processes must be of one version, because they must make the same decisions.
+// Checks that all processes have one version, since they must make the same decisions.
 Status ProcessGroup::greet() {
   MessageWriter greeting;
   greeting.put_text(library_version());
@@ -132,7 +132,7 @@ Status ProcessGroup::greet() {
                     version + ", and process " + std::to_string(link_->process()) + " of " +
                     std::string(library_version()),
                 ""};
-    // The launcher ends all processes when one fails, so the others let process 0 print first.
+    // The launcher ends all processes when one fails, so the others wait for process 0 to print.
     const bool speaks = link_->process() == 0;
     link_.reset();
     if (!speaks) std::this_thread::sleep_for(kErrorTakes);
@@ -190,7 +190,7 @@ bool ProcessGroup::deal(std::size_t count, const std::function<std::string(std::
   return answers.taken() == count;
 }
 
-// Returns true in the first process that is left after a loss.
+// Returns true in the first of the processes that remain after a loss.
 bool ProcessGroup::speaks_after_loss() const {
   const std::optional<std::uint32_t> lost = link_->lost();
   return lost && link_->process() == (*lost == 0 ? 1U : 0U);
@@ -201,7 +201,7 @@ void ProcessGroup::tell_loss() const {
   std::fprintf(stderr, "shardwright: %s\n", printable(loss().to_string()).c_str());
 }
 
-// Ends all processes, after the first remaining process has had time to write its answer.
+// Ends all processes after the first remaining process has had time to write its answer.
 int ProcessGroup::end_after_loss() const {
   if (!speaks_after_loss()) std::this_thread::sleep_for(kLastAnswerTakes);
   tell_loss();

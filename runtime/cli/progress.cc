@@ -20,7 +20,7 @@ constexpr double kIntervalSeconds = 0.1;
 
 constexpr std::size_t kUsualWidth = 80;
 
-// Returns the fraction of the stage that is done. Best mode ends at the first limit it reaches.
+// Returns the fraction of the stage that is done, by the limit of best mode that is nearest.
 double share_of(const PlanProgress& progress) {
   const auto part = [](double done, double all) { return all > 0 ? done / all : 0; };
   if (!progress.is_best_search) {
@@ -38,7 +38,7 @@ std::string rating_text(const PlanProgress& progress) {
   return "best " + format_bytes(Bytes(static_cast<std::int64_t>(*progress.best_rating)));
 }
 
-// Columns of the terminal.
+// Returns the number of columns of the terminal.
 std::size_t line_width() {
   winsize size = {};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
@@ -56,7 +56,7 @@ std::string progress_text(const PlanProgress& progress, std::size_t width) {
   std::array<char, 32> left{};
   std::snprintf(left.data(), left.size(), "%.0f s left", left_s);
   struct Part {
-    int rank;  // 0 = the most important one
+    int rank;  // 0 is the most important part
     std::string text;
   };
   const std::array<Part, 5> parts{{
@@ -94,7 +94,7 @@ void ProgressLine::show(const PlanProgress& progress) {
   if (drawn_ && progress.elapsed_s - last_s_ < kIntervalSeconds) return;
   drawn_ = true;
   last_s_ = progress.elapsed_s;
-  // The last column stays free: some terminals break the line after it.
+  // The last column stays free, since some terminals would break the line after it.
   std::fprintf(stderr, "\r\x1b[K%s", progress_text(progress, line_width() - 1).c_str());
   std::fflush(stderr);
 }

@@ -8,14 +8,14 @@
 
 namespace shardwright::cli {
 
-// Returns the state of a search in at most `width` columns of ASCII: its stage, the percentage of
+// Describes the state of a search in at most `width` columns of ASCII: the stage, the percentage of
 // the stage that is done (below 100 while the search runs), the best rating with its unit, the time
-// left. The least important items are left out where the line is too narrow.
+// left. If the line is too narrow, leaves out the least important items.
 std::string progress_text(const PlanProgress& progress, std::size_t width);
 
-// Shows the progress on standard error in one line, at most ten times a second. Shows nothing if
-// standard error is not a terminal or planning is quick. Removes its line at the end.
-// Thread safety: one thread at a time.
+// Shows the progress on standard error as one line, which is redrawn at most ten times a second and
+// removed at the end. Shows nothing if standard error is no terminal or planning is quick. Thread
+// safety: one thread at a time.
 class ProgressLine {
  public:
   ProgressLine();

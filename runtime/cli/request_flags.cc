@@ -8,7 +8,7 @@ namespace {
 
 using commands::Field;
 
-// Parsing only stores the words, so that errors of the command line itself are reported first.
+// Parsing only stores the words, so that errors of the command line itself come first.
 void add_switch(CLI::App& command, Field& field) {
   command.add_flag_function(
       field.flag(), [&field](std::int64_t count) { field.words.assign(count > 0 ? 1 : 0, ""); },

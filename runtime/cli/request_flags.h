@@ -1,4 +1,4 @@
-// The flags of a request, made from its description.
+// Makes the flags of a command from the fields of its request.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 namespace shardwright::cli {
 
 // Adds a flag or a positional argument for every field. `fields` must outlive `command`. Parsing
-// only stores the words; set_members() reads them.
+// only stores the words; set_members() converts them.
 void add_flags(CLI::App& command, commands::Fields& fields);
 
-// Sets the members of the request from the words. Errors: kInvalidInput at the flag.
+// Converts the stored words and sets the members of the request. Errors: kInvalidInput at the flag.
 Status set_members(const commands::Fields& fields);
 
-// Returns the error with flags instead of member names, in `where` and in the message's braces.
+// Replaces member names by flags, in `where` and in braces of the message.
 Error in_flags(Error error, const commands::Fields& fields);
-// The same for a note that may begin with a member: "ranks: ...".
+// Does the same for a note that may begin with a member, as in "ranks: ...".
 std::string in_flags(const std::string& note, const commands::Fields& fields);
 
 }  // namespace shardwright::cli

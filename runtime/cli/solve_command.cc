@@ -1,4 +1,4 @@
-// shardwright operators solve: the form of the contest.
+// Parts of `shardwright operators solve` that only the command line has: the contest's format.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 2> kForms{"auto", "iopddl-contest"};
 
 struct SolveFlags {
   Form format = Form::kOurs;
-  std::optional<double> timeout_s;  // of the contest form
+  std::optional<double> timeout_s;  // of the contest's format
 };
 
 Result<OperatorProblem> load_contest(const SolveRequest& request, const ProcessGroup& group) {
@@ -51,8 +51,8 @@ void print_choice(const std::vector<std::uint32_t>& choice) {
   std::fflush(stdout);
 }
 
-// Prints better choices as they are found, so that the last one is there if the process is killed.
-// Prints at intervals, because a line may be long.
+// Prints better choices as they are found, so that the last one is printed if the process is
+// killed. Lines may be long, so a line is printed at most every 0.1 s.
 // Thread safety: one thread at a time.
 class ChoiceLines {
  public:
@@ -78,7 +78,8 @@ class ChoiceLines {
   double last_s_ = 0;
 };
 
-// The contest's time that is left after reading, less a reserve for writing and exiting.
+// Returns the seconds of the contest's time limit that remain for the search: the limit without the
+// time for reading and a reserve for writing and exiting.
 double contest_seconds(double timeout_s, double elapsed_s) {
   constexpr double kReserveSeconds = 0.5;
   constexpr double kReserveShare = 0.005;

@@ -1,5 +1,5 @@
-// operator new on top of malloc, which is mimalloc's. mimalloc has operators of its own, but they
-// abort where there is no memory: it is compiled as C, which cannot throw.
+// operator new on top of malloc, which is mimalloc's. mimalloc's own operators abort if memory runs
+// out, since mimalloc is compiled as C and cannot throw.
 #include <cstdlib>
 #include <new>
 
@@ -19,7 +19,7 @@ void* aligned(std::size_t size, std::align_val_t alignment) {
 
 }  // namespace
 
-// mimalloc's operator delete frees these blocks as it frees its own.
+// mimalloc's operator delete can free these blocks.
 void* operator new(std::size_t size) { return or_throw(std::malloc(size)); }
 void* operator new[](std::size_t size) { return or_throw(std::malloc(size)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {

@@ -1,17 +1,17 @@
-// Numbers with the two forms that answers have.
+// Numbers of answers, with the form in which JSON writes them.
 #pragma once
 
 #include "core/embedding/problem/problem.h"
 
 namespace shardwright {
 
-// Bytes and counts are whole, and JSON has them without a fraction: 3. Other numbers have one: 3.0.
+// JSON writes bytes and counts without a fraction (3), and other numbers with a fraction (3.0).
 struct Amount {
   double value = 0;
   bool is_whole = false;
 };
 
-// Bytes for the storage model, otherwise ms.
+// `rating` is in bytes for the storage model, otherwise in ms.
 inline Amount rating_amount(const embedding::ProblemSpec& problem, double rating) {
   return {rating, problem.perf_model == embedding::PerfModel::kStorage};
 }

@@ -84,7 +84,7 @@ bool is_of_search(FailureReason reason) {
   return reason == FailureReason::kNothingFound || reason == FailureReason::kStopped;
 }
 
-// What `error` says must agree with itself.
+// Checks that the members of `error`, the certificate and the figures do not contradict each other.
 void check_consistency(const PlanDocument& document, ClaimChecker& claims) {
   const ClaimedFailure& failure = *document.failure;
   claims.count();

@@ -27,14 +27,14 @@ using embedding::OptionCosts;
 using embedding::Plan;
 using embedding::SearchSpace;
 
-// Owns the options that an explanation points to.
+// Keeps alive the options that an explanation points to.
 struct Owner {
   std::shared_ptr<const SearchSpace> space;
   std::vector<std::shared_ptr<const SearchSpace>> excluded;
   std::shared_ptr<const void> plan;
 };
 
-// Positions in the plan of the tables to explain, in the order of the problem.
+// Returns the indices in `plan` of the tables to explain, in the order of the problem's tables.
 std::vector<std::size_t> positions_of_tables(const embedding::Problem& problem, const Plan& plan,
                                              const std::optional<std::string>& name) {
   const auto& tables = problem.tables();
@@ -66,7 +66,7 @@ ExplainedTables explain_tables(const embedding::Problem& problem, const Embeddin
     for (std::size_t i = begin; i < end; ++i) {
       TableExplanation& one = explained.tables[i];
       one.table = plan[positions[i]].option->table;
-      one.options = costs.of_table(positions[i], budget);  // none if it was stopped
+      one.options = costs.of_table(positions[i], budget);  // empty after a stop
     }
   });
   explained.tables_left_out =
@@ -130,8 +130,8 @@ class Explainer {
                                       suggestion(*options_.table, names));
   }
 
-  // Best mode does not plan what is proved impossible. Compat mode does: if ranks differ, its plan
-  // may exceed memory and is explained as it is.
+  // Best mode skips planning if no plan is proved to exist. Compat mode plans anyway: on ranks of
+  // different memory its plan may exceed memory, and that plan is explained.
   Status plan() {
     FitOracle oracle = make_fit_oracle(options_.plan);
     const Fit present = oracle.ask(explanation_.problem->spec(), Effort::kProof);
@@ -143,10 +143,10 @@ class Explainer {
       ++explanation_.plannings;
     }
     EmbeddingPlanResult& result = explanation_.result;
-    result.given_search_space = false;  // it was enumerated for the proof
+    result.given_search_space = false;  // The fit oracle enumerated the space.
     result.mode = options_.plan.mode;
     result.threads = static_cast<int>(executor_.workers());
-    // A deadline may end the planning after a request has ended the proof.
+    // The stop may have ended the proof, and the deadline then the planning.
     if (!result.plan && present.answer == Fit::Answer::kStopped)
       result.stopped_by = StopReason::kCancelled;
     if (result.plan || result.stopped_by == StopReason::kCancelled) return {};
@@ -172,7 +172,8 @@ class Explainer {
     return {};
   }
 
-  // Returns the error if the problem file is to blame: sizes out of range, tables without options.
+  // Returns the error of an invalid problem (sizes out of range, a table without options). Returns
+  // OK if the problem is valid and only lacks memory.
   Status check_input(const Fit& present) {
     if (!present.reservation) {
       const Result<embedding::Reservation> reservation = reserve_embedding(*explanation_.problem);
@@ -210,7 +211,7 @@ class Explainer {
     const Problem& problem = *explanation_.problem;
     const bool size_is_no_reason = failure.reason == FailureReason::kNothingProposed ||
                                    failure.reason == FailureReason::kRatingsTooLarge;
-    InfeasibleReason reason;  // kSearch
+    InfeasibleReason reason;  // kind kSearch
     if (!present.reservation || present.shortage || !size_is_no_reason)
       reason =
           find_infeasible_reason(present, failure.reason == FailureReason::kPlacementRules, oracle);

@@ -1,4 +1,4 @@
-// What every option of every table of a plan would cost, and why the chosen one won.
+// What every option of every table would cost in a plan, and why the chosen option is the best.
 #pragma once
 
 #include <cstddef>
@@ -25,37 +25,38 @@ namespace shardwright {
 
 struct TableExplanation {
   embedding::TableId table;
-  // The chosen option first, then possible ones by rating and time, then the others.
+  // The chosen option first, then the possible options by rating and time, then the impossible
+  // ones.
   std::vector<embedding::OptionCost> options;
 };
 
 struct ExplainedTables {
   std::vector<TableExplanation> tables;  // in the order of the problem
-  std::size_t tables_left_out = 0;       // a stop or a deadline came before them
+  std::size_t tables_left_out = 0;       // because of a stop or a deadline
   std::shared_ptr<const void> owner;     // keeps the options alive
 };
 
-// Explains the plan of a result, or its table of this name alone. If the result's search space was
-// given, options outside it are not listed. Precondition: the result has a plan, a search space and
-// a reservation. Cost: the options of a table are rated by what they change,
-// O(options x shards x ranks) at worst.
+// Explains every table in the plan of `result`, or only the table with the given name. If the
+// caller gave the search space of `result`, options outside it are not listed. Precondition:
+// `result` has a plan, a search space and a reservation. Cost: O(options x shards x ranks) at
+// worst.
 ExplainedTables explain_tables(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                                const std::optional<std::string>& table, Executor& executor,
                                const Budget& budget = {});
 
-// Why nothing fits, and what would help.
+// Why no plan fits, and which changes of the problem help.
 struct Infeasibility : embedding::InfeasibleReason {
-  std::string message;  // with names and bytes
+  std::string message;  // a sentence with names and sizes in bytes
   std::vector<embedding::Remedy> remedies;
   std::vector<embedding::FailedRemedy> in_vain;
 };
 
-// Without a plan no table is explained.
+// If there is no plan, `tables` is empty.
 struct Explanation : ExplainedTables {
   std::shared_ptr<const embedding::Problem> problem;
   EmbeddingPlanResult result;                  // the plan that is explained, or the failed planning
   std::optional<Infeasibility> infeasibility;  // only without a plan
-  std::uint64_t plannings = 0;                 // how many problems were planned
+  std::uint64_t plannings = 0;                 // number of problems planned
   double total_s = 0;
 };
 
@@ -64,13 +65,13 @@ struct ExplainOptions {
   std::optional<std::string> table;  // explain only this table
 };
 
-// Explains the plan in `entries`, or without entries the plan that planning finds; if there is
-// none, says why and which changes help. With `space`, its options and costs are used; options
-// outside it are then not listed and no remedies are looked for, since the costs on other machines
-// are not known. Cost: the options of a table are rated by what they change, O(options x shards x
-// ranks) at worst; remedies are tested by planning with `options.plan` until a first plan is found.
-// Errors: as plan_embedding(); kInvalidInput for an unknown table (`where` = "--table") and for
-// entries that are no plan of the problem (`where` = the JSON pointer in the plan file).
+// Explains the plan in `entries`. Without entries, plans first and explains that plan. If no plan
+// exists, says why and which changes of the problem help. If `space` is given, its options and
+// costs are used: options outside it are not listed, and no changes are tried, since their costs
+// are unknown. Cost: rating the options takes O(options x shards x ranks) at worst. Each change is
+// tested by planning with `options.plan` until a first plan is found. Errors: as plan_embedding();
+// kInvalidInput for an unknown table (`where` = "table") and for entries that are no plan of the
+// problem (`where` = the JSON pointer in the plan file).
 // Thread safety: may be called from any number of threads at once.
 Result<Explanation> explain_embedding(
     std::shared_ptr<const embedding::Problem> problem,

@@ -32,7 +32,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// The better rating counts, then the shorter time.
+// Compares by rating, then by time.
 bool is_cheaper(const ExplainedOption& a, const ExplainedOption& b) {
   return std::pair(a.change(), a.time_ms) < std::pair(b.change(), b.time_ms);
 }
@@ -154,7 +154,7 @@ std::string short_of(const MemoryShortage& shortage) {
   return with_unit(shortage.needed_bytes - shortage.available_bytes) + " short";
 }
 
-// A sentence that names the constraints on a table's options; empty if there are none.
+// Returns a sentence that names the constraints on a table's options; empty if there are none.
 std::string narrowing(const Table& table) {
   if (!table.constraints) return "";
   const std::string place = embedding::constraints_place(table.name);

@@ -1,4 +1,4 @@
-// Why the chosen option of a table won, in words.
+// Sentences that say why the chosen option of a table is the best, and why no plan fits.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace shardwright {
 
-// "table_wise.fused", with the share of a cache.
+// Such as "table_wise.fused"; a load factor follows as a percentage.
 std::string option_name(embedding::ShardingType type, embedding::ComputeKernel kernel,
                         std::optional<double> load_factor);
 template <class Option>
@@ -26,20 +26,20 @@ std::string change_text(const ExplainedOption& option);
 // "rank 3 lacks 1.2 GiB HBM (1288490189 bytes)".
 std::string lack_text(const embedding::MemoryLack& lack);
 
-// Compares the chosen option with the next best ones, then names cheaper options with what excludes
-// them; at most three of each. Precondition: the options are in order, the chosen one first.
+// Returns sentences: at most three compare the chosen option with the next best ones, and at most
+// three name a cheaper option and what excludes it. Precondition: the chosen option is the first.
 std::vector<std::string> reasons_for(const ExplainedTable& table);
 
-// What does not fit, with names and bytes. For the kinds without figures (kReservation, kRules,
-// kSearch) it is `planner_message`.
+// Says what does not fit, with names and bytes. Returns `planner_message` for the kinds that have
+// no figures: kReservation, kRules, kSearch.
 std::string infeasible_text(const embedding::Problem& problem,
                             const embedding::InfeasibleReason& reason,
                             const std::string& planner_message);
 
-// Flags of the command that make the change; empty if no flag does.
+// Returns the command's flags that make the change; empty if no flag does.
 std::string flags_of(const embedding::Problem& problem, const embedding::Remedy& remedy);
 
-// "not even 2,048 would do".
+// Such as "not even 2,048 would do".
 std::string failed_remedy_text(const embedding::FailedRemedy& vain);
 
 }  // namespace shardwright

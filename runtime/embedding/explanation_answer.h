@@ -1,4 +1,4 @@
-// What `explain` answers, as a value.
+// The answer of `explain` as a value.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@
 
 namespace shardwright {
 
-// An OptionCost with its option. Without a place for the option, there are no ratings.
+// An OptionCost with its option. If no ranks can hold the option, the ratings are absent.
 struct ExplainedOption {
   using Standing = embedding::OptionCost::Standing;
-  struct Shards {  // neighbours of one size
+  struct Shards {  // consecutive shards of equal size
     std::int64_t count = 0;
     std::int64_t rows = 0;
     std::int64_t columns = 0;
@@ -44,12 +44,12 @@ struct ExplainedOption {
   double time_ms = 0;
   std::int64_t hbm_bytes = 0;
   std::int64_t ddr_bytes = 0;
-  std::optional<std::int64_t> ssd_bytes;  // where the problem or the option counts SSD
+  std::optional<std::int64_t> ssd_bytes;  // absent if neither problem nor option has SSD
   std::vector<embedding::Rank> ranks;
   std::optional<embedding::MemoryLack> lack;
   std::vector<std::string> excluded_by;
 
-  // 0 without a rating.
+  // Returns 0 if there is no rating.
   double change() const { return rating_change ? rating_change->value : 0; }
   bool is_usable() const { return standing <= Standing::kPossible; }
 };
@@ -57,11 +57,11 @@ struct ExplainedOption {
 struct ExplainedTable {
   std::string name;
   std::string module;
-  std::vector<std::string> reasons;      // why the chosen option, in sentences
+  std::vector<std::string> reasons;      // why the option was chosen, in sentences
   std::vector<ExplainedOption> options;  // the chosen one first
 };
 
-// Why nothing fits.
+// Why no plan fits.
 struct InfeasibleAnswer {
   struct Table {
     std::string name;
@@ -88,7 +88,8 @@ struct ProblemEdit {
   std::optional<double> reserved_share;
 };
 
-// A change that helps. All of the optional members but `drop` are absent for a constraint.
+// A change that makes a plan possible. If the change drops a constraint, `drop` is the only
+// optional member that is set.
 struct RemedyAnswer {
   embedding::Remedy::Kind kind = embedding::Remedy::Kind::kRanks;
   std::optional<std::string> drop;  // JSON pointer of the constraint
@@ -96,19 +97,20 @@ struct RemedyAnswer {
   std::optional<Amount> to;
   std::optional<Amount> step;
   std::optional<bool> each_rank_adds;
-  std::optional<std::string> flags;  // of the command
+  std::optional<std::string> flags;  // of the command that make the change
   std::optional<ProblemEdit> set;
   Amount first_rating;
   bool less_is_impossible = false;
 };
 
-// A change that does not help.
+// A change that does not make a plan possible.
 struct VainRemedy {
   embedding::Remedy::Kind kind = embedding::Remedy::Kind::kRanks;
   std::string message;
 };
 
-// With a plan, `best_rating` and `tables`; if nothing fits, the three members after them.
+// With a plan, `best_rating` and `tables` are set. Without a plan, `infeasible`, `remedies` and
+// `in_vain` are set instead.
 struct ExplanationAnswer {
   std::optional<std::string> name;  // of the problem
   bool feasible = false;
@@ -121,8 +123,8 @@ struct ExplanationAnswer {
   std::uint64_t plannings = 0;
   int threads = 1;
   double total_s = 0;
-  // What a saved answer does not tell:
-  std::string machine;  // "26 tables on 8 ranks"
+  // Members that a saved answer does not have:
+  std::string machine;  // such as "26 tables on 8 ranks"
   StopReason stopped_by = StopReason::kFinished;
 };
 

@@ -13,7 +13,8 @@ using embedding::Effort;
 using embedding::Fit;
 using embedding::FitOracle;
 
-// Best mode finds most plans that it finds at all within a small part of its work.
+// The work limit is divided by this number. If best mode finds a plan at all, it mostly finds one
+// in a small part of its work.
 std::uint64_t share_of_work(Effort effort) {
   switch (effort) {
     case Effort::kBrief:
@@ -27,25 +28,24 @@ std::uint64_t share_of_work(Effort effort) {
   return 1;
 }
 
-// Reasons that hold whatever the planner searched.
+// Returns true for reasons that hold independently of what the planner searched.
 bool is_proof(const PlanFailure& failure) {
   return failure.reason == FailureReason::kPlacementRules ||
          failure.reason == FailureReason::kNegativeReservation;
 }
 
-// Unless a limit stops it, best mode ends only when it has tried everything.
+// Best mode without a limit stops only after it has tried everything.
 bool tried_everything(const EmbeddingPlanResult& result) {
   return result.mode == PlanMode::kBest && result.stopped_by == StopReason::kFinished;
 }
 
-// The memory-balanced partitioner may exceed memory if ranks differ, so its first proposal proves
-// nothing.
+// If ranks differ, the memory-balanced partitioner may exceed memory, so its plan proves nothing.
 bool proposals_may_be_wrong(const embedding::Problem& problem) {
   return problem.spec().partitioner.type == embedding::PartitionerSpec::Type::kMemoryBalanced;
 }
 
-// Stops at the first plan. Best mode begins with compat mode's plan, which counts only if
-// `trust_compat`.
+// Plans until there is a first plan. Best mode begins with compat mode's plan; `trust_compat` says
+// whether this plan ends the planning.
 Result<EmbeddingPlanResult> plan_first(const Fit& fit, PlanOptions options, bool trust_compat) {
   std::stop_source first;
   const std::stop_callback forward(options.stop, [&] { first.request_stop(); });

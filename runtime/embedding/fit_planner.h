@@ -1,4 +1,4 @@
-// Lets explanations ask the planner whether a changed problem has a plan.
+// A FitOracle that asks the planner whether a changed problem has a plan.
 #pragma once
 
 #include "runtime/embedding/options.h"
@@ -6,7 +6,7 @@
 
 namespace shardwright {
 
-// An oracle that plans as `options` say and stops at the first plan.
+// Returns an oracle that plans with `options` and stops at the first plan.
 embedding::FitOracle make_fit_oracle(const PlanOptions& options);
 
 }  // namespace shardwright

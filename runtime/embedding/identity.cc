@@ -26,7 +26,7 @@ using embedding::to_name;
 constexpr std::size_t kHashDigits = 32;
 constexpr std::size_t kPartDigits = 16;
 
-// A digest over values. Each value is delimited, and doubles count bit by bit.
+// SHA-256 over a sequence of values. Each value is delimited; doubles count by their bits.
 class ValueDigest {
  public:
   ValueDigest& operator<<(std::string_view text) {
@@ -56,7 +56,7 @@ class ValueDigest {
   Sha256 sha_;
 };
 
-// Goes shard by shard, so it does not matter how shards are grouped into runs.
+// Adds shard by shard, so that the grouping of shards into runs does not change the digest.
 void add(const ShardingOption& option, ValueDigest& digest) {
   digest << to_name(option.sharding_type) << to_name(option.compute_kernel) << option.load_factor
          << option.num_shards();
@@ -67,7 +67,8 @@ void add(const ShardingOption& option, ValueDigest& digest) {
       digest << e.rows << e.columns << e.row_offset + k * e.row_step
              << e.column_offset + k * e.column_step << cost.storage.hbm.value()
              << cost.storage.ddr.value();
-      // SSD counts only if there is any, so digests of problems without SSD do not depend on it.
+      // SSD counts only if it is not 0, so that digests of problems without SSD do not depend on
+      // it.
       if (cost.storage.ssd != Bytes()) digest << true << cost.storage.ssd.value();
       digest << cost.perf.fwd_compute.value() << cost.perf.fwd_comms.value()
              << cost.perf.bwd_compute.value() << cost.perf.bwd_comms.value()
@@ -76,7 +77,7 @@ void add(const ShardingOption& option, ValueDigest& digest) {
   }
 }
 
-// A digest of options with their costs, in any order.
+// Returns a digest of the options with their costs, independent of their order.
 std::string digest_of(const SearchSpace& space) {
   std::vector<std::string> options;
   for (const ShardingOption& option : space.options()) {

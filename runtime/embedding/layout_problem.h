@@ -9,13 +9,13 @@
 
 namespace shardwright {
 
-// Returns `problem` with this layout. Errors: kInvalidInput if the machine cannot have it, or a
-// rule or a list by rank does not fit it.
+// Returns `problem` with this layout. Errors: kInvalidInput if the machine cannot have the layout,
+// or if a placement rule or a list with one entry per rank does not suit it.
 Result<std::shared_ptr<const embedding::Problem>> layout_problem(
     const embedding::Problem& problem, const embedding::MachineLayout& layout);
 
-// Returns the problem that a plan answers: `problem`, with the layout of the plan if the problem
-// leaves the layout open. Errors: as layout_problem().
+// Returns the problem for which the plan of `document` was made: `problem`, with the plan's layout
+// if `problem` leaves the layout open. Errors: as layout_problem().
 Result<std::shared_ptr<const embedding::Problem>> problem_of_plan(
     std::shared_ptr<const embedding::Problem> problem, const PlanDocument& document);
 

@@ -1,4 +1,4 @@
-// The least memory that tables need, against the memory that ranks have.
+// Compares the least memory that tables need with the memory that ranks have.
 #pragma once
 
 #include <vector>
@@ -11,29 +11,29 @@
 
 namespace shardwright {
 
-// Minima over the options of a table, each taken separately: the option of least HBM need not be
-// the option of least memory. An option counts the sum over its shards.
+// Minima over the options of a table, of the sum over an option's shards. Each minimum is taken
+// separately: the option with the least HBM may need more memory in total than another option.
 struct TableNeed {
   Bytes hbm;
   Bytes total;               // all tiers together
-  bool fits = true;          // every shard of some option fits on some rank
-  bool has_options = false;  // otherwise hbm and total are 0
+  bool fits = true;          // an option has a rank with room for each shard
+  bool has_options = false;  // if false, hbm and total are 0
 };
 
 struct MemoryNeeds {
-  std::vector<TableNeed> tables;  // in the order of the problem; empty without options
+  std::vector<TableNeed> tables;  // in the problem's order; empty without a space
   Bytes hbm;                      // sums over tables
   Bytes total;
-  embedding::Storage available;  // of all ranks, after the reservation if it succeeded
+  embedding::Storage available;  // of all ranks; without the reservation if it failed
   embedding::Storage capacity;   // of all ranks
 };
 
-// `space` and `reservation` may be null. No plan exists if `hbm` or `total` exceeds what is
-// available; the converse does not hold. O(options x distinct ranks).
+// `space` and `reservation` may be null. If `hbm` or `total` exceeds `available`, no plan exists;
+// if neither does, a plan may still not exist. Cost: O(options x distinct ranks).
 MemoryNeeds memory_needs(const embedding::Problem& problem, const embedding::SearchSpace* space,
                          const embedding::Reservation* reservation);
 
-// The memory of one rank. capacity = reservation + reserved + margin + tables + free.
+// The parts of one rank's memory: capacity = reservation + reserved + margin + tables + free.
 struct MemoryParts {
   embedding::Storage capacity;
   embedding::Storage reservation;  // dense modules, inputs and the reserved percentage
@@ -42,12 +42,12 @@ struct MemoryParts {
   embedding::Storage tables;       // of the plan, as estimated
   embedding::Storage free;         // below 0 if the plan does not fit
 
-  // What the rank holds at its peak.
+  // The memory that the rank holds at its peak.
   embedding::Storage peak() const { return reservation + reserved + tables; }
   friend bool operator==(const MemoryParts&, const MemoryParts&) = default;
 };
 
-// Returns the parts by rank. Precondition: `evaluation` is that of a plan under this reservation.
+// Returns one entry per rank. Precondition: `evaluation` is that of a plan under this reservation.
 std::vector<MemoryParts> memory_parts(const embedding::Problem& problem,
                                       const embedding::Reservation& reservation,
                                       const embedding::Evaluation& evaluation);

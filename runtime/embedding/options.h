@@ -28,56 +28,59 @@ inline constexpr std::uint64_t kDefaultBestWork = 400'000'000;
 
 // The progress of a search.
 struct PlanProgress {
-  std::uint64_t proposals = 0;              // evaluated so far
-  std::uint64_t proposals_at_most = 0;      // upper bound of what the proposers will make
-  std::uint64_t plans = 0;                  // proposals that fitted
+  std::uint64_t proposals = 0;              // proposals evaluated so far
+  std::uint64_t proposals_at_most = 0;      // upper bound on the number of proposals
+  std::uint64_t plans = 0;                  // proposals that fit
   std::optional<double> best_rating;        // ms, or bytes for the storage model
   std::optional<double> lower_bound;        // no plan rates below it; best mode only
   std::optional<std::uint64_t> work_limit;  // of best mode's part
   std::uint64_t work_steps = 0;
   double elapsed_s = 0;
   std::optional<double> time_limit_s;
-  bool is_best_search = false;   // best mode's own search, which follows the proposals
-  bool rating_is_bytes = false;  // of the storage model
+  bool is_best_search = false;   // best mode's own search, after the proposals
+  bool rating_is_bytes = false;  // with the storage model
 };
 
 struct PlanOptions {
   PlanMode mode = PlanMode::kBest;
-  int threads = 0;                          // 0 = all cores
-  std::optional<double> time_limit_s;       // not deterministic if it ends the search
+  int threads = 0;                          // 0 means all cores
+  std::optional<double> time_limit_s;       // an answer that it ends is not deterministic
   std::optional<std::uint64_t> work_limit;  // steps of work; deterministic
   std::uint64_t seed = 0;
-  // Searches of best mode that run side by side. They decide what is searched; threads only decide
-  // where.
+  // Number of searches that best mode runs side by side. The number changes the answer; the number
+  // of threads does not.
   std::uint32_t lanes = embedding::kDefaultLanes;
-  embedding::Methods methods;  // of best mode, to measure what each is worth
+  embedding::Methods methods;  // methods that best mode uses; for measurements
   bool trace = false;          // keep every proposal with its rating and ranks
-  // Replaces parts that the problem names; see search/embedding/compat/proposal_lane.h. Best mode
-  // starts from the plan that they find and refuses a rating model.
+  // Custom parts in place of those that the problem names
+  // (search/embedding/compat/proposal_lane.h). Best mode starts from the plan that these parts
+  // find, and refuses a custom rating model.
   std::shared_ptr<const embedding::SearchParts> parts;
-  // Best mode also starts from this plan and stays close to it among plans of equal rating. It may
-  // exceed memory but break no other rule. Precondition: its options belong to the search space
-  // that the caller gives.
+  // Best mode also starts from this plan, and prefers plans close to it among plans of equal
+  // rating. The plan may exceed memory but must break no other rule. Precondition: its options
+  // belong to the search space that the caller gives.
   std::shared_ptr<const embedding::Plan> start;
-  // Best mode goes on from the bound that this certificate proves, if the check of core accepts it.
-  // Precondition: as of `start`.
+  // Best mode starts with the bound of this certificate if check_bound() of core accepts it.
+  // Precondition: the certificate belongs to the search space that the caller gives.
   std::shared_ptr<const embedding::BoundCertificate> proved;
-  // Best mode may end once it has proved that no plan rates below this.
+  // Best mode may stop once it has proved that no plan rates below this number.
   double to_beat = std::numeric_limits<double>::infinity();
-  // Called on the thread that plans with every better plan that best mode finds.
+  // Called with every better plan that best mode finds, on the thread that called the planner.
   std::function<void(const embedding::Plan&)> on_better_plan;
-  // Called on the thread that plans after every round of best mode that found a better plan or
-  // raised the bound. The answer holds the current plan and bound; a search can resume from it if
-  // the process dies (resume.h). The proof of the answer's bound is not checked yet.
+  // Called after every round of best mode that found a better plan or raised the bound, on the
+  // thread that called the planner. Its argument holds the current plan and bound, from which a
+  // later process can resume the search (resume.h). The bound's certificate is not yet checked at
+  // this point.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
-  // Ends the search, from any thread, with the best plan so far; not deterministic either.
+  // Ends the search with the best plan so far. May be requested by any thread; the answer is then
+  // not deterministic.
   std::stop_token stop;
-  // The other processes, which get the same problem, space, mode, seed, lanes and work limit, and
-  // search with seeds of their own (portfolio.h). Null if this process is alone. Used on the thread
-  // that plans.
+  // Other processes that plan the same problem with the same space, mode, seed, lanes and work
+  // limit. Each process adds its number to the seed (portfolio.h). Null if there are no other
+  // processes. Used only on the thread that called the planner.
   Exchange* exchange = nullptr;
-  // Called on the thread that plans after every batch of proposals; no lock is held. An exception
-  // that it throws ends the planning and reaches the caller.
+  // Called after every batch of proposals, on the thread that called the planner, with no lock
+  // held. An exception that it throws ends the planning and reaches the caller.
   std::function<void(const PlanProgress&)> on_progress;
 };
 

@@ -22,8 +22,8 @@ TablePlace place_of(const PlanEntry& entry) {
   return {entry.sharding_type, entry.compute_kernel, entry.load_factor, entry.ranks};
 }
 
-// Finds the entries of a plan by name. An entry without a module matches any module if its name is
-// unique.
+// Finds the entries of a plan by name. An entry without a module matches every module if its table
+// name is unique.
 class Entries {
  public:
   static Result<Entries> make(const PlanDocument& document, const std::string& file) {
@@ -59,7 +59,7 @@ class Entries {
   std::map<std::string, std::vector<const PlanEntry*>> by_table_;
 };
 
-// Absent if the entry does not say how the table is cut.
+// Returns nullopt if the entry does not say how the table is cut.
 std::optional<PlacedLayout> placed(const PlanEntry& entry) {
   if (!entry.is_cut()) return std::nullopt;
   return PlacedLayout{&*entry.layout, [&entry](std::uint32_t shard) { return entry.ranks[shard]; }};
@@ -74,7 +74,7 @@ std::optional<std::int64_t> bytes_to_move(const PlanEntry* from, const PlanEntry
   return bytes_of_elements(moved_elements(*before, *after), *to.element_bits);
 }
 
-// Adds to a sum, which is absent if a part of it is not known or if it reaches 2^63 bytes.
+// Adds `bytes` to `sum`. The sum becomes absent if `bytes` is absent or the sum reaches 2^63.
 void add_bytes(const std::optional<std::int64_t>& bytes, std::optional<std::int64_t>& sum) {
   if (sum && (!bytes || __builtin_add_overflow(*sum, *bytes, &*sum))) sum.reset();
 }

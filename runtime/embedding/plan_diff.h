@@ -1,4 +1,4 @@
-// Compares two plans in files.
+// Compares the plans of two files.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace shardwright {
 
-// A table that has another place, or that only one of the plans has.
+// A table that is placed differently in the two plans, or that only one of the plans has.
 struct TableDifference {
-  std::string table;  // full name if the files have it
+  std::string table;  // full name if the files have full names
   std::optional<TablePlace> from;
   std::optional<TablePlace> to;
-  std::string what;  // differs, such as "kernel and ranks"; "added", "removed"
-  // Bytes of the tensor, as in TableMove; absent for a table that is gone, and if a file does not
+  std::string what;  // such as "kernel and ranks"; "added"; "removed"
+  // Bytes that move, counted as in TableMove. Absent for a removed table, and if a file does not
   // say how the table is cut.
   std::optional<std::int64_t> bytes;
 };
 
-// A value before and after; absent if the file does not have it.
+// A value before and after the change. A side is absent if its file does not have the value.
 template <class Value>
 struct Change {
   std::optional<Value> from;
@@ -39,30 +39,30 @@ struct RankDifference {
 };
 
 struct PlanDiff {
-  std::vector<TableDifference> tables;  // in the order of the new plan, then those that are gone
+  std::vector<TableDifference> tables;  // order of the new plan, then removed tables
   std::size_t tables_kept = 0;
   std::size_t tables_moved = 0;
   std::size_t tables_added = 0;
   std::size_t tables_removed = 0;
-  // Bytes of tables that both plans have, and of tables that the old plan lacks. Absent if the
-  // bytes of one of these tables are not known.
+  // `moved_bytes` counts tables that both plans have, `placed_bytes` those that only the new plan
+  // has. Absent if the bytes of one of these tables are unknown.
   std::optional<std::int64_t> moved_bytes;
   std::optional<std::int64_t> placed_bytes;
   Change<double> rating;
   std::vector<RankDifference> ranks;  // one per rank of the larger machine
-  // True if both were made for the same problem; absent if a file does not say.
+  // Whether both plans were made for the same problem; absent if a file does not say.
   std::optional<bool> same_problem;
-  std::optional<std::string> problem_differs_in;  // parts of the problem
+  std::optional<std::string> problem_differs_in;  // names of parts
 
   bool same() const { return tables.empty(); }
 };
 
-// The number of ranks of the larger of the two machines, as the files claim it; at least 1.
+// Returns the number of ranks of the larger machine, as the files claim it; at least 1.
 std::int64_t machine_size(const PlanDocument& from, const PlanDocument& to);
 
-// What changes from `from` to `to`, by what the files claim; nothing is recomputed. Adds the moves
-// of tables to `flows`, unless it is null. Errors: kInvalidInput if a file has a table twice or no
-// plan; `where` begins with "PLAN_A" or "PLAN_B".
+// Compares two files by what they claim, without recomputing anything. If `flows` is not null, adds
+// the bytes of moved tables to it. Errors: kInvalidInput if a file has no plan or has a table
+// twice; `where` begins with "PLAN_A" or "PLAN_B".
 Result<PlanDiff> diff_plans(const PlanDocument& from, const PlanDocument& to,
                             embedding::RankFlows* flows = nullptr);
 

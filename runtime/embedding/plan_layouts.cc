@@ -24,13 +24,14 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 
 double rating_of(const EmbeddingPlanResult& result) { return result.best_rating.value_or(kNone); }
 
-// A lower bound on the rating of every plan: infinite if none exists, zero if nothing is known.
+// Returns a lower bound on the rating of every plan: infinity if none exists, 0 if nothing is
+// known.
 double bound_of(const EmbeddingPlanResult& result) {
   if (result.failure && result.failure->proof) return kNone;
   return result.lower_bound.value_or(0);
 }
 
-// Takes a later answer for the same layout. A bound that is no better does not replace the old one.
+// Replaces the answer for a layout by a later one, but keeps the old bound if it is higher.
 void take_answer(EmbeddingPlanResult later, EmbeddingPlanResult& answer) {
   if (bound_of(later) < bound_of(answer)) {
     later.lower_bound = answer.lower_bound;
@@ -77,7 +78,7 @@ class LayoutPlanner {
     }
     EmbeddingPlanResult result = std::move(answers_[best]);
     answers_.erase(answers_.begin() + static_cast<std::ptrdiff_t>(best));
-    // Not all layouts have a bound, or none has a plan.
+    // Either a layout has no bound, or no layout has a plan.
     if (bound == 0 || bound == kNone) {
       result.lower_bound.reset();
     } else {
@@ -86,7 +87,7 @@ class LayoutPlanner {
     result.work.work_steps = steps;
     result.work.span_steps = span;
     result.timing.total_s = total_.seconds();
-    // A layout that was stopped before anything was found has nothing to say.
+    // Drop layouts whose search was stopped before it found anything.
     std::erase_if(answers_, [](const auto& own) { return !own.plan && !own.failure; });
     result.other_layouts = std::move(answers_);
     return result;
@@ -96,8 +97,8 @@ class LayoutPlanner {
   // The first searches of all layouts share a quarter of the work.
   static constexpr std::size_t kFirstParts = 4;
 
-  // Returns the layout with the best plan; if no layout has a plan, the last layout that is not
-  // proved infeasible; if all are, the last layout. Groups of later layouts have more memory.
+  // Returns the layout with the best plan. If no layout has a plan, returns the last layout that is
+  // not proved infeasible, or else the last layout: later layouts have more memory per group.
   std::size_t best_layout() const {
     std::size_t best = answers_.size() - 1;
     for (std::size_t i = answers_.size(); i-- > 0;) {
@@ -118,7 +119,7 @@ class LayoutPlanner {
     return !is_proved(i) && bound_of(answers_[i]) < rating_of(answers_[best_layout()]);
   }
 
-  // The layouts that may have the best plan, the most promising first.
+  // Returns the layouts that may still have the best plan, in ascending order of their ratings.
   std::vector<std::size_t> open_layouts() const {
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < answers_.size(); ++i) {
@@ -130,7 +131,7 @@ class LayoutPlanner {
     return open;
   }
 
-  // Plans for a layout within one of `parts` equal parts of what is left.
+  // Plans for layout `i` with 1/`parts` of the remaining work and time.
   Status plan(std::size_t i, std::size_t parts) {
     PlanOptions options = options_;
     const std::uint64_t limit = work_limit_of(options_).value_or(0);
@@ -150,7 +151,7 @@ class LayoutPlanner {
     return {};
   }
 
-  // Progress of the whole call.
+  // Reports the progress of all layouts together.
   std::function<void(const PlanProgress&)> progress() const {
     if (!options_.on_progress) return {};
     return [this](PlanProgress at) {

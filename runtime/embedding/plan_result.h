@@ -23,8 +23,8 @@
 
 namespace shardwright {
 
-// Every proposal in order. `options[i]` is option i of the declared search space; further entries
-// were made by a proposer (scaled caches).
+// All proposals in their order. `options[i]` is option i of the declared search space; the options
+// after those were added by a proposer (caches of another size).
 struct ProposalTrace {
   std::vector<const embedding::ShardingOption*> options;
   std::vector<embedding::ProposalRecord> proposals;
@@ -38,18 +38,18 @@ struct PlanTiming {
   double total_s = 0;
 };
 
-// Counted work: the same for any machine and number of threads.
+// Counts that do not depend on the machine or the number of threads.
 struct PlanWork {
-  std::uint64_t work_steps = 0;  // placed shards, and in best mode steps of improving and proving
-  // The span of best mode's own search, which follows TorchRec's proposals: the steps on its
-  // longest chain of dependent steps, which is its duration with unlimited threads.
+  std::uint64_t work_steps = 0;  // shards placed; best mode adds steps of its search and proofs
+  // Length of the longest chain of dependent steps in best mode's own search. The search would take
+  // this many steps with unlimited threads.
   std::uint64_t span_steps = 0;
   std::uint64_t proposals_evaluated = 0;
-  embedding::PlanCopies plans;  // what publishing plans copied and shared
+  embedding::PlanCopies plans;  // what storage the plans copied and shared
 };
 
 struct EmbeddingPlanResult {
-  // What was planned: the problem asked for, with the layout that was chosen.
+  // The given problem, with the layout that was chosen.
   std::shared_ptr<const embedding::Problem> problem;
   PlanMode mode = PlanMode::kBest;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was enumerated
@@ -64,8 +64,9 @@ struct EmbeddingPlanResult {
   // Best mode: no plan of the search space rates below this bound, which the certificate proves.
   std::optional<double> lower_bound;
   std::optional<embedding::BoundCertificate> certificate;
-  // Why a bound is not claimed: the check of its certificate failed, or took too long. Else empty.
-  // If a stop ended the check of PlanOptions::proved, `certificate` still holds it.
+  // Why no bound is claimed: the check of its certificate failed or took too long. Empty otherwise.
+  // If a stop ended the check of PlanOptions::proved, `certificate` holds that unchecked
+  // certificate.
   std::string bound_refusal;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   // Best mode: the rating of TorchRec's plan, from which the search began. If `compat_is_complete`
@@ -77,8 +78,8 @@ struct EmbeddingPlanResult {
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
   std::optional<Migration> migration;  // of replan_embedding
-  // The answers for the other layouts of the machine, if best mode chose among several. Then
-  // `lower_bound` holds for plans of all layouts.
+  // Answers for the other layouts of the machine, if best mode chose among several. `lower_bound`
+  // then holds for the plans of all layouts.
   std::vector<EmbeddingPlanResult> other_layouts;
   PlanWork work;
   int threads = 1;
@@ -86,11 +87,11 @@ struct EmbeddingPlanResult {
   PlanTiming timing;
 };
 
-// How far a rating may be from optimal, relatively; 0 = optimal.
+// Returns the relative distance of a rating from its bound; 0 means optimal.
 inline double gap(double rating, double lower_bound) {
   return rating > 0 ? std::max(0.0, (rating - lower_bound) / rating) : 0;
 }
-// Up to this gap a plan counts as proved optimal.
+// A plan with at most this gap counts as proved optimal.
 inline constexpr double kProvenGap = 1e-4;
 
 }  // namespace shardwright

@@ -49,7 +49,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
     const auto type = static_cast<std::size_t>(option.sharding_type);
     ++stats.tables[type];
     embedding::EstimateInputs inputs = embedding::estimate_inputs(problem, option);
-    // TorchRec ignores the constraints here and counts outputs in the table's own data type.
+    // TorchRec ignores constraints here and sizes outputs by the table's data type.
     inputs.output_data_type_size = inputs.table_data_type_size;
     for_each_shard(plan[i], [&](Rank rank, const ShardExtent& extent, const ShardCost& cost) {
       RankStats& at = stats.ranks[rank];
@@ -65,7 +65,8 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
   }
 }
 
-// The reserved percentage reduces what a rank has; dense parameters and inputs count as used.
+// Subtracts the reserved percentage from each rank's capacity; dense parameters and inputs count as
+// used memory.
 void add_reservation(const Problem& problem, const embedding::Reservation& reservation,
                      PlanStats& stats) {
   const ReservationSpec& spec = problem.spec().reservation;
@@ -162,7 +163,7 @@ void add_critical_path(const Problem& problem, const Plan& plan, PlanStats& stat
   stats.critical_compute_ms = stats.max_fwd_compute.ms + stats.max_bwd_compute.ms;
 }
 
-// Source: math.isclose(a, b, abs_tol=1.0) of Python, of sizes in MiB.
+// Source: Python's math.isclose(a, b, abs_tol=1.0) on sizes in MiB.
 bool is_level(std::int64_t a, std::int64_t b) {
   const double x = mib(static_cast<double>(a)), y = mib(static_cast<double>(b));
   return std::abs(x - y) <= std::max(1e-9 * std::max(std::abs(x), std::abs(y)), 1.0);
@@ -281,8 +282,8 @@ std::vector<TableId> top_tables(const Plan& plan, std::size_t world_size, const 
 
 Imbalance imbalance(const std::vector<double>& shares) {
   const auto k = static_cast<double>(shares.size());
-  // Keeps the compiler from replacing pow by a product, whose last bit may differ: TorchRec calls
-  // pow.
+  // `volatile` keeps the compiler from replacing pow, which TorchRec calls, by a product, whose
+  // last bit may differ.
   const volatile double square = 2;
   Imbalance found;
   for (const double share : shares) {

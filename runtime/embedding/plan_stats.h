@@ -16,24 +16,24 @@ namespace shardwright {
 inline constexpr std::size_t kShardingTypes =
     embedding::EnumNames<embedding::ShardingType>::kNames.size();
 
-// Statistics of one rank. HBM, DDR and SSD count shards, dense parameters and inputs, `sparse_hbm`
-// counts shards alone.
+// Statistics of one rank. HBM, DDR and SSD count shards, dense parameters and inputs; `sparse_hbm`
+// counts only shards.
 struct RankStats {
   std::int64_t sparse_hbm_bytes = 0;
   std::int64_t hbm_bytes = 0;
   std::int64_t ddr_bytes = 0;
   std::int64_t ssd_bytes = 0;
-  double hbm_share = 0;  // of the HBM that the reserved percentage leaves; 0 without HBM
+  double hbm_share = 0;  // of the HBM without the reserved percentage; 0 without HBM
   double ddr_share = 0;
   double ssd_share = 0;
   embedding::Perf perf;
   double input_mib = 0;  // per step
   double output_mib = 0;
-  std::array<std::uint32_t, kShardingTypes> shards{};  // by sharding type
+  std::array<std::uint32_t, kShardingTypes> shards{};  // index: sharding type
 };
 
-// How unevenly something is spread over ranks; 0 = evenly. The two divergences are fractions of the
-// largest possible value.
+// How unevenly values are spread over ranks; 0 means evenly. The two divergences are fractions of
+// their largest possible value.
 struct Imbalance {
   double total_variation = 0;
   double total_distance = 0;
@@ -41,13 +41,13 @@ struct Imbalance {
   double kl_divergence = 0;
 };
 
-// The largest value, and the ranks that have exactly this value.
+// The largest time, and the ranks that have exactly this time.
 struct LargestTime {
   double ms = 0;
   std::vector<embedding::Rank> ranks;
 };
 
-// A size, rounded to whole bytes, and the ranks within 1 MiB of it.
+// A size in whole bytes, and the ranks whose HBM differs from it by at most 1 MiB.
 struct HbmLevel {
   std::int64_t bytes = 0;
   std::vector<embedding::Rank> ranks;
@@ -59,46 +59,45 @@ struct KernelStats {
   embedding::Storage storage;
 };
 
-// Times are those of the estimate, without measured factors of ranks.
-// Source: EmbeddingStats.log and what it calls, torchrec/distributed/planner/stats.py (commit
-// a48cef79); sums are added in its order.
-// Thread safety: a value.
+// Times are estimates, without the measured factors of ranks. Source: EmbeddingStats.log and its
+// callees, torchrec/distributed/planner/stats.py (commit a48cef79); sums are added in the same
+// order. Thread safety: a value.
 struct PlanStats {
   std::vector<RankStats> ranks;
-  std::array<std::size_t, kShardingTypes> tables{};  // by sharding type
-  std::vector<KernelStats> kernels;                  // by name
-  // Absent if the sum over ranks is 0.
+  std::array<std::size_t, kShardingTypes> tables{};  // index: sharding type
+  std::vector<KernelStats> kernels;                  // ordered by kernel name
+  // Absent if the values of all ranks add up to 0.
   std::optional<Imbalance> perf_imbalance, hbm_imbalance, ddr_imbalance, ssd_imbalance;
   LargestTime max_perf, max_fwd_compute, max_fwd_comms, max_bwd_compute, max_bwd_comms,
       max_prefetch_compute;
   double mean_perf_ms = 0;
   double perf_above_mean_percent = 0;  // of the slowest rank
   double sum_of_maxima_ms = 0;
-  // The critical path under the assumption that ranks wait for each other after each part of a step
-  // and, in communication, after each module and sharding type.
+  // The critical path if ranks wait for each other after each part of a step and, in communication,
+  // also after each pair of module and sharding type.
   double critical_comms_ms = 0;
   double critical_compute_ms = 0;
   double critical_path_ms() const { return critical_comms_ms + critical_compute_ms; }
   HbmLevel sparse_max_hbm, sparse_min_hbm, max_hbm, min_hbm, mean_hbm, low_median_hbm,
       high_median_hbm;
   double hbm_above_mean_percent = 0;
-  // The fullest ranks, then the fullest of the others, and so on for at most five levels. TorchRec
-  // numbers the ranks of later levels among those that are left; these are the ranks' own numbers.
+  // At most five levels: the fullest ranks, then the fullest of the remaining ranks, and so on.
+  // TorchRec prints ranks of later levels by their index among the remaining ranks; here they are
+  // rank numbers.
   std::vector<HbmLevel> peak_hbm;
   double reserved_hbm_fraction = 0;
   embedding::Storage dense_storage, kjt_storage;  // per rank
-  // The tables that are on every slowest (fullest) rank, the most expensive first, at most five.
-  // Uniform options (PartitionBy::kUniform) are left out, as they are on every rank. Empty if one
-  // rank has all shards.
+  // The tables that have shards on every slowest (or every fullest) rank; at most five, the most
+  // expensive first. Uniform options (PartitionBy::kUniform) are left out, since they are on every
+  // rank. Empty if one rank has all shards.
   std::vector<embedding::TableId> slowest_tables, fullest_tables;
 };
 
-// Precondition: `plan` is a plan of `problem` with at least one table, every shard on a rank.
-// O(shards).
+// Precondition: `plan` is a plan of `problem` with at least one table. Cost: O(shards).
 PlanStats plan_stats(const embedding::Problem& problem, const embedding::Reservation& reservation,
                      const embedding::Plan& plan);
 
-// Precondition: no share is negative, and their sum is above 0.
+// `shares` has one entry per rank. Precondition: no entry is negative, and their sum is above 0.
 Imbalance imbalance(const std::vector<double>& shares);
 
 }  // namespace shardwright

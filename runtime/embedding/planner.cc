@@ -23,7 +23,7 @@ using embedding::OptionPool;
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// Refuses what the mode cannot honour.
+// Refuses a request that its mode does not support.
 Status check_request(const Problem& problem, const PlanOptions& options) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(options.threads, options.time_limit_s));
   if (options.lanes < embedding::kLeastLanes || options.lanes > embedding::kMostLanes) {
@@ -48,8 +48,8 @@ Status check_request(const Problem& problem, const PlanOptions& options) {
                "parts.rating_model"};
 }
 
-// Takes the reservation off the topology. Returns false if it takes more than a rank has; the
-// result then says so.
+// Subtracts the reservation from the topology. If the reservation takes more than a rank has,
+// returns false and sets `failure` in the result.
 Result<bool> reserve_memory(Planning& planning) {
   const Stopwatch watch;
   Result<embedding::Reservation> reserved = embedding::reserve(*planning.problem);
@@ -63,7 +63,7 @@ Result<bool> reserve_memory(Planning& planning) {
   return false;
 }
 
-// The options that the mode chooses from. Those of best mode include caches of other sizes.
+// Returns the options that the mode chooses from. Best mode adds caches of other sizes.
 Result<std::shared_ptr<const SearchSpace>> options_of_mode(Planning& planning) {
   std::shared_ptr<const SearchSpace> space = planning.space;
   const embedding::CostModel* const cost_model = planning.parts().cost_model.get();
@@ -76,8 +76,8 @@ Result<std::shared_ptr<const SearchSpace>> options_of_mode(Planning& planning) {
   return declared_part(space);
 }
 
-// Makes the sharding options with their costs, unless the caller gave them. Returns false if the
-// budget was interrupted before all tables had theirs.
+// Makes the sharding options with their costs, or takes the caller's. Returns false if the budget
+// was interrupted before all tables had options.
 Result<bool> enumerate_options(Planning& planning) {
   const Stopwatch watch;
   auto space = options_of_mode(planning);
@@ -92,8 +92,8 @@ Result<bool> enumerate_options(Planning& planning) {
   return true;
 }
 
-// Searches by mode. Each mode leaves a plan that the verifier evaluated, or the reason why there is
-// none; best mode also leaves a certificate that the checker of core accepts.
+// Searches by mode. Leaves in the result a plan that the verifier evaluated, or the reason why
+// there is none. Best mode also leaves a certificate that the check of core accepts.
 Status search_plans(Planning& planning) {
   const Stopwatch watch;
   OptionPool pool(planning.space, planning.executor, planning.budget);
@@ -107,7 +107,7 @@ Status search_plans(Planning& planning) {
                          "rows, pooling factors and the batch size");
   }
   if (planning.space->size() == 0) {
-    planning.keep(embedding::Plan(), 0);  // nothing to shard is a plan
+    planning.keep(embedding::Plan(), 0);  // no tables: an empty plan
   } else if (planning.options.mode == PlanMode::kCompat) {
     SHARDWRIGHT_RETURN_IF_ERROR(check_proposers(*planning.space));
     search_compat(planning, pool, planning.budget);

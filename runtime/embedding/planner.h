@@ -15,43 +15,44 @@ namespace embedding {
 class CostModel;
 }
 
-// Chooses a sharding option and ranks for every table of `problem`. The stages, in order: take the
-// reservation off the memory, enumerate the options with their costs, search by mode, evaluate and
-// verify what was found, gather certificate and statistics. If `search_space` is given, nothing is
-// enumerated and its options and costs are used as they are.
+// Chooses a sharding option and ranks for every table of `problem`, in these stages: subtract the
+// reservation from memory, enumerate options with costs, search, evaluate and verify the plan,
+// gather certificate and statistics. If `search_space` is given, its options and costs replace
+// enumeration.
 //
 // If the problem leaves the layout of its machine open, best mode chooses it (plan_layouts.h), and
 // `search_space` must be null.
 //
-// A plan in the result has been evaluated by the verifier (core/embedding/evaluate.h). In best mode
-// it breaks no rule, and the certificate of its bound has passed the checker. In compat mode it is
-// TorchRec's plan even if it breaks a rule; `evaluation.violations` lists the rules. "No plan" is a
-// result with `failure` set. "Stopped by a budget" is a result with `stopped_by` set and the best
-// plan so far, if there is one. The same problem, options, seed and work limit give the same result
-// for any number of threads, except for `threads` and `timing`. With a time limit or a stop request
-// this does not hold. Errors: kInvalidInput for requests that cannot be planned at all;
-// kUnsupported, with the place in the problem file, if compat mode is asked for placement rules or
-// measured times of ranks, or best mode for a rating model of the caller's.
-// Thread safety: may be called from any number of threads at once.
+// A plan in the result has been evaluated by core/embedding/evaluate.h. In best mode the plan
+// breaks no rule, and the check of core has accepted the certificate of its bound. In compat mode
+// the plan is TorchRec's even if it breaks a rule; `evaluation.violations` lists such rules. If
+// there is no plan, `failure` is set. If a budget ended the search, `stopped_by` is set and the
+// result has the best plan so far, if any. The same problem, options, seed and work limit give the
+// same result with any number of threads, except for `threads` and `timing`. A time limit or a stop
+// request voids this. Errors: kInvalidInput for a request that cannot be planned. kUnsupported,
+// with the place in the problem file, for placement rules, measured times of ranks or lists of load
+// factors in compat mode; also for a custom rating model in best mode. Thread safety: may be called
+// from any number of threads at once.
 Result<EmbeddingPlanResult> plan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
-// The options of `problem` that TorchRec enumerates, with the costs that `cost_model` gives them
-// (null = TorchRec's). Errors: kInvalidInput if a constraint leaves a table without options or a
-// cost exceeds 2^62 bytes.
+// Returns the options of `problem` that TorchRec enumerates, with the costs of `cost_model` (null
+// means TorchRec's). Errors: kInvalidInput if a constraint leaves a table without options or a cost
+// exceeds 2^62 bytes.
 Result<std::shared_ptr<const embedding::SearchSpace>> enumerate_embedding(
     std::shared_ptr<const embedding::Problem> problem,
     const embedding::CostModel* cost_model = nullptr);
 
-// The options among which best mode chooses: `declared`, and caches of other sizes where the
-// problem leaves the size to it (core/embedding/load_factors.h). Errors: as enumerate_embedding().
+// Returns the options among which best mode chooses: `declared`, and cached options with other
+// cache sizes where the problem leaves the size open (core/embedding/load_factors.h). Errors: as
+// enumerate_embedding().
 Result<std::shared_ptr<const embedding::SearchSpace>> best_mode_options(
     std::shared_ptr<const embedding::SearchSpace> declared,
     const embedding::CostModel* cost_model = nullptr);
 
-// The topology that is left for tables after the problem's reservation. Errors: kInfeasible if the
-// reservation takes more than a rank has.
+// Returns the topology after the problem's reservation. Errors: kInfeasible if the reservation
+// takes more memory than a rank has.
 Result<embedding::Reservation> reserve_embedding(const embedding::Problem& problem);
 
 }  // namespace shardwright

@@ -47,7 +47,8 @@ std::string no_plan_fits(AbsenceProof proof) {
          "rules allow.";
 }
 
-// What would help. Where all ranks together lack memory, nothing but more of it does.
+// Returns a sentence that says which change would help. If all ranks together lack memory, only
+// more memory helps.
 std::string remedy_for(const Planning& planning) {
   const embedding::Reservation* const reservation =
       planning.result.reservation ? &*planning.result.reservation : nullptr;
@@ -63,7 +64,7 @@ std::string remedy_for(const Planning& planning) {
          "explain` tries them.";
 }
 
-// An error has no full stop, and other sentences may follow here.
+// Turns an error into a sentence with a full stop.
 std::string sentence_of(const Error& error) {
   return (error.where.empty() ? "" : error.where + ": ") + error.message + ".";
 }
@@ -88,7 +89,7 @@ PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& 
         "bandwidths, the multipliers of the topology and the costs of the search space."};
   }
   if (!search.lowest_failed_storage()) {
-    // As in TorchRec, a search that tried nothing counts as a lack of storage.
+    // As in TorchRec, a search without proposals counts as a lack of storage.
     return {FailureType::kInsufficientStorage, FailureReason::kNothingProposed,
             "No proposer proposed anything: grid proposes nothing above max_proposals, uniform "
             "nothing where no sharding type is offered by every table. Add a greedy proposer."};
@@ -125,7 +126,7 @@ PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> c
   if (proof) {
     if (failure.reason != FailureReason::kTableFitsNowhere)
       failure.message += " " + no_plan_fits(*proof);
-    // The messages of other reasons say what is needed.
+    // The messages of other reasons already say what is needed.
     if (failure.reason == FailureReason::kDoesNotPack)
       failure.message += " " + remedy_for(planning);
   } else if (implies_absence(failure.reason)) {

@@ -1,4 +1,4 @@
-// What the stages of one planning call share.
+// The state that the stages of one planning call share.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +20,28 @@
 
 namespace shardwright {
 
-// The work limit that applies: the caller's, or the default if best mode has no limit. Without any
-// limit best mode ends only if it proves its plan optimal.
+// Returns the caller's work limit. Best mode without any limit gets a default, since it would
+// otherwise end only after a proof of optimality.
 std::optional<std::uint64_t> work_limit_of(const PlanOptions& options);
 
-// The state of one planning call: the request, what it runs on, and the result that the stages
-// fill.
+// One planning call: the request, the executor and budget, and the result that the stages fill.
 // Thread safety: one thread at a time.
 struct Planning {
   // `given` is the caller's search space, or null.
   Planning(std::shared_ptr<const embedding::Problem> asked, const PlanOptions& how,
            std::shared_ptr<const embedding::SearchSpace> given);
 
-  // The caller's parts; empty if there are none.
+  // The caller's custom parts; empty if there are none.
   const embedding::SearchParts& parts() const;
-  // What the reservation leaves. Precondition: memory was reserved.
+  // The topology after the reservation. Precondition: memory was reserved.
   const embedding::Topology& available() const { return result.reservation->topology; }
-  // Makes `plan` the answer and has the verifier evaluate it.
+  // Makes `plan` the answer and evaluates it with the verifier.
   void keep(const embedding::Plan& plan, double rating);
 
   std::shared_ptr<const embedding::Problem> problem;
   PlanOptions options;
   std::shared_ptr<const embedding::SearchSpace> space;  // null until enumerated or given
-  // Starts before the budget, so that it shows at least the time limit after a deadline.
+  // Constructed before the budget, so that after a deadline it shows at least the time limit.
   Stopwatch total;
   Budget budget;
   PlanningExecutor executor;
@@ -55,16 +54,17 @@ PlanFailure negative_reservation(const Error& error);
 // The failure of a problem whose placement rules leave a table without an option.
 PlanFailure no_option_left(const Error& error);
 
-// The failure of compat mode if it evaluated its proposals and kept none.
+// The failure of compat mode if no proposal was kept as a plan.
 PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& pool,
                          const embedding::EmbeddingSearch& search);
 
-// The failure of compat mode if the work limit ended it; `so_far` is what nothing_kept() says of
-// the proposals tried.
+// The failure of compat mode if the work limit ended it. `so_far` is the result of nothing_kept()
+// for the proposals tried until then.
 PlanFailure stopped_by_work_limit(PlanFailure so_far);
 
-// The failure of best mode. `compat` is the failure of compat mode, if any. It stays the answer
-// unless compat mode was stopped, or unless it says that no plan exists and `proof` is absent.
+// The failure of best mode. `compat` is the failure of compat mode, if any, and is returned except
+// in two cases: compat mode was stopped, or its failure says that no plan exists and `proof` is
+// absent.
 PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> compat,
                           std::optional<AbsenceProof> proof);
 

@@ -27,7 +27,7 @@ using embedding::Plan;
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// A digest of what all processes must have in common.
+// Digest of the inputs that all processes must have in common.
 std::string digest_of(const Problem& problem, const PlanOptions& options,
                       const SearchSpace* given) {
   MessageWriter to;
@@ -43,8 +43,9 @@ bool has_valid_plan(const EmbeddingPlanResult& result) {
   return result.plan && result.evaluation.valid();
 }
 
-// Encodes rating and plan, options by index in the space. Offers nothing if there is no plan, or if
-// TorchRec's proposers made an option of it: then every process has that plan.
+// Encodes the rating and the plan; options are indices into the search space. The offer is empty if
+// there is no plan. It is also empty if the plan has an option that a proposer added to the space:
+// every process has such a plan.
 std::string offer_of(const Result<EmbeddingPlanResult>& found) {
   MessageWriter nothing;
   nothing.put_flag(false);
@@ -66,7 +67,7 @@ std::string offer_of(const Result<EmbeddingPlanResult>& found) {
   return to.take();
 }
 
-// The plan of an offer. Nothing if the bytes are no plan of the space.
+// Decodes the plan of an offer. Returns nullopt if the bytes are no plan of the space.
 std::optional<Plan> plan_of(MessageReader from, const std::shared_ptr<const SearchSpace>& space) {
   std::vector<const embedding::ShardingOption*> options;
   std::vector<embedding::Rank> ranks;
@@ -91,7 +92,8 @@ void take_plan(Plan plan, EmbeddingPlanResult& result) {
       {result.work.work_steps, *result.best_rating, result.lower_bound.value_or(0)});
 }
 
-// Takes the best plan that is offered, the first one among equals, unless the result's is better.
+// Takes the best plan offered, the first among equals. Keeps the result's own plan if that is
+// better.
 void take_best(const std::vector<std::string>& offers, EmbeddingPlanResult& result) {
   if (!result.search_space || !result.reservation) return;
   std::optional<MessageReader> best;

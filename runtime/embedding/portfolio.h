@@ -1,4 +1,4 @@
-// One problem, planned by several processes with seeds of their own.
+// Several processes plan one problem, each with its own seed.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,13 @@
 
 namespace shardwright {
 
-// Process p plans with seed + p; nothing is exchanged while it searches. At the end every process
-// has the best plan of all (of equal plans, the first process's), and the bound and proof of its
-// own search. Compat mode has no seed: every process makes TorchRec's plan. Cost: two all-gathers,
-// of a digest and of a plan. A process whose exchange fails answers with its own plan, and so do
-// all if one leaves. Precondition: `options.exchange` is not null. Errors: as plan_embedding();
-// kInvalidInput if another process plans something else; kUnsupported for an open layout.
+// Process p plans with seed + p. Processes exchange nothing during the search. At the end every
+// process has the best plan of all (the first process's among equal plans), and the bound and proof
+// of its own search. Compat mode has no seed, so every process makes TorchRec's plan. Cost: two
+// all-gathers, of a digest and of a plan. If the exchange fails in a process, it answers with its
+// own plan. If one process leaves, all processes answer with their own plans. Precondition:
+// `options.exchange` is not null. Errors: as plan_embedding(); kInvalidInput if another process
+// plans something else; kUnsupported for a problem that leaves the layout open.
 Result<EmbeddingPlanResult> plan_portfolio(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space);

@@ -36,7 +36,7 @@ std::vector<std::string> without(const std::set<std::string>& all,
   return rest;
 }
 
-// The facts of tables that both problems have, and facts of no table.
+// Returns the facts that belong to no table, and those of tables that `other_tables` names.
 std::map<std::string, std::string> shared_facts(const Problem& problem,
                                                 const std::set<std::string>& other_tables) {
   std::map<std::string, std::string> facts;

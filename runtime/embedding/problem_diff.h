@@ -9,20 +9,20 @@
 
 namespace shardwright {
 
-// A fact (problem_facts.h) in which two problems differ.
+// A fact (problem_facts.h) that differs between two problems.
 struct FactDifference {
-  std::string place;                // as in a problem file, tables by their full names
-  std::optional<std::string> from;  // absent: the default
+  std::string place;                // as in a problem file; tables by full name
+  std::optional<std::string> from;  // absent if it is the default
   std::optional<std::string> to;
 };
 
 struct ProblemDiff {
   std::vector<std::string> tables_added;  // full names, sorted
   std::vector<std::string> tables_removed;
-  std::vector<FactDifference> facts;  // by place; without those of added and removed tables
-  bool search_differs = false;        // proposers, partitioner or an order that compat mode follows
+  std::vector<FactDifference> facts;  // by place; not those of added or removed tables
+  bool search_differs = false;  // proposers, partitioner or an order that compat mode depends on
 
-  // True if every plan of one is a plan of the other, at the same cost.
+  // True if both problems have the same plans at the same costs.
   bool same() const { return tables_added.empty() && tables_removed.empty() && facts.empty(); }
 };
 

@@ -48,7 +48,7 @@ std::string_view name_of(Enum value) {
   return to_name(value);
 }
 
-// Names joined by ','; commas within them are escaped.
+// Joins names by ',' and escapes commas within names.
 std::string list_of(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
@@ -61,7 +61,7 @@ std::string list_of(const std::vector<std::string>& names) {
   return text;
 }
 
-// One number if all ranks have the same, otherwise one per rank.
+// Writes one number if all ranks have the same value, otherwise one number per rank.
 template <class Values>
 void write_by_rank(std::string_view key, const Values& values, FactWriter& out) {
   const bool uniform = std::all_of(values.begin(), values.end(),
@@ -96,7 +96,7 @@ void write_topology(const Problem& problem, FactWriter& out) {
       caps.push_back(rank[tier].value());
     write_by_rank(std::string(to_name(tier)) + "_cap", caps, out);
   }
-  // Row-wise sharding follows sizes that are given rank by rank even if they are equal.
+  // Row-wise sharding depends on whether sizes are given rank by rank, even if they are equal.
   if (!topology.device_memory_sizes().empty()) out.fact("custom", true);
   out.unless(usual.intra_host_bw, "intra_host_bw", spec.intra_host_bw)
       .unless(usual.inter_host_bw, "inter_host_bw", spec.inter_host_bw)
@@ -128,7 +128,7 @@ void write_table(const Table& table, FactWriter& out) {
   if (table.total_num_buckets) out.fact("total_num_buckets", *table.total_num_buckets);
 }
 
-// The options that are left, if constraints leave fewer than the sharder offers.
+// Writes the sharding types and kernels that constraints leave, if the sharder offers more.
 void write_choices(const Problem& problem, const Table& table, FactWriter& out) {
   const ParameterConstraints& c = *table.constraints;
   if (c.sharding_types.empty() && c.compute_kernels.empty() && !c.device_group) return;
@@ -174,7 +174,7 @@ void write_constraints(const Problem& problem, const Table& table, FactWriter& o
   const std::int64_t block = c.min_partition.value_or(0);
   out.unless(embedding::kMinColumnWiseDim, "min_partition",
              block > 0 ? block : embedding::kMinColumnWiseDim);
-  // A table counts one input even without constraints.
+  // Without constraints a table counts one input, so an equal value is no fact.
   if (c.pooling_factors != ParameterConstraints().pooling_factors)
     out.list("pooling_factors", c.pooling_factors);
   if (!all_equal(c.num_poolings, 1.0)) out.list("num_poolings", c.num_poolings);
@@ -259,7 +259,7 @@ void write_estimation(const ProblemSpec& spec, FactWriter& out) {
     out.section("perf_model").fact("", std::string_view("storage"));
 }
 
-// One number if the factor is the same for all dimensions, otherwise `dim:factor` each.
+// Writes one number if the factor is the same for all dimensions, otherwise a list of `dim:factor`.
 void write_factors(std::string_view key, const FactorByDim& factors, FactWriter& out) {
   const auto& points = factors.points;
   const bool constant = std::all_of(points.begin(), points.end(), [&](const auto& point) {
@@ -314,7 +314,7 @@ void write_memory(const Problem& problem, FactWriter& out) {
 
 void for_each_fact(const Problem& problem, const std::function<void(const ProblemFact&)>& fact) {
   FactWriter out(fact);
-  // No fact for the oldest release: its problems hash like problems without a release.
+  // No fact for the oldest release, so that its problems hash like problems that name no release.
   out.section("torchrec")
       .unless(to_name(embedding::TorchRecRelease::kA48cef79), "", to_name(problem.spec().torchrec));
   write_topology(problem, out);

@@ -12,10 +12,10 @@
 
 namespace shardwright {
 
-// One value of a problem. `section` is a key of a problem file; `owner` the full name of a table or
-// of another member, empty if the value is the section's; `key` the member's key, empty if the
-// value is the owner's. Numbers are decimal, doubles in the shortest form that reads back as the
-// same double; lists are joined by ','.
+// One value of a problem. `section` is a key of a problem file. `owner` is the full name of a table
+// or the name of another member; it is empty if the value belongs to the section itself. `key` is
+// the member's key; it is empty if the value belongs to the owner itself. Numbers are decimal;
+// doubles have the shortest form that reads back as the same double. Lists are joined by ','.
 struct ProblemFact {
   std::string_view section;
   std::string_view owner;
@@ -23,23 +23,24 @@ struct ProblemFact {
   std::string_view value;
 };
 
-// Calls `fact` with every fact of the problem: sections in a fixed order, owners sorted, so the
-// order of tables, groups and sets does not matter. A default value is no fact: whether a file
-// writes it out does not matter, and a key that a later version adds does not change problems that
-// lack it. Nor are these facts: the problem's name, what steers only the search (proposers,
-// partitioner, order of enumeration), and what no rule or estimate reads (names of features,
-// pooling, bounds checks, stochastic rounding, algorithm and precision of caches). The texts are
-// valid during the call. Cost: O(problem), tables sorted by name.
+// Calls `fact` for every fact of the problem, sections in a fixed order and owners sorted. The
+// order of tables, groups and sets in the problem therefore does not matter. Default values are
+// left out, so that it does not matter whether a file writes them, and keys of later versions do
+// not change the facts of older problems. Also left out: the problem's name, settings that only
+// steer the search (proposers, partitioner, order of enumeration), and settings that no rule or
+// estimate reads (names of features, pooling, bounds checks, stochastic rounding, algorithm and
+// precision of caches). The texts are valid only during the call. Cost: O(problem), plus sorting
+// tables by name.
 void for_each_fact(const embedding::Problem& problem,
                    const std::function<void(const ProblemFact&)>& fact);
 
-// Passes facts to a sink, one section and owner after the other.
-// Thread safety: one thread at a time.
+// Passes facts to a sink, grouped by section and owner. Keeps a reference to the sink. Thread
+// safety: one thread at a time.
 class FactWriter {
  public:
   explicit FactWriter(const std::function<void(const ProblemFact&)>& sink) : sink_(sink) {}
 
-  // Starts a section. Its facts have no owner until owner() names one.
+  // Starts a section. Its facts have no owner until owner() is called.
   FactWriter& section(std::string_view name) {
     section_ = name;
     owner_ = {};
@@ -56,12 +57,12 @@ class FactWriter {
     append(value);
     return emit(key);
   }
-  // Writes nothing if `value` is the default.
+  // Writes the fact unless `value` equals the default `fallback`.
   template <class Value>
   FactWriter& unless(const Value& fallback, std::string_view key, const Value& value) {
     return value == fallback ? *this : fact(key, value);
   }
-  // Every element of `list`, as `part` gives it, joined by ','.
+  // Writes part(element) for every element of `list`, joined by ','.
   template <class List, class Part>
   FactWriter& list(std::string_view key, const List& list, const Part& part) {
     text_.clear();
@@ -107,7 +108,7 @@ class FactWriter {
 };
 
 void write_perf_estimator(const embedding::PerfEstimatorSpec& estimator, FactWriter& out);
-// What takes memory before tables do. Only what the reservation reads counts.
+// Writes what takes memory before tables do, as far as the reservation reads it.
 void write_reservation(const embedding::ProblemSpec& spec, FactWriter& out);
 
 }  // namespace shardwright

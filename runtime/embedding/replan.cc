@@ -31,20 +31,20 @@ void take_best(const ReplanSearch::Best& best, EmbeddingPlanResult& result) {
   result.plan = best.plan;
   result.evaluation = best.evaluation;
   result.best_rating = best.evaluation.rating;
-  // The bound covers the search space only, and an option of the old plan may be outside it.
+  // The bound covers only the search space, but the old plan may have an option outside it.
   if (result.lower_bound && *result.lower_bound > *result.best_rating) {
     result.lower_bound.reset();
     result.certificate.reset();
   }
 }
 
-// The work limit that applies to best mode's planner and the search that weighs moves together.
+// Returns the work limit that the planner and the search that weighs moves share.
 std::optional<std::uint64_t> whole_work_limit(const PlanOptions& options) {
   if (options.work_limit || options.time_limit_s) return options.work_limit;
   return kDefaultBestWork;
 }
 
-// With a weight, the planner has half of the budget and the search that weighs moves has the rest.
+// With a weight, the planner gets half of the budget.
 PlanOptions for_planner(const ReplanOptions& options) {
   PlanOptions planning = options.plan;
   if (options.migration_weight == 0) return planning;
@@ -54,8 +54,9 @@ PlanOptions for_planner(const ReplanOptions& options) {
   return planning;
 }
 
-// The search that weighs moves gets what the planner left or, since compat mode counts other units,
-// half. Without a weight its work comes on top, since the planner has had all.
+// The search that weighs moves gets the work that best mode's planner left. After compat mode,
+// whose work has another unit, it gets half of the limit. Without a weight its work is additional,
+// since the planner may have spent all.
 Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& planned) {
   constexpr std::uint64_t kWorkAmongEqual = 20'000'000;  // about 0.2 s
   std::optional<std::uint64_t> work = whole_work_limit(options.plan);
@@ -71,14 +72,14 @@ Budget rest_of_budget(const ReplanOptions& options, const EmbeddingPlanResult& p
   return Budget(work, seconds, options.plan.stop);
 }
 
-// Limits a bound without a certificate of its own to the bound on ratings, which has one.
+// A bound on the cost without a certificate is lowered to the bound on ratings, which has one.
 void limit_bound(EmbeddingPlanResult& result) {
   Migration& migration = *result.migration;
   if (!migration.lower_bound || migration.certificate) return;
   migration.lower_bound = std::min(*migration.lower_bound, result.lower_bound.value_or(0));
 }
 
-// Notes what stopped the search that weighs moves, if the planner had finished.
+// Notes what stopped the search that weighs moves, if nothing stopped the planner.
 void note_stop(const Budget& budget, EmbeddingPlanResult& result) {
   const Migration& migration = *result.migration;
   if (!migration.objective || result.stopped_by != StopReason::kFinished) return;
@@ -86,7 +87,7 @@ void note_stop(const Budget& budget, EmbeddingPlanResult& result) {
   result.stopped_by = budget.interrupted().value_or(StopReason::kWorkLimit);
 }
 
-// A lower bound on the rating of every plan; infinite if no plan exists.
+// Returns a lower bound on the rating of every plan; infinity if no plan exists.
 double rating_bound(const EmbeddingPlanResult& planned) {
   constexpr double kNoPlan = std::numeric_limits<double>::infinity();
   if (!planned.failure) return planned.lower_bound.value_or(0);
@@ -101,7 +102,7 @@ double rating_bound(const EmbeddingPlanResult& planned) {
   }
 }
 
-// Plans from the old plan kept, then searches between it and the plans found.
+// Plans with the old plan kept as the start, then searches between it and the plans found.
 Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Problem> problem,
                                         const ReplanOptions& options,
                                         std::shared_ptr<const SearchSpace> space) {
@@ -115,7 +116,7 @@ Result<EmbeddingPlanResult> replan_from(OldPlan old, std::shared_ptr<const Probl
       {options.migration_weight, options.best_mode_rating, kProvenGap, options.plan.seed});
   PlanOptions planning = for_planner(options);
   if (search.can_start()) planning.start = std::make_shared<const Plan>(*search.kept());
-  // Without a weight the planner's last and best plan is the only one that can be the answer.
+  // Without a weight only the planner's last and best plan can be the answer.
   if (options.migration_weight > 0)
     planning.on_better_plan = [&](const Plan& plan) { search.consider(plan); };
   SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,

@@ -1,4 +1,4 @@
-// The public entry for planning a changed problem from the plan in use.
+// The public entry for planning a changed problem that has a plan in use.
 #pragma once
 
 #include <memory>
@@ -17,34 +17,40 @@ namespace shardwright {
 
 struct ReplanOptions {
   PlanOptions plan;
-  // Cost of moving a GiB, in units of the rating (ms; bytes for the storage model). With 0 the best
-  // rating wins, and among plans of equal rating the one that moves least.
+  // Cost of moving one GiB, in units of the rating (ms; bytes for the storage model). If 0, the
+  // best rating wins, and among plans of equal rating the plan that moves the fewest bytes.
   double migration_weight = 0;
-  // The rating of the old plan, if best mode made it for this very problem (best_mode_rating() of
-  // reuse.h). If the plan still has this rating for the same tables, nothing moves.
+  // The rating of the old plan if best mode made that plan for this very problem
+  // (best_mode_rating() of reuse.h). If the old plan still has this rating and the same tables,
+  // nothing moves.
   std::optional<double> best_mode_rating;
 };
 
-// Plans `problem` from `old`, the plan of an earlier problem. Tables that are gone are dropped. New
-// tables, and tables whose option or ranks no longer exist, are placed anew. The result is called
-// the old plan kept; the search starts from it. With a weight, the planner has half of the work and
-// time; a search that minimises rating + weight x GiB moved has the rest and begins with the old
-// plan kept, every better plan that the planner found, and plans between these. So the answer never
-// costs more than any of them. `migration` has the cost of the answer, a bound below the cost of
-// every plan of the search space, and its certificate. Without a weight the best rating wins, and
-// nothing moves if staying costs at most kProvenGap more, relatively, or if the old plan is best
-// mode's plan for the very same problem. The answer shares with the old plan kept everything that
-// did not change; `work.plans` counts what was copied; `migration` of the result says what changes.
-// Compat mode's planner does not look at the old plan. Errors: as plan_embedding(); kInvalidInput
-// with the JSON pointer in the plan file if a table is in the old plan twice or a rank is invalid.
-// Thread safety: may be called from any number of threads at once.
+// Plans `problem` from `old`, the plan of an earlier problem. First drops removed tables from the
+// old plan and places new tables, and tables whose option or ranks no longer exist. The result is
+// called the "old plan kept"; the search starts from it.
+//
+// With a weight, the planner gets half of the work and time. The rest goes to a search that
+// minimises rating + weight x GiB moved. This search begins with the old plan kept, all better
+// plans that the planner found, and plans between them, so the answer costs no more than any of
+// these. `migration` has this cost, a lower bound on the cost of every plan of the search space,
+// and its certificate.
+//
+// Without a weight the best rating wins. Nothing moves if the old plan kept rates at most a
+// relative kProvenGap worse, or if it is best mode's plan for the very same problem. Compat mode's
+// planner ignores the old plan.
+//
+// The answer shares everything unchanged with the old plan kept; `work.plans` counts what was
+// copied, and `migration` lists the moves. Errors: as plan_embedding(); kInvalidInput with the JSON
+// pointer in the plan file if the old plan has a table twice or an invalid rank. Thread safety: may
+// be called from any number of threads at once.
 Result<EmbeddingPlanResult> replan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,
     const ReplanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
-// What changes from `old` to `plan`, or to no plan, as replan_embedding() reports it. `available`
-// is the topology after reservation and margin. Errors: kInvalidInput as replan_embedding() for
+// Returns the moves from `old` to `plan` (or to no plan) as replan_embedding() reports them.
+// `available` is the topology after reservation and margin. Errors: as replan_embedding() for
 // `old`.
 Result<Migration> migration_from(std::shared_ptr<const embedding::Problem> problem,
                                  std::shared_ptr<const embedding::SearchSpace> search_space,
@@ -53,8 +59,8 @@ Result<Migration> migration_from(std::shared_ptr<const embedding::Problem> probl
                                  const std::optional<embedding::Plan>& plan,
                                  double migration_weight);
 
-// Checks with core that no plan of the space has a rating + weight x GiB moved from `old` below the
-// bound of the certificate, unless the budget ends before. Returns what is wrong, or nothing.
+// Checks with core that for no plan of the space rating + weight x GiB moved from `old` is below
+// the bound of the certificate. Returns what is wrong, or nullopt. The check ends with the budget.
 // Errors: as migration_from().
 Result<std::optional<std::string>> check_migration_bound(
     const std::shared_ptr<const embedding::SearchSpace>& search_space,

@@ -50,7 +50,7 @@ Status check_origin(const Problem& problem, const SearchSpace* given,
                            differing_parts(checkpoint.problem_parts, identity.parts));
 }
 
-// The plan of the checkpoint as a plan of the space.
+// Returns the checkpoint's plan as a plan of `space`.
 Result<Plan> plan_of(const PlanDocument& checkpoint,
                      const std::shared_ptr<const SearchSpace>& space) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const embedding::OldPlan old,
@@ -65,7 +65,7 @@ Result<Plan> plan_of(const PlanDocument& checkpoint,
   return Plan::generate(space, tables, [&](std::size_t i) { return old.assignment(TableId(i)); });
 }
 
-// The options that best mode chooses from.
+// Returns the options that best mode chooses from.
 Result<std::shared_ptr<const SearchSpace>> options_of(const std::shared_ptr<const Problem>& problem,
                                                       const PlanOptions& options,
                                                       std::shared_ptr<const SearchSpace> space) {

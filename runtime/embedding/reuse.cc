@@ -12,8 +12,8 @@ namespace {
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// Says why the file cannot answer this request, as far as this can be seen without recomputing
-// anything; empty if it may be able to.
+// Says why the file cannot answer this request, without recomputing anything. Returns an empty text
+// if the file may be able to.
 std::string mismatch(const Problem& problem, const SearchSpace* given, const PlanDocument& document,
                      PlanMode mode) {
   if (!document.plan) return "the file holds no plan";

@@ -1,4 +1,4 @@
-// The public entry for reusing a plan: answers a planning request with a plan from a file.
+// The public entry for reuse: answers a planning request with the plan of a file.
 #pragma once
 
 #include <memory>
@@ -16,22 +16,23 @@
 namespace shardwright {
 
 struct Reuse {
-  std::optional<EmbeddingPlanResult> result;  // as a planner answers, with `reused` set
-  std::string why_not;                        // a sentence; empty if there is a result
+  std::optional<EmbeddingPlanResult> result;  // as of the planner, with `reused` set
+  std::string why_not;                        // a sentence; empty if `result` is set
 };
 
-// Answers with the plan of `document` if it was made for a problem of the same identity
-// (identity.h) in the same mode and everything that the document claims is true, its bound
-// included. Compat mode also requires the same search settings and a search that ran to its end, so
-// that the plan is what compat mode would decide; best mode's limits and seed do not matter. A
-// matching hash is never trusted: everything is recomputed, within the budget. Errors: as
+// Answers with the plan of `document` if three conditions hold: the document was made in the same
+// mode, its problem has the same hash (identity.h), and everything that it claims is true, its
+// bound included. Compat mode also requires the same search settings and a search that ran to its
+// end, so that the plan is what compat mode would decide. Limits and seed of best mode do not
+// matter. A hash alone is never trusted: everything is recomputed, within the budget. Errors: as
 // verify_plan(). Cost: enumeration and verification.
 Result<Reuse> reuse_plan(std::shared_ptr<const embedding::Problem> problem,
                          const PlanDocument& document, PlanMode mode,
                          std::shared_ptr<const embedding::SearchSpace> search_space = nullptr,
                          const Budget& budget = {});
 
-// The rating that the document claims, if best mode made its plan for this very problem, by hash.
+// Returns the rating that the document claims if its plan is best mode's for this very problem, by
+// hash; otherwise nullopt.
 std::optional<double> best_mode_rating(const embedding::Problem& problem,
                                        const embedding::SearchSpace* given,
                                        const PlanDocument& document);

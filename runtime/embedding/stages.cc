@@ -26,16 +26,15 @@ namespace {
 
 using embedding::FoundPlan;
 
-// The search for a certificate may take 1 / this of the work limit.
+// The search for a certificate gets 1/20 of the work limit.
 constexpr std::uint64_t kShareOfWork = 20;
 
-// The search over all plans before best mode takes this many steps at most: about a tenth of a
-// second.
+// Most steps of the search over all plans before best mode; about 0.1 s.
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 22;
-// Steps of this search in the time of one step of best mode.
+// As many steps of this search take the time of one step of best mode.
 constexpr std::uint64_t kStepsPerStep = 16;
 
-// Replaces the plan by a failure, since compat mode's plan may exceed memory.
+// Replaces the plan, which may be compat mode's and exceed memory, by a failure.
 void take_failure(std::optional<AbsenceProof> proof, Planning& planning) {
   EmbeddingPlanResult& result = planning.result;
   result.plan.reset();
@@ -52,10 +51,10 @@ void name_rule(const embedding::OptionPool& pool, Planning& planning) {
     planning.result.failure = no_option_left(model.status().error());
 }
 
-// A proof covers the options of the space only.
+// A proof covers only the declared options, not those that a proposer added.
 bool is_provable(const embedding::OptionPool& pool) { return pool.num_added() == 0; }
 
-// Returns true if a search over all plans ends within the limit and finds none.
+// Tries all plans within the limit. Returns true if none exists. Sets `start` if a plan is found.
 bool try_all(Planning& planning, const embedding::OptionPool& pool, std::uint64_t most_steps,
              std::optional<embedding::Plan>& start) {
   if (!is_provable(pool) || planning.budget.interrupted()) return false;
@@ -96,14 +95,14 @@ namespace {
 
 constexpr double kCheckAfterStopS = 0.1;
 
-// Processor time of this thread: a busy machine must not decide what is checked.
+// Processor time of this thread, so that other load on the machine does not decide what is checked.
 double thread_seconds() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Returns what is wrong with the certificate, or nothing.
+// Returns what is wrong with the certificate, or nullopt.
 std::optional<std::string> check(const Planning& planning,
                                  const embedding::BoundCertificate& certificate) {
   std::optional<double> stopped_at;
@@ -150,8 +149,9 @@ std::optional<EmbeddingPlanResult> take_start(Planning& planning) {
   return start;
 }
 
-// Takes the start's certificate if the search has none. Takes a checked one only with the start's
-// plan: a search that began with it has none only if its plan is of another space.
+// If the search has no certificate, takes that of `start`. A checked certificate is taken only
+// together with the plan of `start`: a search that started with it lacks one only if its plan has
+// options outside the certificate's space.
 void keep_start(EmbeddingPlanResult start, EmbeddingPlanResult& result) {
   const bool has_plan = result.plan && result.evaluation.valid();
   const bool takes_plan = !has_plan || *start.best_rating < *result.best_rating;
@@ -275,8 +275,8 @@ embedding::ProposalWork work_of_proposals(const embedding::Topology& available) 
   return {0, 2, available.world_size() / 4};
 }
 
-// Compat mode gets 1 / kParts of the work. Once there is a plan, a proposer gets 1 /
-// kPartsOfProposer: what it would find later, best mode's own search soon finds, too.
+// Compat mode gets 1/2 of the work. Once there is a plan, each proposer gets 1/16 of the work: best
+// mode's own search soon finds what the proposer would find later.
 constexpr std::uint64_t kParts = 2;
 constexpr std::uint64_t kPartsOfProposer = 16;
 
@@ -291,8 +291,9 @@ void search_within_part(Planning& planning, embedding::OptionPool& pool) {
   planning.budget.spend(part.work_done());
 }
 
-// Leaves compat mode's plan as the answer and returns it as a plan of the pool's space, if it can
-// be one. Compat mode chooses among the declared options, to which it adds caches of its own.
+// Runs compat mode among the declared options; its proposers may add caches of other sizes. Leaves
+// the plan as the answer. Returns it as a plan of the planning's space; nullopt if there is none,
+// or if the space lacks one of its options.
 std::optional<embedding::Plan> start_from_compat(Planning& planning, embedding::OptionPool& pool) {
   if (!planning.options.methods.plans.compat_start) return std::nullopt;
   if (!check_compat_mode(*planning.problem).ok()) return std::nullopt;
@@ -303,7 +304,7 @@ std::optional<embedding::Plan> start_from_compat(Planning& planning, embedding::
   embedding::OptionPool declared(planning.space->base(), planning.executor, planning.budget);
   if (planning.budget.interrupted()) return std::nullopt;
   search_within_part(planning, declared);
-  planning.result.failure.reset();  // what it says holds for the declared options alone
+  planning.result.failure.reset();  // The failure concerns only the declared options.
   if (!planning.result.plan) return std::nullopt;
   return embedding::on_load_factors(planning.space, *planning.result.plan);
 }
@@ -325,7 +326,7 @@ void report_progress(const Planning& planning, const embedding::PortfolioSearch&
   planning.options.on_progress(progress);
 }
 
-// Calls on_checkpoint with what was found so far, as the answer of a search that was stopped here.
+// Calls on_checkpoint with the plan and bound so far, as the answer of a search stopped here.
 void keep_checkpoint(const Planning& planning, const BestCheckpoint& checkpoint) {
   EmbeddingPlanResult at = planning.result;
   at.failure.reset();
@@ -354,8 +355,8 @@ void take_plan(BestPlan best, EmbeddingPlanResult& result) {
   result.certificate = std::move(best.certificate);
 }
 
-// Compat mode's plan stays the answer if its caches, of sizes that best mode does not choose from,
-// make it better. No bound is claimed then.
+// Returns true if compat mode's plan is better, thanks to cache sizes that best mode does not
+// choose from. It then stays the answer, without a bound.
 bool is_worse_than(const BestPlan& best, const EmbeddingPlanResult& compat) {
   if (!compat.plan || !compat.evaluation.valid()) return false;
   return !best.plan || compat.evaluation.rating < best.evaluation.rating;

@@ -48,20 +48,20 @@ void describe(EmbeddingPlanResult result, SweepPoint& point) {
   point.plan = std::move(result.plan);
 }
 
-// Plans points that differ in memory alone, from little memory to much.
-// Thread safety: one thread at a time.
+// Plans points that differ only in memory, in ascending order of memory. Thread safety: one thread
+// at a time.
 class ChainPlanner {
  public:
   explicit ChainPlanner(const PlanOptions& options) : options_(options) {}
 
-  // Returns the number of threads.
+  // Plans one point and returns the number of threads used.
   Result<int> plan(ProblemSpec spec, SweepPoint& point) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(Problem made, Problem::make(std::move(spec)));
     const auto problem = std::make_shared<const Problem>(std::move(made));
     const embedding::Topology& topology = problem->topology();
     point.ranks = topology.spec().world_size;
     point.ranks_per_host = topology.spec().local_world_size;
-    // A plan for another layout cannot be a start.
+    // If the layout is open, the start may be a plan for another layout.
     const bool is_open = !topology.layouts().empty();
     if (topology.has_hbm() && topology.uniform())
       point.hbm_bytes = topology.storage().front().hbm.value();
@@ -99,7 +99,7 @@ class ChainPlanner {
   MemoryChain chain_;
 };
 
-// The point of a machine that a stop left unplanned.
+// Returns the point of a machine that was not planned because of a stop.
 SweepPoint unplanned(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
                      std::size_t memory) {
   const std::int64_t per_host = grid.ranks_per_host.value_or(problem.topology.local_world_size);
@@ -113,7 +113,7 @@ SweepPoint unplanned(const ProblemSpec& problem, const SweepGrid& grid, const Ma
   return point;
 }
 
-// Adds one point per memory, in the order of the grid. Errors: those that are not about the
+// Adds one point per memory size, in the order of the grid. Errors: all but those about the
 // machine.
 Status plan_size(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
                  const PlanOptions& options, Sweep& sweep) {
@@ -143,7 +143,7 @@ Status plan_size(const ProblemSpec& problem, const SweepGrid& grid, const Machin
   return {};
 }
 
-// Sizes are planned by processes as they become free.
+// Deals the machine sizes to processes as they become free.
 Status deal_sizes(const ProblemSpec& problem, const SweepGrid& grid, const PlanOptions& options,
                   TaskDealer& dealer, Sweep& sweep) {
   const std::vector<MachineSize> sizes = machine_sizes(problem, grid);

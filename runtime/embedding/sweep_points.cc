@@ -29,7 +29,7 @@ std::optional<double> price_per_billion(const ProblemSpec& problem, const SweepP
 }
 
 std::vector<bool> pareto_front(const ProblemSpec& problem, const Sweep& sweep) {
-  // What the Pareto front minimises: price, or ranks and memory, and negated samples per second.
+  // The values that the Pareto front minimises: price, or ranks and memory; and negated speed.
   const auto costs = [&](const SweepPoint& point) {
     const double samples = samples_per_second(problem, point).value_or(0);
     if (point.price_per_hour) return std::array{*point.price_per_hour, 0.0, -samples};

@@ -1,4 +1,5 @@
-// What a sweep says about which machine to take: speed, price, the smallest and the best ones.
+// Figures of a sweep that help to choose a machine: speed, price, the smallest and the best
+// machines.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +16,24 @@
 
 namespace shardwright {
 
-// Samples per second of all ranks if a step takes the time that the plan's rating says; absent if
-// nothing fits or ratings are bytes.
+// Returns the samples per second of all ranks if a step takes the time that the rating says;
+// nullopt if no plan fits or the rating is in bytes.
 std::optional<double> samples_per_second(const embedding::ProblemSpec& problem,
                                          const SweepPoint& point);
 
-// What a billion samples cost at this speed; absent without a price or a speed.
+// Returns the price of a billion samples; nullopt without a price or a speed.
 std::optional<double> price_per_billion(const embedding::ProblemSpec& problem,
                                         const SweepPoint& point);
 
-// Of every point, whether it is on the Pareto front: no other point is at least as good in samples
-// per second and price (without prices: ranks and memory) and better in one of these. O(points^2).
+// Returns for every point whether it is on the Pareto front: no other point is at least as good in
+// samples per second and price and better in one of them. Without prices, ranks and memory take the
+// place of the price. Cost: O(points^2).
 std::vector<bool> pareto_front(const embedding::ProblemSpec& problem, const Sweep& sweep);
 
-// The first clause of the reason why a point does not fit; empty if it fits.
+// Returns the first clause of the reason why no plan fits at this point; empty if one fits.
 std::string why_not(const SweepPoint& point);
 
-// The smallest number of ranks that fits for one memory and batch size.
+// The smallest number of ranks that fits for one memory size and batch size.
 struct SmallestMachine {
   std::optional<std::int64_t> hbm_bytes;
   std::int64_t batch_size = 0;
@@ -40,13 +42,13 @@ struct SmallestMachine {
 // In the order of the points.
 std::vector<SmallestMachine> smallest_machines(const Sweep& sweep);
 
-// Indices of the best-rated points, one for every number of ranks and batch size that fits at all,
-// in the order of the points.
+// Returns the indices of the best-rated points, in ascending order: one for every pair of rank
+// count and batch size for which a point fits.
 std::vector<std::size_t> best_by_ranks(const Sweep& sweep);
 
-// What `sweep` answers, as a value.
+// The answer of `sweep` as a value.
 struct SweepAnswer {
-  struct Failure {  // a PlanFailure, or an Error of type "invalid_input"
+  struct Failure {  // from a PlanFailure, or from an Error ("invalid_input")
     std::string type;
     std::string message;
     std::optional<std::string> reason;
@@ -63,7 +65,7 @@ struct SweepAnswer {
     std::optional<double> lower_bound;
     std::optional<double> gap;
     std::optional<bool> proven_optimal;
-    std::optional<std::vector<std::int64_t>> peak_bytes;  // HBM, DDR and, if it counts, SSD
+    std::optional<std::vector<std::int64_t>> peak_bytes;  // HBM, DDR and, if counted, SSD
     std::optional<std::string> why_not;
     std::optional<Failure> failure;
     std::optional<double> price_per_hour;
@@ -88,20 +90,20 @@ struct SweepAnswer {
   std::vector<Best> best_by_ranks;
   int threads = 1;
   double total_s = 0;
-  // What a saved answer does not tell:
+  // Members that a saved answer does not have:
   std::optional<std::size_t> num_tables;
-  bool is_by_storage = false;  // it does if a machine fits: see rates_bytes()
+  bool is_by_storage = false;  // for sweeps in which nothing fits; see rates_bytes()
 
-  bool rates_bytes() const;  // otherwise ms
+  bool rates_bytes() const;  // false if ratings are in ms
   bool any_fits() const;
 };
 
 SweepAnswer sweep_answer(const embedding::ProblemSpec& problem, const Sweep& sweep);
 
-// Encodes the points of one size of machine, without plans, or the error of `status`.
+// Encodes the points of one machine size without plans, or the error of `status`.
 std::string to_message(const Status& status, const Sweep& points);
 
-// Adds the points of a message. Returns the error if the message has one.
+// Adds the points of a message to `sweep`. Errors: the error that the message holds.
 Status add_points(const std::string& message, Sweep& sweep);
 
 }  // namespace shardwright

@@ -92,7 +92,7 @@ class Verifier {
   }
 
  private:
-  // Those of `given`, or else TorchRec's.
+  // Returns the options of the document's mode, made from `given` or else from TorchRec's.
   Result<std::shared_ptr<const SearchSpace>> options_of_mode(
       std::shared_ptr<const SearchSpace> given) const {
     PlanningExecutor executor(0);
@@ -103,8 +103,8 @@ class Verifier {
     return embedding::with_load_factors(std::move(given), executor, budget_);
   }
 
-  // Accepts both identities of the problem, with and without the search space: a plan that was made
-  // by enumeration may be checked against a search space, whose costs are compared one by one.
+  // Accepts the problem's hash with and without the search space. The plan of an enumerated problem
+  // may be checked against a search space, whose costs are then compared one by one.
   void check_problem_hash(const SearchSpace* given) {
     if (!document_.problem_hash) return;
     claims_.count();
@@ -139,7 +139,7 @@ class Verifier {
       const std::size_t before = result_.violations.size();
       const std::string at = claimed.uniform ? where : where + "/" + std::to_string(i);
       claims_.compare(at, claimed.per_rank[claimed.uniform ? 0 : i], found[i]);
-      // One finding covers all ranks.
+      // One finding is enough for all ranks.
       if (claimed.uniform && result_.violations.size() > before) break;
     }
     if (claimed.world_size) {
@@ -156,7 +156,7 @@ class Verifier {
     }
   }
 
-  // Finds the option and ranks of every entry. Returns false if an entry has none.
+  // Finds the option and the ranks of every entry. Returns false if an entry has none.
   bool rebuild(OptionFinder& finder) {
     bool complete = true;
     for (std::size_t i = 0; i < document_.plan->size(); ++i) {
@@ -277,7 +277,7 @@ class Verifier {
     }
   }
 
-  // A bound without a certificate is a violation.
+  // Checks the certificate. A bound without a certificate is a violation.
   void check_certificate(const SearchSpace& space, const embedding::Topology& available) {
     if (!document_.certificate) {
       if (document_.lower_bound) {
@@ -300,8 +300,8 @@ class Verifier {
                        document_.certificate->num_searches(), budget_);
   }
 
-  // Ratings fall, bounds and work rise, and the last step is the answer. replan() may answer with a
-  // plan that rates higher and moves less.
+  // Checks that ratings fall, that bounds and work rise, and that the last step is the answer. The
+  // last check is skipped for replan(), whose answer may rate higher and move less.
   void check_improvements() {
     const std::vector<embedding::ImprovementStep>& steps = document_.improvements;
     for (std::size_t i = 0; i < steps.size(); ++i) {

@@ -1,4 +1,4 @@
-// The public entry for verifying: recomputes what a plan claims.
+// The public entry for verification: recomputes what a plan file claims.
 #pragma once
 
 #include <memory>
@@ -17,26 +17,27 @@
 namespace shardwright {
 
 struct Verification {
-  std::shared_ptr<const embedding::Problem> problem;  // the one answered; by verify_plan_file
+  std::shared_ptr<const embedding::Problem> problem;  // set by verify_plan_file()
   struct Finding {
     std::string where;  // JSON pointer in the plan file, or empty
     std::string message;
   };
   std::vector<Finding> violations;
-  // Claims that matter and were neither confirmed nor refuted. The messages say what would have to
-  // be given, or which limit was reached.
+  // Important claims that were neither confirmed nor refuted. The messages say what input is
+  // missing or which limit was reached.
   std::vector<Finding> not_verified;
-  // Claims whose check repeated a search of all plans with the engine that proofs use. All others
-  // were recomputed by code that knows nothing of the search.
+  // Claims whose check repeated a search over all plans, with the search engine of the proofs. All
+  // other claims were recomputed by code independent of the search.
   std::vector<Finding> repeated;
-  // What the file says and nobody checks, such as "timing"; see runtime/cli/README.md.
+  // Members of the file that no check covers, such as "timing"; see runtime/cli/README.md.
   std::vector<std::string> not_checked;
-  std::size_t claims = 0;  // how many were compared
+  std::size_t claims = 0;  // number of claims compared
   bool has_plan = false;
-  // The first violation is that the plan was made for another machine; others may follow from it.
+  // The first violation says that the plan was made for another machine; the rest may follow from
+  // it.
   bool other_machine = false;
   bool given_search_space = false;  // the problem's hash covers the caller's search space
-  // What was recomputed; absent or empty if it could not be.
+  // Recomputed values; absent or empty if they could not be recomputed.
   std::shared_ptr<const embedding::SearchSpace> search_space;
   std::optional<embedding::Reservation> reservation;
   std::optional<embedding::Plan> plan;
@@ -49,11 +50,11 @@ struct Verification {
 };
 
 // Reserves memory, enumerates options (or takes those of `search_space`), rebuilds and evaluates
-// the plan, and compares every number that `document` holds. Bytes and ranks must agree exactly,
-// times within a relative 1e-9: other planners may have added them in another order. The rest of a
-// file is compared by verify_plan_file() (runtime/io/embedding/verify_file.h). A claim that no plan
-// exists is proved again (claim_checker.h). The size of a certificate limits the steps of its
-// check, and the budget limits everything; what was not checked by then is listed as not verified.
+// the plan, and compares every number that `document` holds. Bytes and ranks must be equal. Times
+// may differ by a relative 1e-9, since other planners may have added them in another order. For the
+// rest of a file see verify_plan_file() (runtime/io/embedding/verify_file.h). A claim that no plan
+// exists is proved again (claim_checker.h). The steps of a certificate's check are limited by its
+// size, and the budget limits everything; claims not checked by then are listed as not verified.
 // Errors: kInvalidInput if the problem itself cannot be enumerated.
 Result<Verification> verify_plan(std::shared_ptr<const embedding::Problem> problem,
                                  const PlanDocument& document,

@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// Does not use spdlog's factories, because these register every logger in a global table.
+// Does not use spdlog's factories, which register every logger in a global table.
 Log Log::to_stderr() {
   auto logger = std::make_shared<spdlog::logger>("shardwright",
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());

@@ -1,4 +1,4 @@
-// The executor that every entry of runtime/ makes.
+// The executor type that the entry points of runtime/ use.
 #pragma once
 
 #ifdef SHARDWRIGHT_PLAIN_THREADS

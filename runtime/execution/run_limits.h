@@ -1,4 +1,4 @@
-// Checks of the number of threads and the time limit, for all planning entries.
+// Checks the number of threads and the time limit for all planning entry points.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace shardwright {
 
-// Errors: kInvalidInput with `where` = the option of the command.
+// Errors: kInvalidInput with the command's flag as `where`.
 inline Status check_run_limits(int threads, std::optional<double> time_limit_s) {
   if (threads < 0 || threads > 4096) {
     return invalid_input("--threads", "must be between 0 (all cores) and 4096");

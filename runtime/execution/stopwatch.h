@@ -1,4 +1,4 @@
-// Measures wall time for reports. Decisions read a clock through Budget only.
+// Measures wall time for reports. Only Budget reads a clock for decisions.
 #pragma once
 
 #include <chrono>

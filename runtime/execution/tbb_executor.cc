@@ -22,9 +22,9 @@ namespace shardwright {
 
 namespace {
 
-// Arenas that wait for their next executor. oneTBB frees an arena only after one of its own threads
-// has visited it once the work was done, so a new arena per planning call leaks 7 KiB each time.
-// Thread safety: any.
+// Arenas for reuse by later executors. oneTBB frees an arena only after one of its threads has
+// visited it when its work was done, so a new arena per planning call would leak 7 KiB each time.
+// Thread safety: any thread may call any member.
 class IdleArenas {
  public:
   std::unique_ptr<tbb::task_arena> take(unsigned workers) {
@@ -35,7 +35,7 @@ class IdleArenas {
     const auto found = std::find_if(arenas_.begin(), arenas_.end(), same_size);
     if (found == arenas_.end()) {
       auto arena = std::make_unique<tbb::task_arena>(static_cast<int>(workers), 1);
-      // An arena whose first use fails waits for itself in its second use.
+      // oneTBB: if the first use of an arena fails, its second use waits forever.
       arena->initialize();
       return arena;
     }
@@ -44,7 +44,7 @@ class IdleArenas {
     return arena;
   }
 
-  // Destroys the arena if there is no memory for the list.
+  // If there is no memory for the list entry, the arena is destroyed.
   void give_back(std::unique_ptr<tbb::task_arena> arena) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
@@ -58,7 +58,7 @@ class IdleArenas {
   std::vector<std::unique_ptr<tbb::task_arena>> arenas_;
 };
 
-// Never destroyed, because TBB may be unloaded before it at exit.
+// Never destroyed, because TBB may be unloaded first at exit.
 IdleArenas& idle_arenas() {
   static IdleArenas& arenas = *new IdleArenas;
   return arenas;
@@ -79,7 +79,7 @@ class TbbExecutor::Arena {
       arena_ = idle_arenas().take(workers);
       workers_ = workers;
     } catch (const std::bad_alloc&) {
-      // The calling thread remains the only worker.
+      // The calling thread is then the only worker.
     }
   }
   ~Arena() {
@@ -95,14 +95,14 @@ class TbbExecutor::Arena {
  private:
   unsigned workers_ = 1;
   std::optional<tbb::global_control> more_threads_;
-  std::unique_ptr<tbb::task_arena> arena_;  // null for one worker
+  std::unique_ptr<tbb::task_arena> arena_;  // null if there is one worker
 };
 
-// A loop is a group of task chains, one for each worker except the calling thread, which joins when
-// it waits. A link of a chain evaluates one range and spawns the next link. A thread that waits for
-// one loop and helps with another is therefore free again after one range.
+// Runs a loop as chains of tasks, one chain for each worker except the thread that calls wait().
+// Each task evaluates one range and spawns the next task of its chain. A thread that waits for
+// another loop and helps with this one is therefore free again after one range.
 //
-// No exception of a body passes through TBB, which allocates memory to carry it.
+// No exception of a body passes through TBB, which would allocate memory to carry it.
 class TbbExecutor::TaskLoop final : public RunningLoop {
  public:
   TaskLoop(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body);
@@ -121,7 +121,8 @@ class TbbExecutor::TaskLoop::Links {
   Links(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body)
       : arena_(&arena), count_(count), sizes_(sizes), body_(body) {}
 
-  // Starts chains of tasks. Without memory or threads for them, the calling thread runs all ranges.
+  // Starts the chains. If memory or threads are missing, the calling thread runs all ranges in
+  // finish().
   void start(std::size_t chains) noexcept {
     try {
       arena_->get().execute([&] {
@@ -133,7 +134,7 @@ class TbbExecutor::TaskLoop::Links {
     }
   }
 
-  // Runs the ranges that are left and returns when no body runs and none will.
+  // Runs the remaining ranges. When it returns, no body runs and none will start.
   void finish() noexcept {
     try {
       arena_->get().execute([this] {
@@ -142,7 +143,7 @@ class TbbExecutor::TaskLoop::Links {
         if (!broken()) group_.wait();
       });
     } catch (...) {
-      // Without memory TBB may fail before it has called anything.
+      // TBB may run out of memory before it calls anything.
       broken_ = true;
       fail(std::current_exception());
     }
@@ -157,7 +158,8 @@ class TbbExecutor::TaskLoop::Links {
   bool broken() const { return broken_; }
 
  private:
-  // Returns false if TBB has no memory or thread for a link; even then the link may run.
+  // Spawns the next task. Returns false if TBB lacks memory or a thread; the task may run
+  // nevertheless.
   bool spawn() noexcept {
     try {
       group_.run([this] { follow(); });
@@ -174,7 +176,7 @@ class TbbExecutor::TaskLoop::Links {
     }
   }
 
-  // Evaluates the next range. Returns false if none is left.
+  // Evaluates the next range. Returns false if no range is left.
   bool run_range() noexcept {
     ++running_;
     const bool ran = run_next();
@@ -198,7 +200,7 @@ class TbbExecutor::TaskLoop::Links {
     return true;
   }
 
-  // Keeps the first exception.
+  // Drops the remaining ranges and keeps the first exception.
   void fail(std::exception_ptr failure) noexcept {
     drop_rest();
     if (failed_.exchange(true)) return;
@@ -210,7 +212,7 @@ class TbbExecutor::TaskLoop::Links {
   RangeSizes sizes_;
   RangeBody body_;
   std::atomic<std::size_t> next_{0};
-  std::atomic<int> running_{0};  // threads that may be in a body
+  std::atomic<int> running_{0};  // threads that may be inside a body
   std::atomic<bool> broken_{false};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
@@ -219,7 +221,7 @@ class TbbExecutor::TaskLoop::Links {
 
 TbbExecutor::TaskLoop::TaskLoop(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body)
     : links_(new Links(arena, count, sizes, body)) {
-  // More chains than ranges would have nothing to do.
+  // There are at most as many chains as ranges; the calling thread needs no chain.
   const std::size_t ranges = (count + sizes.least - 1) / sizes.least;
   links_->start(std::min<std::size_t>(arena.workers(), ranges) - 1);
 }
@@ -227,8 +229,8 @@ TbbExecutor::TaskLoop::TaskLoop(Arena& arena, std::size_t count, RangeSizes size
 TbbExecutor::TaskLoop::~TaskLoop() noexcept {
   if (!waited_) links_->drop_rest();
   if (!waited_) links_->finish();
-  // TBB still counts a link that it failed to queue. The group of this link must not be destroyed,
-  // because its destructor would wait for the link.
+  // TBB still counts a task that it failed to queue, and the destructor of the group would wait for
+  // it. So the group is leaked.
   if (!links_->broken()) delete links_;
 }
 
@@ -240,7 +242,8 @@ void TbbExecutor::TaskLoop::wait() {
 
 namespace {
 
-// Returns `threads` (0 = number of cores), but no more than the machine can start.
+// Returns `threads` (0 = number of cores), or the number that the machine can start if that is
+// less.
 unsigned possible_workers(int threads) {
   const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads)
                                       : std::max(1U, std::thread::hardware_concurrency());
@@ -258,7 +261,7 @@ unsigned TbbExecutor::workers() const { return arena_->workers(); }
 
 std::unique_ptr<Executor::RunningLoop> TbbExecutor::begin(std::size_t count, RangeSizes sizes,
                                                           RangeBody body) {
-  // A single range is not worth waking another thread.
+  // A single range runs on the calling thread.
   if (arena_->workers() == 1 || count <= sizes.least) {
     body(0, 0, count);
     return nullptr;

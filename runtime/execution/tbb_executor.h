@@ -1,4 +1,4 @@
-// The executor of the product: a private oneTBB arena.
+// The executor of release builds: a private oneTBB arena.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,10 @@
 
 namespace shardwright {
 
-// Runs ranges on `threads` workers (0 = one per core) of a private task arena, or on fewer if the
-// machine cannot start all. While it waits for a loop, the calling thread is one of the workers. A
-// private arena keeps planners in one process from sharing workers' scratch and from waiting for
-// each other's tasks. May be used from inside a TBB task of the host program.
-// Thread safety: as Executor.
+// Runs ranges of a loop on `threads` workers (0 = one per core), or on fewer if the machine cannot
+// start so many. A thread that waits for a loop is one of the workers. The task arena is private,
+// so that planners in one process neither share workers' scratch nor wait for each other's tasks.
+// May be used inside a TBB task of the host program. Thread safety: as Executor.
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(int threads);

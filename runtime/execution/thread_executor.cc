@@ -10,8 +10,8 @@
 
 namespace shardwright {
 
-// The loops in progress and the threads that run their ranges. One mutex guards everything: this
-// executor serves ThreadSanitizer and need not be fast.
+// The running loops and the threads that evaluate their ranges. One mutex guards everything: under
+// ThreadSanitizer speed does not matter.
 class ThreadExecutor::Pool {
  public:
   struct Work {
@@ -49,8 +49,8 @@ class ThreadExecutor::Pool {
     changed_.notify_all();
   }
 
-  // Runs ranges of `work` on the calling thread until none is left, then waits for the ranges that
-  // other threads run.
+  // Runs the ranges of `work` on the calling thread until none is left. Then waits for the ranges
+  // that other threads run.
   void finish(Work& work) {
     std::unique_lock lock(mutex_);
     while (work.next < work.count)
@@ -87,7 +87,7 @@ class ThreadExecutor::Pool {
     }
   }
 
-  // Precondition: a range is left. The lock is released while the range runs.
+  // Runs the next range with the lock released. Precondition: a range is left.
   void run_range(Work& work, unsigned worker, std::unique_lock<std::mutex>& lock) {
     const std::size_t left = work.count - work.next;
     const std::size_t begin = work.next;
@@ -114,7 +114,7 @@ class ThreadExecutor::Pool {
   std::condition_variable changed_;
   std::vector<Work*> active_;
   bool ended_ = false;
-  std::vector<std::jthread> threads_;  // last member, so joined before the others are destroyed
+  std::vector<std::jthread> threads_;  // last: joined before the others are destroyed
 };
 
 class ThreadExecutor::ThreadLoop final : public RunningLoop {

@@ -1,4 +1,4 @@
-// An executor on plain threads, for ThreadSanitizer: it cannot see into the library of oneTBB.
+// An executor on plain threads for builds with ThreadSanitizer, which cannot see into oneTBB.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace shardwright {
 // Thread safety: as Executor.
 class ThreadExecutor final : public Executor {
  public:
-  // `threads` workers, the calling thread included; 0 = one per core.
+  // `threads` counts the calling thread; 0 means one per core.
   explicit ThreadExecutor(int threads);
   ~ThreadExecutor() override;
   ThreadExecutor(const ThreadExecutor&) = delete;

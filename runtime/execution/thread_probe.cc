@@ -10,10 +10,10 @@
 namespace shardwright {
 namespace {
 
-constexpr std::size_t kStackBytes = std::size_t{4} << 20;    // as oneTBB's workers have
-constexpr std::size_t kMemoryBytes = std::size_t{64} << 10;  // more than oneTBB takes per worker
+constexpr std::size_t kStackBytes = std::size_t{4} << 20;    // as for oneTBB's workers
+constexpr std::size_t kMemoryBytes = std::size_t{64} << 10;  // more than oneTBB uses per worker
 
-// A thread that waits until all have been started, with memory of its own.
+// A thread that allocates memory and waits until all probes have started.
 struct Probe {
   std::mutex* all_started;
   pthread_t thread = {};
@@ -56,7 +56,7 @@ unsigned count_startable(unsigned wanted) {
 }  // namespace
 
 unsigned startable_threads(unsigned wanted) {
-  // Threads of TBB outlive their executor, so threads that were started once still exist.
+  // TBB's threads outlive their executor, so the threads of an earlier answer still exist.
   static std::atomic<unsigned> known{0};
   if (wanted <= known) return wanted;
   const unsigned able = count_startable(wanted);

@@ -10,7 +10,7 @@
 namespace shardwright {
 namespace {
 
-using namespace operators::autoshard;  // the one domain of this file
+using namespace operators::autoshard;
 
 Error disagreement(const char* what) {
   return Error{ErrorCode::kVerificationFailed,

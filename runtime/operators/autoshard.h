@@ -1,4 +1,4 @@
-// The public entry for auto-sharding: from request to verified answer.
+// The public entry for auto-sharding: from requests to verified answers.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace shardwright {
 
-// The answer to one request. `iterations` are those of the counter-example loop; the list is empty
-// if no solution costs less than the loop's first bound.
+// The answer to one request. `iterations` are those of the counter-example loop, in order. The list
+// is empty if no solution costs less than the loop's first bound.
 struct AutoshardAnswer {
   operators::autoshard::Request request;
   operators::autoshard::Solution solution;
-  operators::autoshard::Evaluation evaluation;  // of the solution, by the verifier
-  std::vector<std::string> schedule;            // of the solution
+  operators::autoshard::Evaluation evaluation;  // of `solution`, by the verifier
+  std::vector<std::string> schedule;            // of `solution`
   std::vector<operators::autoshard::Iteration> iterations;
 };
 
-// Answers in the order of the requests, with `threads` threads (0 = all cores); the answers are the
-// same for any number of threads. Errors: as operators::autoshard::Solver::prove();
-// kVerificationFailed if search and verifier disagree.
+// Returns one answer per request, in the order of the requests. Uses `threads` threads (0 = all
+// cores), whose number does not change the answers. Errors: as
+// operators::autoshard::Solver::prove(); kVerificationFailed if search and verifier disagree.
 // Thread safety: may be called from any number of threads at once.
 std::vector<Result<AutoshardAnswer>> autoshard(
     std::span<const operators::autoshard::Request> requests, int threads);

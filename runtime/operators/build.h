@@ -1,4 +1,4 @@
-// The public entry for building operator graphs: strategies, resharding costs and the merged form.
+// The public entry for building operator graphs: strategies and resharding costs.
 #pragma once
 
 #include <memory>
@@ -17,17 +17,16 @@ struct BuiltOperators {
   double build_s = 0;
 };
 
-// Builds the costs of `graph` on `mesh` with `threads` threads (0 = all cores); the costs are the
-// same for any number of threads. operators::lower() turns them into a problem for
-// solve_operators(). Errors: kInvalidInput for `threads` below zero or above 4096; those of
-// operators::build_cost_graph().
+// Computes the costs of `graph` on `mesh` with `threads` threads (0 = all cores), whose number does
+// not change the costs. operators::lower() turns the costs into a problem for solve_operators().
+// Errors: kInvalidInput for `threads` below 0 or above 4096; as operators::build_cost_graph().
 // Thread safety: may be called from any number of threads at once.
 Result<BuiltOperators> build_operators(const operators::OpGraph& graph,
                                        std::shared_ptr<const operators::DeviceMesh> mesh,
                                        int threads = 0);
 
-// Makes a mesh from its extents, such as "2x4" or "8", with alpha = beta = 1.
-// Errors: kInvalidInput.
+// Makes a mesh from its extents, such as "2x4" or "8", with alpha = beta = 1 on all axes. Errors:
+// kInvalidInput.
 Result<std::shared_ptr<const operators::DeviceMesh>> parse_mesh(std::string_view text);
 
 }  // namespace shardwright

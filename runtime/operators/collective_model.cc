@@ -14,7 +14,7 @@ namespace {
 using namespace redistribution;
 using Made = Result<std::shared_ptr<const CollectiveCosts>>;
 
-// Errors about the mesh keep their place.
+// Moves the places of errors below "/collectives", except errors about the mesh.
 template <class Costs>
 Made shared(Result<Costs> costs) {
   if (!costs.ok()) {

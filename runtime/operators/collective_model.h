@@ -1,4 +1,4 @@
-// The model of collectives that a user chooses by name.
+// The cost models of collectives that a user can choose by name.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@ namespace shardwright {
 // Thread safety: a value.
 struct CollectiveModel {
   enum class Kind : std::uint8_t {
-    kAuto,      // NCCL where AutoParallel knows the device and the mesh fills its nodes, else flat
-    kFlat,      // AutoParallel's default
-    kNccl,      // AutoParallel's model of NCCL on the device
-    kDTensor,   // PyTorch's own
-    kRings,     // rings on the user's links
+    kAuto,      // kNccl if AutoParallel knows device and mesh, otherwise kFlat
+    kFlat,      // AutoParallel's default model
+    kNccl,      // AutoParallel's model of NCCL
+    kDTensor,   // the model of PyTorch's DTensor
+    kRings,     // rings on the links that the user describes
     kMeasured,  // times that the user measured
   };
   Kind kind = Kind::kAuto;
-  std::int64_t devices_per_host = 8;                  // flat, DTensor
-  std::vector<redistribution::AxisLink> links;        // rings
-  std::vector<redistribution::MeasuredTable> tables;  // measured
+  std::int64_t devices_per_host = 8;                  // for kFlat and kDTensor
+  std::vector<redistribution::AxisLink> links;        // for kRings
+  std::vector<redistribution::MeasuredTable> tables;  // for kMeasured
 };
 
-// Makes the chosen model. Errors: those of the models' make(), at places below `/collectives`;
-// kInvalidInput below `/collectives` for links, tables or a device that do not fit the kind.
+// Makes the chosen model. Errors: as the model's make(), at places below `/collectives`;
+// kInvalidInput below `/collectives` for links or tables of another kind, and for a device that
+// kNccl does not know.
 Result<std::shared_ptr<const redistribution::CollectiveCosts>> make_collectives(
     const CollectiveModel& model, const redistribution::MeshShape& mesh,
     std::string_view device_name);

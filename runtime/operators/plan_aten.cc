@@ -14,7 +14,8 @@ namespace {
 
 using namespace operators;
 
-// More than any optimizer has: a larger number is a mistake and could overflow sums of bytes.
+// More states than any optimizer has; a larger number is a mistake and could overflow sums of
+// bytes.
 constexpr std::int64_t kMostOptimizerStates = 100;
 
 Status check_share(std::string_view kind, double share) {
@@ -22,7 +23,7 @@ Status check_share(std::string_view kind, double share) {
   return invalid_input("/overlap/" + std::string(kind), "must be a share from 0 to 1");
 }
 
-// A request and the models that price it.
+// A request and the cost models for it.
 struct Priced {
   AtenRequest request;
   std::unique_ptr<TransitionModel> transitions;

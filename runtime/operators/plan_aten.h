@@ -1,4 +1,4 @@
-// The public entry for graphs of PyTorch's operators: how every tensor is sharded on a mesh.
+// The public entry for graphs of PyTorch operators: chooses how every tensor is sharded on a mesh.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct PlanAtenOptions {
   std::string device = "H100";  // see operators::find_compute_device()
   operators::RedistributionChoice redistribution = operators::RedistributionChoice::kShortest;
   CollectiveModel collectives;
-  std::optional<std::int64_t> memory_limit;  // bytes of a device
-  std::int64_t optimizer_states = 2;         // per parameter, each of its size
+  std::optional<std::int64_t> memory_limit;  // bytes per device
+  std::int64_t optimizer_states = 2;         // per parameter, each of the parameter's size
   operators::CollectiveBackend backend = operators::CollectiveBackend::kNccl;
-  operators::OverlapShares overlap;  // of collectives with compute; none by default
+  operators::OverlapShares overlap;  // of collectives with computation
   operators::BlockSharing blocks = operators::BlockSharing::kFree;
   std::vector<operators::AtenConstraint> constraints;
-  std::vector<operators::OperatorTime> operator_times;  // measured; take precedence over estimates
+  std::vector<operators::OperatorTime> operator_times;  // measured; replace estimates
   OperatorsOptions limits;
 };
 
@@ -36,20 +36,20 @@ struct AtenPlanResult : operators::AtenSolution {
   double total_s = 0;
 };
 
-// Errors: kInvalidInput at "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states",
-// "/overlap/...", "/operator_times/<row>", "/placements/<kind>/<target>", "threads"; those of
-// operators::solve_plan(). That no plan fits the memory is no error: the status says so. Thread
-// safety: may be called from any number of threads at once.
+// Plans a training step. If no plan fits the memory, the status says so. Errors: kInvalidInput at
+// "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states", "/overlap/...",
+// "/operator_times/<row>", "/placements/<kind>/<target>", "--threads", "--time-limit"; as
+// operators::solve_plan(). Thread safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 
-// Returns the collectives that move a plan's tensors. Precondition: `plan` answers these options.
-// Errors: those of plan_aten().
+// Returns the collectives that move the tensors of `plan`. Precondition: `plan` is an answer to
+// these options. Errors: as plan_aten().
 Result<std::vector<operators::AtenMove>> aten_moves(const operators::AtenGraph& graph,
                                                     const PlanAtenOptions& options,
                                                     const operators::AtenPlan& plan);
 
-// Returns the whole problem that plan_aten() solves: the strategies, and the costs of moving
-// tensors between strategies.
+// Returns the problem that plan_aten() solves: the strategies of all operators, and the costs of
+// moving tensors between strategies. Errors: as plan_aten().
 Result<operators::OperatorProblem> build_aten(const operators::AtenGraph& graph,
                                               const PlanAtenOptions& options);
 

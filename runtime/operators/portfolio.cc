@@ -22,12 +22,12 @@ using operators::CostInstance;
 using operators::OperatorProblem;
 using operators::SolveStatus;
 
-// A digest of what all processes must have in common.
+// Digest of the inputs that all processes must have in common.
 std::string digest_of(const OperatorProblem& problem, const OperatorsOptions& options) {
   const CostInstance& instance = problem.lowered.instance();
   MessageWriter all;
   Sha256 digest;
-  // Digests the message piece by piece, as an instance may be large.
+  // Digests the input in pieces, since an instance may be large.
   const auto flush = [&] { digest.update(std::exchange(all, {}).take()); };
   all.put(options.seed);
   all.put_if(options.work_limit);
@@ -62,7 +62,7 @@ std::string digest_of(const OperatorProblem& problem, const OperatorsOptions& op
   return digest.hex();
 }
 
-// What other processes take over of the result of a process.
+// The part of a result that other processes may take over.
 struct Offer {
   SolveStatus status = SolveStatus::kUnknown;
   std::vector<std::uint32_t> choice;
@@ -76,7 +76,7 @@ struct Offer {
   }
 };
 
-// An error is an offer of nothing.
+// Encodes an Offer. An error is encoded as an empty result.
 std::string offer_of(const Result<OperatorsResult>& found) {
   MessageWriter to;
   const OperatorsResult result = found.ok() ? *found : OperatorsResult();

@@ -1,4 +1,4 @@
-// One operator problem, solved by several processes with seeds of their own.
+// Several processes solve one operator problem, each with its own seed.
 #pragma once
 
 #include "core/status.h"
@@ -6,10 +6,10 @@
 
 namespace shardwright {
 
-// Process p solves with seed + p and exchanges nothing while it searches. At the end every process
-// has the best choice of all processes (of equals, the first process's), the highest bound, and the
-// status of a process that proved its result. Cost: two all-gathers, of a digest and of a choice.
-// If the exchange fails or a process leaves, every process answers with its own choice.
+// Process p solves with seed + p. Processes exchange nothing during the search. At the end every
+// process has the best choice of all (the first process's among equal choices), the highest bound,
+// and the status of a process that proved its result. Cost: two all-gathers, of a digest and of a
+// choice. If the exchange fails or a process leaves, every process answers with its own choice.
 // Precondition: `options.exchange` is not null. Errors: as solve_operators().
 Result<OperatorsResult> solve_portfolio(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options);

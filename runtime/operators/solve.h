@@ -1,4 +1,4 @@
-// The public entry for operator sharding: which strategy every operator takes.
+// The public entry for operator sharding: chooses a strategy for every operator.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,23 @@ namespace shardwright {
 
 class Exchange;
 
-// A better choice or bound, and when it was found.
+// A better choice or bound, with the time at which it was found.
 struct OperatorsProgress : operators::SolutionProgress {
   double elapsed_s = 0;
 };
 
 struct OperatorsOptions {
-  int threads = 0;                          // 0 = all cores
-  std::optional<double> time_limit_s;       // not deterministic if it ends the search
+  int threads = 0;                          // 0 means all cores
+  std::optional<double> time_limit_s;       // an answer that it ends is not deterministic
   std::optional<std::uint64_t> work_limit;  // strategy evaluations; deterministic
   std::uint64_t seed = 0;
-  // Ends the search, from any thread, with the best choice so far; not deterministic either.
+  // Ends the search with the best choice so far. May be requested by any thread; the answer is then
+  // not deterministic.
   std::stop_token stop;
-  // Called on the thread that plans; no lock is held.
+  // Called on the thread that called solve_operators(), with no lock held.
   std::function<void(const OperatorsProgress&)> on_progress;
-  // The other processes, which solve the same problem with seeds of their own (portfolio.h). Null
-  // if there are none.
+  // Other processes that solve the same problem with other seeds (portfolio.h). Null if there are
+  // none.
   Exchange* exchange = nullptr;
 };
 
@@ -49,16 +50,16 @@ constexpr std::string_view what_of(SolveStatus) { return "status"; }
 
 }  // namespace operators
 
-// "optimal", "feasible", "infeasible", "unknown".
+// Returns "optimal", "feasible", "infeasible" or "unknown".
 const char* name_of(operators::SolveStatus status);
 
-// Returns one clause: "the memory limit is 1000 bytes, but every choice needs at least 2000". If
-// the limit may suffice, the clause has "; every choice" instead of ", but every choice".
+// Returns one clause such as "the memory limit is 1000 bytes, but every choice needs at least
+// 2000". If the limit may suffice, "; every choice" replaces ", but every choice".
 std::string shortage_text(const operators::MemoryShortage& shortage);
 
 // Solves `problem` with operators::solve_problem(). Errors: kInvalidInput for options out of range,
-// or if the processes were given different problems. Thread safety: may be called from any number
-// of threads at once.
+// and if the processes have different problems. Thread safety: may be called from any number of
+// threads at once.
 Result<OperatorsResult> solve_operators(const operators::OperatorProblem& problem,
                                         const OperatorsOptions& options = {});
 

@@ -14,14 +14,14 @@ namespace {
 using program::Rank;
 using Kind = RankOperator::Kind;
 
-// A message or collective while ranks come to it.
+// A message or collective that ranks wait for.
 struct Meeting {
-  const RankOperator* op = nullptr;  // of the rank that came first
-  std::vector<std::size_t> members;  // ranks that wait, as indices into the list of ranks
-  std::size_t expected = 0;          // ranks of the answer that take part
-  double ready_us = 0;               // when the latest rank so far arrived
+  const RankOperator* op = nullptr;  // of the first rank that has it
+  std::vector<std::size_t> members;  // waiting ranks, as indices into ranks_
+  std::size_t expected = 0;          // ranks of the report that take part
+  double ready_us = 0;               // arrival of the latest rank so far
   std::optional<double> start_us;
-  std::size_t communication = 0;  // its place in the report, once it has begun
+  std::size_t communication = 0;  // index in the report, once begun
 };
 
 // Replays the operators of all ranks.
@@ -53,9 +53,9 @@ class Replay {
   }
 
  private:
-  using Key = std::tuple<bool, std::vector<Rank>, std::size_t>;  // message, group, number
+  using Key = std::tuple<bool, std::vector<Rank>, std::size_t>;  // (is a message, group, number)
 
-  // Numbers meetings: the n-th operators on a group, one of each rank, are one meeting.
+  // Numbers the meetings of one rank: the n-th operators of all ranks on one group are one meeting.
   void number_meetings(std::size_t place) {
     std::map<std::tuple<bool, std::vector<Rank>>, std::size_t> counts;
     std::vector<std::size_t>& numbers = meeting_of_.emplace_back();
@@ -76,7 +76,7 @@ class Replay {
     }
   }
 
-  // Runs a rank until it waits for another one.
+  // Runs a rank, an index into ranks_, until it must wait for another rank.
   void advance(std::size_t place) {
     std::vector<RankOperator>& operators = operators_[place];
     while (next_[place] < operators.size()) {
@@ -115,7 +115,7 @@ class Replay {
                                       op.reader});
   }
 
-  // The receiver knows the reader; the sender may have no operator after the message.
+  // Takes the reader from the receiver: the sender may have no operator after the message.
   void receive(std::size_t place, const Meeting& meeting) {
     const RankOperator& op = operators_[place][next_[place]];
     ReportedCommunication& message = report_.communications[meeting.communication];
@@ -124,7 +124,7 @@ class Replay {
     leave(place, message.receive_us + op.us);
   }
 
-  // All ranks that wait for a collective run it together.
+  // Runs a collective on all ranks that wait for it.
   void hold(Meeting& meeting) {
     begin(meeting, meeting.ready_us);
     for (const std::size_t member : meeting.members) {
@@ -134,7 +134,7 @@ class Replay {
     meeting.members.clear();
   }
 
-  // The receiver goes on when it looks at the message again.
+  // Makes the waiting receiver look at the message again.
   void wake(Meeting& meeting) {
     for (const std::size_t member : meeting.members)
       ready_.push_back(member);
@@ -147,8 +147,8 @@ class Replay {
     ++next_[place];
   }
 
-  // Called when no rank can go on: begins the earliest meeting without the ranks that are not in
-  // the answer. Returns false if no rank waits.
+  // Called when every rank waits. Begins the earliest meeting without its ranks that are not part
+  // of the report. Returns false if no rank waits.
   bool release_one() {
     Meeting* first = nullptr;
     for (Meeting& meeting : meetings_) {
@@ -190,14 +190,14 @@ class Replay {
     }
   }
 
-  std::vector<std::vector<RankOperator>> operators_;  // by place
+  std::vector<std::vector<RankOperator>> operators_;  // by place (index in ranks_)
   std::vector<Rank> ranks_;                           // ascending
-  std::vector<std::size_t> next_;                     // operators, by place
+  std::vector<std::size_t> next_;                     // next operator, by place
   std::vector<double> clock_;                         // us, by place
   std::vector<Meeting> meetings_;
-  std::map<Key, std::size_t> numbers_;                // of meetings
-  std::vector<std::vector<std::size_t>> meeting_of_;  // by place and operator
-  std::vector<std::size_t> ready_;                    // places that can go on
+  std::map<Key, std::size_t> numbers_;                // indices of meetings_
+  std::vector<std::vector<std::size_t>> meeting_of_;  // index of the meeting, by place and operator
+  std::vector<std::size_t> ready_;                    // places that can continue
   CommunicationReport report_;
 };
 

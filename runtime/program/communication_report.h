@@ -1,4 +1,4 @@
-// What the ranks of a program send to each other, and when, if computing takes no time.
+// The messages between the ranks of a program and their times, if computation takes no time.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,22 @@
 
 namespace shardwright {
 
-// The program of one rank, with the operators that a resharding inserted.
+// The program of one rank, with the operators that resharding inserted.
 struct RankedProgram {
   program::Rank rank = -1;
   const program::Program* program = nullptr;  // borrowed
 };
 
-// A message or a collective.
+// A point-to-point message or a collective.
 struct ReportedCommunication {
-  std::string type;                  // of the operator: "c_allgather", "send_v2"
-  std::vector<program::Rank> ranks;  // participants; for a message the sender, then the receiver
+  std::string type;                  // operator type: "c_allgather", "send_v2"
+  std::vector<program::Rank> ranks;  // all participants; of a message {sender, receiver}
   double start_us = 0;
   double us = 0;
-  double receive_us = 0;        // for a message: when its receiver takes it
-  std::int64_t pair_bytes = 0;  // from one rank to another
+  double receive_us = 0;        // when the receiver takes the message
+  std::int64_t pair_bytes = 0;  // from one rank to another rank
   std::string tensor;
-  std::string reader;  // the type of the program's operator that follows
+  std::string reader;  // type of the consumer of the tensor
 };
 
 struct ReportedRankLoad {
@@ -37,25 +37,25 @@ struct ReportedRankLoad {
   std::int64_t sent = 0;
   std::int64_t received = 0;
   double communicating_us = 0;
-  double local_us = 0;   // cutting and joining pieces
-  double finish_us = 0;  // waiting included
+  double local_us = 0;   // time for cutting and joining pieces
+  double finish_us = 0;  // when the rank ends, waiting included
 };
 
 // Thread safety: a value.
 struct CommunicationReport {
-  // Precondition: the report has the rank.
+  // Precondition: the report has this rank.
   const ReportedRankLoad& load_of(program::Rank rank) const;
 
-  std::vector<ReportedRankLoad> ranks;                // ascending
-  std::vector<ReportedCommunication> communications;  // by start
-  double total_us = 0;                                // until the last rank has finished
-  std::int64_t moved_bytes = 0;                       // between different ranks
+  std::vector<ReportedRankLoad> ranks;                // ascending by rank
+  std::vector<ReportedCommunication> communications;  // ascending by start
+  double total_us = 0;                                // when the last rank ends
+  std::int64_t moved_bytes = 0;                       // sent between different ranks
 };
 
-// Replays the inserted operators of every rank in program order. A collective begins when all of
-// its ranks have reached it. A message is received after it was sent. Operators in the blocks of
-// control flow run once. Batch dimensions of unknown size, which a resharded program does not have,
-// count as 1. Cost: O(operators x ranks of a group).
+// Replays the inserted operators of every rank in program order. A collective begins when all its
+// ranks have reached it. A message is received after it was sent. Operators in blocks of control
+// flow run once. An unknown batch dimension counts as 1; a resharded program has none. Cost:
+// O(operators x ranks of a group).
 CommunicationReport make_communication_report(std::span<const RankedProgram> programs,
                                               const program::Cluster& cluster);
 

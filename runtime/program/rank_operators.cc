@@ -90,8 +90,8 @@ class OperatorReader {
     out.us = send_us(cluster_, near, static_cast<double>(bytes));
   }
 
-  // Counts bytes as if every rank sent its part to every other rank. A reduction sends its terms
-  // and then its results, so its parts count twice.
+  // `in` and `result` are bytes. Every rank counts as sending its part to every other rank. A
+  // reduction sends its terms and then its results, so its parts count twice.
   void read_collective(std::int64_t in, std::int64_t result, RankOperator& out) const {
     out.kind = RankOperator::Kind::kCollective;
     const GroupShape shape = group_shape(cluster_, out.group);
@@ -108,7 +108,7 @@ class OperatorReader {
   const Program& program_;
   Rank rank_;
   const Cluster& cluster_;
-  std::map<std::int64_t, std::vector<Rank>> groups_;  // by ring
+  std::map<std::int64_t, std::vector<Rank>> groups_;  // by ring_id
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The inserted operators of one rank, as a replay of all ranks sees them.
+// The inserted operators of one rank, in the form that the replay of all ranks reads.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ struct RankOperator {
   enum class Kind : std::uint8_t { kLocal, kSend, kReceive, kCollective };
   Kind kind = Kind::kLocal;
   std::string type;
-  std::vector<program::Rank> group;  // for a message the sender, then the receiver
+  std::vector<program::Rank> group;  // of a message {sender, receiver}
   double us = 0;
-  std::int64_t pair_bytes = 0;  // from one rank of the group to another
+  std::int64_t pair_bytes = 0;  // from one rank of the group to another rank
   std::string tensor;
   std::string reader;
 };

@@ -7,10 +7,10 @@
 
 namespace shardwright {
 
-// Runs program::reshard_program() on `threads` workers (0 = one per core); the answer is the same
-// for any number of workers. Errors: kInvalidInput for `threads` below zero or above 4096 and for a
-// batch size below 1 or above 2^40; those of program::reshard_program().
-// Thread safety: may be called from any number of threads at once.
+// Runs program::reshard_program() on `threads` workers (0 = one per core), whose number does not
+// change the answer. Errors: kInvalidInput for `threads` below 0 or above 4096 and for a batch size
+// below 1 or above 2^40; as program::reshard_program(). Thread safety: may be called from any
+// number of threads at once.
 Result<program::ReshardResult> reshard_program(const program::Program& program,
                                                const program::ReshardOptions& options,
                                                int threads = 0);

@@ -32,7 +32,7 @@ Status check_case(const ReshardCase& request) {
   return {};
 }
 
-// A program of one tensor and its one consumer.
+// Makes a program of one tensor and one consumer.
 Result<Program> program_of(const ReshardCase& request) {
   ProgramSpec spec;
   spec.meshes = {request.source.mesh, request.target.mesh};

@@ -1,4 +1,5 @@
-// The public entry for resharding one tensor: which ops every rank inserts, and what they cost.
+// The public entry for resharding one tensor: finds the operators that each rank inserts and their
+// cost.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace shardwright {
 
-// One tensor, the placement that it has and the placement that its consumer wants.
+// A tensor with its present placement and the placement that its consumer needs.
 struct ReshardCase {
   program::Shape shape;
   program::DataType type = program::DataType::kFloat32;
@@ -27,35 +28,35 @@ struct ReshardCase {
   program::DistAttr target;
 };
 
-// The operators that one rank's program gains.
+// The operators inserted into the program of one rank.
 struct RankReshard {
   program::Rank rank = -1;
-  // The type of each operator and the shape of its first output; a send has no output.
+  // For each operator its type and the shape of its first output; a send has no output.
   std::vector<std::pair<std::string, std::optional<program::Shape>>> inserted;
-  program::Shape result;  // of the tensor that the consumer reads
+  program::Shape result;  // shape of the tensor that the consumer reads
   program::ReshardCounters counters;
 };
 
 struct TensorReshard {
   program::ReshardPlan plan;
-  double us = 0;  // the slowest rank's time under the cost model
-  // Set if both placements are on one mesh and steps along its axes suffice. Compat mode sets it
+  double us = 0;  // time of the slowest rank in the cost model
+  // Set if both placements are on one mesh and moves along its axes suffice. Compat mode sets it
   // only if a placement is partial or `mesh_steps` is true.
   std::optional<std::vector<redistribution::Move>> mesh_moves;
-  std::vector<RankReshard> ranks;  // ranks of either mesh, ascending; not empty
-  // The plan executed on arrays. Compat mode replaces an array that is too large by a smaller array
-  // that is cut in the same way. Absent if the array is still too large.
+  std::vector<RankReshard> ranks;  // the ranks of both meshes, ascending; not empty
+  // The plan executed on arrays. If the arrays are too large, compat mode uses smaller arrays that
+  // are cut in the same way. Absent if these are too large, too.
   std::optional<program::Simulation> simulation;
 };
 
 struct TensorReshardOptions {
   bool compat = false;
-  bool mesh_steps = false;  // compat mode plans along mesh axes even if nothing is partial
+  bool mesh_steps = false;  // plan along mesh axes in compat mode even if nothing is partial
   program::SyncMode sync = program::SyncMode::kPerCommit;
   program::Cluster cluster;
-  // Elements times ranks of the largest tensor that is simulated.
+  // Most elements x ranks of a tensor that is simulated.
   std::int64_t largest_simulation = program::kLargestSimulation;
-  std::stop_token stop;  // read until the simulation begins
+  std::stop_token stop;  // ignored once the simulation has begun
 };
 
 // Plans one resharding, inserts its operators into every rank's program and simulates it.

@@ -9,7 +9,8 @@ namespace {
 
 using namespace redistribution;
 
-// The axes that shard a dimension by their index, each index once.
+// Returns the axes that shard dimension `dim`, ordered by their index. Errors: kInvalidInput unless
+// each index occurs once.
 Result<Axes> axes_by_index(const Placement& given, std::size_t num_axes, std::size_t dim) {
   Axes axes;
   for (std::size_t axis = 0; axis < num_axes; ++axis) {

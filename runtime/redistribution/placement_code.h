@@ -1,4 +1,4 @@
-// Placements as the 64-bit codes that other languages pass.
+// Placements as 64-bit codes, the form in which other languages pass them.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,10 @@
 
 namespace shardwright {
 
-// Returns the placement with this code() on a mesh of `num_axes` axes. Errors (kInvalidInput):
-// those of Placement::make; at "/<axis>", a byte that stands for no placement, that belongs to no
-// axis of the mesh, or whose index is missing or repeated among the axes of its dimension.
+// Returns the placement with this code() on a mesh of `num_axes` axes, for a tensor of `num_dims`
+// dimensions. Errors (kInvalidInput): those of Placement::make; at "/<axis>" for a byte that is no
+// placement, that belongs to no axis of the mesh, or whose index is missing or repeated among the
+// axes of its dimension.
 Result<redistribution::Placement> read_placement_code(std::uint64_t code, std::size_t num_axes,
                                                       std::size_t num_dims);
 

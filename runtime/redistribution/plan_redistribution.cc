@@ -14,9 +14,9 @@ namespace {
 
 using namespace redistribution;
 
-// Bytes and elements of a tensor stay below 2^62, so that sums of two fit.
+// Bytes and elements of a tensor stay below 2^62, so that the sum of two does not overflow.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
-constexpr double kBytesPerMicrosecond = 1e3;  // of 1 GB/s
+constexpr double kBytesPerMicrosecond = 1e3;  // at 1 GB/s
 
 Status check_shape(const RedistributionCase& request) {
   if (request.itemsize < 1) return invalid_input("/itemsize", "must be at least 1 byte");
@@ -54,7 +54,7 @@ Status check_request(const RedistributionCase& request) {
   return check_placement(request, request.target, "/target");
 }
 
-// Calls plan(const StepCosts&) with the costs of the model.
+// Calls plan(const StepCosts&) with the cost model of the request.
 template <class Plan>
 Result<std::vector<Path>> with_costs(const RedistributionCase& request, const DTensorModel& model,
                                      const Plan& plan) {
@@ -88,7 +88,7 @@ Error no_path(const RedistributionCase& request, const RedistributionOptions& op
                ""};
 }
 
-// Returns the paths of find(tensor, costs, limits), or an error if it finds none.
+// Returns the paths of find(tensor, costs, limits). Errors: as plan_redistribution().
 template <class Find>
 Result<std::vector<PlannedRedistribution>> plan_paths(const RedistributionCase& request,
                                                       const RedistributionOptions& options,
@@ -137,7 +137,7 @@ Result<std::vector<PlannedRedistribution>> plan_redistribution_front(
                         const PathLimits& limits) {
     std::vector<Path> paths = pareto_paths(tensor, costs, MoveRules(), request.source,
                                            request.target, limits, options.stop);
-    if (options.stop.stop_requested()) paths.clear();  // some of the front may be missing
+    if (options.stop.stop_requested()) paths.clear();  // after a stop, the front may be incomplete
     return paths;
   };
   return plan_paths(request, options, find);

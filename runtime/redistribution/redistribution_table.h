@@ -1,4 +1,4 @@
-// A cache of redistributions.
+// A cache of planned redistributions.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,16 @@
 
 namespace shardwright {
 
-// Searches once per tensor, mesh, source and target, under the same options. Answers are never
-// forgotten.
-// Thread safety: every member may be called from any thread.
+// Searches once for each combination of mesh, shape, itemsize, source and target. All searches have
+// the same options. Answers are never evicted. Thread safety: every member may be called from any
+// thread.
 class RedistributionTable {
  public:
   explicit RedistributionTable(RedistributionOptions options = {});
 
-  // Returns the answer of plan_redistribution(), which lives as long as the table. A known answer
-  // takes O(axes + dimensions), without a lock or an allocation. Errors: those of
-  // plan_redistribution(), which are not remembered. Threads that ask the same new question at once
-  // may all search; one answer is kept.
+  // Returns the answer of plan_redistribution(); the table owns it. A cached answer takes O(axes +
+  // dimensions), without a lock or an allocation. If several threads ask the same new question, all
+  // may search, and one answer is kept. Errors: as plan_redistribution(); errors are not cached.
   Result<const PlannedRedistribution*> plan(const RedistributionCase& request);
 
   std::size_t size() const { return answers_.size(); }

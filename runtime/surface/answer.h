@@ -1,4 +1,4 @@
-// The answer of a command, in every form in which it can be shown.
+// The answer of a command, in all forms in which it can be shown.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,10 @@ struct TextForm {
   bool colours = false;
 };
 
-// Most rows of a list in a text; the JSON has all rows.
+// Most rows of a list in a text. The JSON has all rows.
 inline constexpr std::size_t kMostTextRows = 400;
 
-// Thread safety: the functions may be called from any thread, also at the same time.
+// Thread safety: the functions may be called from any thread, also concurrently.
 struct Answer {
   Outcome outcome = Outcome::kDone;
   std::function<void(const TextSink&)> write_json;
@@ -39,28 +39,30 @@ struct Answer {
   std::function<Status(const TextSink&)> write_page;  // one HTML page; empty if there is none
   std::function<void(const TextSink&)> write_csv;     // a table; empty if there is none
   std::vector<std::string> warnings;
-  std::string hint;     // what to ask next; part of the text, not of the JSON
-  std::string summary;  // half a line, printed if the answer went to a file
+  std::string hint;     // the next question; part of the text, not of the JSON
+  std::string summary;  // short; printed if the answer went to a file
   std::shared_ptr<const EmbeddingPlanResult> plan;  // of `plan` and `replan`, else null
-  std::shared_ptr<const PlanDocument> old_plan;     // that `replan` began with, else null
+  std::shared_ptr<const PlanDocument> old_plan;     // from which `replan` started, else null
 };
 
-// How a command is watched and stopped.
+// How a caller watches and stops a command.
 struct Watch {
   Log log;
-  // Called when the inputs have been read, before the search. The token stops the search with the
-  // best answer so far.
+  // Called after the inputs are read and before the search. The token that it returns stops the
+  // search; the answer then has the best result so far.
   std::function<std::stop_token()> begin = [] { return std::stop_token(); };
-  // How files are read.
+  // Reads a file.
   FileReader read = [](const std::string& path) { return read_file(path); };
-  // The other processes that run the same command; null if there are none. Only the first process's
-  // answer is used; the functions of the other answers may be empty.
+  // Other processes that run the same command; null if there are none. Only the answer of the first
+  // process is used, so other answers may have empty functions.
   Exchange* exchange = nullptr;
   TaskDealer* dealer = nullptr;
   bool is_first_process = true;
-  // The functions below are called on the command's thread, without a lock held, and may be empty.
+  // The following functions may be empty. They are called on the command's thread, with no lock
+  // held.
   std::function<void(const std::string&)> note;  // remarks for the user
-  // A better plan of best mode, and the seconds that reading took; see PlanOptions::on_checkpoint.
+  // Called with a better plan of best mode and the seconds that reading took; see
+  // PlanOptions::on_checkpoint.
   std::function<void(const EmbeddingPlanResult&, double)> on_checkpoint;
   std::function<void(const PlanProgress&)> on_plan;
   std::function<void(const OperatorsProgress&)> on_operators;

@@ -1,4 +1,4 @@
-// Every command: its name, its request and its answer. The command line and the C interface are
+// All commands, each with its name, request and answer. The command line and the C interface are
 // made from this list.
 #pragma once
 
@@ -15,14 +15,13 @@
 
 namespace shardwright::commands {
 
-// A request whose members are set by its fields.
-// Thread safety: one thread at a time.
+// A request whose members are set through its fields. Thread safety: one thread at a time.
 class AnyRequest {
  public:
   virtual ~AnyRequest() = default;
   virtual Result<Answer> ask(const Watch& watch) const = 0;
-  // Sets a problem and a search space (may be null) that were read before, instead of the
-  // documents. Returns false if the request has no problem or reads its problem in another way.
+  // Sets a problem and a search space (may be null) that the caller has read, in place of the
+  // documents. Returns false if the request takes no problem and search space in this form.
   virtual bool take_problem(std::shared_ptr<const embedding::Problem> problem,
                             std::shared_ptr<const embedding::SearchSpace> space) = 0;
 
@@ -50,20 +49,20 @@ class RequestOf final : public AnyRequest {
 };
 
 struct Command {
-  std::string_view name;  // "operators solve"
+  std::string_view name;  // such as "operators solve"
   std::string_view help;
   std::string_view example;
   std::unique_ptr<AnyRequest> (*make)();
   bool has_page = false;        // --report
   bool has_csv = false;         // --csv
-  bool shows_progress = false;  // on a terminal
-  bool uses_processes = false;  // false: of several processes, only the first one runs
+  bool shows_progress = false;  // if it runs on a terminal
+  bool uses_processes = false;  // if false, only the first of several processes runs it
 };
 
-// In the order of help.
+// Returns all commands in the order of the help.
 std::span<const Command> commands();
 
-// A group of commands: the first word of their names.
+// A group of commands, named by the first word of their names.
 struct CommandGroup {
   std::string_view name;
   std::string_view help;

@@ -46,7 +46,7 @@ Outcome outcome_of(const EmbeddingPlanResult& result) {
   return result.stopped_by == StopReason::kFinished ? Outcome::kNoPlan : Outcome::kStopped;
 }
 
-// What to ask next if there is no plan.
+// Returns a hint for a result without a plan.
 std::string next_hint(const std::string& problem_name, const EmbeddingPlanResult& result) {
   if (result.stopped_by != StopReason::kFinished) {
     return "stopped by " + std::string(text_of(result.stopped_by)) +
@@ -102,7 +102,7 @@ Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const Plan
                    const std::string& problem_name, std::shared_ptr<const PlanDocument> old) {
   Answer answer;
   answer.outcome = outcome_of(*result);
-  // Compat mode keeps TorchRec's plan even if it breaks a rule.
+  // Compat mode keeps TorchRec's plan even if it breaks rules, so a plan may have violations.
   for (const embedding::Violation& violation : result->evaluation.violations)
     answer.warnings.push_back(violation.message);
   if (!result->bound_refusal.empty())
@@ -126,16 +126,16 @@ Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const Plan
 
 namespace {
 
-// The file, if there is one.
+// Loads the plan file, or returns nullopt if none is given.
 Result<std::optional<PlanDocument>> given_plan(const Input& file, const Watch& watch) {
   if (!file.given()) return std::optional<PlanDocument>();
   SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedPlan plan, load_plan(file, watch));
   return std::optional(std::move(plan.document));
 }
 
-// The plan of the request's `reuse`, if it still holds; otherwise `why_not` says why not. The check
-// has half of the time limit, the search the rest. Several processes must decide alike, so they
-// check without limits.
+// Checks the plan of `reuse` and returns it if it holds. Otherwise returns nullopt and sets
+// `why_not`. The check gets half of the time limit. Several processes must decide alike, so each of
+// them checks without limits.
 Result<std::optional<EmbeddingPlanResult>> reused(const PlanRequest& request,
                                                   const PlanDocument& document,
                                                   const LoadedProblem& loaded,
@@ -153,7 +153,7 @@ Result<std::optional<EmbeddingPlanResult>> reused(const PlanRequest& request,
   return std::move(reuse.result);
 }
 
-// Returns true if several processes plan together. Layouts are chosen by one process alone.
+// Returns true if several processes plan together. Only one process can choose a layout.
 bool is_shared(const LoadedProblem& loaded, const Watch& watch) {
   return watch.exchange != nullptr && loaded.problem->topology().layouts().empty();
 }
@@ -246,7 +246,7 @@ std::string lines(const char* what, const std::vector<Verification::Finding>& fi
   return text;
 }
 
-// History and notes.
+// Returns a line that lists the members that are not checked.
 std::string not_checked_line(const Verification& verification) {
   std::string text;
   for (const std::string& name : verification.not_checked)
@@ -255,7 +255,7 @@ std::string not_checked_line(const Verification& verification) {
   return text.empty() ? "" : text + "\n";
 }
 
-// Reports only the first violation: nearly every claim of another machine's plan is false.
+// Reports only the first violation, since nearly every claim of another machine's plan is false.
 std::string other_machine_text(const Verification& verification) {
   std::string text = lines("violation", {verification.violations.front()});
   const std::size_t others = verification.violations.size() - 1;
@@ -325,7 +325,7 @@ Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(0, request.time_limit_s));
   SHARDWRIGHT_ASSIGN_OR_RETURN(VerifyInputs inputs, inputs_of(request, loaded, watch));
   inputs.budget = Budget(std::nullopt, request.time_limit_s, watch.begin());
-  // What follows also reports errors of the problem.
+  // Checked first, since verify_plan_file() also returns errors of the problem.
   if (const auto plan = read_plan(text); !plan.ok()) return request.plan.locate(plan.error());
   SHARDWRIGHT_ASSIGN_OR_RETURN(Verification verification,
                                verify_plan_file(loaded.problem, text, inputs));
@@ -338,7 +338,7 @@ Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
 
 namespace {
 
-// The plan that is to be explained; nothing if the request or its file has none.
+// Loads the plan to explain. Returns nullopt if no file is given or the file has no plan.
 Result<std::optional<LoadedPlan>> plan_of(const Input& input, const Watch& watch) {
   if (!input.given()) return std::optional<LoadedPlan>();
   SHARDWRIGHT_ASSIGN_OR_RETURN(LoadedPlan plan, load_plan(input, watch));
@@ -346,8 +346,8 @@ Result<std::optional<LoadedPlan>> plan_of(const Input& input, const Watch& watch
   return std::optional(std::move(plan));
 }
 
-// Warns if the plan was made for another problem. It is explained as a plan of this one, and
-// without a warning nobody would notice a forgotten flag.
+// Warns if the plan was made for another problem, since a flag may be missing. The plan is
+// explained as a plan of `loaded`.
 void warn_of_other_problem(const PlanDocument& document, const LoadedProblem& loaded,
                            const std::string& name, Answer& answer) {
   if (!document.problem_hash) return;
@@ -412,7 +412,7 @@ namespace {
 using embedding::ProblemSpec;
 using embedding::SweepGrid;
 
-// The problem for one number of ranks, with all overrides that are not lists.
+// Reads the problem for one number of ranks, with the overrides that are not lists.
 Result<ProblemSpec> read_for(const ProblemRequest& request, const std::string& text,
                              std::optional<std::int64_t> ranks) {
   ProblemOverrides overrides = request.overrides;
@@ -422,7 +422,8 @@ Result<ProblemSpec> read_for(const ProblemRequest& request, const std::string& t
   return spec;
 }
 
-// All overrides, and the first value of each list, to locate errors at the flags.
+// Returns all overrides and the first value of each list. Errors are located at the flags with
+// these.
 ProblemOverrides overrides_of(const SweepRequest& request, const SweepGrid& grid) {
   ProblemOverrides overrides = request.problem.overrides;
   const auto first = [](const std::vector<std::int64_t>& list) {
@@ -435,7 +436,7 @@ ProblemOverrides overrides_of(const SweepRequest& request, const SweepGrid& grid
   return overrides;
 }
 
-// Notes the numbers of ranks that are no multiple of a host.
+// Notes which numbers of ranks are no multiple of the ranks of a host.
 void note_uneven_hosts(const SweepGrid& grid, const Watch& watch) {
   if (!grid.ranks_per_host || !watch.note) return;
   std::string uneven;
@@ -448,7 +449,8 @@ void note_uneven_hosts(const SweepGrid& grid, const Watch& watch) {
              uneven + "; the ranks left over are on no host, as in TorchRec");
 }
 
-// The batch per rank depends on the number of ranks if the file gives the batch of all ranks.
+// If the file has the batch size of all ranks together, the batch size per rank depends on the
+// number of ranks.
 Status read_batch_sizes(const ProblemRequest& request, const std::string& text, SweepGrid& grid) {
   if (!grid.batch_sizes.empty()) return {};
   for (const std::int64_t ranks : grid.ranks) {
@@ -496,7 +498,7 @@ struct Side {
   bool is_problem = false;
 };
 
-// Reads an input of diff. Every document that is no problem counts as a plan.
+// Reads an input of diff. A document that is no problem counts as a plan.
 Result<Side> read_side(const Input& input, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(std::string text, input.read(watch.read));
   if (is_problem_csv(text)) return Side{&input, std::move(text), true};
@@ -522,7 +524,7 @@ Result<PlanDocument> plan_of(const Side& side) {
   return document.ok() ? std::move(document) : side.input->locate(document.error());
 }
 
-// The input in place of its name in diff_plans().
+// Replaces "PLAN_A" or "PLAN_B", as diff_plans() calls its inputs, by the name of the input.
 Error located(Error error, const DiffRequest& request) {
   for (const auto& [name, input] : {std::pair(std::string_view("PLAN_A: "), &request.from),
                                     std::pair(std::string_view("PLAN_B: "), &request.to)}) {

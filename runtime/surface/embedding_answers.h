@@ -1,4 +1,4 @@
-// What planning and replanning share.
+// Functions that the answers of planning and replanning share.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace shardwright::commands {
 
-// Returns the options with the stop token and the progress function of the watch.
+// Returns `options` with the stop token and the progress function of `watch`.
 PlanOptions watched(PlanOptions options, const Watch& watch);
 
-// Logs the work of the search.
+// Logs how much work the search did.
 void log_work(const EmbeddingPlanResult& result, const Log& log);
 
-// `problem_name`: what the hint calls the problem. `old`: the plan that a replan began with, for
-// the page.
+// Makes the answer of a planning. The hint calls the problem `problem_name`. `old` is the plan from
+// which a replan started, for the page; null otherwise.
 Answer plan_answer(std::shared_ptr<const EmbeddingPlanResult> result, const PlanJsonOptions& json,
                    const std::string& problem_name,
                    std::shared_ptr<const PlanDocument> old = nullptr);

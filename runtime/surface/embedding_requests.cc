@@ -16,7 +16,7 @@
 namespace shardwright::commands {
 namespace {
 
-// Notes that more than eight ranks count as one host, because hosts decide what collectives cost.
+// Notes that more than eight ranks count as one host. Hosts matter for the costs of collectives.
 void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch) {
   constexpr std::int64_t kUsualHost = 8;
   const std::int64_t ranks = topology.spec().world_size;
@@ -125,7 +125,7 @@ void describe_bandwidths(ProblemOverrides& out, Fields& fields) {
       .in(kMachine);
 }
 
-// One size or several, in ascending order; or "any", which is an empty list.
+// Adds a list of sizes, which is sorted in ascending order. "any" gives an empty list.
 Field& describe_sizes(std::string_view name, std::optional<std::vector<std::int64_t>>& out,
                       std::string_view type, std::string_view help, Fields& fields) {
   Field& field = fields.add(name, type, help);

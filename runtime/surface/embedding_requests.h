@@ -1,4 +1,4 @@
-// The problem that a request is about.
+// The problem of a request.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ namespace shardwright::commands {
 
 struct ProblemRequest {
   Input problem;
-  Input search_space;  // options and costs; may be absent
+  Input search_space;  // optional; options and costs
   ProblemOverrides overrides;
-  // Replace both documents if the caller has read them; may be null.
+  // Used instead of both documents if the caller has read them; null otherwise.
   std::shared_ptr<const embedding::Problem> read_problem;
   std::shared_ptr<const embedding::SearchSpace> read_space;
 };
 
 void describe(ProblemRequest& request, Fields& fields);
 
-// A problem that was read, with its search space.
+// A problem and its search space after reading.
 struct LoadedProblem {
   std::shared_ptr<const embedding::Problem> problem;
   std::shared_ptr<const embedding::SearchSpace> search_space;  // null if none was given
@@ -40,7 +40,7 @@ struct LoadedProblem {
   ProblemOverrides overrides;  // with which it was read
 };
 
-// Errors: those of reading, with the input.
+// Reads the problem. Errors: as of the reader, with the input's name in the place.
 Result<LoadedProblem> load(const ProblemRequest& request, const Watch& watch);
 
 // A plan file and the flags with which its problem was read.
@@ -49,18 +49,19 @@ struct LoadedPlan {
   ProblemOverrides overrides;
 };
 
-// Reads a plan file. Errors: those of reading, with the input.
+// Reads a plan file. Errors: as of the reader, with the input's name in the place.
 Result<LoadedPlan> load_plan(const Input& input, const Watch& watch);
 
 // As load(), with the flags of `plan` where the request has none. Notes which were taken.
 Result<LoadedProblem> load_with_flags(const ProblemRequest& request, const Input& plan,
                                       const ProblemOverrides& flags, const Watch& watch);
 
-// As load_with_flags(), for the problem of a plan. If the problem leaves the layout of its machine open, takes the layout of the plan.
+// As load_with_flags(), for the problem of a plan. If the problem leaves the layout of its machine
+// open, uses the plan's layout.
 Result<LoadedProblem> load_for(const ProblemRequest& request, const Input& input,
                                const LoadedPlan& plan, const Watch& watch);
 
-// The optional parts of the JSON and the text.
+// Optional parts of the JSON and of the text.
 struct PlanContents {
   bool search_space = false;
   bool stats = false;
@@ -71,14 +72,15 @@ inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOpti
   return {contents.search_space, contents.stats, options.trace, loaded.read_s, loaded.overrides};
 }
 
-// shardwright plan. Here and below the watch sets the stop token and the progress of `options`.
+// shardwright plan. In all requests of this file, the watch sets stop token and progress of
+// `options`.
 struct PlanRequest {
   ProblemRequest problem;
   PlanOptions options;
   PlanContents contents;
-  Input reuse;   // a plan to answer with if it still holds; may be absent
-  Input resume;  // a checkpoint or answer of best mode to go on from; may be absent
-  bool no_what_if = false;
+  Input reuse;   // optional; a plan to reuse as the answer if it holds
+  Input resume;  // optional; a checkpoint or answer of best mode to continue
+  bool no_what_if = false;  // the verdict has no plans for other machines
 };
 
 // shardwright replan
@@ -86,7 +88,7 @@ struct ReplanRequest {
   ProblemRequest problem;
   PlanOptions options;
   PlanContents contents;
-  Input plan;  // in use
+  Input plan;  // plan in use
   double migration_weight = 0;
 };
 
@@ -94,20 +96,20 @@ struct ReplanRequest {
 struct VerifyRequest {
   ProblemRequest problem;
   Input plan;
-  Input old_plan;  // that a replan began with; may be absent
+  Input old_plan;  // optional; the plan from which a replan started
   bool stats = false;
-  std::optional<double> time_limit_s;  // what is not checked by then is not verified
+  std::optional<double> time_limit_s;  // claims not checked by then count as not verified
 };
 
 // shardwright explain
 struct ExplainRequest {
   ProblemRequest problem;
   PlanOptions options;
-  Input plan;                        // absent: the problem is planned first
-  std::optional<std::string> table;  // absent: all
+  Input plan;                        // optional; else the problem is planned first
+  std::optional<std::string> table;  // absent = all tables
 };
 
-// shardwright sweep. The overrides have no ranks, HBM and batch size: these are lists of the grid.
+// shardwright sweep. The overrides have no ranks, HBM and batch size; the grid has lists of these.
 struct SweepRequest {
   ProblemRequest problem;  // without a search space
   PlanOptions options;
@@ -117,16 +119,16 @@ struct SweepRequest {
 // shardwright diff
 struct DiffRequest {
   Input from, to;              // two plans, or two problems
-  ProblemOverrides overrides;  // of both problems
+  ProblemOverrides overrides;  // for both problems
 };
 
 // shardwright enumerate
 struct EnumerateRequest {
   ProblemRequest problem;  // without a search space
-  bool runs = false;       // equal neighbouring shards as one entry
+  bool runs = false;       // equal consecutive shards as one entry
 };
 
-// The members of the requests.
+// Add the members of a request to `fields`.
 void describe(PlanRequest& request, Fields& fields);
 void describe(ReplanRequest& request, Fields& fields);
 void describe(VerifyRequest& request, Fields& fields);
@@ -134,11 +136,11 @@ void describe(ExplainRequest& request, Fields& fields);
 void describe(SweepRequest& request, Fields& fields);
 void describe(DiffRequest& request, Fields& fields);
 void describe(EnumerateRequest& request, Fields& fields);
-// The member of requests that run on several threads.
+// Adds the member `threads`.
 void describe_threads(int& out, Fields& fields);
 
-// Errors: those of reading the inputs and of the entries (runtime/embedding), at the input that
-// caused the error.
+// Errors: those of reading and of the entry points in runtime/embedding, with the name of the input
+// that caused the error in the place.
 Result<Answer> answer(const PlanRequest& request, const Watch& watch);
 Result<Answer> answer(const ReplanRequest& request, const Watch& watch);
 Result<Answer> answer(const VerifyRequest& request, const Watch& watch);

@@ -27,14 +27,15 @@ std::optional<Number> number_in(const std::string& text, bool* too_large = nullp
 
 Error fault(std::string message) { return invalid_input("", std::move(message)); }
 
-// "from 3 to 4096", or "of at least 1" where the upper limit is far away.
+// Returns "from 3 to 4096", or "of at least 1" if the upper limit is large.
 std::string range_text(std::uint64_t least, std::uint64_t most, bool too_large) {
   return most < kMostCount || too_large
              ? "from " + std::to_string(least) + " to " + std::to_string(most)
              : "of at least " + std::to_string(least);
 }
 
-// A hint for a text that means a whole number in the range, such as "1e3"; otherwise empty.
+// Returns a hint if the text stands for a whole number in the range, such as "1e3"; otherwise
+// empty.
 std::string meant_text(const std::string& text, std::uint64_t least, std::uint64_t most) {
   const std::optional<std::int64_t> meant = whole_number_meant(text);
   const bool fits = meant && *meant >= 0 && static_cast<std::uint64_t>(*meant) >= least &&
@@ -53,13 +54,14 @@ std::optional<std::int64_t> whole(std::string_view text) {
              : std::nullopt;
 }
 
-// Numbers from `first` to `last`; each is the one before plus `step`, or times `step`.
+// The numbers from `first` to `last`. The next number is the previous one plus `step`, or times
+// `step`.
 struct Range {
   std::int64_t first, last, step;
   bool times;
 };
 
-// "8..64:x2" in its parts; also "8-64" and "8..64", which are no ranges.
+// The parts of "8..64:x2". Also the parts of "8-64" and "8..64", which are no valid ranges.
 struct Ends {
   std::int64_t first, last;
   std::string_view step;  // empty = none
@@ -92,7 +94,7 @@ std::optional<Range> range_of(std::string_view text) {
   return Range{ends->first, ends->last, *by, times};
 }
 
-// What is wrong with an entry that is no range, and what to write.
+// Says what is wrong with an entry that is no range, and how to write it.
 std::string fault_of(const std::string& entry) {
   const std::optional<Ends> ends = ends_of(entry);
   if (!ends) {
@@ -107,7 +109,7 @@ std::string fault_of(const std::string& entry) {
          "; write " + range + ":8 (steps of 8) or " + range + ":x2 (doubled)";
 }
 
-// Adds the numbers that an entry stands for. Errors: kInvalidInput for what is no range, and beyond
+// Adds the numbers of an entry. Errors: kInvalidInput if the entry is no range, or for more than
 // 10,000 numbers.
 Status add_range(const std::string& entry, std::vector<std::int64_t>& numbers) {
   const std::optional<Range> range = range_of(entry);
@@ -126,8 +128,8 @@ std::string flag_of(std::string name) {
   return "--" + name;
 }
 
-// Reads a document: the object or list `raw`, if that is not empty; otherwise `value`, which is the
-// text of a document or the path of a file.
+// Sets a document. If `raw`, the text of an object or array, is not empty, that is the document.
+// Otherwise `value` is the text of a document or the path of a file.
 Status take_document(JsonValue value, std::string_view raw, Input& out) {
   if (!raw.empty()) {
     out = Input::text(std::string(raw), value.pointer());
@@ -139,16 +141,16 @@ Status take_document(JsonValue value, std::string_view raw, Input& out) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || text == "-")
     return value.error("must be an object, the text of one, or the path of a file");
-  // CSV has several lines, and no path has.
+  // CSV has several lines, but a path has one.
   const bool is_text =
       text[begin] == '{' || text[begin] == '[' || text.find('\n', begin) != std::string_view::npos;
   out = is_text ? Input::text(std::string(text), value.pointer()) : Input::file(std::string(text));
   return {};
 }
 
-// The members of a request without its documents, which may have 100 MB and are read later.
+// A request split into small members and documents. A document may have 100 MB and is read later.
 struct RequestText {
-  std::string members;  // with null for each document
+  std::string members;  // JSON object; null for each document
   std::vector<std::pair<std::string, std::string_view>> documents;
 
   std::string_view document(std::string_view name) const {
@@ -227,7 +229,8 @@ ValueReader<double> decimal_number(std::string what, bool zero_allowed) {
 
 ValueReader<std::int64_t> size_in_bytes(std::int64_t least) {
   const auto of_word = [least](const std::string& word) -> Result<std::int64_t> {
-    // Where zero is allowed, plain bytes may also be below the least size without a unit.
+    // If zero is allowed, a plain number of bytes below the smallest size without a unit is valid,
+    // too.
     if (least == 0) {
       if (const auto bytes = number_in<std::int64_t>(word); bytes && *bytes >= 0) return *bytes;
     }

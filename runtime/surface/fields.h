@@ -1,5 +1,5 @@
-// The members of a request, described once. The flags of the command with their help, the members
-// of a JSON request (C, Python) and the tables of the reference page follow from the description.
+// The members of a request. Three things are made from their description: the command's flags with
+// their help, the members of a JSON request (C, Python), and the tables of the reference page.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@
 namespace shardwright::commands {
 
 inline constexpr std::int64_t kMostThreads = 4096;
-// Messages leave out upper limits from this number on.
+// An upper limit from this number on is not mentioned in messages.
 inline constexpr std::uint64_t kMostCount = std::uint64_t{1} << 40;
 
 // One member of a request.
 struct Field {
-  std::string name;      // in JSON: "time_limit"; the flag is --time-limit
-  std::string help;      // what it does, in a line
-  std::string value;     // what help calls its value: "FILE", "best|compat"; empty for a switch
-  std::string argument;  // "PROBLEM" if the command takes it without a flag
-  std::string group;     // in help
-  std::string preset;    // the default that help shows
+  std::string name;      // in JSON, such as "time_limit"; the flag is --time-limit
+  std::string help;      // one line
+  std::string value;     // type of the value in help: "FILE", "best|compat"; empty for a switch
+  std::string argument;  // such as "PROBLEM" if positional, else empty
+  std::string group;     // heading in help
+  std::string preset;    // default that help shows
   bool required = false;
-  bool is_list = false;            // values with commas between them; in JSON one value or a list
-  bool is_rest = false;            // takes all words that follow the flag
-  Input* document = nullptr;       // null unless the member is a document
-  std::vector<std::string> words;  // given on the command line
-  // Set the member. Errors: kInvalidInput, from take_json() with the place in the request.
+  bool is_list = false;  // on the command line separated by commas, in JSON an array or one value
+  bool is_rest = false;  // takes all following words
+  Input* document = nullptr;       // null if the member is no document
+  std::vector<std::string> words;  // from the command line
+  // Set the member. Errors: kInvalidInput; from take_json() with the place in the request.
   std::function<Status(const std::vector<std::string>& words)> take_words;
   std::function<Status(JsonValue value)> take_json;
 
@@ -45,34 +45,34 @@ struct Field {
   Field& in(std::string_view its_group) { return group = its_group, *this; }
   Field& shows(std::string its_default) { return preset = std::move(its_default), *this; }
 
-  // "--time-limit", or "PROBLEM".
+  // Returns the flag or the positional argument: "--time-limit", "PROBLEM".
   std::string flag() const;
-  // "`time_limit`"
+  // Returns the name in backquotes.
   std::string quoted() const { return "`" + name + "`"; }
 };
 
-// How a value is read from a word and from JSON.
+// Converts a word of the command line or a JSON value.
 template <class T>
 struct ValueReader {
   std::function<Result<T>(const std::string& word)> of_word;
   std::function<Result<T>(JsonValue value)> of_json;
 };
 
-// A whole number in digits only: no sign, no exponent, no spaces.
+// A whole number in digits, without sign, exponent or spaces.
 ValueReader<std::uint64_t> whole_number(std::uint64_t least, std::uint64_t most);
-// A finite number; `what` follows "a number" in errors.
+// A finite number. `what` follows "a number" in error messages, such as " of seconds".
 ValueReader<double> decimal_number(std::string what, bool zero_allowed);
-// Bytes, as "80GiB"; from `least` bytes on.
+// A size of at least `least` bytes, such as "80GiB".
 ValueReader<std::int64_t> size_in_bytes(std::int64_t least);
 // Bytes per millisecond: a text such as "900GB/s", in JSON also a number.
 ValueReader<double> bandwidth_per_ms();
 ValueReader<std::string> any_text();
-// "4x2"; in JSON also [4, 2].
+// A mesh such as "4x2"; in JSON also [4, 2].
 ValueReader<std::string> mesh_shape();
-// The index of one of `words`; `what` is what errors call them.
+// The index of one of `words`. Error messages call these words `what`.
 ValueReader<std::size_t> one_of(std::string what, std::span<const std::string_view> words);
 
-// The members of one request, in the order of help. Refers to the request.
+// The members of one request, in the order of help. Keeps references to the request's members.
 // Thread safety: one thread at a time.
 class Fields {
  public:
@@ -115,7 +115,7 @@ class Fields {
   Field& mesh(std::string_view name, Out& out, std::string_view help) {
     return value(name, out, "NxN", help, mesh_shape());
   }
-  // A value of an enumeration whose numbers are those of `words`.
+  // Adds a choice: the words stand for the enumerators of `out` in the order of their numbers.
   template <class Out>
   Field& choice(std::string_view name, Out& out, std::string what,
                 std::span<const std::string_view> words, std::string_view help);
@@ -130,26 +130,26 @@ class Fields {
   Field& list(std::string_view name, std::vector<T>& out, std::string_view type,
               std::string_view help, auto reader);
 
-  // Adds a list of numbers from 1 on and ranges: "8,16", "8..64:8" (steps of 8), "8..64:x2"
-  // (doubled).
+  // Adds a list of numbers >= 1. An entry is a number or a range: "8,16", "8..64:8" (steps of 8),
+  // "8..64:x2" (doubling).
   Field& counts(std::string_view name, std::vector<std::int64_t>& out, std::string_view help);
 
-  // Adds a member; the caller sets its functions.
+  // Adds a member. The caller sets take_words and take_json.
   Field& add(std::string_view name, std::string_view type, std::string_view help);
 
   std::deque<Field>& all() { return fields_; }
   const std::deque<Field>& all() const { return fields_; }
   const Field* find(std::string_view name) const;
-  // Replaces every member in braces, as in "give {ranks}", by `name` of its field.
+  // Replaces member names in braces, as in "give {ranks}", by `name()` of their fields.
   std::string named(std::string message, std::string (Field::*name)() const) const;
 
  private:
-  std::deque<Field> fields_;  // references stay valid
+  std::deque<Field> fields_;  // a deque, so references stay valid
 };
 
-// Reads a request: one JSON object whose members are the fields. Absent and null members stay
-// unchanged. Errors: kInvalidInput at "line L, column C" for a text that is no JSON object; at the
-// member otherwise.
+// Sets the fields from a request, which is one JSON object. Absent and null members stay unchanged.
+// Errors: kInvalidInput at "line L, column C" if the text is no JSON object, otherwise at the
+// member.
 Status read_request(std::string_view text, Fields& fields);
 
 namespace internal {

@@ -10,16 +10,16 @@
 namespace shardwright::commands {
 
 struct FileKind {
-  std::string_view name;         // "problem", "plan", "sweep"
-  std::string_view title;        // of the schema
-  JsonShape (*shape)();          // with `help`, which says what the file is
-  std::string_view sample = {};  // a commented file of this kind that can be read; empty = none
+  std::string_view name;         // such as "problem", "plan", "sweep"
+  std::string_view title;        // title of the schema
+  JsonShape (*shape)();          // its `help` says what the file is
+  std::string_view sample = {};  // a commented file that can be read; empty = none
 
-  // A JSON Schema of draft 2020-12, with `title` and `description`.
+  // Returns the JSON Schema (draft 2020-12) with `title` and `description`.
   std::string schema() const;
 };
 
-// All kinds, in the order in which they are listed. Names are distinct.
+// Returns all kinds in the order of listings. Names are distinct.
 std::span<const FileKind> file_kinds();
 
 }  // namespace shardwright::commands

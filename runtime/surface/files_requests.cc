@@ -17,7 +17,7 @@
 namespace shardwright::commands {
 namespace {
 
-// `description` of a schema.
+// Returns the `description` of the kind's schema.
 std::string description_of(const FileKind& kind) {
   const JsonDocument schema = JsonDocument::parse(kind.schema()).value();
   return std::string(schema.root().find("description")->string().value());
@@ -59,7 +59,7 @@ Answer list_answer() {
 
 constexpr std::string_view kRequests = "requests";
 
-// What every command can be asked, for tests and the reference page.
+// Writes the members of all requests, for tests and the reference page.
 void write_requests(const TextSink& sink) {
   JsonWriter json(sink);
   json.begin_object().new_line().key("commands").begin_array();
@@ -85,7 +85,7 @@ void write_requests(const TextSink& sink) {
   json.new_line().end_array().new_line().end_object().finish();
 }
 
-// "problem|plan|...", which completion offers.
+// Returns "problem|plan|...", which shell completion offers.
 std::string kind_names(bool with_sample) {
   std::string names;
   for (const FileKind& kind : file_kinds()) {

@@ -1,4 +1,4 @@
-// The commands about files as such: a request of each, and its answer.
+// Requests and answers of the commands that are about files.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace shardwright::commands {
 
 // shardwright schema
 struct SchemaRequest {
-  std::optional<std::string> kind;  // absent: the list of kinds
+  std::optional<std::string> kind;  // absent = list of all kinds
 };
 
 // shardwright init
@@ -23,20 +23,20 @@ struct InitRequest {
 
 // shardwright report
 struct ReportRequest {
-  Input answer;  // what another command wrote as JSON
+  Input answer;  // JSON that another command wrote
 };
 
-// The members of the requests.
+// Add the members of a request to `fields`.
 void describe(SchemaRequest& request, Fields& fields);
 void describe(InitRequest& request, Fields& fields);
 void describe(ReportRequest& request, Fields& fields);
 
-// Answer with the JSON Schema of a kind of file or the list of all kinds, and with a commented
-// file. Errors: kInvalidInput at "kind" for an unknown kind, or one without a template.
+// Answer with the JSON Schema of a file kind (or the list of all kinds), and with a commented
+// sample file. Errors: kInvalidInput at "kind" for an unknown kind, or for a kind without a sample.
 Result<Answer> answer(const SchemaRequest& request, const Watch& watch);
 Result<Answer> answer(const InitRequest& request, const Watch& watch);
-// Answers with the text and the page of a saved answer. Errors: those of reading the answer;
-// kInvalidInput if the document is no answer.
+// Returns a saved answer as text and page. Errors: those of reading; kInvalidInput if the document
+// is no answer.
 Result<Answer> answer(const ReportRequest& request, const Watch& watch);
 
 }  // namespace shardwright::commands

@@ -6,7 +6,7 @@
 namespace shardwright::commands {
 namespace {
 
-// "time_limit": a member of the request. Places in documents begin with a slash or have spaces.
+// Returns true for a member such as "time_limit". Places in documents have a slash or a space.
 bool is_member(const std::string& where) {
   return !where.empty() && std::all_of(where.begin(), where.end(),
                                        [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });

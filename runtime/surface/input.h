@@ -1,4 +1,4 @@
-// A document that a request names.
+// A document that a request refers to.
 #pragma once
 
 #include <functional>
@@ -8,33 +8,32 @@
 
 namespace shardwright::commands {
 
-// Reads a whole file, such as read_file().
+// Reads a whole file, as read_file() does.
 using FileReader = std::function<Result<std::string>(const std::string& path)>;
 
-// A file, a text that the caller has, or nothing.
-// Thread safety: a value.
+// A file, a text in memory, or nothing. Thread safety: a value.
 class Input {
  public:
   Input() = default;
-  // "-" is standard input. An empty path is no input.
+  // "-" is standard input. An empty path gives no input.
   static Input file(std::string path);
-  // `place` stands before the places of errors: "/problem".
+  // `place` precedes the places of errors, such as "/problem".
   static Input text(std::string text, std::string place);
 
   bool given() const { return !name_.empty(); }
   bool is_text() const { return given() && path_.empty(); }
-  // The path, "standard input", or the place.
+  // Returns the path, "standard input", or the place.
   const std::string& name() const { return name_; }
 
-  // Errors: those of the reader.
+  // Returns the text. Errors: as `reader`.
   Result<std::string> read(const FileReader& reader) const;
-  // Puts the name of this input before the place of the error, unless the place is a member of the
-  // request.
+  // Puts the name of this input before the error's place. Leaves the place alone if it is a member
+  // of the request.
   Error locate(Error error) const;
 
  private:
   std::string name_;
-  std::string path_;  // empty = the text is here
+  std::string path_;  // empty if `text_` has the document
   std::string text_;
 };
 

@@ -44,7 +44,7 @@ namespace {
 using operators::autoshard::CostModel;
 using operators::autoshard::Request;
 
-// The request overrides the file.
+// Makes a question of the file's entry. Members of the request replace those of the file.
 Result<Request> question_of(const AutoshardEntry& entry, const AutoshardRequest& request) {
   Request question;
   question.graph = entry.graph;
@@ -58,7 +58,7 @@ Result<Request> question_of(const AutoshardEntry& entry, const AutoshardRequest&
   return question;
 }
 
-// Errors have the place in the file, or the flag.
+// Errors are located in the file or at the flag.
 Result<std::vector<AutoshardAnswer>> answer_all(const AutoshardFile& file,
                                                 const AutoshardRequest& request) {
   std::vector<Request> questions;
@@ -119,7 +119,7 @@ double cost_of(const NodeStrategies& strategies, std::size_t s) {
   return strategies[s].compute.total + strategies[s].comm.total;
 }
 
-// The cheapest strategy, the first one if several cost the same.
+// Returns the index of the cheapest strategy, the first among equals.
 std::size_t cheapest(const NodeStrategies& strategies) {
   std::size_t best = 0;
   for (std::size_t s = 1; s < strategies.size(); ++s) {
@@ -186,7 +186,8 @@ std::string aten_summary(const AtenGraph& graph, const operators::CostInstance& 
          format_count(instance.num_matrices()) + " different matrices\n";
 }
 
-// Without an output, the results of the last operators may have any sharding at no cost.
+// Returns true if the graph has an output. Without one, the results of the last operators may have
+// any sharding at no cost.
 bool has_output(const OpGraph& graph) {
   for (std::size_t n = 0; n < graph.size(); ++n) {
     if (graph[n].kind == operators::OpKind::kOutput) return true;
@@ -194,7 +195,8 @@ bool has_output(const OpGraph& graph) {
   return false;
 }
 
-// Moves an error about the mesh or the threads to its flag.
+// Locates an error about the mesh or the threads at the member, any other error in the graph's
+// file.
 Error located(Error error, const Input& graph) {
   if (error.where == "threads" || error.where.starts_with("/mesh")) {
     error.where = error.where == "threads" ? "threads" : "mesh";
@@ -203,7 +205,7 @@ Error located(Error error, const Input& graph) {
   return graph.locate(std::move(error));
 }
 
-// The cost instance of a graph of PyTorch's operators.
+// Builds the cost instance of a graph of PyTorch operators.
 Result<Answer> build_traced(const BuildRequest& request, const std::string& text,
                             const operators::DeviceMesh& mesh) {
   Result<AtenGraph> read = read_aten_graph(text);
@@ -394,13 +396,13 @@ void override_limits(const OperatorsOptions& given, OperatorsOptions& limits) {
   if (given.threads != 0) limits.threads = given.threads;
 }
 
-// The text of a file of options; empty without one.
+// Returns the text of the options file; empty if no file is given.
 Result<std::string> text_of(const Input& file, const Watch& watch) {
   if (!file.given()) return std::string();
   return file.read(watch.read);
 }
 
-// The options of the file's text, with the overrides in their place.
+// Reads the options from `text` and applies the overrides.
 Result<PlanAtenOptions> options_of(const Input& file, const std::string& text,
                                    const AtenOverrides& overrides) {
   PlanAtenOptions options;
@@ -448,7 +450,7 @@ PlanAtenOptions watched_plan(PlanAtenOptions options, const Watch& watch) {
   return options;
 }
 
-// Moves an error about an option to the flag that gave the option, or to the file of options.
+// Locates an error about an option at the flag that set the option, or in the options file.
 Error located(Error error, const Input& graph, const Input& file, const AtenOverrides& overrides) {
   const std::array<std::pair<std::string_view, std::string_view>, 11> options{{
       {"/devices", "devices"},
@@ -464,7 +466,7 @@ Error located(Error error, const Input& graph, const Input& file, const AtenOver
       {"/placements", ""},
   }};
   for (const auto& [place, flag] : options) {
-    if (!error.where.starts_with(place)) continue;  // "/devices" comes before "/device"
+    if (!error.where.starts_with(place)) continue;  // "/devices" must precede "/device"
     if (!flag.empty()) {
       error.where = flag;
       return error;
@@ -491,7 +493,7 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
   Result<AtenPlanResult> planned = plan_aten(read, asked);
   if (!planned.ok())
     return located(planned.error(), request.graph, request.options, request.overrides);
-  // The caller's function must not outlive the search.
+  // The caller's function must not be called after the search.
   asked.limits.on_progress = nullptr;
   const auto graph = std::make_shared<const AtenGraph>(std::move(read));
   const auto options = std::make_shared<const PlanAtenOptions>(std::move(asked));
@@ -510,7 +512,7 @@ Result<Answer> answer(const AtenPlanRequest& request, const Watch& watch) {
 
 Result<Answer> answer(const AtenSweepRequest& request, const Watch& watch) {
   AtenOverrides overrides = request.overrides;
-  overrides.mesh = "1";  // every mesh takes the place of this one
+  overrides.mesh = "1";  // placeholder; the sweep sets each mesh
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, text_of(request.options, watch));
   SHARDWRIGHT_ASSIGN_OR_RETURN(PlanAtenOptions asked, options_of(request.options, text, overrides));
   SHARDWRIGHT_ASSIGN_OR_RETURN(AtenGraph read, load_graph(request.graph, watch));
@@ -585,7 +587,7 @@ OperatorsOptions watched(OperatorsOptions options, std::stop_token stop, const W
 
 Result<Answer> answer(const SolveRequest& request, const Watch& watch) {
   const Stopwatch clock;
-  std::stop_token stop = watch.begin();  // large instances are read by several threads
+  std::stop_token stop = watch.begin();  // before reading starts threads
   SHARDWRIGHT_ASSIGN_OR_RETURN(OperatorProblem read, load(request, watch));
   const double read_s = clock.seconds();
   watch.log.info("read " + std::to_string(read.lowered.graph().num_nodes()) + " operators in " +
@@ -620,7 +622,7 @@ using operators::Strategy;
 std::string specs_text(const NodeStrategies& of, std::size_t s) {
   std::string text;
   for (const Operand& operand : of.operands()) {
-    // The elements of a tuple are mostly equal, so the first one is shown for all.
+    // The elements of a tuple are mostly equal, so only the first one is shown.
     text += (text.empty() ? "" : " ") + operand.name + "[" +
             of.specs(s, operand)[0]->dims.to_string() + "]";
     if (operand.tuple) text += "x" + std::to_string(operand.shapes.size());
@@ -699,7 +701,7 @@ Result<Answer> answer(const StrategiesRequest& request, const Watch& watch) {
     Result<NamedStrategies> strategies = strategies_of((*records)[i]);
     if (!strategies.ok()) {
       Error error = strategies.error();
-      // The nodes of a record's graph have no place in the file, so the message names them.
+      // The nodes of a record's graph have no place in the file, so the message names the node.
       const bool of_mesh = error.where == "/mesh";
       error.where = "/records/" + std::to_string(i) + (of_mesh ? "/mesh" : "");
       return request.file.locate(std::move(error));

@@ -1,4 +1,4 @@
-// The commands for operator graphs: a request of each, and its answer.
+// Requests and answers of the commands for operator graphs.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace shardwright::commands {
 // shardwright operators build
 struct BuildRequest {
   Input graph;
-  std::string mesh;  // "2x4"
-  int threads = 0;   // 0 = all
+  std::string mesh;  // such as "2x4"
+  int threads = 0;   // 0 = all cores
 };
 
 // shardwright operators solve
 struct SolveRequest {
   Input instance;
-  std::optional<std::int64_t> budget;  // bytes; absent: what the file says
+  std::optional<std::int64_t> budget;  // bytes; absent = as in the file
   bool unmerged = false;
   OperatorsOptions options;
 };
@@ -42,44 +42,44 @@ struct PathsRequest {
   operators::PathCost cost = operators::PathCost::kCompat;
 };
 
-// shardwright operators autoshard. Absent members are those of the file.
+// shardwright operators autoshard. An absent member has the file's value.
 struct AutoshardRequest {
   Input graph;
   std::optional<std::int64_t> devices;
   std::optional<operators::autoshard::CostModel> cost_model;
-  bool iterations = false;  // the text has the table of costs of every improvement
-  int threads = 0;          // 0 = all
+  bool iterations = false;  // the text lists the cost of each improvement
+  int threads = 0;          // 0 = all cores
 };
 
-// Values that replace those of a file of options.
+// Values that replace values of the options file.
 struct AtenOverrides {
-  std::optional<std::string> mesh;     // "4x2"
-  std::optional<std::int64_t> memory;  // bytes of a device
+  std::optional<std::string> mesh;     // such as "4x2"
+  std::optional<std::int64_t> memory;  // bytes per device
   std::optional<std::int64_t> optimizer_states;
   std::optional<std::string> device;
   std::optional<operators::RedistributionChoice> redistribution;
-  std::optional<double> overlap;  // of parameters and gradients alike
+  std::optional<double> overlap;  // share of collectives, for parameters and gradients
   std::optional<operators::BlockSharing> blocks;
-  OperatorsOptions limits;  // only members that differ from their defaults
+  OperatorsOptions limits;  // only the members that were changed
 };
 
 // shardwright operators plan
 struct AtenPlanRequest {
   Input graph;
-  Input options;  // may be absent
+  Input options;  // optional
   AtenOverrides overrides;
 };
 
 // shardwright operators sweep
 struct AtenSweepRequest {
   Input graph;
-  Input options;            // may be absent
-  AtenOverrides overrides;  // without a mesh
+  Input options;            // optional
+  AtenOverrides overrides;  // `mesh` stays absent
   std::int64_t devices = 0;
   std::size_t most_axes = 3;
 };
 
-// The members of the requests.
+// Add the members of a request to `fields`.
 void describe(BuildRequest& request, Fields& fields);
 void describe(SolveRequest& request, Fields& fields);
 void describe(StrategiesRequest& request, Fields& fields);
@@ -88,8 +88,8 @@ void describe(AutoshardRequest& request, Fields& fields);
 void describe(AtenPlanRequest& request, Fields& fields);
 void describe(AtenSweepRequest& request, Fields& fields);
 
-// Errors: those of reading the inputs and of the entries (runtime/operators), at the input that
-// caused the error; kInvalidInput at "mesh" if the mesh is absent or malformed.
+// Errors: those of reading and of the entry points in runtime/operators, with the name of the input
+// that caused the error in the place; kInvalidInput at "mesh" if the mesh is absent or malformed.
 Result<Answer> answer(const BuildRequest& request, const Watch& watch);
 Result<Answer> answer(const SolveRequest& request, const Watch& watch);
 Result<Answer> answer(const StrategiesRequest& request, const Watch& watch);

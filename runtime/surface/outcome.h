@@ -1,4 +1,4 @@
-// What became of a request: the exit codes of the command, and the outcomes of the C interface.
+// Outcomes of a request: the command's exit codes, and the outcomes of the C interface.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace shardwright::commands {
 
-// The exit codes of the command.
+// The command's exit codes.
 enum Outcome : int {
   kDone = 0,
   kCrashed = 1,
@@ -24,10 +24,10 @@ inline constexpr int kNoAnswer = -1;
 struct OutcomeRow {
   Outcome outcome;
   const char* meaning;  // for help and the manual page
-  int number_in_c;      // shardwright_outcome of an answer; kNoAnswer if there is none
+  int number_in_c;      // shardwright_outcome; kNoAnswer if such a request has no answer
 };
 
-// In the order of the enumeration.
+// In the order of Outcome.
 inline constexpr std::array<OutcomeRow, 8> kOutcomes{{
     {kDone, "done", 0},
     {kCrashed, "internal error", kNoAnswer},

@@ -27,7 +27,7 @@ ExplainedTables explained(const EmbeddingPlanResult& result) {
   return explain_tables(*result.problem, result, std::nullopt, executor);
 }
 
-// What changes from the plan in use to the result's, as their files say it.
+// Compares the plan in use with the result's plan, in the form in which a file has it.
 Result<PlanChange> change_from(const PlanDocument& old, const EmbeddingPlanResult& result) {
   std::string text;
   write_plan(*result.problem, result, {}, [&](std::string_view piece) { text += piece; });

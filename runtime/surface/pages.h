@@ -1,4 +1,4 @@
-// The HTML pages of answers, if the library is built with them.
+// The HTML pages of answers. A page is empty if the library is built without pages.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ namespace shardwright::commands {
 
 using Page = std::function<Status(const TextSink&)>;
 
-// Returns true if the library is built with HTML pages. Otherwise every page is empty.
+// Returns true if the library is built with HTML pages.
 bool has_pages();
 
-// Also explains every table: see explain_tables() for the cost. `old` is the plan that a replan
-// began with, or null.
+// The page also explains every table; see explain_tables() for the cost. `old` is the plan from
+// which a replan started, or null.
 Page page_of(std::shared_ptr<const EmbeddingPlanResult> result, double read_s,
              std::shared_ptr<const PlanDocument> old);
-// Two plans, before and after, or two problems.
+// Pages of two plans (before and after), and of two problems.
 Page page_of(std::shared_ptr<const PlanDocument> from, std::shared_ptr<const PlanDocument> to);
 Page page_of(std::shared_ptr<const ProblemDiff> diff);
 Page page_of(std::shared_ptr<const Explanation> explanation,
@@ -45,9 +45,9 @@ Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
 Page page_of(std::shared_ptr<const operators::AtenGraph> graph,
              std::shared_ptr<const PlanAtenOptions> options,
              std::shared_ptr<const AtenSweep> sweep);
-// `text` is what readers see without scripts.
+// The page shows `text` if scripts are disabled.
 Page page_of(std::shared_ptr<const SavedAnswer> saved, std::function<std::string()> text);
-// The figures of an answer, and its lists as tables.
+// A page of any JSON: single values as figures, lists as tables.
 Page page_of(std::string title, std::function<void(const TextSink&)> write_json,
              std::function<std::string()> text);
 

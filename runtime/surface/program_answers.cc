@@ -48,7 +48,7 @@ std::string placement_text(const program::DistAttr& attr) {
   return text;
 }
 
-// The operators of the rank with the most of them, on one line.
+// Returns one line with the operators of the rank that has the most operators.
 std::string sequence_text(const TensorReshard& answer) {
   const auto busiest = std::max_element(answer.ranks.begin(), answer.ranks.end(),
                                         [](const RankReshard& a, const RankReshard& b) {
@@ -60,7 +60,7 @@ std::string sequence_text(const TensorReshard& answer) {
   return text.empty() ? "nothing" : text;
 }
 
-// The types of the inserted operators in program order, such as "c_allgather, 2 x split".
+// Returns the types of inserted operators in program order, such as "c_allgather, 2 x split".
 std::string inserted_text(const program::Program& program) {
   std::vector<std::pair<std::string, std::size_t>> runs;
   for (std::size_t b = 0; b < program.num_blocks(); ++b) {
@@ -199,8 +199,8 @@ namespace {
 
 using Results = std::vector<std::pair<ProgramDocument, program::ReshardResult>>;
 
-// Returns one startup program for each program; a file with one serves for all. Empty without a
-// startup program.
+// Returns one startup program per program. A file with one startup program gives it to all. Returns
+// an empty list if no file is given.
 Result<std::vector<program::Program>> read_startups(const Input& input, std::size_t programs,
                                                     const Watch& watch) {
   std::vector<program::Program> startups;
@@ -238,7 +238,7 @@ bool has_batch_dimension(const program::Program& program) {
   return false;
 }
 
-// Refuses empty programs, and a batch size that would change nothing.
+// Refuses programs without meshes or operators, and a batch size that would have no effect.
 Status check_asked(const std::vector<ProgramDocument>& programs, const ApplyRequest& request) {
   if (programs.empty())
     return request.program.locate(invalid_input("/programs", "the list of programs is empty"));
@@ -321,7 +321,7 @@ Result<Answer> answer(const RedistributeRequest& request, const Watch& watch) {
   Result<Paths> found = find_paths(document->request, options, request.front);
   if (!found.ok()) {
     Error error = found.error();
-    if (error.where.starts_with("/links")) error.where.insert(0, "/costs");  // as in the file
+    if (error.where.starts_with("/links")) error.where.insert(0, "/costs");  // place in the file
     return request.redistribution.locate(std::move(error));
   }
   const auto paths = std::make_shared<const Paths>(std::move(found).value());
@@ -351,13 +351,12 @@ redistribution::TransferLimits limits_of(const TransferRequest& request) {
   return limits;
 }
 
-// Thresholds for warnings. The times of the answer leave out the latency of each round, and the
-// least time of a message, which is that of a packet.
+// Thresholds for warnings: the times in the answer omit the latency per round and the least time of
+// a message, which is the time of one packet.
 constexpr std::int64_t kManyRounds = 4096;
-constexpr std::int64_t kAdvisedRounds =
-    3840;  // the last rounds before parts are passed on may be short
+constexpr std::int64_t kAdvisedRounds = 3840;  // leaves a margin: late rounds may be short
 constexpr std::int64_t kManyMessages = 65536;
-constexpr std::int64_t kPacketBytes = 4096;  // the largest that InfiniBand has
+constexpr std::int64_t kPacketBytes = 4096;  // largest packet of InfiniBand
 
 std::vector<std::string> warnings_of(const TransferRequest& request, const TransferAnswer& answer) {
   std::vector<std::string> warnings;

@@ -1,4 +1,4 @@
-// The reports of the program commands as text.
+// Text reports of the program commands.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,20 @@
 
 namespace shardwright::commands {
 
-// When inserted operators are synchronised.
+// Says when inserted operators are synchronised.
 inline program::SyncMode sync_mode(bool legacy) {
   return legacy ? program::SyncMode::kPerInsert : program::SyncMode::kPerCommit;
 }
 
-// "[64,32] from [4] [0,-1] to [4] [-1,0]".
+// Returns a name such as "[64,32] from [4] [0,-1] to [4] [-1,0]".
 std::string case_name(const ReshardCase& request);
 
-// A row per case, at most kMostTextRows, `width` columns wide. Precondition: one answer per case.
+// Returns a table with a row per case, at most kMostTextRows. Precondition: `answers` has one entry
+// per case.
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width);
 
-// A table per program with a row per rank, `width` columns wide.
+// Returns a table per program with a row per rank.
 std::string apply_report(const std::vector<std::pair<ProgramDocument, program::ReshardResult>>& all,
                          std::size_t width);
 

@@ -14,7 +14,7 @@ using program::Program;
 using program::VarId;
 
 struct FirstRead {
-  OpId op;  // invalid: nothing has read the variable yet
+  OpId op;  // invalid if nothing has read the variable
   std::size_t input = 0;
 };
 
@@ -34,7 +34,7 @@ std::string sentence(const Program& program, const std::string& place, VarId var
          "`is_feed` or `is_parameter` if it has a value before";
 }
 
-// Warnings fit a screen; the JSON has all.
+// Warnings must fit on a screen; the JSON has all.
 constexpr std::size_t kMostWrong = 8;
 
 std::string wrong_plan(const std::string& place, const std::string& problem) {
@@ -84,7 +84,7 @@ std::vector<std::string> reads_before_writes(const Program& program, const std::
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const VarId var = op.inputs[i].var;
       FirstRead& first = reads[var.index()];
-      // An operator that also writes the variable updates it; this is no read before a write.
+      // An operator that reads and writes the variable updates it, which is no early read.
       if (!first.op.valid() && !written[var.index()] && !writes(op, var)) first = {id, i};
     }
     for (const Argument& output : op.outputs) {

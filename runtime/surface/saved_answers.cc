@@ -28,13 +28,13 @@ namespace shardwright::commands {
 namespace {
 
 constexpr std::size_t kShortList = 8;
-constexpr std::size_t kFewMembers = 12;  // an object with more is a list by name
+constexpr std::size_t kFewMembers = 12;  // an object with more members is shown as a list
 
 using Member = std::pair<std::string, JsonValue>;
 
 bool is_plain(JsonValue value) { return !value.is_array() && !value.is_object(); }
 
-// Returns true if the value fits a cell or a line: plain, or a short list of plain values.
+// Returns true if the value fits into a cell: a plain value, or a short list of plain values.
 bool is_cell(JsonValue value) {
   if (is_plain(value)) return true;
   if (!value.is_array() || value.size() == 0 || value.size() > kShortList) return false;
@@ -44,7 +44,8 @@ bool is_cell(JsonValue value) {
   return true;
 }
 
-// Collects the members of a value by name. Members of a small inner object have both names.
+// Collects the members of a value with their names. Members of a small inner object have both
+// names, such as "outer inner".
 void collect(JsonValue value, const std::string& before, std::vector<Member>& members) {
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string name =
@@ -169,7 +170,7 @@ Result<DocumentKind> answer_kind(JsonValue root) {
                     ", which is none of the answers that commands write with -o");
 }
 
-// "a plan" -> "plan"
+// Returns the kind without its article: "a plan" becomes "plan".
 std::string title_of(DocumentKind kind) {
   std::string title(name_of(kind));
   title.erase(0, title.find(' ') + 1);
@@ -193,7 +194,7 @@ SavedAnswer::Page page_kind(DocumentKind kind, JsonValue root) {
 
 using Text = std::function<std::string(const TextForm&)>;
 
-// The text of the command that wrote the answer.
+// Returns the text that the command which wrote the answer would print.
 template <class T>
 Result<Text> text_by(std::string (*report)(const T&, std::size_t), JsonValue root) {
   T answer;

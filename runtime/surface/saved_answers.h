@@ -1,4 +1,4 @@
-// A saved answer of any command as text.
+// The text of a saved answer of any command.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace shardwright::commands {
 
-// The figures of the answer, a line each, and its lists as tables of at most kMostTextRows rows.
+// Returns the figures of the answer, one per line, and its lists as tables of at most kMostTextRows
+// rows.
 std::string saved_text(JsonValue answer, const std::string& title, std::size_t width);
 
 }  // namespace shardwright::commands

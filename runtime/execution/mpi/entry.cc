@@ -1,4 +1,4 @@
-// What link_processes() finds in the library.
+// The functions that link_processes() looks up in libshardwright_mpi.so.
 #include <memory>
 
 #include "core/version.h"
@@ -7,7 +7,7 @@
 
 extern "C" {
 
-// The types of the functions are in link_library.h.
+// link_library.h has the types of these functions.
 const char* shardwright_link_version();
 shardwright::ProcessLink* shardwright_open_link();
 

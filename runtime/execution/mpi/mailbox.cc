@@ -66,7 +66,7 @@ void Mailbox::accept(const MPI_Status& found) {
   }
   int size = 0;
   MPI_Get_count(&found, MPI_BYTE, &size);
-  // Does not wait for a long message to arrive, because its sender may die meanwhile.
+  // The receive must not block: the sender of a long message may die in the middle.
   const auto start = [&](std::string& bytes, MPI_Request& request) {
     bytes.resize(static_cast<std::size_t>(size));
     MPI_Irecv(bytes.data(), size, MPI_BYTE, found.MPI_SOURCE, found.MPI_TAG, MPI_COMM_WORLD,

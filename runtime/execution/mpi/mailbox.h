@@ -14,8 +14,7 @@
 
 namespace shardwright {
 
-// A message to one process, outside of the exchange.
-// Thread safety: a value.
+// A message to a single process, not a part of an all-gather. Thread safety: a value.
 struct Message {
   enum Kind : int { kAskNumber = 3, kNumber = 4, kPost = 5 };
 
@@ -24,9 +23,9 @@ struct Message {
   std::string text;
 };
 
-// Sends each message to all other processes and queues the messages that arrive, by sender. Sends
-// messages to single processes. Sends signs of life and remembers when each process was last heard
-// of. Only the constructor and end(), which start and end MPI, wait for other processes.
+// Sends messages to all processes (for all-gathers) and queues those that arrive, by sender. Also
+// sends messages to single processes and signs of life, and remembers when each process was last
+// heard of. Only the constructor and end(), which start and end MPI, wait for other processes.
 // Thread safety: one thread, the only one that calls MPI.
 class Mailbox {
  public:
@@ -36,35 +35,36 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // Returns false if MPI could not start; then nothing else may be called.
+  // Returns false if MPI could not start. Then no other member may be called.
   bool is_open() const { return processes_ > 0; }
   std::uint32_t processes() const { return processes_; }
   std::uint32_t process() const { return process_; }
 
   void send(std::string message);
   void send_message(std::uint32_t to, Message::Kind kind, std::string text);
-  // Sends a sign of life to every process, unless the previous sign to this process has not left.
+  // Sends a sign of life to every process to which the previous sign has left.
   void beat();
-  // Takes in what has arrived. Returns true if anything has.
+  // Takes in messages that have arrived. Returns true if there was any.
   bool receive();
-  // Returns true if everything that was sent has left.
+  // Returns true if no message waits to be sent.
   bool is_sent();
 
-  // Returns true if a message of every other process has arrived that was not taken yet.
+  // Returns true if every other process has a message in the queue.
   bool has_all() const;
-  // Takes the oldest message of every other process, and the last message that this process sent.
-  // Returns them by process. Precondition: has_all().
+  // Takes the oldest queued message of every other process. Returns these and the last message that
+  // this process sent; index: process. Precondition: has_all().
   std::vector<std::string> take_all();
 
-  // Returns the messages that have arrived since the last call.
+  // Returns the messages to this process alone that have arrived since the last call.
   std::vector<Message> take_messages();
 
-  // Returns the first process that was last heard of before `since`.
+  // Returns the first process from which nothing has arrived since `since`; nullopt if there is
+  // none.
   std::optional<std::uint32_t> silent_since(Clock::time_point since) const;
-  // Counts all processes as heard of now.
+  // Treats all processes as heard of at `now`.
   void forgive(Clock::time_point now);
 
-  // Ends MPI when all processes do.
+  // Ends MPI; waits until all processes call it.
   void end();
 
  private:
@@ -77,7 +77,7 @@ class Mailbox {
     MPI_Request request = MPI_REQUEST_NULL;
   };
 
-  // A message on its way.
+  // A message that is still arriving.
   struct ComingLetter {
     Message message;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -89,12 +89,12 @@ class Mailbox {
 
   std::uint32_t processes_ = 0;
   std::uint32_t process_ = 0;
-  std::shared_ptr<const std::string> own_;   // the last message sent
+  std::shared_ptr<const std::string> own_;   // the last message sent to all
   std::vector<std::deque<Incoming>> inbox_;  // by sender; some may still be arriving
   std::list<ComingLetter> letters_;
-  std::list<Outgoing> outbox_;            // what has not left
-  std::vector<MPI_Request> beats_;        // by process
-  std::vector<Clock::time_point> heard_;  // by process
+  std::list<Outgoing> outbox_;            // messages that have not left
+  std::vector<MPI_Request> beats_;        // index: process
+  std::vector<Clock::time_point> heard_;  // index: process
 };
 
 }  // namespace shardwright

@@ -13,19 +13,19 @@ using namespace std::chrono_literals;
 
 constexpr auto kBeatInterval = 100ms;
 constexpr auto kSilence = 5s;
-// Open MPI ends a process by SIGKILL one second after SIGTERM (odls_base_sigkill_timeout).
+// Open MPI sends SIGKILL one second after SIGTERM (odls_base_sigkill_timeout).
 constexpr auto kSilenceAfterStop = 500ms;
-// If the thread has not served for longer than this, this process itself was stopped.
+// If the MPI thread has not run for longer than this, this process itself was suspended.
 constexpr auto kOwnPause = 1s;
-// While the search waits for messages: the number of idle turns without a pause, then the pause
-// after each turn, which leaves busy cores to the other processes.
+// While the caller's thread waits for messages, the MPI thread polls this many times without a
+// pause. After that it pauses after each poll, to leave busy cores to other processes.
 constexpr unsigned kTurnsAtOnce = 64;
 constexpr auto kPause = 50us;
-// The pause after each turn while the search computes, when messages can wait.
+// The pause after each poll while the caller's thread computes.
 constexpr auto kLongPause = 2ms;
 constexpr auto kAbortTakes = 3s;
 
-// Starts a thread that receives no signals, nor do threads that it starts.
+// Starts a thread in which all signals are blocked; threads that it starts inherit the mask.
 template <class Body>
 std::thread start_without_signals(const Body& body) {
   sigset_t all;
@@ -58,7 +58,7 @@ MpiLink::~MpiLink() {
   thread_.join();
 }
 
-// Waits for the thread until `is_there` returns true, or until a process is lost.
+// Lets the MPI thread work until `is_there` returns true or a process is lost.
 template <class IsThere>
 void MpiLink::wait(std::unique_lock<std::mutex>& lock, const IsThere& is_there) {
   shared_.is_awaited = true;
@@ -134,7 +134,7 @@ void MpiLink::serve() {
   if (!lost()) mail.end();
 }
 
-// Returns true if anything was sent or arrived.
+// Returns true if any message was sent or arrived.
 bool MpiLink::serve_once(Mailbox& mail) {
   bool has_moved = send(mail);
   has_moved |= mail.receive();
@@ -206,7 +206,7 @@ void MpiLink::keep_alive(Mailbox& mail, Clock::time_point now) {
   loss_.request_stop();
 }
 
-// Returns true if the link is closing and all messages have left or a process was lost.
+// Returns true if the link is closing, and either all messages have left or a process was lost.
 bool MpiLink::has_ended(Mailbox& mail) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const bool has_sent = !shared_.outgoing && shared_.posts.empty() && mail.is_sent();

@@ -1,4 +1,4 @@
-// Processes that mpirun started, linked by messages of MPI.
+// Links the processes that mpirun started by messages of MPI.
 #pragma once
 
 #include <chrono>
@@ -16,15 +16,15 @@
 
 namespace shardwright {
 
-// A thread of its own makes all calls of MPI; the members hand it work and wait.
-// Thread safety: as ProcessLink.
+// A dedicated thread makes all MPI calls. The members give it work and wait for its results. Thread
+// safety: as ProcessLink.
 class MpiLink final : public ProcessLink {
  public:
-  // Returns when MPI has started.
+  // Returns after MPI has started or failed to start.
   MpiLink();
   ~MpiLink() override;
 
-  // Returns false if MPI could not start; then nothing else may be called.
+  // Returns false if MPI could not start. Then no other member may be called.
   bool is_open() const { return processes_ > 0; }
   std::uint32_t processes() const override { return processes_; }
   std::uint32_t process() const override { return process_; }
@@ -40,18 +40,18 @@ class MpiLink final : public ProcessLink {
  private:
   using Clock = Mailbox::Clock;
 
-  // What the two threads share, under the lock.
+  // State shared by the caller's thread and the MPI thread, guarded by the mutex.
   struct Shared {
     bool has_started = false;
     std::optional<std::string> outgoing;
-    bool is_awaited = false;  // the other thread waits for something
+    bool is_awaited = false;  // the caller's thread waits
     bool is_gathering = false;
     std::optional<std::vector<std::string>> gathered;
-    std::uint64_t numbers_given = 0;  // in process 0
+    std::uint64_t numbers_given = 0;  // of process 0
     bool asks_for_number = false;
     std::optional<std::uint64_t> number;
     std::vector<std::string> posts;     // to be sent
-    std::vector<std::string> messages;  // in process 0
+    std::vector<std::string> messages;  // of process 0
     std::optional<std::uint32_t> lost;
     std::stop_token stop;
     std::optional<int> abort_status;
@@ -80,11 +80,11 @@ class MpiLink final : public ProcessLink {
   std::condition_variable from_thread_;
   Shared shared_;
   std::stop_source loss_;
-  // Of the thread.
+  // Used only by the MPI thread.
   Clock::time_point last_served_;
   Clock::time_point last_beat_;
   unsigned idle_turns_ = 0;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last, since it uses the other members
 };
 
 }  // namespace shardwright

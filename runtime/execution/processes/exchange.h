@@ -1,4 +1,4 @@
-// What processes that work on one request tell each other.
+// How processes that work on one request exchange messages.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@
 
 namespace shardwright {
 
-// An all-gather of byte messages. A null pointer stands for a single process. Implementations: MPI
-// (runtime/execution/mpi) and a callback of the C API, which the exchanges in Python use.
-// Thread safety: all_gather() belongs to the thread that plans.
+// An all-gather of byte messages. A null pointer to an Exchange means that there is only one
+// process. Implementations: MPI (runtime/execution/mpi), and a callback of the C API that Python's
+// exchanges use. Thread safety: only the thread that calls the planner may call all_gather().
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  // Both constant. processes() is at least 1, and process() is less.
+  // Both are constant: processes() >= 1, and 0 <= process() < processes().
   virtual std::uint32_t processes() const = 0;
   virtual std::uint32_t process() const = 0;
 
-  // Sends `message` to all processes and returns the messages of all, by process, its own included.
-  // All processes call this equally often and wait for each other. Messages may be empty. Returns
-  // nothing if the exchange failed, and is not called again then. An exchange that fails in one
-  // process must fail in all, as with a lost connection.
+  // Sends `message`, which may be empty, to all processes. Returns the messages of all processes,
+  // this one included; index: process. All processes must call it equally often, and they wait for
+  // each other. Returns nullopt if the exchange failed; then it is not called again. A failure in
+  // one process must be a failure in all processes.
   virtual std::optional<std::vector<std::string>> all_gather(const std::string& message) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The messages that one request's processes send each other, from the first to the last.
+// The messages that the processes of one request exchange.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace shardwright {
 
-// A sequence of all-gathers, which ends in every process after the first all-gather in which some
-// process sends an empty message. The destructor sends an empty message, so no process waits for a
-// process that failed. Thread safety: one thread at a time. Refers to the exchange.
+// A sequence of all-gathers. It ends in all processes after the first all-gather in which a process
+// sends an empty message. The destructor sends an empty message, so that no process waits for one
+// that failed. Keeps a reference to the exchange. Thread safety: one thread at a time.
 class Gathering {
  public:
   explicit Gathering(Exchange& exchange) : exchange_(&exchange) {}
@@ -24,8 +24,8 @@ class Gathering {
     if (!ended_) exchange_->all_gather({});
   }
 
-  // Returns the messages of all processes, by process; nothing if a process sent an empty message
-  // or if the exchange failed. Precondition: the message is not empty.
+  // Returns the messages of all processes; index: process. Returns nullopt if a process sent an
+  // empty message or the exchange failed. Precondition: `message` is not empty.
   std::optional<std::vector<std::string>> gather(const std::string& message) {
     if (ended_) return std::nullopt;
     auto all = exchange_->all_gather(message);
@@ -35,8 +35,8 @@ class Gathering {
     return ended_ ? std::nullopt : std::move(all);
   }
 
-  // Compares digests of what the processes were given. Succeeds if gather() returns nothing.
-  // Errors: kInvalidInput at "exchange" if a digest differs.
+  // Checks that all processes have the same digest of their input. Succeeds if gather() returns
+  // nullopt. Errors: kInvalidInput at "exchange" if a digest differs.
   Status agree_on(const std::string& digest) {
     const auto digests = gather(digest);
     for (std::size_t other = 0; digests && other < digests->size(); ++other) {

@@ -49,7 +49,7 @@ bool is_first_process() { return current_launch().process == 0; }
 
 Result<std::unique_ptr<ProcessLink>> link_processes(const Launch& launch) {
   if (launch.processes == 1) return std::unique_ptr<ProcessLink>();
-  // Parts of Open MPI are loaded later and look for its symbols. Never unloaded.
+  // Global, because parts of Open MPI are loaded later and look for its symbols. Never unloaded.
   void* const library = dlopen(kLinkLibrary, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
     const char* const reason = dlerror();

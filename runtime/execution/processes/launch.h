@@ -1,4 +1,4 @@
-// Finds out whether a launcher started this process together with others, and links them.
+// Finds out whether a launcher such as mpirun started several processes, and links them.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,22 @@
 
 namespace shardwright {
 
-// What mpirun tells a process that it starts.
-// Thread safety: a value.
+// This process's number and the number of processes, as mpirun says. Thread safety: a value.
 struct Launch {
   std::uint32_t process = 0;
   std::uint32_t processes = 1;
 };
 
-// Reads the environment; one process if no launcher started this process.
+// Reads the environment. Returns process 0 of 1 if no launcher started this process.
 Launch current_launch();
-// Returns true for the process that reads, writes and prints: the only one, or the first of
-// several.
+// Returns true for the only process, or the first of several. Only this process reads, writes and
+// prints.
 bool is_first_process();
 
-// Links the processes of the launch; returns null if there is only one process. The code that knows
-// MPI is a library of its own, which is loaded here: programs need MPI neither to be built nor to
-// start. Starts a thread that receives no signals. Errors: kUnsupported if this build has no such
-// library, or one of another version; kMachineLimit if the processes cannot be linked.
+// Links the processes of the launch and returns the link; null if there is only one process. Loads
+// the library that calls MPI, so that programs need MPI neither to be built nor to start. The link
+// starts a thread that receives no signals. Errors: kUnsupported if the library is missing or has
+// another version; kMachineLimit if the processes cannot be linked.
 Result<std::unique_ptr<ProcessLink>> link_processes(const Launch& launch);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Numbers and texts in a row of bytes. For processes of one program on machines of one byte order.
+// Encodes numbers and texts as bytes, for processes of one program on machines of one byte order.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class MessageWriter {
   void put_all(const std::vector<Number>& numbers) {
     put_all(std::span<const Number>(numbers));
   }
-  // The number of values; then put_one(value) writes each.
+  // Writes the number of values, then calls put_one(value) for each.
   template <class Values, class Put>
   void put_each(const Values& values, const Put& put_one) {
     put(static_cast<std::uint32_t>(values.size()));
@@ -50,15 +50,15 @@ class MessageWriter {
     put_flag(number.has_value());
     if (number) put(*number);
   }
-  // What was written. Nothing must be written after it.
+  // Returns the bytes. Nothing must be written afterwards.
   std::string take() { return std::move(bytes_); }
 
  private:
   std::string bytes_;
 };
 
-// Reads what a MessageWriter wrote. Past the end it reads zeros and is not good() any more.
-// Thread safety: one thread at a time. Refers to the bytes.
+// Reads what a MessageWriter wrote. Reads past the end return zeros and make good() false. Keeps a
+// reference to the bytes. Thread safety: one thread at a time.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
@@ -83,7 +83,7 @@ class MessageReader {
       numbers.push_back(get<Number>());
     return numbers;
   }
-  // What put_each() wrote; get_one() reads a value.
+  // Reads what put_each() wrote; get_one() returns the next value.
   template <class Value, class Get>
   std::vector<Value> get_each(const Get& get_one) {
     std::vector<Value> values;
@@ -104,9 +104,9 @@ class MessageReader {
   std::optional<Number> get_if() {
     return get_flag() ? std::optional(get<Number>()) : std::nullopt;
   }
-  // Nothing was read past the end.
+  // Returns true if nothing was read past the end.
   bool good() const { return good_; }
-  // Nothing was read past the end, and nothing is left.
+  // Returns true if everything was read and nothing past the end.
   bool is_complete() const { return good_ && rest_.empty(); }
 
  private:

@@ -1,4 +1,4 @@
-// Deals tasks out to processes as they become free.
+// Distributes tasks among processes.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,16 @@
 
 namespace shardwright {
 
-// Thread safety: one thread at a time. All processes call deal() with the same number of tasks.
+// Tasks go to processes as these become free. All processes call deal() with the same `count`.
+// Thread safety: one thread at a time.
 class TaskDealer {
  public:
   virtual ~TaskDealer() = default;
 
-  // Calls work(i) for every i below `count`, each in one of the processes, in no particular order.
-  // In the first process, calls take(i, answer) with the result of work(i), in the order of the
-  // tasks, as soon as the answers before it have arrived. Returns false if a process was lost; then
-  // take() was called for the first tasks only.
+  // Calls work(i) for every i < `count`, each in one process, in any order. In the first process,
+  // also calls take(i, result of work(i)) in ascending order of i, as soon as the results up to i
+  // have arrived. Returns false if a process was lost; then take() was called only for the first
+  // tasks.
   virtual bool deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
                     const std::function<void(std::size_t, const std::string&)>& take) = 0;
 };

@@ -8,7 +8,7 @@
 
 namespace {
 
-// A matrix by columns.
+// A column-major matrix; `lda` is the distance between columns in numbers.
 template <class Number>
 struct Columns {
   Number* first;
@@ -23,7 +23,7 @@ void exchange_rows(const Columns<double>& matrix, int columns, int a, int b) {
     std::swap(matrix.column(j)[a], matrix.column(j)[b]);
 }
 
-// The row of the largest entry of column `k` from row `k` on; the first of equal ones.
+// Returns the row, at least `k`, with the entry of largest magnitude; the first among equals.
 int pivot_row(const double* column, int k, int rows) {
   int best = k;
   for (int i = k + 1; i < rows; ++i) {
@@ -34,14 +34,14 @@ int pivot_row(const double* column, int k, int rows) {
 
 void scale_below(double* column, int k, int rows) {
   const double pivot = column[k];
-  // The reciprocal of a smaller number overflows.
+  // For a smaller pivot the reciprocal overflows.
   const bool invertible = std::fabs(pivot) >= std::numeric_limits<double>::min();
   const double factor = 1 / pivot;
   for (int i = k + 1; i < rows; ++i)
     column[i] = invertible ? column[i] * factor : column[i] / pivot;
 }
 
-// b := L^-1 b for the unit lower triangle.
+// Computes b := L^-1 b; the diagonal of L is 1.
 void solve_lower(const Columns<const double>& factors, int order, double* b) {
   for (int k = 0; k < order; ++k) {
     if (b[k] == 0) continue;
@@ -51,7 +51,7 @@ void solve_lower(const Columns<const double>& factors, int order, double* b) {
   }
 }
 
-// b := U^-1 b.
+// Computes b := U^-1 b.
 void solve_upper(const Columns<const double>& factors, int order, double* b) {
   for (int k = order - 1; k >= 0; --k) {
     if (b[k] == 0) continue;
@@ -62,7 +62,7 @@ void solve_upper(const Columns<const double>& factors, int order, double* b) {
   }
 }
 
-// b := U^-T b.
+// Computes b := U^-T b.
 void solve_upper_transposed(const Columns<const double>& factors, int order, double* b) {
   for (int i = 0; i < order; ++i) {
     const double* const column = factors.column(i);
@@ -73,7 +73,7 @@ void solve_upper_transposed(const Columns<const double>& factors, int order, dou
   }
 }
 
-// b := L^-T b.
+// Computes b := L^-T b; the diagonal of L is 1.
 void solve_lower_transposed(const Columns<const double>& factors, int order, double* b) {
   for (int i = order - 1; i >= 0; --i) {
     const double* const column = factors.column(i);
