@@ -42,8 +42,12 @@ std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const ShardingOption& option = *plan[i].option;
     const embedding::Table& table = problem.table(option.table);
-    PlanEntry entry{table.name, table.module, option.sharding_type, option.compute_kernel,
-                    option.load_factor};
+    PlanEntry entry;
+    entry.table = table.name;
+    entry.module = table.module;
+    entry.sharding_type = option.sharding_type;
+    entry.compute_kernel = option.compute_kernel;
+    entry.load_factor = option.load_factor;
     for_each_shard(plan[i], [&](embedding::Rank rank, const embedding::ShardCost&) {
       entry.ranks.push_back(rank);
     });

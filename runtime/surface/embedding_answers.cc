@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/text/printable.h"
+#include "runtime/embedding/balance.h"
 #include "runtime/embedding/explain.h"
 #include "runtime/embedding/identity.h"
 #include "runtime/embedding/machine_facts.h"
@@ -201,6 +202,8 @@ Result<Answer> answer(const PlanRequest& request, const Watch& watch) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(result,
                                  search(request, loaded, checkpoint, options, watch));
   }
+  if (request.memory_slack)
+    SHARDWRIGHT_RETURN_IF_ERROR(balance_memory(*request.memory_slack, options, *result));
   if (!request.no_what_if) result->what_ifs = plan_what_ifs(*result, options);
   log_work(*result, watch.log);
   Answer planned = plan_answer(std::make_shared<const EmbeddingPlanResult>(std::move(*result)),

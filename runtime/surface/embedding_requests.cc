@@ -246,6 +246,9 @@ void describe(PlanRequest& request, Fields& fields) {
                   "Plan file to answer with where it still holds for this problem and mode");
   fields.document("resume", request.resume, "",
                   "Go on from plan and bound of this checkpoint or answer of best mode");
+  fields.value("memory_slack", request.memory_slack, "SHARE",
+               "Lower the memory of the fullest rank, for at most this share of the rating (0.001)",
+               decimal_number(" below 1", true));
   fields.flag("no_what_if", request.no_what_if,
               "Do not plan for other machines: the verdict then says nothing of them");
   describe(request.options, request.contents, fields);

@@ -80,7 +80,8 @@ struct PlanRequest {
   PlanContents contents;
   Input reuse;   // optional; a plan to reuse as the answer if it holds
   Input resume;  // optional; a checkpoint or answer of best mode to continue
-  bool no_what_if = false;  // the verdict has no plans for other machines
+  std::optional<double> memory_slack;  // see balance_memory(); absent = not balanced
+  bool no_what_if = false;             // the verdict has no plans for other machines
 };
 
 // shardwright replan

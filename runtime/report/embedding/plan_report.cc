@@ -10,6 +10,7 @@
 
 #include "core/embedding/ranks_sha1.h"
 #include "runtime/embedding/identity.h"
+#include "runtime/embedding/verdict.h"
 #include "runtime/report/embedding/plan_text.h"
 #include "runtime/report/text/format.h"
 
@@ -328,6 +329,8 @@ PlanReport make_plan_report(const Problem& problem, const EmbeddingPlanResult& r
     return report;
   }
   report.rating = result.evaluation.rating;
+  report.estimate = estimate_text(problem);
+  report.verdict = verdict_sentences(result);
   report.plan_hash = plan_hash(problem, *result.plan);
   report.ranks_sha1 = embedding::ranks_sha1(*result.plan);
   if (result.lower_bound && result.certificate) {

@@ -94,6 +94,8 @@ struct PlanReport {
   std::optional<double> rating;  // ms, or bytes for the storage model
   std::optional<double> lower_bound;
   std::string proof;  // what proves the bound; empty without one
+  std::string estimate;               // of estimate_text()
+  std::vector<std::string> verdict;   // of verdict_sentences()
   std::string problem_hash;
   std::string plan_hash;   // empty without a plan
   std::string ranks_sha1;  // of the plan; empty without one

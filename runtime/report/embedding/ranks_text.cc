@@ -163,10 +163,17 @@ Ink fullness(double share) {
   return share > kNearlyFull ? Ink::kFair : Ink::kPlain;
 }
 
+// How full the ranks are; 1 is full.
+double share_of(const RankGroup& group, bool has_hbm) {
+  const Bytes used = has_hbm ? group.used.hbm : group.used.ddr;
+  const Bytes available = has_hbm ? group.available.hbm : group.available.ddr;
+  return available.value() > 0 ? as_double(used) / as_double(available) : 0;
+}
+
 std::vector<std::string> row_of(const RankGroup& g, bool has_hbm, double slowest, bool colours) {
   const Bytes used = has_hbm ? g.used.hbm : g.used.ddr;
   const Bytes available = has_hbm ? g.available.hbm : g.available.ddr;
-  const double share = available.value() > 0 ? as_double(used) / as_double(available) : 0;
+  const double share = share_of(g, has_hbm);
   std::vector<std::string> row{
       format_ranges(g.ranks, kRanksWidth),
       paint(format_bar(as_double(used), as_double(available), kBarWidth), fullness(share), colours),
@@ -209,6 +216,7 @@ std::string time_bar_key(const Perf& parts, bool colours) {
 
 std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& result,
                           const TextReportOptions& options) {
+  const bool has_hbm = problem.topology().has_hbm();
   std::vector<RankGroup> groups = group_ranks(result);
   const bool cut = groups.size() > options.max_ranks;
   double slowest = 0;
@@ -222,9 +230,14 @@ std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& res
   if (cut) {
     std::stable_sort(groups.begin(), groups.end(),
                      [](const RankGroup& a, const RankGroup& b) { return a.time > b.time; });
+    // The fullest ranks are always shown.
+    const auto fullest = std::max_element(
+        groups.begin(), groups.end(),
+        [&](const RankGroup& a, const RankGroup& b) { return share_of(a, has_hbm) < share_of(b, has_hbm); });
+    const auto last = groups.begin() + static_cast<std::ptrdiff_t>(options.max_ranks) - 1;
+    if (fullest > last) std::iter_swap(fullest, last);
     groups.resize(options.max_ranks);
   }
-  const bool has_hbm = problem.topology().has_hbm();
   TextTable table = make_table(has_hbm);
   if (!has_hbm || used.ddr.value() == 0) table.hide(kDdr);
   if (used.ssd.value() == 0) table.hide(kSsd);
@@ -234,7 +247,7 @@ std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& res
     listed += group.ranks.size();
     table.add_row(row_of(group, has_hbm, slowest, options.colours));
   }
-  std::string text = heading(cut ? "Ranks, the slowest first" : "Ranks", options.colours) +
+  std::string text = heading(cut ? "Ranks, the slowest first, and the fullest" : "Ranks", options.colours) +
                      table.render(options.width);
   if (cut) {
     text +=

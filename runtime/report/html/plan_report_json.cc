@@ -143,10 +143,16 @@ void write_problem(const PlanReport& report, JsonWriter& json) {
   bounded ? json.value(to_bound) : json.null();
   json.member("proven_optimal", bounded && to_bound <= kProvenGap)
       .member("proof", report.proof)
+      .member("release", library_version())
+      .member("estimate", report.estimate)
       .member("problem_hash", report.problem_hash)
       .member("plan_hash", report.plan_hash)
       .member("ranks_sha1", report.ranks_sha1)
       .new_line();
+  json.key("verdict").begin_array();
+  for (const std::string& sentence : report.verdict)
+    json.value(sentence);
+  json.end_array().new_line();
 }
 
 void write_search(const ReportedSearch& search, JsonWriter& json) {

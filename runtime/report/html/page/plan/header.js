@@ -1,9 +1,7 @@
-// What a reader sees first: verdict, figures, and one sentence on what limits the plan.
+// What a reader sees first: verdict, what the rating is an estimate of, and figures.
 
 // A gap below this is as good as none: estimates are less exact.
 const SMALL_GAP = 0.005;
-// Memory fuller than this may be what keeps tables where they are.
-const NEARLY_FULL = 0.95;
 
 function problemText() {
   const { hosts, device, batch_size: batch } = data.problem;
@@ -19,13 +17,20 @@ function verdict() {
   return ["fair", data.search.mode === "compat" ? "TorchRec's decision" : "No bound proved"];
 }
 
+// "ads: explanation of a plan".
+function pageTitle() {
+  const kind = isExplanation ? "explanation of a plan" : change !== null ? "new plan and what moves" : "sharding plan";
+  return (data.problem.name ? data.problem.name + ": " : "") + kind;
+}
+
 function header() {
   const [kind, text] = verdict();
   return [
-    element("h1", {}, data.problem.name || "Sharding plan"),
+    element("h1", {}, pageTitle()),
     element("p", { class: "subtitle" }, problemText()),
     isExplanation && data.rating !== null && data.gap === null ? null : element("p", {}, element("strong", { class: "verdict " + kind }, text)),
-    data.rating === null ? null : element("p", { class: "limits" }, limitsText()),
+    data.rating === null || data.estimate === "" ? null : element("p", { class: "subtitle" }, data.estimate),
+    verdictList(),
     data.rating === null ? null : headFacts(),
   ].filter(Boolean);
 }
@@ -34,26 +39,9 @@ function fullestRank() {
   return ranks.reduce((most, rank) => (rank.used / rank.available > most.used / most.available ? rank : most));
 }
 
-// What the slowest ranks spend their time on, and what would help.
-function limitsText() {
-  if (slowest === 0) return "No rank has anything to do.";
-  const last = ranks.filter((rank) => rank.ms >= slowest * (1 - 1e-9));
-  const [rank] = last;
-  const comms = rank.times[1] + rank.times[3];
-  const dearest = dearestOn(rank.rank, 1)[0];
-  const who = last.length === 1 ? `Rank ${rank.rank} is the slowest` : `${plural(last.length, "rank")} are the slowest, such as rank ${rank.rank}`;
-  const parts = [`${who}: ${formatShare(comms, rank.ms)} of ${formatMs(rank.ms)} ms is communication`];
-  if (dearest) parts.push(`${dearest.table.label} (${dearest.table.sharding}) takes the most there, ${formatMs(dearest.ms)} ms`);
-  return parts.join("; ") + ". " + helpText();
-}
-
-function helpText() {
-  const full = fullestRank();
-  const share = full.used / full.available;
-  const memory = share > NEARLY_FULL ? `${mainTierName} is ${formatShare(full.used, full.available)} full on rank ${full.rank}: more of it may allow a faster plan.` : "";
-  if (data.proven_optimal) return "No other choice of these options is faster. " + memory;
-  if (data.search.mode === "compat") return "Best mode may find a faster plan. " + memory;
-  return (data.gap !== null && data.gap > SMALL_GAP ? "A longer search (--work-limit) may find a faster plan or a better proof. " : "") + memory;
+// The sentences of the answer's verdict.
+function verdictList() {
+  return data.verdict.length === 0 ? null : element("ul", { class: "limits" }, data.verdict.map((sentence) => element("li", {}, sentence)));
 }
 
 function headFacts() {

@@ -13,7 +13,7 @@ function showPlan() {
   const placed = makeTables(heat, panel);
   const machine = machineSection(placed?.search, panel);
   const whole = [machine, ranksSection(), placed?.node, heatSection(heat)];
-  showPage(data.problem.name || "Sharding plan", header(), [
+  showPage(pageTitle(), header(), [
     failureSection(), remediesSection(), needsSection(), violationsSection(), ...changeSections(), ...(isExplanation ? [placed?.node, machine, ...whole.slice(1, 2), whole[3]] : whole),
     kindsSection(), searchSection(), memorySection(), constraintsSection(), identitySection(),
   ]);

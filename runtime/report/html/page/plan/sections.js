@@ -197,7 +197,7 @@ function migrationSection() {
 }
 
 function identitySection() {
-  const entries = [["Problem", data.problem_hash], ["Plan", data.plan_hash], ["Ranks (SHA-1)", data.ranks_sha1]].filter(([, hash]) => hash);
+  const entries = [["shardwright", data.release], ["Problem", data.problem_hash], ["Plan", data.plan_hash], ["Ranks (SHA-1)", data.ranks_sha1]].filter(([, hash]) => hash);
   const rows = entries.map(([label, hash]) => element("tr", {}, element("th", { scope: "row" }, label), element("td", {}, element("code", {}, hash))));
   if (rows.length === 0) return null;
   return section("identity", "Identity", element("table", { class: "plain" }, element("tbody", {}, rows)),
