@@ -48,6 +48,13 @@ struct PlanWork {
   embedding::PlanCopies plans;  // what storage the plans copied and shared
 };
 
+// A plan that replan_on_front() found.
+struct ReplanPoint {
+  double weight = 0;             // ms per GiB with which it was found
+  std::int64_t moved_bytes = 0;  // from the plan in use
+  double rating = 0;
+};
+
 struct EmbeddingPlanResult {
   // The given problem, with the layout that was chosen.
   std::shared_ptr<const embedding::Problem> problem;
@@ -77,6 +84,8 @@ struct EmbeddingPlanResult {
   std::vector<WhatIf> what_ifs;  // of plan_what_ifs(); empty unless the caller planned them
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
+  std::vector<ReplanPoint> front;     // of replan_on_front(), by bytes moved
+  std::optional<double> front_bound;  // no plan that moves as little as this one rates below
   std::optional<Migration> migration;  // of replan_embedding
   // Answers for the other layouts of the machine, if best mode chose among several. `lower_bound`
   // then holds for the plans of all layouts.

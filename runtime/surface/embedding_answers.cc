@@ -17,6 +17,7 @@
 #include "runtime/embedding/plan_stats.h"
 #include "runtime/embedding/planner.h"
 #include "runtime/embedding/replan.h"
+#include "runtime/embedding/replan_front.h"
 #include "runtime/embedding/resume.h"
 #include "runtime/embedding/reuse.h"
 #include "runtime/embedding/verdict.h"
@@ -222,11 +223,16 @@ Result<Answer> answer(const ReplanRequest& request, const Watch& watch) {
   }
   SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded,
                                load_for(request.problem, request.plan, in_use, watch));
-  ReplanOptions options{request.options, request.migration_weight, std::nullopt};
+  if (request.migration_weight && request.max_move_bytes)
+    return invalid_input("max_move", "goes without {migration_weight}: give one of the two");
+  ReplanOptions options{request.options, request.migration_weight.value_or(0), std::nullopt};
   options.best_mode_rating = best_mode_rating(*loaded.problem, loaded.search_space.get(), old);
   options.plan = watched(request.options, watch);
+  const bool has_weight = request.migration_weight || request.options.mode == PlanMode::kCompat;
   Result<EmbeddingPlanResult> result =
-      replan_embedding(loaded.problem, *old.plan, options, loaded.search_space);
+      has_weight ? replan_embedding(loaded.problem, *old.plan, options, loaded.search_space)
+                 : replan_on_front(loaded.problem, *old.plan, options, request.max_move_bytes,
+                                   loaded.search_space);
   if (!result.ok()) {
     const bool in_plan = result.error().where.starts_with("/plan/");
     return (in_plan ? request.plan : request.problem.problem).locate(result.error());

@@ -261,8 +261,9 @@ void describe(ReplanRequest& request, Fields& fields) {
   fields
       .value("migration_weight", request.migration_weight, "MS",
              "Milliseconds of rating that moving a GiB must save (0 = moves cost nothing)",
-             decimal_number(" of milliseconds per GiB", true))
-      .shows("0");
+             decimal_number(" of milliseconds per GiB", true));
+  fields.bytes("max_move", request.max_move_bytes,
+               "Most bytes that may move, such as 100GiB; the fastest plan that moves no more", 0);
   describe(request.options, fields);
   describe(request.options, request.contents, fields);
 }

@@ -90,7 +90,8 @@ struct ReplanRequest {
   PlanOptions options;
   PlanContents contents;
   Input plan;  // plan in use
-  double migration_weight = 0;
+  std::optional<double> migration_weight;  // without, a front of plans is planned
+  std::optional<std::int64_t> max_move_bytes;
 };
 
 // shardwright verify

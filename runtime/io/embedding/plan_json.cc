@@ -516,6 +516,19 @@ class TraceWriter {
   std::vector<std::vector<std::uint32_t>> current_;  // by proposer: the options proposed last
 };
 
+void write_front(const EmbeddingPlanResult& result, JsonWriter& json) {
+  if (result.front.empty()) return;
+  json.new_line().key("move_front").begin_array();
+  for (const ReplanPoint& point : result.front) {
+    json.begin_object()
+        .member("moved_bytes", point.moved_bytes)
+        .member("rating", point.rating)
+        .member("weight", point.weight)
+        .end_object();
+  }
+  json.end_array().member("move_bound", result.front_bound);
+}
+
 void write_verdict(const EmbeddingPlanResult& result, JsonWriter& json) {
   const std::vector<std::string> sentences = verdict_sentences(result);
   if (sentences.empty()) return;
@@ -644,6 +657,7 @@ void write_members(const Problem& problem, const EmbeddingPlanResult& result,
     json.new_line().key("migration");
     write_migration(problem, *result.migration, json);
   }
+  write_front(result, json);
   write_run(result, options, json);
   if (result.trace) {
     TraceWriter(problem, *result.trace, json).write();

@@ -15,7 +15,7 @@ namespace {
 
 // Keys that only the verifier reads (runtime/io/embedding/verify_file.h), and notes of other
 // planners.
-constexpr std::array<std::string_view, 23> kIgnoredKeys{"name",
+constexpr std::array<std::string_view, 25> kIgnoredKeys{"name",
                                                         "case",
                                                         "torchrec",
                                                         "timing",
@@ -37,7 +37,9 @@ constexpr std::array<std::string_view, 23> kIgnoredKeys{"name",
                                                         "search_space_order",
                                                         "search_space_sha1",
                                                         "other_layouts",
-                                                        "verdict"};
+                                                        "verdict",
+                                                        "move_front",
+                                                        "move_bound"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));

@@ -23,7 +23,7 @@ constexpr std::string_view kFormat = "shardwright.embedding/1";
 
 // Keys of plans and of remarks. They are ignored so that a file with a problem and its plan can be
 // planned again.
-constexpr std::array<std::string_view, 47> kKeysOfPlans{"expected",
+constexpr std::array<std::string_view, 49> kKeysOfPlans{"expected",
                                                         "group",
                                                         "timing",
                                                         "note",
@@ -69,7 +69,9 @@ constexpr std::array<std::string_view, 47> kKeysOfPlans{"expected",
                                                         "other_layouts",
                                                         "machine",
                                                         "overrides",
-                                                        "verdict"};
+                                                        "verdict",
+                                                        "move_front",
+                                                        "move_bound"};
 
 Status check_problem_format(JsonValue value) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view format, value.string());

@@ -300,7 +300,7 @@ struct KeyCheck {
 };
 
 // Every key of a plan file. A key that is not here is compared like kValues.
-constexpr std::array<KeyCheck, 42> kKeyChecks{{
+constexpr std::array<KeyCheck, 44> kKeyChecks{{
     {"torchrec", Check::kOurValues},
     {"machine", Check::kOurValues},
     {"overrides", Check::kNote},
@@ -325,6 +325,8 @@ constexpr std::array<KeyCheck, 42> kKeyChecks{{
     {"other_layouts", Check::kElsewhere},
     {"open_proof", Check::kHistory},  // of checkpoints of earlier versions
     {"verdict", Check::kHistory},
+    {"move_front", Check::kHistory},
+    {"move_bound", Check::kHistory},
     {"reused", Check::kHistory},
     {"num_proposals", Check::kHistory},
     {"num_plans", Check::kHistory},

@@ -108,7 +108,7 @@ std::string gain_text(const embedding::Problem& problem, const EmbeddingPlanResu
   text += "; moving " + format_bytes(Bytes(migration.moved_bytes)) + " saves " +
           rating_with_unit(problem, gain.saved) + " (" + percent_text(gain.part) + "), " +
           rating_with_unit(problem, gain.saved_per_gib) + " per GiB\n";
-  if (migration.weight > 0) return text;
+  if (migration.weight > 0 || !result.front.empty()) return text;
   return text + weight_hint(gain) + "\n";
 }
 
@@ -155,14 +155,43 @@ std::string migration_summary(const embedding::Problem& problem,
   if (gain.saved == 0) return text;
   text +=
       " to save " + rating_with_unit(problem, gain.saved) + " (" + percent_text(gain.part) + ")";
-  return migration.weight > 0 ? text : text + "; " + weight_hint(gain);
+  const bool is_weighed = migration.weight > 0 || !result.front.empty();
+  return is_weighed ? text : text + "; " + weight_hint(gain);
 }
+
+namespace {
+
+// The plans to choose from: what moves, and what that buys.
+std::string front_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
+                          const TextReportOptions& options) {
+  if (result.front.size() < 2) return "";
+  TextTable table({{"moved", Align::kRight, 0},
+                   {"rating", Align::kRight, 0},
+                   {"--migration-weight", Align::kRight, 1},
+                   {"", Align::kLeft, 0}});
+  for (const ReplanPoint& point : result.front) {
+    const bool is_chosen = point.moved_bytes == result.migration->moved_bytes;
+    table.add_row({format_bytes(Bytes(point.moved_bytes)), rating_with_unit(problem, point.rating),
+                   format_ms(point.weight), is_chosen ? "chosen" : ""});
+  }
+  std::string text = table.render(options.width);
+  if (!result.front_bound) return text;
+  const double part = gap(*result.best_rating, *result.front_bound);
+  return text + wrap(part <= kProvenGap
+                         ? "no plan that moves as little rates lower (proved)"
+                         : "no plan that moves as little rates below " +
+                               rating_with_unit(problem, *result.front_bound),
+                     options.width, 2);
+}
+
+}  // namespace
 
 std::string migration_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                               const TextReportOptions& options) {
   if (!result.migration) return "";
   const Migration& migration = *result.migration;
-  std::string text = "\nWhat moves\n" + wrap(summary(problem, result), options.width, 2);
+  std::string text = "\nWhat moves\n" + wrap(summary(problem, result), options.width, 2) +
+                     front_section(problem, result, options);
   if (migration.moves.empty()) return text;
   std::vector<MoveRow> rows;
   for (const TableMove& move : migration.moves) {

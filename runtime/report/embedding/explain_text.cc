@@ -203,6 +203,27 @@ std::string kept_out(const ExplainedTable& table) {
                          : option_name(*best) + ": " + obstacle_text(best->excluded_by, best->lack);
 }
 
+// Returns true for one shard that costs the same: the two options differ in name only.
+bool is_same_shard(const ExplainedOption& a, const ExplainedOption& b) {
+  const auto is_one = [](const ExplainedOption& option) {
+    return option.shards.size() == 1 && option.shards.front().count == 1;
+  };
+  return is_one(a) && is_one(b) && a.shards.front().rows == b.shards.front().rows &&
+         a.shards.front().columns == b.shards.front().columns &&
+         a.compute_kernel == b.compute_kernel && a.load_factor == b.load_factor &&
+         a.time_ms == b.time_ms && a.hbm_bytes == b.hbm_bytes;
+}
+
+// The best possible option that is another one than the chosen; null if there is none.
+const ExplainedOption* next_best(const ExplainedTable& table) {
+  for (std::size_t i = 1; i < table.options.size(); ++i) {
+    const ExplainedOption& option = table.options[i];
+    if (option.standing != Standing::kPossible) return nullptr;
+    if (!is_same_shard(option, table.options.front())) return &option;
+  }
+  return nullptr;
+}
+
 std::string rows_section(const std::vector<ExplainedTable>& tables, std::size_t width) {
   std::vector<const ExplainedTable*> order;
   for (const ExplainedTable& table : tables) {
@@ -222,12 +243,12 @@ std::string rows_section(const std::vector<ExplainedTable>& tables, std::size_t 
   for (std::size_t i = 0; i < shown; ++i) {
     const ExplainedTable& table = *order[i];
     const ExplainedOption& chosen = table.options.front();
-    const bool other = table.options.size() > 1 && table.options[1].standing == Standing::kPossible;
+    const ExplainedOption* const other = next_best(table);
     const std::string out = kept_out(table);
     any_kept_out = any_kept_out || !out.empty();
     rows.add_row({table.name, option_name(chosen), rank_list(chosen.ranks),
-                  other ? option_name(table.options[1]) : "-",
-                  other ? change_text(table.options[1]) : "", out});
+                  other != nullptr ? option_name(*other) : "-",
+                  other != nullptr ? change_text(*other) : "", out});
   }
   if (!any_kept_out) rows.hide(5);
   std::string text =

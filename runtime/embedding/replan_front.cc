@@ -1,0 +1,184 @@
+#include "runtime/embedding/replan_front.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "core/units.h"
+#include "runtime/embedding/planning.h"
+#include "runtime/io/sizes.h"
+
+namespace shardwright {
+namespace {
+
+using embedding::Problem;
+using embedding::SearchSpace;
+
+// The first plan has half of the work, each later one a sixteenth.
+constexpr std::uint64_t kPartsOfFirst = 2;
+constexpr std::uint64_t kPartsOfOther = 16;
+constexpr int kBisections = 4;
+// Weights, in units of what a moved GiB gains in the best plan.
+constexpr std::array<double, 4> kWeights{0.125, 0.5, 2, 1000};
+
+double gib(std::int64_t bytes) {
+  return static_cast<double>(bytes) / static_cast<double>(kGibibyte);
+}
+
+// Thread safety: one thread at a time. Refers to its arguments.
+class Front {
+ public:
+  Front(std::shared_ptr<const Problem> problem, const std::vector<PlanEntry>& old,
+        const ReplanOptions& options, std::shared_ptr<const SearchSpace> space)
+      : problem_(std::move(problem)),
+        old_(old),
+        options_(options),
+        given_(space != nullptr),
+        space_(std::move(space)) {}
+
+  Status plan(double weight) {
+    ReplanOptions options = options_;
+    options.migration_weight = weight;
+    const std::uint64_t parts = results_.empty() ? kPartsOfFirst : kPartsOfOther;
+    const std::uint64_t work = work_limit_of(options_.plan).value_or(kDefaultBestWork);
+    if (options_.plan.work_limit || !options_.plan.time_limit_s)
+      options.plan.work_limit = std::max<std::uint64_t>(work / parts, 1);
+    if (options.plan.time_limit_s) *options.plan.time_limit_s /= static_cast<double>(parts);
+    SHARDWRIGHT_ASSIGN_OR_RETURN(EmbeddingPlanResult result,
+                                 replan_embedding(problem_, old_, options, space_));
+    if (space_ == nullptr) space_ = result.search_space;
+    result.given_search_space = given_;
+    work_ += result.work.work_steps;
+    results_.push_back(std::move(result));
+    return {};
+  }
+
+  const EmbeddingPlanResult& first() const { return results_.front(); }
+
+  // Halves, on a logarithmic scale, the range of weights around those at which a plan first moves
+  // at most `bytes`.
+  Status approach(std::int64_t bytes) {
+    for (int i = 0; i < kBisections && !options_.plan.stop.stop_requested(); ++i) {
+      double above = std::numeric_limits<double>::infinity(), below = 0;
+      for (const EmbeddingPlanResult& result : results_) {
+        const double weight = result.migration->weight;
+        if (moved(result) <= bytes) {
+          above = std::min(above, weight);
+        } else {
+          below = std::max(below, weight);
+        }
+      }
+      if (!(above < std::numeric_limits<double>::infinity()) || below == 0 || below >= above)
+        return {};
+      SHARDWRIGHT_RETURN_IF_ERROR(plan(std::sqrt(below * above)));
+    }
+    return {};
+  }
+
+  // The fastest plan that moves at most `bytes`, and of equal ones that which moves least. Null if
+  // there is none.
+  const EmbeddingPlanResult* fastest_within(std::int64_t bytes) const {
+    const EmbeddingPlanResult* best = nullptr;
+    for (const EmbeddingPlanResult& result : results_) {
+      if (!result.plan || moved(result) > bytes) continue;
+      if (best == nullptr || is_better(result, *best)) best = &result;
+    }
+    return best;
+  }
+
+  // The plan that moves least among those that are worth no more than kWorthMoving.
+  const EmbeddingPlanResult* cheapest_to_move() const {
+    const EmbeddingPlanResult* const fastest =
+        fastest_within(std::numeric_limits<std::int64_t>::max());
+    if (fastest == nullptr) return nullptr;
+    const EmbeddingPlanResult* best = fastest;
+    for (const EmbeddingPlanResult& result : results_) {
+      if (!result.plan || *result.best_rating > *fastest->best_rating * (1 + kWorthMoving)) continue;
+      if (moved(result) < moved(*best)) best = &result;
+    }
+    return best;
+  }
+
+  std::int64_t least_moved() const {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const EmbeddingPlanResult& result : results_)
+      if (result.plan) least = std::min(least, moved(result));
+    return least;
+  }
+
+  EmbeddingPlanResult answer(const EmbeddingPlanResult& chosen) const {
+    EmbeddingPlanResult result = chosen;
+    for (const EmbeddingPlanResult& point : results_) {
+      if (!point.plan || fastest_within(moved(point)) != &point) continue;
+      result.front.push_back({point.migration->weight, moved(point), *point.best_rating});
+    }
+    std::sort(result.front.begin(), result.front.end(),
+              [](const ReplanPoint& a, const ReplanPoint& b) {
+                return a.moved_bytes < b.moved_bytes;
+              });
+    double bound = first().lower_bound.value_or(0);
+    for (const EmbeddingPlanResult& point : results_) {
+      const Migration& migration = *point.migration;
+      if (migration.lower_bound)
+        bound = std::max(bound, *migration.lower_bound - migration.weight * gib(moved(chosen)));
+    }
+    result.front_bound = std::min(bound, *chosen.best_rating);
+    result.work.work_steps = work_;
+    return result;
+  }
+
+ private:
+  static std::int64_t moved(const EmbeddingPlanResult& result) {
+    return result.migration->moved_bytes;
+  }
+  static bool is_better(const EmbeddingPlanResult& a, const EmbeddingPlanResult& b) {
+    if (*a.best_rating != *b.best_rating) return *a.best_rating < *b.best_rating;
+    return moved(a) < moved(b);
+  }
+
+  std::shared_ptr<const Problem> problem_;
+  const std::vector<PlanEntry>& old_;
+  const ReplanOptions& options_;
+  bool given_;
+  std::shared_ptr<const SearchSpace> space_;
+  std::vector<EmbeddingPlanResult> results_;
+  std::uint64_t work_ = 0;
+};
+
+}  // namespace
+
+Result<EmbeddingPlanResult> replan_on_front(std::shared_ptr<const Problem> problem,
+                                            const std::vector<PlanEntry>& old,
+                                            const ReplanOptions& options,
+                                            std::optional<std::int64_t> max_move_bytes,
+                                            std::shared_ptr<const SearchSpace> search_space) {
+  Front front(std::move(problem), old, options, std::move(search_space));
+  SHARDWRIGHT_RETURN_IF_ERROR(front.plan(0));
+  const EmbeddingPlanResult& fastest = front.first();
+  if (!fastest.plan || !fastest.migration) return fastest;
+  const Migration& migration = *fastest.migration;
+  if (migration.moved_bytes > 0) {
+    const double kept = migration.rating_kept.value_or(2 * *fastest.best_rating);
+    const double gain = std::max(kept - *fastest.best_rating, 1e-9 * kept);
+    const double per_gib = gain / gib(migration.moved_bytes);
+    for (const double weight : kWeights) {
+      if (options.plan.stop.stop_requested()) break;
+      SHARDWRIGHT_RETURN_IF_ERROR(front.plan(weight * per_gib));
+    }
+    if (max_move_bytes) SHARDWRIGHT_RETURN_IF_ERROR(front.approach(*max_move_bytes));
+  }
+  const EmbeddingPlanResult* const chosen =
+      max_move_bytes ? front.fastest_within(*max_move_bytes) : front.cheapest_to_move();
+  if (chosen == nullptr) {
+    return Error{ErrorCode::kInfeasible,
+                 "every plan that was found moves more; the least moves " +
+                     exact_size(front.least_moved()),
+                 "max_move"};
+  }
+  return front.answer(*chosen);
+}
+
+}  // namespace shardwright
