@@ -1,5 +1,4 @@
-// Assertions for broken invariants. Bad input is reported through Result, never through these
-// macros.
+// Assertions for broken invariants. Bad input is reported through Result instead.
 #pragma once
 
 #include <cstdio>
@@ -14,8 +13,7 @@ namespace shardwright::internal {
 
 }  // namespace shardwright::internal
 
-// Enabled in every build. Use this macro if the check is cheap compared with the work that it
-// guards.
+// Enabled in every build. For checks that are cheap compared with the work that they guard.
 #define SHARDWRIGHT_CHECK(condition) \
   ((condition) ? void(0) : ::shardwright::internal::check_failed(#condition, __FILE__, __LINE__))
 

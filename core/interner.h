@@ -113,8 +113,7 @@ class Interner {
   struct Shard {
     mutable SharedMutex mutex;
     internal::InternIndex index SHARDWRIGHT_GUARDED_BY(mutex);
-    // A deque never moves its elements. Even an empty deque allocates, so store() creates the
-    // deque.
+    // A deque never moves its elements. Even an empty deque allocates, so store() creates it.
     std::optional<std::deque<T>> objects SHARDWRIGHT_GUARDED_BY(mutex);
 
     const T* find(const T& value, std::uint64_t hash) const SHARDWRIGHT_REQUIRES_SHARED(mutex) {

@@ -20,8 +20,7 @@ enum class ErrorCode {
 
 // `message` is one sentence for the user, without the place. `where` is the place in the input: a
 // JSON pointer such as `/tables/3/num_embeddings`, a file, or a member of a request such as
-// `time_limit`. It is empty if there is no such place. Messages write members of requests in
-// braces.
+// `time_limit`. Empty without a place. Messages write members in braces.
 // Thread safety: a value.
 struct Error {
   ErrorCode code = ErrorCode::kInvalidInput;
@@ -106,8 +105,7 @@ class [[nodiscard]] Status {
     if (!shardwright_status.ok()) return shardwright_status.error(); \
   } while (false)
 
-// Declares `declaration` from the value of a Result expression, or returns the error of the
-// expression from the enclosing function.
+// Declares `declaration` from the value of a Result, or returns its error from the function.
 #define SHARDWRIGHT_ASSIGN_OR_RETURN(declaration, expression)                          \
   SHARDWRIGHT_ASSIGN_OR_RETURN_IMPL(SHARDWRIGHT_CONCAT(shardwright_result_, __LINE__), \
                                     declaration, expression)

@@ -15,8 +15,7 @@
 namespace shardwright::embedding {
 
 // Sums of times and bytes for every rank. Each quantity has its own array, so adding a run of equal
-// shards to consecutive ranks is a loop over contiguous memory. Sums are made in the order of the
-// calls.
+// shards to consecutive ranks is a loop over contiguous memory. Sums follow the order of the calls.
 // Thread safety: one thread at a time.
 class RankTotals {
  public:
@@ -56,9 +55,8 @@ class RankTotals {
       column[rank] += value;
   }
 
-  // One array per component of Perf, in the order of Perf, then the total. Each array is indexed by
-  // rank. The total is summed separately, because a sum of the summed components would round
-  // differently.
+  // One array per component of Perf, in the order of Perf, then the total. Indexed by rank. The
+  // total is summed separately, because a sum of the summed components would round differently.
   std::array<std::vector<double>, 6> ms_;
   PerTier<std::vector<Bytes>> bytes_;
 };
@@ -97,8 +95,7 @@ struct Violation {
 // The memory use and the times of a plan, rank by rank. Arrays are indexed by rank.
 struct Evaluation {
   double rating = 0;  // ms (perf model) or bytes of HBM (storage model); smaller is better
-  // Times in ms, summed over shards and multiplied by the rank's measured time factor if
-  // calibrated.
+  // Times in ms, summed over shards and multiplied by the rank's measured factor, if any.
   std::vector<double> perf_ms_by_rank;
   std::vector<Perf> perf_parts_by_rank;
   std::vector<Storage> storage_by_rank;

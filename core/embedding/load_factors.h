@@ -1,5 +1,4 @@
-// The load factors from which best mode chooses for caches. A load factor is the number of cached
-// rows divided by the number of rows of a table.
+// The load factors of caches (cached rows / rows of the table) from which best mode chooses.
 #pragma once
 
 #include <array>
@@ -50,13 +49,11 @@ std::optional<std::string> check_load_factors(const SearchSpace& space,
 // Returns true if the option keeps a part of its table in HBM: its kernel is fused_uvm_caching.
 bool has_cache(const ShardingOption& option);
 
-// Returns the options of every table, indexed by table, in the order of `options`. The pointers
-// refer to elements of `options`.
+// Returns pointers into `options`, indexed by table, in the order of `options`.
 std::vector<std::vector<const ShardingOption*>> options_by_table(
     const Problem& problem, std::span<const ShardingOption> options);
 
-// Returns true if `option` equals `cached` except that its cache has `load_factor`. The load factor
-// 1 stands for plain HBM. Does not compare costs.
+// Returns true if `option` is `cached` with its cache at `load_factor`, where 1 means plain HBM.
 bool is_rescaled(const ShardingOption& option, const ShardingOption& cached, double load_factor);
 
 }  // namespace shardwright::embedding

@@ -15,8 +15,7 @@
 
 namespace shardwright::embedding {
 
-// The option of one table and the ranks of its shards. If `ranks` is empty, shard i is on rank i;
-// only uniform options, which have a shard on every rank, are stored so.
+// The option of one table and the ranks of its shards. `ranks` is empty if shard i is on rank i.
 struct Assignment {
   const ShardingOption* option = nullptr;
   SharedArray<Rank> ranks;
@@ -67,8 +66,7 @@ class Plan {
     });
   }
 
-  // `ranks` holds one rank per shard, option after option. It includes the shards of uniform
-  // options.
+  // `ranks` holds one rank per shard, option after option, including uniform options.
   static Plan make(std::shared_ptr<const void> owner,
                    std::span<const ShardingOption* const> options, std::span<const Rank> ranks) {
     std::size_t begin = 0;
@@ -184,8 +182,8 @@ class PlanEdit {
   }
 
   // Returns the base plan with all changes, and clears the edit. Adds what was copied to `copies`.
-  // Cost: one allocation for each tree node that leads to a change, and O(changes log changes) time
-  // if set() was not called in order.
+  // Cost: one allocation per tree node that leads to a change; O(changes log changes) time if set()
+  // was not called in order.
   Plan publish(PlanCopies& copies) {
     const auto by_index = [](const Change& a, const Change& b) { return a.index < b.index; };
     if (!std::is_sorted(changes_.begin(), changes_.end(), by_index))

@@ -74,8 +74,7 @@ constexpr std::string_view name_of(AbsenceProof proof) {
   return kAbsenceProofNames[static_cast<std::size_t>(proof)];
 }
 
-// `message` is a few sentences with names, bytes and remedies. If `proof` is absent, a plan may
-// exist.
+// `message` is a few sentences with names, bytes and remedies. Without `proof`, a plan may exist.
 struct PlanFailure {
   FailureType type = FailureType::kOther;
   FailureReason reason = FailureReason::kNothingFound;

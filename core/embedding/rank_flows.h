@@ -82,8 +82,8 @@ class MoveCharges {
     return table.index() < tables_.size() && tables_[table.index()].has_value();
   }
   // Returns the charge for placing `part` on `rank`, in units of the rating. Bytes are rounded down
-  // for each shard. A plan is therefore charged at most weight x GiB moved, up to rounding of the
-  // sum. Precondition: has(table).
+  // for each shard. A plan is charged at most weight x GiB moved, up to rounding of sums.
+  // Precondition: has(table).
   double charge(TableId table, const TensorPart& part, Rank rank) const;
 
  private:
@@ -101,8 +101,7 @@ class MoveCharges {
 // Thread safety: one thread at a time.
 class RankFlows {
  public:
-  // Divides the ranks into blocks of `block` consecutive ranks. Preconditions: ranks >= 1, block >=
-  // 1.
+  // Divides the ranks into blocks of `block` consecutive ranks. Both must be at least 1.
   RankFlows(std::int64_t ranks, std::int64_t block)
       : ranks_(ranks),
         block_(block),

@@ -27,8 +27,7 @@ class SearchSpace {
         new SearchSpace(std::move(problem), std::move(layouts), std::move(options)));
   }
 
-  // Returns a space with copies of the options of `base`, then `added`. The new space keeps `base`
-  // alive.
+  // Returns a space with copies of the options of `base`, then `added`. It keeps `base` alive.
   static std::shared_ptr<const SearchSpace> extend(std::shared_ptr<const SearchSpace> base,
                                                    std::vector<ShardingOption> added) {
     std::vector<ShardingOption> options;
@@ -42,8 +41,7 @@ class SearchSpace {
 
   // The space that this one extends, or null. The options of the base come first.
   const std::shared_ptr<const SearchSpace>& base() const { return base_; }
-  // The space with the options that the problem or the caller declared: base(), or this space if it
-  // has no base.
+  // The space with the options that the problem or caller declared: base(), if any, or this space.
   const SearchSpace& declared() const { return base_ == nullptr ? *this : *base_; }
 
   const Problem& problem() const { return *problem_; }
@@ -95,8 +93,7 @@ class OptionLayer {
   const SearchSpace& space() const { return *space_; }
 
   // Returns the option of the space that equals `option`. If there is none, stores `option` in the
-  // layer. O(1) expected; the first call of all layers over one space hashes the options of the
-  // space.
+  // layer. O(1) expected; the first call of all layers hashes the space's options.
   const ShardingOption* intern(ShardingOption option) {
     if (!added_) added_.emplace(&space_->interned());
     return added_->intern(std::move(option));

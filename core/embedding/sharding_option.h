@@ -94,8 +94,7 @@ struct ShardingOptionTraits {
 using ShardingOptionInterner = Interner<ShardingOption, ShardingOptionTraits>;
 
 // Collects the shards of one option in order and merges them greedily into runs. A run of one shard
-// has steps of zero. Options with the same shards and costs get the same runs, whatever extents
-// were appended.
+// has steps of zero. Options with the same shards and costs get the same runs.
 // Thread safety: one thread at a time.
 struct ShardRuns {
   ShardLayout layout;

@@ -33,8 +33,7 @@ inline double add_down(double a, double b) {
 inline double multiply_up(double a, double b) { return a == 0 || b == 0 ? 0 : step_up(a * b); }
 inline double multiply_down(double a, double b) { return a == 0 || b == 0 ? 0 : step_down(a * b); }
 
-// Integers of at most this magnitude are exact as doubles. Larger integers are rounded to the
-// nearest double.
+// Integers of at most this magnitude are exact as doubles. Conversion rounds larger ones.
 inline constexpr std::int64_t kExactIntegers = std::int64_t{1} << 53;
 inline double rounded_up(std::int64_t value) {
   const auto nearest = static_cast<double>(value);

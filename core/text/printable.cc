@@ -32,8 +32,7 @@ namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// The bit pattern of the lead byte of a UTF-8 sequence, the length of the sequence in bytes, and
-// the least code point that such a sequence may encode.
+// A UTF-8 sequence: bits of its lead byte, length, and least code point that it may encode.
 struct Lead {
   std::uint8_t mask, mark, payload;
   std::size_t bytes;
@@ -44,9 +43,8 @@ constexpr std::array<Lead, 3> kLeads{
 
 constexpr bool is_surrogate(char32_t c) { return c >= 0xd800 && c <= 0xdfff; }
 
-// Returns true for control characters, bidirectional controls and line or paragraph separators.
-// Source: Unicode 15, property Bidi_Control, categories Zl and Zp, and the deprecated format
-// characters.
+// Control characters, bidirectional controls, line and paragraph separators.
+// Source: Unicode 15 (Bidi_Control, deprecated format characters, Zl, Zp).
 constexpr bool is_hostile(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x206f);

@@ -152,8 +152,7 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const Pl
   sort_tables(space);
 }
 
-// Sorts the choices of every table by their cost at the first prices, with each shard at its
-// cheapest place.
+// Sorts the choices of every table by cost at the first prices, each shard at its cheapest place.
 void AllPlans::sort_choices() {
   const auto cost = [&](const TableChoice& choice) {
     double sum = 0;
@@ -357,8 +356,7 @@ bool AllPlans::can_pay(const Step& step, const Level& level) const {
   return !prices_.is_too_much(needed, level.left);
 }
 
-// Opens a branch for the next shard or block of the table. If all are placed, enters the next
-// table.
+// Opens a branch for the next shard or block. If all are placed, enters the next table.
 void AllPlans::enter_shards(const Step& step) {
   if (step.group == step.choice->shards.size()) {
     remaining_.erase(step.table);

@@ -23,8 +23,8 @@ namespace shardwright::embedding {
 // The search states that were tried without success. A state determines whether the remaining
 // tables can be placed. It consists of these tables, the contents of the ranks, the ranks or hosts
 // of groups of tables, and the charges so far. States are equal if they differ only by an exchange
-// of interchangeable ranks or hosts. Whole states are stored, since a forged certificate could make
-// hashes collide.
+// of interchangeable ranks or hosts. Whole states are stored: forged certificates could make hashes
+// collide.
 // Thread safety: one thread at a time. Refers to its arguments.
 class TriedStates {
  public:
@@ -100,8 +100,7 @@ class AllPlans {
 
   // Runs until a plan is found or all plans were tried. With an improvement, goes on after each
   // plan until no better plan exists. Pauses and returns false once at most `pause_at` steps are
-  // left; the next call continues. Returns true at the end. Pauses change neither the answer nor
-  // the number of steps.
+  // left; the next call continues. Pauses change neither the answer nor the number of steps.
   bool run(std::uint64_t pause_at = 0);
   // The plan found last, if any.
   const std::optional<Plan>& found() const { return found_; }

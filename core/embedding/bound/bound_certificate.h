@@ -113,10 +113,9 @@ struct OptionDomain {
 // - Pattern bound: every shard has a dual value. A pattern is a set of shards on one rank. On a
 //   rank of class c, it is worth at most max_pattern_values[c]. All tables, each with its option of
 //   least value, are worth more than the patterns of all ranks. The multipliers only speed up the
-//   check of the maxima. Whole ranks may have prices as well. A shard in a pattern is then worth
-//   its dual value minus the price of the capacity that it uses, and a rank is worth its pattern
-//   plus the price of its whole capacity. With `uniform_apart`, a class and its uniform class form
-//   one whole rank.
+//   check. Whole ranks may have prices, too. A shard in a pattern is then worth its dual value
+//   minus the price of the capacity that it uses, and a rank is worth its pattern plus the price of
+//   its whole capacity. With `uniform_apart`, a class and its uniform class form one whole rank.
 // - Search (`by_search`): all plans of the node were tried, and the check tries them again. The
 //   multipliers are prices that prune the search. The check refuses such a leaf if there are
 //   placement rules, because they may forbid the exchange of equal tables.
@@ -137,8 +136,7 @@ struct BoundNode {
 
 // A proof that every plan rates at least `bound`. `nodes` is a branch-and-bound tree in preorder
 // whose leaves cover all plans. A class has the capacity of its largest rank. An infinite bound
-// states that no plan exists; check_absence() then proves that no plan rates below
-// unreachable_rating().
+// states that no plan exists, which check_absence() checks.
 struct BoundCertificate {
   double bound = 0;
   std::vector<std::uint32_t> class_of_rank;

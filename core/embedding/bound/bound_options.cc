@@ -58,8 +58,7 @@ bool may_be_on_a_host(const PlacementRules& rules, const Topology& topology,
   return false;
 }
 
-// Only distinct_ranks can exclude every placement: Problem::make refuses rules that leave a shard
-// without ranks.
+// Only distinct_ranks can exclude every placement: other rules leave each shard a rank.
 bool may_be_free(const PlacementRules& rules, const Topology& topology,
                  const ShardingOption& option) {
   if (!rules.distinct_ranks(option.table)) return true;

@@ -195,8 +195,7 @@ class TreeChecker {
     return split.at >= 0 && is_valid ? true : fail("a node splits a rank class at no valid use");
   }
 
-  // Restricts uniform options to at most `split.at` in the first child, and to at least in the
-  // second.
+  // Limits uniform options to at most `split.at` in the first child, at least in the second.
   void split_class(const UniformSplit& split, bool is_first) {
     std::vector<UniformUse> use = classes_.uniform_use();
     use[split.rank_class].restrict_to(split, is_first);

@@ -22,8 +22,7 @@ std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options, con
 std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
                                               StepLimit& limit);
 
-// Tries all plans of the node again, in at most `most_steps` steps. Subtracts the steps taken from
-// `most_steps`.
+// Tries all plans of the node again. Subtracts the steps taken from `most_steps`, their limit.
 std::optional<std::string> check_search_leaf(const OpenOptions& options, const BoundNode& leaf,
                                              double target, std::uint64_t& most_steps,
                                              const std::function<bool()>& is_stopped);

@@ -133,8 +133,7 @@ std::vector<ClassShards> OpenOptions::count_shards_by_class(const ShardingOption
   return shards;
 }
 
-// Makes all shards of a uniform option count as the smallest one: in each class, or of all shards
-// if the option fills hosts.
+// Makes the shards of a uniform option count as the smallest, per class unless it fills hosts.
 void OpenOptions::set_apart(OptionId id) {
   const ShardingOption& option = space_.option(id);
   std::vector<ClassShards>& by_class = shards_by_class_[id.index()];
@@ -235,8 +234,7 @@ bool OpenOptions::lies_on_one_side(const OpenOption& domain, std::uint32_t insid
 
 namespace {
 
-// Returns the cost of all shards of an option, each in its cheapest class of the domain, rounded
-// down.
+// Returns the cost of all shards of an option, each in its cheapest class, rounded down.
 double all_shards_of(const OpenOptions& options, const OpenOption& domain,
                      const std::vector<CapacityMultipliers>& multipliers) {
   const CertifiedClasses& classes = options.classes();

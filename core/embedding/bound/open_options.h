@@ -31,8 +31,7 @@ using OpenOption = OptionDomain;
 // Thread safety: one thread at a time. Refers to its arguments.
 class OpenOptions {
  public:
-  // O(options x options of a table). `is_stopped` may be empty; if it returns true, the object is
-  // incomplete.
+  // O(options x options of a table). Incomplete if `is_stopped` (may be empty) returned true.
   OpenOptions(const SearchSpace& space, const Topology& available, const CertifiedClasses& classes,
               const std::function<bool()>& is_stopped);
 
@@ -70,8 +69,7 @@ class OpenOptions {
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
-  // Returns the use of one shard, by run. Precondition: the option is open, or was open at the
-  // root.
+  // Returns the use of one shard, by run. Precondition: the option was open at the root.
   std::span<const RunUse> runs(OptionId option) const {
     return {runs_.data() + first_run_[option.index()], space_.option(option).costs.size()};
   }
@@ -106,8 +104,7 @@ class OpenOptions {
   std::vector<RunUse> runs_;                               // of options open at the root
   std::vector<std::size_t> first_run_;                     // index into runs_, by option
   std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty without uniform_apart
-  std::vector<Replaced> replaced_;                         // saved options, in the order of the
-                                                           // changes
+  std::vector<Replaced> replaced_;                         // in the order of the changes
   std::size_t num_kept_ = 0;                               // number of options in `replaced_`
 };
 

@@ -92,8 +92,7 @@ FoundPlan PlanSearch::take_answer() {
 }
 
 // Returns true if, at some set of prices, the tables cost more than all ranks are worth. Each table
-// counts alone with its cheapest choice. For up to 2^15 tables, rounding errors of the sums stay
-// below kSumSlack.
+// counts alone with its cheapest choice. Up to 2^15 tables, rounding stays below kSumSlack.
 bool PlanSearch::is_too_dear() {
   constexpr std::size_t kMostTables = std::size_t{1} << 15;
   if (available_.world_size() > kRankLimit || space_.problem().tables().size() > kMostTables)

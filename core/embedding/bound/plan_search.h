@@ -71,8 +71,7 @@ class PlanSearch {
   PlanSearch(const PlanSearch&) = delete;
   PlanSearch& operator=(const PlanSearch&) = delete;
 
-  // Takes at least `steps` more steps if the search does not end before. Returns true if it has
-  // ended.
+  // Takes at least `steps` steps unless the search ends before. Returns true if it has ended.
   bool run(std::uint64_t steps);
   // Steps taken so far.
   std::uint64_t steps() const { return work_limit_ - work_; }

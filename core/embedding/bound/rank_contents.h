@@ -42,8 +42,7 @@ class RankOrbits {
 
   std::vector<std::uint32_t> kind_;  // by rank
   std::size_t num_kinds_ = 0;
-  std::vector<TableSet> told_apart_by_;  // by kind * num_kinds_ + kind; empty for one kind or over
-                                         // 256
+  std::vector<TableSet> told_apart_by_;  // by pair of kinds; empty for one kind or over 256
 };
 
 struct RankContent {

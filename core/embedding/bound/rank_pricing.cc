@@ -50,8 +50,7 @@ double RankCapacity::cost() const {
 
 namespace {
 
-// The most combinations of shards of one option on one rank. The check refuses certificates that
-// need more.
+// The most combinations of one option's shards on a rank that a certificate may need.
 constexpr std::size_t kMaxCombinations = 4096;
 
 // Returns a number of copies that never fit together, from the smallest use of each resource.
@@ -225,8 +224,8 @@ void RankPricing::extend(const RankItemClass& item_class, const Completion& befo
 }
 
 // Drops dominated labels. Uses up to `free_below` count as equal, since all later classes fit
-// beside them. Numbers of copies up to `equal_copies` count as equal, since the copies left are
-// more than can fit.
+// beside them. Numbers of copies up to `equal_copies` count as equal, since more are left than can
+// fit.
 void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies,
                                  StepLimit& limit) {
   const auto counted = [&](const Label& label) {

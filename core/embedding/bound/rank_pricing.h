@@ -1,5 +1,4 @@
-// The pricing problem of a rank, solved exactly to check a certificate, and step limits of
-// searches.
+// The pricing problem of a rank, solved exactly to check a certificate. Step limits of searches.
 #pragma once
 
 #include <cstdint>

@@ -85,8 +85,7 @@ void ShardPrices::find_joins(std::size_t table) {
     joins_[rank] = ranks_.may_join(rank, table) ? 1 : 0;
 }
 
-// Returns an upper bound on the number of equal shards that fit on the rank. Precondition: one
-// fits.
+// Returns an upper bound on the equal shards that fit on the rank. Precondition: one fits.
 std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool distinct) const {
   double most = distinct ? 1 : shards.count;
   const auto limit = [&](double room, double each) {

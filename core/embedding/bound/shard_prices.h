@@ -59,9 +59,8 @@ class ShardPrices {
   double price_alone(const ChoicesOfTable& own, PriceSums& least);
   // Finds the ranks on which RankContents::may_join() allows the table, for price_shards().
   void find_joins(std::size_t table);
-  // Adds to `sums` the least cost of the i-th group of equal shards of the choice, or of the blocks
-  // that begin with this group, on ranks [first, end). Returns the approximate number of
-  // placements, or 0 if there is none.
+  // Adds to `sums` the least cost of the choice's i-th group of equal shards, or of the blocks that
+  // begin with it, on ranks [first, end). Returns the approximate number of placements; 0 if none.
   double price_shards(const ChoicesOfTable& own, const TableChoice& choice, std::size_t i,
                       Rank first, Rank end, PriceSums& sums);
   // Returns false if the tables of a keep_apart group that were priced since begin() need more
@@ -87,8 +86,7 @@ class ShardPrices {
   bool has_charges_;
   std::vector<RankPriceSet> prices_;
   StepLimit& limit_;
-  PriceSums charge_weight_;  // cost of a unit of charges, by set of prices: the sum of the prices
-                             // of loads, at least 1
+  PriceSums charge_weight_;  // cost of a unit of charges: the prices of all loads, at least 1
   PriceSums slack_;
   PriceSums cheapest_;                // scratch of price_shards
   PriceSums cost_here_;               // scratch of most_at

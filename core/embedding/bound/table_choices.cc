@@ -95,8 +95,7 @@ class ChoiceMaker {
     return table_choices;
   }
 
-  // Returns true if another option replaces `id`. Of two that replace each other, the first one
-  // stays.
+  // Returns true if another option replaces `id`. Of two that replace each other, the first stays.
   bool is_redundant(const std::vector<OptionId>& all, OptionId id) const {
     return std::any_of(all.begin(), all.end(), [&](OptionId other) {
       if (other == id || !replaces(other, id)) return false;
@@ -276,8 +275,7 @@ void for_each_table(const SearchSpace& space, const Topology& available, const P
 
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
                                         const PlanGoal& goal) {
-  constexpr std::uint32_t kFewRanks = 64;  // with more ranks, the test for ample memory does not
-                                           // pay
+  constexpr std::uint32_t kFewRanks = 64;  // above, testing for ample memory does not pay
   ChoiceMaker maker(space, available, goal);
   auto options = options_by_table(space, maker, !goal.below);
   if (available.world_size() <= kFewRanks) keep_placeable(maker, options);

@@ -14,8 +14,7 @@
 
 namespace shardwright::embedding {
 
-// A set of tables as bits. A table is a position in all_choices(). Sets of one search have one
-// size.
+// A set of tables as bits. A table is an index into all_choices(). Sets of a search have one size.
 // Thread safety: a value.
 class TableSet {
  public:
@@ -60,8 +59,7 @@ struct PlaceDomain {
 struct PlanGoal {
   // A plan must rate below this target. If absent, any plan that evaluate() accepts is a solution.
   std::optional<double> below;
-  // If not null, rating + weight x GiB moved from this old plan must be below the target. Not
-  // owned.
+  // If not null, rating + weight x GiB moved from this plan must be below the target. Not owned.
   const HeldPlan* held = nullptr;
   // If not null, only plans within this domain count. Not owned.
   const PlaceDomain* within = nullptr;

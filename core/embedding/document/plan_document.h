@@ -17,8 +17,7 @@
 
 namespace shardwright::embedding {
 
-// The best rating and the best bound after `work` units of work. Each improvement of either is one
-// step.
+// The best rating and the best bound after `work` units of work. Each improvement is one step.
 struct ImprovementStep {
   std::uint64_t work = 0;
   double rating = 0;
@@ -53,8 +52,7 @@ struct Migration {
   double weight = 0;                    // ms of rating per GiB moved
   std::optional<double> rating_before;  // of the old plan, for the tables of the new problem
   std::string not_kept;  // why the old plan is not valid for the new problem; empty if it is
-  // Rating of the old plan after new tables are placed beside it; absent if this gives no valid
-  // plan.
+  // Rating of the old plan with new tables placed beside it; absent if this plan is not valid.
   std::optional<double> rating_kept;
   // The new plan's rating + weight x GiB moved, and a lower bound on this sum over all plans of the
   // search space. Absent without a plan or without a weight.
@@ -66,8 +64,7 @@ struct Migration {
   std::int64_t placed_bytes = 0;     // of new tables
   std::size_t tables_kept = 0;       // in their old place
   std::vector<TableMove> moves;      // in proposal order
-  std::vector<std::string> dropped;  // tables that the new problem lacks, in the order of the old
-                                     // plan
+  std::vector<std::string> dropped;  // tables that are gone, in the old plan's order
 };
 
 // One table of a plan in a file. `module` may be empty if table names are unique.

@@ -32,9 +32,8 @@ struct PrefetchCoefficients {
   double expected_size_cache_fetches = 0;
 };
 
-// For absent values, the estimate uses those of the topology or TorchRec's defaults. Source:
-// HardwarePerfConfig and PerfCoefficientConfig, torchrec/distributed/planner/estimator/types.py of
-// TorchRec 1.9.2.
+// Absent values are those of the topology or of TorchRec. Source: HardwarePerfConfig and
+// PerfCoefficientConfig, torchrec/distributed/planner/estimator/types.py of TorchRec 1.9.2.
 struct HardwarePerfConfig {
   struct KernelCoefficients {
     ShardingType type = ShardingType::kTableWise;

@@ -222,8 +222,7 @@ constexpr PartitionBy partition_by(ShardingType type) {
 }
 
 // Returns the width of a data type in bits. Source: DATA_TYPE_NUM_BITS,
-// torchrec/modules/embedding_configs.py, which lacks INT64 and INT32. TorchRec rejects these two as
-// output types.
+// torchrec/modules/embedding_configs.py, which lacks INT64 and INT32 (no output types in TorchRec).
 constexpr int bits(DataType type) {
   switch (type) {
     case DataType::kInt64:

@@ -36,8 +36,7 @@ struct KernelCalibration {
 // Thread safety: a value.
 struct Calibration {
   std::vector<KernelCalibration> kernels;  // each kernel at most once
-  std::vector<double> rank_time;           // per rank: multiplies all times of the rank; empty =
-                                           // all 1
+  std::vector<double> rank_time;           // by rank: multiplies all times; empty = all 1
 
   const KernelCalibration* find(ComputeKernel kernel) const;
 };

@@ -83,8 +83,7 @@ class FirstShards {
     hosts_.merge(together.tables);
   }
 
-  // Intersects the component of `table` with the ranks that the table allows. Returns false if the
-  // intersection is empty.
+  // Intersects the table's component with its allowed ranks. Returns false if none is left.
   bool narrow(const PlacementRules::Group& together, TableId table) {
     const RankSet* const set = rules_.allowed(table, 0);
     if (set == nullptr) return true;

@@ -13,8 +13,7 @@ namespace shardwright::embedding {
 using ShardingTypes = boost::container::static_vector<ShardingType, 8>;
 using ComputeKernels = boost::container::static_vector<ComputeKernel, 12>;
 
-// Whether the sharding types and kernels that a constraint names are tried in the order of the
-// constraint or in the order in which the sharder declares them.
+// The order of types and kernels that a constraint names: the constraint's or the sharder's.
 enum class ConstrainedOrder : std::uint8_t { kOfConstraint, kOfSharder };
 
 // Embeddings per sample and pooling that one feature of a pooled table outputs.

@@ -123,8 +123,7 @@ struct Table {
   std::optional<ParameterConstraints> constraints;
   TablePlacement placement;  // not in TorchRec; does not affect costs
 
-  // Returns true if `weighted` says whether the table is weighted. Otherwise the constraints say
-  // so.
+  // Returns true if `weighted` tells whether lookups have weights, false if constraints tell it.
   bool module_has_weights() const {
     return kind == TableKind::kPooled && !feature_processed && !tower;
   }

@@ -66,9 +66,8 @@ std::int64_t ranks_of_group(const TopologySpec& spec, std::int64_t size, std::in
 // sizes, must fill the machine.
 bool may_be_uneven(const TopologySpec& spec) { return !spec.groups && spec.pod_sizes.size() <= 1; }
 
-// Returns the number of ranks of a sharding group on one of its hosts or pods. Returns 0 if the
-// layout does not fit the machine: a group needs equally many ranks on each of its pods, and the
-// same placement for all replicas.
+// Returns the ranks of a sharding group on one of its pods, or 0 if the layout does not fit the
+// machine: a group needs equally many ranks on each of its pods, and replicas must lie alike.
 std::int64_t ranks_per_host(const TopologySpec& spec, const MachineLayout& layout) {
   const std::int64_t size = layout.group_size;
   if (may_be_uneven(spec)) return spec.local_world_size * layout.pod_size;

@@ -72,8 +72,7 @@ struct TopologySpec {
 
 // A checked TopologySpec with the memory of every rank. Immutable. Ranks are numbered from 0 to
 // world_size - 1. Host h has the ranks [h L, (h + 1) L), where L is local_world_size. Ranks after
-// the last host belong to no host: host-wise options do not use them, all other options do. There
-// may be no host.
+// the last host are on no host: only host-wise options do not use them. There may be no host.
 // Source: _get_host_level_devices, torchrec/distributed/planner/partitioners.py of release 1.9.2.
 //
 // With sharding groups of one size, the ranks of a Topology are the ranks of one group, and lists
