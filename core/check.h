@@ -1,4 +1,4 @@
-// Assertions for broken invariants. Bad input is reported through Result, never through these.
+// Assertions for broken invariants. Bad input is reported through Result instead.
 #pragma once
 
 #include <cstdio>
@@ -13,11 +13,11 @@ namespace shardwright::internal {
 
 }  // namespace shardwright::internal
 
-// Enabled in every build. Use it if the check costs little compared with the work that it guards.
+// Enabled in every build. For checks that are cheap compared with the work that they guard.
 #define SHARDWRIGHT_CHECK(condition) \
   ((condition) ? void(0) : ::shardwright::internal::check_failed(#condition, __FILE__, __LINE__))
 
-// Enabled in debug builds only. Use it inside hot loops.
+// Enabled in debug builds only. Use this macro inside hot loops.
 #ifdef NDEBUG
 #define SHARDWRIGHT_DCHECK(condition) void(0)
 #else

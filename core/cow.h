@@ -88,7 +88,7 @@ class PersistentVector {
   PersistentVector() = default;
   PersistentVector(const PersistentVector&) = default;
   PersistentVector& operator=(const PersistentVector&) = default;
-  // `other` is empty afterwards.
+  // Leaves `other` empty.
   PersistentVector(PersistentVector&& other) noexcept
       : size_(std::exchange(other.size_, 0)),
         depth_(std::exchange(other.depth_, 0)),
@@ -137,9 +137,9 @@ class PersistentVector {
     return set_all({&change, 1});
   }
 
-  // Returns this vector with several elements replaced. Copies each node at most once and moves the
-  // values out of `changes`. Precondition: indices ascend and none is repeated. On bad_alloc this
-  // vector is unchanged.
+  // Returns this vector with several elements replaced. Copies each tree node at most once and
+  // moves the values out of `changes`. Precondition: the indices of `changes` ascend without
+  // repetition. On bad_alloc this vector is unchanged.
   PersistentVector set_all(std::span<Change> changes) const {
     if (changes.empty()) return *this;
     SHARDWRIGHT_DCHECK(changes.back().index < size_);
@@ -148,7 +148,7 @@ class PersistentVector {
     return changed;
   }
 
-  // Returns the number of nodes that set_all() copies for these changes. O(changes x log8 size).
+  // Returns the number of nodes that set_all(changes) copies. O(changes x log8 size).
   std::size_t nodes_copied(std::span<const Change> changes) const {
     std::size_t nodes = 0;
     for (unsigned level = 0; level <= depth_; ++level) {
@@ -159,7 +159,7 @@ class PersistentVector {
     }
     return nodes;
   }
-  // How many nodes the whole vector has.
+  // Returns the number of nodes of the whole tree.
   std::size_t num_nodes() const {
     std::size_t nodes = 0;
     for (unsigned level = 0; level <= depth_ && size_ > 0; ++level)
@@ -167,8 +167,8 @@ class PersistentVector {
     return nodes;
   }
 
-  // Identifies the leaf that holds element i. Two versions share the leaf if they return equal
-  // identities.
+  // Identifies the leaf that holds element i. Two vectors share the leaf if their identities are
+  // equal.
   Identity identity(std::size_t i) const {
     return static_cast<const void*>(&(*this)[i / kBranch * kBranch]);
   }
@@ -190,7 +190,7 @@ class PersistentVector {
   static std::size_t slot(std::size_t i, unsigned level) {
     return (i >> (kBits * level)) & (kBranch - 1);
   }
-  // The number, within its level, of the node above element i; level 0 has the leaves.
+  // Returns the number, within its level, of the node above element i. Leaves are level 0.
   static std::size_t node_at(std::size_t i, unsigned level) { return i >> (kBits * (level + 1)); }
 
   template <class Make>

@@ -72,10 +72,10 @@ class InternIndex {
 // Holds each distinct value of type T once. `Traits` has `static std::uint64_t hash(const T&)` with
 // well-mixed bits and `static bool equal(const T&, const T&)`.
 //
-// An interner may be a layer over a base. It returns the base's object if the base has an equal one
-// and keeps the value itself otherwise. Destroying a layer destroys only what the layer added. A
-// base must outlive its layers. A value that is added to the base after a layer has interned an
-// equal one exists twice.
+// An interner may be a layer over a base. If the base holds a value equal to the one to intern, the
+// layer returns the base's object; otherwise the layer stores the value. Destroying a layer
+// destroys only the values that the layer stored. A base must outlive its layers. A value that is
+// added to the base after a layer stored an equal value exists twice.
 //
 // Thread safety: all members may be called concurrently from any thread.
 template <class T, class Traits>
@@ -86,8 +86,8 @@ class Interner {
   Interner(const Interner&) = delete;
   Interner& operator=(const Interner&) = delete;
 
-  // Returns the stored object equal to `value`. It lives as long as the layer that holds it. O(1)
-  // expected; allocates only if the value is new. On bad_alloc nothing has changed.
+  // Returns the stored object equal to `value`. The object lives as long as the layer that stores
+  // it. O(1) expected; allocates only if the value is new. On bad_alloc nothing has changed.
   const T* intern(T value) { return find_or_add(value, &value); }
 
   // Like intern(), for an object that the caller owns: registers the object itself instead of a

@@ -1,4 +1,4 @@
-// JSON pointers. Errors name places in the input by them.
+// JSON pointers, with which errors name places in the input.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ inline std::string pointer_token(std::string_view key) {
   return token;
 }
 
-// Pointer of an entry of a top-level list: "/list/index".
+// Returns the pointer of an entry of a top-level list: "/list/index".
 inline std::string entry_place(std::string_view list, std::size_t index) {
   return "/" + std::string(list) + "/" + std::to_string(index);
 }

@@ -8,10 +8,10 @@
 namespace shardwright {
 namespace {
 
-// Longer names are cut, which bounds the running time. All known names are shorter.
+// edit_distance() cuts longer names to bound its running time. All known names are shorter.
 constexpr std::size_t kLongest = 64;
 
-// Names in other tools, each with the name here.
+// A name that other tools use, and the name that shardwright uses.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kOtherNames{{
     {"float32", "FP32"},
     {"float", "FP32"},
@@ -96,7 +96,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string suggestion(std::string_view name, std::span<const std::string_view> known) {
   const std::string_view near = nearest_name(name, known);
   if (!near.empty()) return "; did you mean \"" + std::string(near) + "\"?";
-  // Lists a whole vocabulary, but not all tables of a model.
+  // Lists all values of an enumeration, but not all tables of a model.
   constexpr std::size_t kVocabulary = 128;
   constexpr std::size_t kShown = 12;
   const std::size_t shown = known.size() <= kVocabulary ? known.size() : kShown;

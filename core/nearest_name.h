@@ -1,4 +1,4 @@
-// Suggests known names for a misspelt one.
+// Suggests a known name for a misspelt name.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace shardwright {
 // that turn `a` into `b`. Ignores case. O(|a| |b|).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// Returns the known name for which other tools use `name` ("BF16" for "bfloat16"). Without such an
-// entry, returns the known name with the least edit distance to `name`, the first on ties. A known
-// name qualifies if one name is a prefix of the other, or if at most about a quarter of the longer
-// name has to change. Returns an empty name if no known name qualifies.
+// Returns the known name that fits `name` best, or an empty name if none fits. First looks up names
+// that other tools use for a known name, such as "bfloat16" for "BF16". Otherwise takes the known
+// name with the least edit distance to `name`, the first on ties. Such a name fits if one of the
+// two is a prefix of the other, or if at most about a quarter of the longer name has to change.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
-// Returns "; did you mean \"x\"?", or "; known: a, b, c" if no name is near: all names, or twelve
-// if there are more than 128.
+// Returns "; did you mean \"x\"?", where x is nearest_name(). If no name fits, returns "; known: a,
+// b, c" with all known names, or with the first twelve if there are more than 128.
 std::string suggestion(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Errors as values: one sentence that says what is wrong, and the place in the input.
+// Errors as values: a sentence that says what is wrong, and the place in the input.
 #pragma once
 
 #include <string>
@@ -18,9 +18,9 @@ enum class ErrorCode {
   kMachineLimit,        // memory, threads or disk space ran out
 };
 
-// `message` is one sentence for the user, without the place. `where` is the place: a JSON pointer
-// such as `/tables/3/num_embeddings`, a file, a member of a request such as `time_limit` (messages
-// write members in braces), or empty.
+// `message` is one sentence for the user, without the place. `where` is the place in the input: a
+// JSON pointer such as `/tables/3/num_embeddings`, a file, or a member of a request such as
+// `time_limit`. Empty without a place. Messages write members in braces.
 // Thread safety: a value.
 struct Error {
   ErrorCode code = ErrorCode::kInvalidInput;
@@ -35,10 +35,10 @@ inline Error invalid_input(std::string where, std::string message) {
   return Error{ErrorCode::kInvalidInput, std::move(message), std::move(where)};
 }
 
-// A name in quotes, as error messages show it.
+// Returns a name in quotes, as error messages show it.
 inline std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
-// Either a T or an Error. Accessing the one that is absent aborts the program.
+// Either a T or an Error. Accessing the alternative that is absent aborts the program.
 // Thread safety: a value.
 template <class T>
 class [[nodiscard]] Result {
@@ -105,7 +105,7 @@ class [[nodiscard]] Status {
     if (!shardwright_status.ok()) return shardwright_status.error(); \
   } while (false)
 
-// Declares `declaration` from the value of a Result expression, or returns its error.
+// Declares `declaration` from the value of a Result, or returns its error from the function.
 #define SHARDWRIGHT_ASSIGN_OR_RETURN(declaration, expression)                          \
   SHARDWRIGHT_ASSIGN_OR_RETURN_IMPL(SHARDWRIGHT_CONCAT(shardwright_result_, __LINE__), \
                                     declaration, expression)

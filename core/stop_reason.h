@@ -10,11 +10,11 @@ namespace shardwright {
 
 enum class StopReason : std::uint8_t { kFinished, kWorkLimit, kTimeLimit, kCancelled };
 
-// In the order of the enumeration. The name is empty for a search that ran to its end.
+// Indexed by StopReason. The name is empty for a search that ran to its end.
 inline constexpr std::array<std::string_view, 4> kStopReasonNames{"", "work_limit", "time_limit",
                                                                   "cancelled"};
 
-// For sentences: "stopped by the work limit".
+// Returns the words for a sentence such as "stopped by the work limit".
 constexpr std::string_view text_of(StopReason reason) {
   constexpr std::array<std::string_view, 4> kTexts{"", "the work limit", "the time limit",
                                                    "a request"};

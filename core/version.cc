@@ -1,4 +1,3 @@
-// The version of the compiled library.
 #include "core/version.h"
 
 #define SHARDWRIGHT_TEXT_OF(number) #number

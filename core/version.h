@@ -10,8 +10,8 @@
 
 namespace shardwright {
 
-// Differs from SHARDWRIGHT_VERSION_STRING if headers and library come from different releases.
-// O(1), does not allocate.
+// Returns the version of the library. It differs from SHARDWRIGHT_VERSION_STRING if headers and
+// library come from different releases. O(1), does not allocate.
 std::string_view library_version() noexcept;
 
 }  // namespace shardwright

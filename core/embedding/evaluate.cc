@@ -114,7 +114,7 @@ class ConstraintChecker {
     }
   }
 
-  // Calls visit(assignment) for every assignment of a table of the group.
+  // Calls visit(assignment) for every assignment whose table is in the group.
   template <class Visit>
   void for_each_of(const TableGroup& group, const Visit& visit) const {
     for (const std::string& name : group.tables) {
@@ -163,7 +163,7 @@ class ConstraintChecker {
 
   const Problem& problem_;
   const Plan& plan_;
-  std::multimap<std::string_view, std::size_t> by_name_;  // indices into the plan
+  std::multimap<std::string_view, std::size_t> by_name_;  // table name to index in the plan
   std::vector<std::string> violations_;
 };
 
@@ -182,7 +182,7 @@ std::vector<std::string> constraint_violations(const Problem& problem, const Pla
 
 namespace {
 
-// The part of a table that one shard holds, or several shards stacked row over row.
+// The part of a table in one shard, or in several shards stacked row over row.
 struct Tile {
   std::int64_t column = 0;
   std::int64_t row = 0;
@@ -191,8 +191,8 @@ struct Tile {
   friend auto operator<=>(const Tile&, const Tile&) = default;
 };
 
-// Returns true if each shard of the run begins at the row where the one before it ends, so that
-// they form one tile. The limit on the rows keeps their product with the count from overflowing.
+// Returns true if each shard of the run begins at the row where the previous shard ends. Such
+// shards form one tile. The limit on the rows prevents overflow of rows * count.
 bool stacked(const ShardExtent& extent) {
   return extent.column_step == 0 && extent.row_step == extent.rows && extent.rows > 0 &&
          extent.rows <= std::numeric_limits<std::int64_t>::max() / std::max(extent.count, 1U);
@@ -355,7 +355,7 @@ class Verifier {
   // A plan stores no ranks for an option whose shard i is on rank i.
   static bool in_rank_order(const Assignment& assignment) { return assignment.ranks.size() == 0; }
 
-  // The checks that follow rely on this: runs, costs and the number of shards agree.
+  // Later checks rely on this check: runs, costs and the number of shards agree.
   bool check_shards(const ShardingOption& option) {
     const auto& extents = option.layout->extents;
     std::uint64_t shards = 0;
@@ -370,7 +370,7 @@ class Verifier {
     return false;
   }
 
-  // Tables of equal shape share layouts, so the result is kept by layout and shape.
+  // Tables of equal shape share layouts, so results are cached by layout and shape.
   void check_covering(const ShardingOption& option) {
     const Table& table = problem_.table(option.table);
     const Covering covering{option.layout, option.sharding_type, table.num_embeddings,
@@ -468,7 +468,7 @@ class Verifier {
     }
   }
 
-  // The end of the message about a rank that is over its memory.
+  // Returns the end of the message about a rank that exceeds its memory.
   const char* limit_text() const {
     return problem_.spec().memory.any_margin() ? "it may use: its margin must stay free" : "it has";
   }

@@ -14,8 +14,8 @@
 
 namespace shardwright::embedding {
 
-// Times and bytes of every rank, one array per quantity, so that adding a run of equal shards to
-// consecutive ranks is a loop over contiguous memory. Sums are made in the order of the calls.
+// Sums of times and bytes for every rank. Each quantity has its own array, so adding a run of equal
+// shards to consecutive ranks is a loop over contiguous memory. Sums follow the order of the calls.
 // Thread safety: one thread at a time.
 class RankTotals {
  public:
@@ -26,7 +26,7 @@ class RankTotals {
       bytes_[tier].assign(world, Bytes());
   }
 
-  // Adds `cost` to each of `count` ranks from `first` on. Precondition: they exist.
+  // Adds `cost` to `count` ranks, beginning with `first`. Precondition: these ranks exist.
   void add(Rank first, std::uint32_t count, const ShardCost& cost) {
     const Perf& perf = cost.perf;
     const double ms[] = {perf.fwd_compute.value(),      perf.fwd_comms.value(),
@@ -55,32 +55,32 @@ class RankTotals {
       column[rank] += value;
   }
 
-  // By component of Perf in its order, then the total; each by rank. The total is summed on its
-  // own: a sum of the summed components would round differently.
+  // One array per component of Perf, in the order of Perf, then the total. Indexed by rank. The
+  // total is summed separately, because a sum of the summed components would round differently.
   std::array<std::vector<double>, 6> ms_;
   PerTier<std::vector<Bytes>> bytes_;
 };
 
-// Returns one sentence per violated constraint, which names the table, the shard and the rank.
-// Reads the constraints as the user wrote them, not the compiled PlacementRules of the search.
-// Skips assignments of unknown tables, with a wrong number of ranks, or with ranks that do not
-// exist. Cost: O(tables), and O(shards log shards) for the tables that constraints name.
+// Returns one sentence per violated constraint. The sentence names the table, the shard and the
+// rank. Reads the constraints as the user wrote them, not the compiled PlacementRules of the
+// search. Skips an assignment if its table is unknown, its number of ranks is wrong, or a rank does
+// not exist. Cost: O(tables), and O(shards log shards) for the tables that constraints name.
 std::vector<std::string> constraint_violations(const Problem& problem, const Plan& plan);
 
-// Data-parallel shards must each be the whole table. All other shards must form blocks of columns
-// next to each other, each cut into rows without a gap or an overlap. With `rows_may_be_wider`, the
-// shards may reach beyond `embedding_dim`, all to the same column: the rows of a quantised table
-// also hold a scale and a bias. Cost: O(runs log runs) where the shards of a run are stacked row
-// over row, and otherwise O(shards log shards).
+// Returns true if the shards cover the table exactly. Each data-parallel shard must be the whole
+// table. All other shards must form adjacent blocks of columns, each cut into rows without gap or
+// overlap. With `rows_may_be_wider`, the shards may reach beyond `embedding_dim`, all to the same
+// column: a row of a quantised table also holds a scale and a bias. Cost: O(runs log runs) if the
+// shards of each run are stacked row over row, otherwise O(shards log shards).
 bool shards_tile_table(const ShardingOption& option, const Table& table, bool rows_may_be_wider);
 
-// Why a plan is not valid. `message` is one sentence that names the table, shard or rank.
+// A reason why a plan is not valid. `message` is one sentence that names the table, shard or rank.
 struct Violation {
   enum class Kind : unsigned char {
     kUnknownTable,  // the problem has no such table
     kMissingTable,
     kDuplicateTable,
-    kWrongShardCount,  // the numbers of shards, costs and ranks differ
+    kWrongShardCount,  // numbers of shards, costs and ranks differ
     kNoSuchRank,
     kWrongPlacement,  // the sharding type does not allow these ranks
     kNotCovering,     // shards do not tile the table: a gap, an overlap, a wrong width
@@ -92,10 +92,10 @@ struct Violation {
   std::string message;
 };
 
-// What a plan uses and costs, rank by rank.
+// The memory use and the times of a plan, rank by rank. Arrays are indexed by rank.
 struct Evaluation {
-  double rating = 0;  // ms (perf model) or bytes (storage model); smaller is better
-  // Times are sums over shards, multiplied by the rank's measured factor where calibration has one.
+  double rating = 0;  // ms (perf model) or bytes of HBM (storage model); smaller is better
+  // Times in ms, summed over shards and multiplied by the rank's measured factor, if any.
   std::vector<double> perf_ms_by_rank;
   std::vector<Perf> perf_parts_by_rank;
   std::vector<Storage> storage_by_rank;
@@ -104,7 +104,7 @@ struct Evaluation {
   bool valid() const { return violations.empty(); }
 };
 
-// Recomputes everything from the options of the plan and uses no code of the search. `available` is
+// Recomputes all figures from the options of the plan, without code of the search. `available` is
 // the topology after reservation and margin. Times are summed in proposal order, shard by shard.
 // The figures are meaningful only if the evaluation is valid().
 // Cost: O(shards), and O(shards log shards) for a layout of many columns. Source of the rating:

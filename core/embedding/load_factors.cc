@@ -64,7 +64,7 @@ namespace {
 
 using Options = std::vector<const ShardingOption*>;
 
-// Returns true if every declared cache has all sizes of the set.
+// Returns true if every declared option with a cache occurs in `all` with each of the load factors.
 bool is_complete(const Options& declared, const Options& all,
                  const std::vector<double>& load_factors) {
   return std::all_of(declared.begin(), declared.end(), [&](const ShardingOption* cached) {
@@ -77,7 +77,7 @@ bool is_complete(const Options& declared, const Options& all,
   });
 }
 
-// Returns true if `added` is a declared option with another cache, of a size in the set.
+// Returns true if `added` is a declared option whose cache has one of the load factors.
 bool is_of_set(const ShardingOption& added, const Options& declared,
                const std::vector<double>& load_factors) {
   return std::any_of(declared.begin(), declared.end(), [&](const ShardingOption* cached) {

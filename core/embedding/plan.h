@@ -15,13 +15,13 @@
 
 namespace shardwright::embedding {
 
-// One table's part of a plan. `ranks` is empty if shard i is on rank i, as a uniform option has it.
+// The option of one table and the ranks of its shards. `ranks` is empty if shard i is on rank i.
 struct Assignment {
   const ShardingOption* option = nullptr;
   SharedArray<Rank> ranks;
 
-  // `shard_ranks` has one rank per shard, or none for rank order. A uniform option stores no ranks
-  // that are in rank order.
+  // `shard_ranks` has one rank per shard, or is empty if shard i is on rank i. A uniform option
+  // whose shard i is on rank i stores no ranks.
   static Assignment make(const ShardingOption& option, std::span<const Rank> shard_ranks) {
     SHARDWRIGHT_CHECK(shard_ranks.empty() || shard_ranks.size() == option.num_shards());
     if (option.partition_by() == PartitionBy::kUniform && in_rank_order(shard_ranks))
@@ -31,7 +31,7 @@ struct Assignment {
 
   Rank rank(std::uint32_t shard) const { return ranks.size() == 0 ? shard : ranks[shard]; }
 
-  // Returns true if make(other, shard_ranks) would store the same. Does not allocate.
+  // Returns true if make(other, shard_ranks) would equal this assignment. Does not allocate.
   bool is(const ShardingOption& other, std::span<const Rank> shard_ranks) const {
     if (option != &other) return false;
     const std::span<const Rank> own = ranks.view();
@@ -48,17 +48,17 @@ struct Assignment {
   }
 };
 
-// The option of every table, in proposal order, and the ranks of its shards. The plan keeps the
-// owner of its options alive. A change returns a new plan: it copies the ranks of the assignments
-// that changed and the tree nodes that lead to them. Everything else stays shared: options, costs,
-// tables, all other ranks. ranks_identity() and node_identity() show what two plans share.
-// PlanEdit (plan_edit.h) changes several assignments at once.
+// For every table, in proposal order, the option and the ranks of its shards. The plan keeps the
+// owner of its options alive. A change returns a new plan, which copies the ranks of the changed
+// assignments and the tree nodes that lead to them. The new plan shares all other storage with the
+// old one: options, costs, tables, all other ranks. ranks_identity() and node_identity() show what
+// two plans share. PlanEdit (below) changes several assignments at once.
 // Thread safety: a value; plans that share storage may be used from different threads.
 class Plan {
  public:
   Plan() = default;
 
-  // A plan without stored ranks. `owner` keeps the options alive.
+  // Makes a plan without stored ranks. `owner` keeps the options alive.
   static Plan make(std::shared_ptr<const void> owner,
                    std::span<const ShardingOption* const> options) {
     return generate(std::move(owner), options.size(), [&](std::size_t i) {
@@ -66,7 +66,7 @@ class Plan {
     });
   }
 
-  // `ranks` holds the rank of every shard, option after option, those of uniform options included.
+  // `ranks` holds one rank per shard, option after option, including uniform options.
   static Plan make(std::shared_ptr<const void> owner,
                    std::span<const ShardingOption* const> options, std::span<const Rank> ranks) {
     std::size_t begin = 0;
@@ -94,28 +94,28 @@ class Plan {
   bool empty() const { return assignments_.empty(); }
   const Assignment& operator[](std::size_t i) const { return assignments_[i]; }
 
-  // Returns the plan with the shards of option i on `ranks`, one rank per shard. Cost: 4 bytes per
-  // rank plus O(log size) nodes. On bad_alloc this plan is unchanged.
+  // Returns the plan with the shards of option i on `ranks`, one rank per shard. Allocates 4 bytes
+  // per rank and O(log size) tree nodes. On bad_alloc this plan is unchanged.
   Plan with_ranks(std::size_t i, std::span<const Rank> ranks) const {
     return with(i, Assignment::make(*assignments_[i].option, ranks));
   }
 
-  // Returns the plan with another option of the same table at i. Precondition: the plan's owner
-  // keeps the option alive.
+  // Returns the plan in which assignment i has another option of the same table. Precondition: the
+  // plan's owner keeps the option alive.
   Plan with_option(std::size_t i, const ShardingOption& option, std::span<const Rank> ranks) const {
     SHARDWRIGHT_CHECK(option.table == assignments_[i].option->table);
     return with(i, Assignment::make(option, ranks));
   }
 
-  // Returns the same plan, which keeps `owner` alive instead. Precondition: `owner` keeps every
-  // option of the plan alive. O(1), does not allocate.
+  // Returns the same plan with `owner` as the object that it keeps alive. Precondition: `owner`
+  // keeps every option of the plan alive. O(1), does not allocate.
   Plan with_owner(std::shared_ptr<const void> owner) const {
     Plan changed = *this;
     changed.owner_ = std::move(owner);
     return changed;
   }
 
-  // Identifies the ranks of option i, and the tree node that holds assignment i.
+  // The identities of the ranks of option i, and of the tree node that holds assignment i.
   Identity ranks_identity(std::size_t i) const { return assignments_[i].ranks.identity(); }
   Identity node_identity(std::size_t i) const { return assignments_.identity(i); }
   const std::shared_ptr<const void>& owner() const { return owner_; }
@@ -134,16 +134,16 @@ class Plan {
   PersistentVector<Assignment> assignments_;
 };
 
-// What published plans copied and what they shared with the plan that they were an edit of. The
-// first plan of a search has nothing to share and counts as copied. The counts depend on the
-// problem, the seed and the work budget only.
+// Counts what published plans copied and what they shared with the plan from which they were
+// edited. The first plan of a search shares nothing and counts as copied. The counts depend only on
+// the problem, the seed and the work budget.
 struct PlanCopies {
   std::uint64_t plans = 0;
   std::uint64_t assignments_shared = 0;
   std::uint64_t assignments_copied = 0;
   std::uint64_t rank_bytes_copied = 0;
   std::uint64_t nodes_copied = 0;   // tree nodes of 8 assignments or pointers
-  std::uint64_t options_added = 0;  // interned beyond the search space, such as scaled caches
+  std::uint64_t options_added = 0;  // options not in the search space, such as scaled caches
 
   PlanCopies& operator+=(const PlanCopies& other) {
     plans += other.plans;
@@ -167,22 +167,23 @@ class PlanEdit {
   const Plan& base() const { return base_; }
   bool empty() const { return changes_.empty(); }
 
-  // Replaces assignment i, whose new ranks are shared with `assignment`. Preconditions: called at
-  // most once for each i; the base plan's owner keeps the option alive.
+  // Replaces assignment i. The new assignment shares its ranks with `assignment`. Preconditions:
+  // called at most once for each i; the base plan's owner keeps the option alive.
   void set(std::size_t i, Assignment assignment) {
     SHARDWRIGHT_DCHECK(i < base_.size());
     changes_.push_back({i, std::move(assignment)});
   }
-  // Copies `ranks`, one per shard or none for rank order, unless assignment i has this option and
-  // these ranks already.
+  // Replaces assignment i, unless it has this option and these ranks already. Copies `ranks`, which
+  // has one rank per shard or is empty if shard i is on rank i.
   void set_if_different(std::size_t i, const ShardingOption& option, std::span<const Rank> ranks) {
     if (base_[i].is(option, ranks)) return;
     set(i, Assignment::make(option, ranks));
     rank_bytes_ += changes_.back().value.ranks.view().size_bytes();
   }
 
-  // Returns the base plan with all changes. The edit is empty afterwards. Cost: the nodes that lead
-  // to a change, one allocation each; O(changes log changes) time if they were not set in order.
+  // Returns the base plan with all changes, and clears the edit. Adds what was copied to `copies`.
+  // Cost: one allocation per tree node that leads to a change; O(changes log changes) time if set()
+  // was not called in order.
   Plan publish(PlanCopies& copies) {
     const auto by_index = [](const Change& a, const Change& b) { return a.index < b.index; };
     if (!std::is_sorted(changes_.begin(), changes_.end(), by_index))
@@ -196,7 +197,7 @@ class PlanEdit {
     return changed;
   }
 
-  // Counts a plan that is published without a base.
+  // Adds a plan that is published without a base to `copies`.
   static void count_whole(const Plan& plan, PlanCopies& copies) {
     ++copies.plans;
     copies.assignments_copied += plan.size();

@@ -1,4 +1,4 @@
-// Why there is no plan.
+// Reasons why a planning call returns no plan.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace shardwright {
 
-// The type of error that TorchRec reports.
+// The type of error that TorchRec reports in the same case.
 enum class FailureType : std::uint8_t {
   kInsufficientStorage,
   kStrictConstraints,
@@ -20,11 +20,11 @@ enum class FailureType : std::uint8_t {
   kInvalidComputeKernel,
 };
 
-// The actual reason, which is finer than the type.
+// The reason, which is more specific than FailureType.
 enum class FailureReason : std::uint8_t {
   kTableFitsNowhere,     // one table fits no rank with any of its options
   kNotEnoughMemory,      // all tables together need more than all ranks have
-  kDoesNotPack,          // tables fit alone and in total, but not rank by rank
+  kDoesNotPack,          // tables fit alone and in total, but not onto single ranks
   kNegativeReservation,  // the reservation takes more than a rank has
   kPlacementRules,       // constraints leave a table without an option
   kNothingProposed,
@@ -33,12 +33,12 @@ enum class FailureReason : std::uint8_t {
   kNoPlanExists,     // best mode tried everything
   kNothingFound,     // no plan was found, and none was proved impossible
   kStopped,          // the work limit was reached before a plan was found
-  // TorchRec's check of the plan that it found:
-  kMissingModule,         // all tables of a module are another device's
-  kInvalidComputeKernel,  // a kernel with a cache whose load factor is 0 or 1
+  // From TorchRec's check of a finished plan:
+  kMissingModule,         // another device has all tables of a module
+  kInvalidComputeKernel,  // a cache has the load factor 0 or 1
 };
 
-// In the order of the enumerations.
+// Indexed by the enumerations.
 inline constexpr std::array<std::string_view, 6> kFailureTypeNames{
     "insufficient_storage",   "strict_constraints",    "partition", "other",
     "missing_module_in_plan", "invalid_compute_kernel"};
@@ -55,16 +55,16 @@ constexpr std::string_view name_of(FailureReason reason) {
   return kFailureReasonNames[static_cast<std::size_t>(reason)];
 }
 
-// Returns true if the reason implies that no plan exists, not only that none was found.
+// Returns true if the reason proves that no plan exists, rather than that none was found.
 constexpr bool implies_absence(FailureReason reason) {
   return reason == FailureReason::kTableFitsNowhere || reason == FailureReason::kNotEnoughMemory ||
          reason == FailureReason::kNegativeReservation ||
          reason == FailureReason::kPlacementRules || reason == FailureReason::kNoPlanExists;
 }
 
-// How it was proved that no plan exists.
+// The way in which it was proved that no plan exists.
 enum class AbsenceProof : std::uint8_t {
-  kReservation,  // what is reserved exceeds the memory
+  kReservation,  // the reservation exceeds the memory
   kCertificate,  // a certificate without a bound (bound/bound_certificate.h)
   kSearch,       // every option of every table was tried on every rank
 };
@@ -74,7 +74,7 @@ constexpr std::string_view name_of(AbsenceProof proof) {
   return kAbsenceProofNames[static_cast<std::size_t>(proof)];
 }
 
-// `message` is a few sentences with names, bytes and remedies. Without `proof` a plan may exist.
+// `message` is a few sentences with names, bytes and remedies. Without `proof`, a plan may exist.
 struct PlanFailure {
   FailureType type = FailureType::kOther;
   FailureReason reason = FailureReason::kNothingFound;

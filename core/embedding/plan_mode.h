@@ -1,4 +1,4 @@
-// Which promise a planning call asks for.
+// The modes of planning.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 namespace shardwright {
 
 enum class PlanMode : std::uint8_t {
-  kCompat,  // every decision of TorchRec's planner
-  kBest,    // the best plan that the search finds, with a bound on any plan
+  kCompat,  // makes the same decisions as TorchRec's planner
+  kBest,    // the best plan that the search finds, and a bound on all plans
 };
 
-// In the order of the enumeration.
+// Indexed by PlanMode.
 inline constexpr std::array<std::string_view, 2> kPlanModeNames{"compat", "best"};
 
 constexpr std::string_view name_of(PlanMode mode) {

@@ -10,7 +10,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// The begin and the length of what two intervals have in common.
+// Returns the begin and the length of the intersection of two intervals.
 std::pair<std::int64_t, std::int64_t> shared_interval(std::int64_t a, std::int64_t a_length,
                                                       std::int64_t b, std::int64_t b_length) {
   const std::int64_t begin = std::max(a, b);
@@ -99,7 +99,7 @@ struct Source {
   std::vector<std::int64_t> ranks;  // ascending
 };
 
-// By rows, then columns. O(shards log shards).
+// Returns the distinct parts by row, then column. O(shards log shards).
 std::vector<Source> sources_of(const PlacedLayout& placed) {
   std::vector<std::pair<TensorPart, std::int64_t>> shards;
   std::uint32_t shard = 0;

@@ -7,8 +7,8 @@
 
 namespace shardwright::embedding {
 
-// Digits are collected in a buffer, because calling the hash for every few bytes would take several
-// times as long as the digest itself.
+// Collects digits in a buffer, because a call of the hash for every few bytes would dominate the
+// running time.
 template <class RankOf>
 void RanksSha1::add(std::uint32_t shards, const RankOf& rank_of) {
   constexpr std::size_t kLongest = 11;  // ten digits and a separator

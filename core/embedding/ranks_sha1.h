@@ -1,5 +1,4 @@
-// The digest that identifies where a plan puts every shard; recorded answers of TorchRec contain
-// this digest.
+// A digest of the ranks of a plan. Recorded answers of TorchRec contain this digest.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace shardwright::embedding {
 
-// The first 16 hexadecimal digits of a SHA-1 over the ranks in decimal, in proposal order: ranks of
-// one option are joined by ',', options by ';'.
+// The first 16 hexadecimal digits of a SHA-1 over the ranks, written in decimal in proposal order.
+// Ranks of one option are joined by ',', options by ';'.
 // Thread safety: a value.
 class RanksSha1 {
  public:
@@ -21,7 +20,7 @@ class RanksSha1 {
   // Adds the next option, with shard i on rank i.
   void option_in_rank_order(std::uint32_t shards);
 
-  // The digest. To be called once, after the last option.
+  // Returns the digest. Call it once, after the last option.
   std::string finish() { return sha1_.hex(16); }
 
  private:
@@ -32,7 +31,7 @@ class RanksSha1 {
   bool first_ = true;
 };
 
-// The digest of a whole plan. O(shards).
+// Returns the digest of a whole plan. O(shards).
 std::string ranks_sha1(const Plan& plan);
 
 }  // namespace shardwright::embedding

@@ -1,4 +1,4 @@
-// The options of every table, with their costs: what a search chooses from.
+// The options of every table, with their costs, from which a search chooses.
 #pragma once
 
 #include <iterator>
@@ -14,9 +14,8 @@
 
 namespace shardwright::embedding {
 
-// An immutable list of sharding options in enumeration order, with the problem they belong to and
-// the layouts they point to. Every plan made from it shares it, so that the option pointers of such
-// plans can be compared.
+// An immutable list of sharding options in enumeration order, with the problem and the layouts of
+// the options. All plans made from a space share it, so their option pointers can be compared.
 // Thread safety: const members may be called from any thread.
 class SearchSpace {
  public:
@@ -28,7 +27,7 @@ class SearchSpace {
         new SearchSpace(std::move(problem), std::move(layouts), std::move(options)));
   }
 
-  // Returns `base` with `added` after its own options, which are copied. Keeps `base` alive.
+  // Returns a space with copies of the options of `base`, then `added`. It keeps `base` alive.
   static std::shared_ptr<const SearchSpace> extend(std::shared_ptr<const SearchSpace> base,
                                                    std::vector<ShardingOption> added) {
     std::vector<ShardingOption> options;
@@ -40,9 +39,9 @@ class SearchSpace {
     return std::shared_ptr<const SearchSpace>(space);
   }
 
-  // The space that this one extends, whose options come first; null if it extends none.
+  // The space that this one extends, or null. The options of the base come first.
   const std::shared_ptr<const SearchSpace>& base() const { return base_; }
-  // The options that the problem or the caller declared: those of base(), or else of this space.
+  // The space with the options that the problem or caller declared: base(), if any, or this space.
   const SearchSpace& declared() const { return base_ == nullptr ? *this : *base_; }
 
   const Problem& problem() const { return *problem_; }
@@ -51,9 +50,9 @@ class SearchSpace {
   const ShardingOption& option(OptionId id) const { return options_[id.index()]; }
   std::size_t size() const { return options_.size(); }
 
-  // Returns the options by content: the base of every OptionLayer (option_layer.h). Of equal
-  // options, which only a space from a file can have, finds the first one. The first call hashes
-  // all options; most searches add no options and never call this function.
+  // Returns the options, indexed by content. This interner is the base of every OptionLayer
+  // (below). Of equal options, which only a space from a file can have, it finds the first. The
+  // first call hashes all options; most searches add no options and never call this function.
   const ShardingOptionInterner& interned() const {
     std::call_once(indexed_, [this] {
       interned_.emplace();
@@ -77,15 +76,15 @@ class SearchSpace {
   mutable std::optional<ShardingOptionInterner> interned_;  // made by the first interned()
 };
 
-// The declared options of `space`, as a space of their own.
+// Returns the declared options of `space` as a shared space.
 inline const std::shared_ptr<const SearchSpace>& declared_part(
     const std::shared_ptr<const SearchSpace>& space) {
   return space->base() == nullptr ? space : space->base();
 }
 
-// An interner layer over a search space, for options that only one search or question needs: caches
-// scaled to another load factor, for example. It is dropped with its last owner; the space stays as
-// it is. Plans that use an added option must keep the layer alive, which keeps the space alive.
+// An interner layer over a search space, for options that only one search or question needs, such
+// as caches scaled to another load factor. The space does not change. Plans that use an added
+// option must keep the layer alive, and the layer keeps the space alive.
 // Thread safety: one thread at a time; the options may be read from any thread.
 class OptionLayer {
  public:
@@ -93,14 +92,14 @@ class OptionLayer {
 
   const SearchSpace& space() const { return *space_; }
 
-  // Returns the space's option if it has an equal one, and otherwise the layer's. O(1) expected;
-  // the first call of all layers over one space hashes its options.
+  // Returns the option of the space that equals `option`. If there is none, stores `option` in the
+  // layer. O(1) expected; the first call of all layers hashes the space's options.
   const ShardingOption* intern(ShardingOption option) {
     if (!added_) added_.emplace(&space_->interned());
     return added_->intern(std::move(option));
   }
 
-  // The number of options that the space does not have.
+  // The number of options that the layer stores.
   std::size_t size() const { return added_ ? added_->size() : 0; }
 
  private:

@@ -1,4 +1,4 @@
-// One way of sharding one table: immutable, interned, shared by every plan that uses it.
+// One way of sharding one table. Options are immutable, interned, and shared by plans.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace shardwright::embedding {
 
-// A run: `count` consecutive shards of equal size. Shard k covers `rows` rows from row_offset + k *
-// row_step on, and `columns` columns from column_offset + k * column_step on. Data-parallel
-// replicas have both steps zero.
+// A run of `count` consecutive shards of equal size. Shard k begins at row row_offset + k *
+// row_step and column column_offset + k * column_step, and has `rows` rows and `columns` columns.
+// For data-parallel replicas both steps are zero.
 struct ShardExtent {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -29,8 +29,8 @@ struct ShardExtent {
   friend bool operator==(const ShardExtent&, const ShardExtent&) = default;
 };
 
-// How a table is cut into shards, in shard order. Equal neighbours are one run: a row-wise cut over
-// 2,048 ranks is at most three extents.
+// The shards of a table, in shard order. Equal neighbours form one run, so a row-wise layout over
+// 2,048 ranks has at most three extents.
 struct ShardLayout {
   boost::container::small_vector<ShardExtent, 3> extents;
   std::uint32_t num_shards = 0;
@@ -44,7 +44,7 @@ struct ShardLayout {
   }
 };
 
-// Cost of each shard of one extent.
+// The cost of each shard of one extent.
 struct ShardCost {
   Storage storage;
   Perf perf;
@@ -52,14 +52,14 @@ struct ShardCost {
   friend bool operator==(const ShardCost&, const ShardCost&) = default;
 };
 
-// Many options and many tables share one layout.
+// Many options and tables share one layout.
 struct ShardLayoutTraits {
   static std::uint64_t hash(const ShardLayout& layout);
   static bool equal(const ShardLayout& a, const ShardLayout& b) { return a == b; }
 };
 using ShardLayoutInterner = Interner<ShardLayout, ShardLayoutTraits>;
 
-// The content of an option. `costs` runs parallel to `layout->extents`.
+// The content of an option. `costs` and `layout->extents` have the same indices.
 struct ShardingOption {
   TableId table;
   ShardingType sharding_type = ShardingType::kTableWise;
@@ -74,14 +74,14 @@ struct ShardingOption {
   PartitionBy partition_by() const { return embedding::partition_by(sharding_type); }
   std::uint32_t num_shards() const { return layout->num_shards; }
 
-  // Sums over the shards in shard order; the order of additions is TorchRec's. O(number of runs x
-  // log(shards)) time.
+  // Sums over the shards in shard order, which is the order of additions in TorchRec. O(number of
+  // runs x log(shards)) time.
   Storage total_storage() const;
   Milliseconds total_perf() const;
-  // Largest total of a single shard.
+  // The largest total time of a single shard.
   Milliseconds max_shard_perf() const;
 
-  // Cost of shard i. O(number of runs).
+  // The cost of shard i. O(number of runs).
   const ShardCost& shard_cost(std::uint32_t shard) const;
 
   friend bool operator==(const ShardingOption&, const ShardingOption&) = default;
@@ -93,15 +93,15 @@ struct ShardingOptionTraits {
 };
 using ShardingOptionInterner = Interner<ShardingOption, ShardingOptionTraits>;
 
-// The shards of one option in order, merged greedily into runs. A run of one shard has steps of
-// zero. Two options with the same shards and costs get the same runs, however they were written.
+// Collects the shards of one option in order and merges them greedily into runs. A run of one shard
+// has steps of zero. Options with the same shards and costs get the same runs.
 // Thread safety: one thread at a time.
 struct ShardRuns {
   ShardLayout layout;
-  boost::container::small_vector<ShardCost, 3> costs;  // parallel to layout.extents
+  boost::container::small_vector<ShardCost, 3> costs;  // indexed like layout.extents
 
-  // Appends shards. They join the last run if they continue it exactly: same size, same cost, and
-  // offsets in arithmetic progression.
+  // Appends shards. They join the last run if they continue it exactly: they have the same size and
+  // cost, and all offsets form an arithmetic progression.
   void append(ShardExtent extent, const ShardCost& cost);
 };
 

@@ -8,8 +8,8 @@
 namespace shardwright {
 namespace {
 
-// Twenty rounds that share a function and a constant. `words` is a ring buffer of the last sixteen
-// words of the message schedule.
+// Performs twenty rounds, which have the same function and constant. `words` is a ring buffer of
+// the last sixteen words of the message schedule.
 template <unsigned First, class Function>
 void twenty_rounds(std::array<std::uint32_t, 5>& s, std::array<std::uint32_t, 16>& words,
                    std::uint32_t constant, const Function& function) {

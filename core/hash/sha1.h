@@ -1,4 +1,4 @@
-// SHA-1, and what it shares with SHA-256: blocks, padding, the digest as bytes and as text.
+// SHA-1, and a base class for SHA-1 and SHA-256 that does blocks, padding and output of the digest.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class MessageDigest {
     const std::uint64_t bits = length_ * 8;
     std::array<char, 72> padding{};
     padding[0] = static_cast<char>(0x80);
-    const std::size_t zeros_end = 64 - (length_ + 8) % 64;  // 1 to 64, including the 0x80
+    const std::size_t zeros_end = 64 - (length_ + 8) % 64;  // with the byte 0x80: 1 to 64
     for (std::size_t i = 0; i < 8; ++i) {
       padding[zeros_end + i] = static_cast<char>(bits >> (56 - 8 * i) & 0xff);
     }

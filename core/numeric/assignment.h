@@ -35,9 +35,9 @@ bool can_match(std::uint32_t left, std::uint32_t right, const Edge& edge) {
 }
 
 // Solves the linear assignment problem: returns a distinct column for every row such that the sum
-// of cost(row, column) is least. Costs must be finite. O(size^3) time and calls of `cost`.
-// Source: the Hungarian method with potentials. Rows enter one by one; for each, Dijkstra's
-// algorithm over reduced costs finds the cheapest augmenting path.
+// of cost(row, column) is least. Costs must be finite. Takes O(size^3) time and calls of `cost`.
+// Source: the Hungarian method with potentials. The method adds one row at a time. For each row,
+// Dijkstra's algorithm over reduced costs finds the cheapest augmenting path.
 template <class Cost>
 std::vector<std::uint32_t> cheapest_assignment(std::uint32_t size, const Cost& cost) {
   const std::uint32_t none = size;
@@ -46,7 +46,7 @@ std::vector<std::uint32_t> cheapest_assignment(std::uint32_t size, const Cost& c
   std::vector<std::uint32_t> row_of(size + 1, none), before(size + 1);
   std::vector<bool> done(size + 1);
   for (std::uint32_t start = 0; start < size; ++start) {
-    // An extra column holds the row that enters: the root of the search tree.
+    // An extra column holds the row that is added; the column is the root of the search tree.
     row_of[size] = start;
     distance.assign(size + 1, kFar);
     done.assign(size + 1, false);

@@ -7,14 +7,14 @@
 
 namespace shardwright {
 
-// Functions `*_up` return an upper bound on the exact result, `*_down` a lower bound. An IEEE
-// operation rounds to nearest, so one step to the next double suffices. A sum of zero is exact. A
-// product of zero is exact only if a factor is zero, because small products underflow. If the
-// result overflows, rounding up gives infinity, and rounding down the largest double. NaN stays
-// NaN.
+// Functions `*_up` return an upper bound on the exact result, functions `*_down` a lower bound. An
+// IEEE operation rounds to nearest, so one step to the next double suffices. A sum of zero is
+// exact. A product of zero is exact only if a factor is zero, because small products underflow. If
+// the result overflows, rounding up gives infinity and rounding down gives the largest double. NaN
+// stays NaN.
 //
-// Among doubles of one sign, the bit pattern read as an integer grows with the magnitude, so a step
-// changes it by 1. std::nextafter does the same at the cost of a library call.
+// For doubles of one sign, the bit pattern read as an integer grows with the magnitude. A step
+// therefore changes the integer by 1. std::nextafter does the same at the cost of a library call.
 inline double step_up(double value) {
   if (!(value < std::numeric_limits<double>::infinity())) return value;
   if (value == 0) return std::numeric_limits<double>::denorm_min();
@@ -33,7 +33,7 @@ inline double add_down(double a, double b) {
 inline double multiply_up(double a, double b) { return a == 0 || b == 0 ? 0 : step_up(a * b); }
 inline double multiply_down(double a, double b) { return a == 0 || b == 0 ? 0 : step_down(a * b); }
 
-// Integers up to this size are exact as doubles; the conversion of larger ones rounds to nearest.
+// Integers of at most this magnitude are exact as doubles. Conversion rounds larger ones.
 inline constexpr std::int64_t kExactIntegers = std::int64_t{1} << 53;
 inline double rounded_up(std::int64_t value) {
   const auto nearest = static_cast<double>(value);

@@ -14,7 +14,7 @@
 namespace shardwright {
 namespace {
 
-// 2^exponent, for -1022 <= exponent <= 1023.
+// Returns 2^exponent, for -1022 <= exponent <= 1023.
 double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
@@ -28,8 +28,8 @@ double true_divide(WideUnsigned n, std::uint64_t d) {
     return high != 0 ? 128 - std::countl_zero(high)
                      : 64 - std::countl_zero(static_cast<std::uint64_t>(v));
   };
-  // Scales so that the quotient has 55 or 56 bits: 53 bits of the result, at least one to round by,
-  // and a sticky bit for the rest.
+  // Scales the numerator so that the quotient has 55 or 56 bits: 53 bits of the result and at least
+  // one bit that decides the rounding. The sticky bit is set if a remainder was cut off.
   const int scale = 55 + width(d) - width(n);
   WideUnsigned scaled = n;
   bool sticky = false;
@@ -41,16 +41,16 @@ double true_divide(WideUnsigned n, std::uint64_t d) {
   }
   auto quotient = static_cast<std::uint64_t>(scaled / d);
   sticky = sticky || scaled != static_cast<WideUnsigned>(quotient) * d;
-  // The quotient is below 2^57, so the sticky bit fits below it. The conversion rounds half to
-  // even.
+  // The quotient is below 2^57, so there is room for the sticky bit as its lowest bit. The
+  // conversion rounds half to even.
   quotient = quotient << 1 | (sticky ? 1 : 0);
   return static_cast<double>(quotient) * power_of_two(-scale - 1);
 }
 
 // Between two powers of two, doubles are equally spaced. Once the sum is a multiple of that
-// spacing, every addition advances it by the same rounded step. Only the first may differ, if
-// `value` is half-way between two multiples and the tie goes to even. Equal steps up to the next
-// power of two are made at once.
+// spacing, every addition advances the sum by the same rounded step. Only the first step may
+// differ, if `value` is half-way between two multiples and the tie goes to even. The function makes
+// all equal steps up to the next power of two at once.
 double add_repeatedly(double sum, double value, std::uint64_t count) {
   if (value == 0) return sum;
   while (count > 0) {
@@ -76,7 +76,7 @@ double add_repeatedly(double sum, double value, std::uint64_t count) {
 
 namespace {
 
-// An exact sum, stored as doubles whose bits do not overlap, the smallest first.
+// An exact sum, stored as doubles whose bits do not overlap, in ascending order of magnitude.
 // Source: J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic", grow-expansion.
 class ExactSum {
  public:
@@ -93,7 +93,7 @@ class ExactSum {
     parts_.push_back(value);
   }
 
-  // The sum, with an error of at most one unit in the last place.
+  // Returns the sum with an error of at most one unit in the last place.
   double approximate() const {
     double sum = 0;
     for (const double part : parts_)
@@ -113,7 +113,7 @@ double exact_mean(std::span<const double> values) {
   for (const double value : values)
     sum.add(value);
   const auto count = static_cast<double>(values.size());
-  // The distance between the sum and `mean` times the count.
+  // Returns the distance between the exact sum and mean * count.
   const auto distance = [&](double mean) {
     ExactSum rest = sum;
     const double product = mean * count;

@@ -12,12 +12,12 @@ __extension__ using WideUnsigned = unsigned __int128;
 // Preconditions: n < 2^118, 0 < d < 2^63.
 double true_divide(WideUnsigned n, std::uint64_t d);
 
-// The result of adding `value` to `sum` `count` times, where each addition rounds to nearest. Takes
-// O(log count) steps. Preconditions: `sum` and `value` are finite and not negative.
+// Returns the result of adding `value` to `sum` `count` times, where each addition rounds to
+// nearest. Takes O(log count) steps. Preconditions: `sum` and `value` are finite and not negative.
 double add_repeatedly(double sum, double value, std::uint64_t count);
 
-// The double nearest to the exact mean. Precondition: at least one value, all finite. O(values) for
-// values of similar size. Source: Python's statistics.mean.
+// Returns the double nearest to the exact mean. Preconditions: there is at least one value, and all
+// are finite. O(values) for values of similar magnitude. Source: Python's statistics.mean.
 double exact_mean(std::span<const double> values);
 
 }  // namespace shardwright

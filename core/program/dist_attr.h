@@ -1,5 +1,5 @@
-// Where a tensor lives: a mesh of ranks, the mesh axis that splits each dimension, and the axes
-// along which ranks hold terms of a sum instead of values.
+// The placement of a tensor: a mesh of ranks, the mesh axis that splits each dimension, and the
+// axes along which ranks hold terms of a sum instead of values.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ using redistribution::kMaxDims;
 using redistribution::kMaxMeshAxes;
 using redistribution::Shape;
 
-// For each dimension the mesh axis that splits it, or -1.
+// For each dimension, the mesh axis that splits it, or -1.
 using DimsMapping = boost::container::static_vector<std::int8_t, kMaxDims>;
 
 enum class DataType : std::uint8_t {
@@ -36,14 +36,14 @@ enum class DataType : std::uint8_t {
   kBool
 };
 
-// The name in JSON, such as "float32".
+// Returns the name in JSON, such as "float32".
 std::string_view to_name(DataType type);
-std::span<const std::string_view> data_type_names();  // in the order of the enumeration
+std::span<const std::string_view> data_type_names();  // indexed by DataType
 std::int64_t element_bytes(DataType type);
 
 enum class Reduction : std::uint8_t { kNone, kSum, kAvg, kMax };
 
-// "sum", "avg", "max"; kNone is "none".
+// Returns "sum", "avg", "max", or "none" for kNone.
 std::string_view to_name(Reduction reduction);
 std::span<const std::string_view> reduction_names();
 
@@ -66,12 +66,12 @@ class ProcessMesh {
   std::size_t axes() const { return shape_.size(); }
   std::int64_t axis_size(std::size_t axis) const { return shape_[axis]; }
 
-  // The index of `rank` in ids(), if it is there. O(size).
+  // Returns the index of `rank` in ids(), or nullopt. O(size).
   std::optional<std::size_t> position_of(Rank rank) const;
   bool contains(Rank rank) const { return position_of(rank).has_value(); }
-  // The coordinate along `axis` of the rank at `position` in ids().
+  // Returns the coordinate along `axis` of the rank at `position` in ids().
   std::int64_t coordinate(std::size_t position, std::size_t axis) const;
-  // The distance in ids() between neighbours along `axis`.
+  // Returns the distance in ids() between neighbours along `axis`.
   std::int64_t stride(std::size_t axis) const;
 
   friend bool operator==(const ProcessMesh&, const ProcessMesh&) = default;
@@ -84,10 +84,10 @@ class ProcessMesh {
   std::vector<Rank> ids_;
 };
 
-// Returns true if `outer` has every rank of `inner`. O(size log size).
+// Returns true if `outer` contains every rank of `inner`. O(size log size).
 bool is_subset(const ProcessMesh& inner, const ProcessMesh& outer);
 
-// For each mesh axis the reduction that is still due; axes beyond the end have none.
+// For each mesh axis, the reduction that is not done yet; axes beyond the end have none.
 using PartialAxes = boost::container::static_vector<Reduction, kMaxMeshAxes>;
 
 // A placement of a tensor.
@@ -107,22 +107,22 @@ struct DistAttr {
   }
 };
 
-// The mapping without axes of one rank, which split nothing.
+// Returns the mapping with -1 in place of axes of one rank, which split nothing.
 DimsMapping effective_mapping(const ProcessMesh& mesh, const DimsMapping& mapping);
-// The reductions without those along axes of one rank; empty if none is due.
+// Returns `partial` without the reductions along axes of one rank; empty if none is left.
 PartialAxes effective_partial(const ProcessMesh& mesh, const PartialAxes& partial);
 
 // Missing entries of `partial` count as kNone.
 bool operator==(const DistAttr& a, const DistAttr& b);
 
-// Checks that the mesh has a rank and that the mapping has `dims` entries and names axes of the
-// mesh, each at most once and none that is partial. Maxima do not mix with sums or averages,
-// because the result would depend on the order of the reductions. Errors: kInvalidInput with
-// `where` = "/mesh", "/dims_mapping" or "/partial".
+// Checks that the mesh has a rank and that the mapping has `dims` entries. Each entry must be -1,
+// or an axis of the mesh that occurs once and is not partial. Maxima do not mix with sums or
+// averages, because the result would depend on the order of the reductions. Errors: kInvalidInput
+// with `where` = "/mesh", "/dims_mapping" or "/partial".
 Status check(const DistAttr& attr, std::size_t dims);
 
-// Checks that extents are not negative and that there are at most 2^48 elements. An extent of -1 is
-// open and counts as 1. Errors: kInvalidInput without a place.
+// Checks that extents are not negative and that there are at most 2^48 elements. An extent of -1
+// stands for the batch size and counts as 1. Errors: kInvalidInput without a place.
 Status check_extents(const Shape& shape);
 
 using redistribution::Interval;
@@ -135,30 +135,30 @@ using redistribution::relative;
 using redistribution::shape_of;
 using redistribution::whole;
 
-// Piece number `index` of `size` elements cut into `pieces` as evenly as possible: the first
-// size % pieces pieces are longer by one element.
+// Returns piece number `index` of `size` elements cut into `pieces` pieces. The first size % pieces
+// pieces are longer by one element.
 inline Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index) {
   return redistribution::cut(size, pieces, index, redistribution::Rounding::kBalanced);
 }
 
-// The box that the rank at `position` of the mesh holds, in elements of the whole tensor.
+// Returns the box of the rank at `position` of the mesh, in elements of the whole tensor.
 Part part_at(const Shape& shape, const DistAttr& attr, std::size_t position);
 
 // Returns true if every split dimension divides into pieces of equal size.
 bool splits_evenly(const Shape& shape, const DistAttr& attr);
 
-// Two boxes that join to one: the dimension in which they touch, their order there, and the union.
+// Two boxes that form one: the dimension in which they touch, their order in it, and the union.
 struct Join {
   std::size_t dim = 0;
   bool first_is_lower = true;
   Part joined;
 };
-// Empty unless the boxes differ in one dimension only and touch there, or are equal and empty.
+// Returns nullopt unless the boxes differ in one dimension and touch there, or are equal and empty.
 std::optional<Join> join(const Part& first, const Part& second);
 
-// Joins `piece` with the first of `boxes` that fits, then the result with the first of the others
-// that fits, and so on, and appends the last result. Calls on_join(i, join) for each join with
-// boxes[i], just before that entry is removed. Source: Paddle's Resharder, concat of partitions.
+// Joins `piece` with the first of `boxes` that fits, joins the result with the first remaining box
+// that fits, and so on. Appends the last result to `boxes`. Calls on_join(i, join) for each join
+// with boxes[i], before boxes[i] is removed. Source: Paddle's Resharder, concat of partitions.
 template <class OnJoin>
 void absorb(std::vector<Part>& boxes, Part piece, const OnJoin& on_join) {
   for (bool joined = true; joined;) {

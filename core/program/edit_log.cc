@@ -36,7 +36,7 @@ void UseEdits::drop_inputs(const Operation& op, OpId id, const std::vector<Argum
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto same = [&](const Argument& argument) { return argument.var == inputs[i].var; };
     const auto here = inputs.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::any_of(inputs.begin(), here, same)) continue;  // an operator is listed only once
+    if (std::any_of(inputs.begin(), here, same)) continue;  // lists have an operator once
     if (std::none_of(kept.begin(), kept.end(), same)) drop(inputs[i].var, id);
   }
 }
@@ -63,7 +63,7 @@ std::vector<OpId> UseEdits::uses(const VarTable& vars, VarId id) const {
 }
 
 void UseEdits::write(VarTable& vars) {
-  // Lists are independent, so the order of the loop does not matter.
+  // The lists are independent, so the order of this loop does not matter.
   std::vector<OpId> uses;
   for (const auto& [id, changes] : changes_) {
     read(vars, id, &changes, uses);
@@ -79,7 +79,7 @@ std::string_view to_name(Edit::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// Marks the log as broken during an edit, so that it stays broken if the edit throws.
+// Marks the log as broken during an edit. If the edit throws, the log stays broken.
 class EditLog::Guard {
  public:
   explicit Guard(EditLog& log) : log_(log) {

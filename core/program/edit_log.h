@@ -1,4 +1,4 @@
-// Changes to the lists of operators that read a variable.
+// An editor of programs, and its changes to the lists of operators that read a variable.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@
 
 namespace shardwright::program {
 
-// Differences from the lists of a base version. write() writes each changed list once, however
-// often the list changed.
+// Changes to the lists of a base version. write() writes each changed list once, however often the
+// list changed.
 // Thread safety: one thread at a time.
 class UseEdits {
  public:
   using VarTable = Program::Vars::Editor;
 
-  // Operators from index `num_base_ops` on are new, so they are in no list of the base.
+  // Operators with an index of at least `num_base_ops` are new and in no list of the base.
   explicit UseEdits(std::size_t num_base_ops) : num_base_ops_(num_base_ops) {}
 
-  // Adds an operator that reads the variable; no effect if it is listed.
+  // Adds an operator to the list of a variable that it reads; no effect if it is listed.
   void add(const VarTable& vars, VarId id, OpId user);
   void drop(VarId id, OpId user);
-  // Drops the operator from the lists of all its inputs, except those that are also in `kept`.
+  // Drops the operator from the lists of all its inputs except those in `kept`.
   void drop_inputs(const Operation& op, OpId id, const std::vector<Argument>& kept);
 
   std::vector<OpId> uses(const VarTable& vars, VarId id) const;
-  // Writes all changed lists and forgets the changes. O(uses of changed variables).
+  // Writes all changed lists to `vars` and forgets the changes. O(uses of changed variables).
   void write(VarTable& vars);
   void clear() { changes_.clear(); }
 
@@ -63,16 +63,16 @@ struct Edit {
     kPlaceVar
   };
   Kind kind = Kind::kCreateVar;
-  OpId anchor;    // the operator that is changed or removed, or beside which one is inserted
+  OpId anchor;    // the operator that is changed or removed, or the neighbour of an insertion
   OpId op;        // the inserted operator
   VarId var;      // created, removed, placed or added; the new variable of a rename
   VarId old_var;  // the old variable of a rename
 };
 std::string_view to_name(Edit::Kind kind);
 
-// Counted work, the same on every machine. A host language that keeps its own listing of a program
-// must synchronise the listing after a change by reading every operator and variable of the block.
-// `mirror_syncs` counts these synchronisations, `items_scanned` the items that they would read.
+// Amounts of work, which do not depend on the machine. A host language with its own listing of a
+// program must update the listing after a change, by reading every operator and variable of the
+// block. `mirror_syncs` counts these updates, `items_scanned` the operators and variables read.
 struct EditCounters {
   std::uint64_t edits = 0;
   std::uint64_t inserted_ops = 0;
@@ -81,21 +81,21 @@ struct EditCounters {
   std::uint64_t items_scanned = 0;
 };
 
-// Thrown by the edit that would exceed a log's limit.
+// Thrown by an edit that would exceed EditLog::limit().
 struct EditLimitReached {};
 
-// When a host language would synchronise its listing.
+// When a host language would update its listing of a program.
 enum class SyncMode : std::uint8_t {
-  kPerCommit,  // once per touched block, when the log is committed
+  kPerCommit,  // once per changed block, at commit()
   kPerInsert   // before every inserted operator, as Paddle's Resharder does
 };
 
-// A view of a program with pending edits. Reads through the log see the edits; the base version
-// never changes. Destroying or rolling back the log drops all edits.
-// Preconditions: the operators and variables named exist. If an edit throws bad_alloc, commit()
-// fails and the base version is unchanged.
-// Cost: O(1) per edit, plus a page of 128 slots that is copied when it is first touched. The uses
-// of a variable are copied once per log if they change.
+// A program with pending edits. Reads through the log see the edits. The base version never
+// changes. Destroying the log or rollback() drops all edits.
+// Preconditions: the operators and variables given exist. If an edit throws bad_alloc, commit()
+// fails.
+// Cost: O(1) per edit, plus a page of 128 slots that is copied at its first change. If the uses of
+// a variable change, they are copied once per log.
 // Thread safety: one thread at a time; several logs over one version may be used at once.
 class EditLog {
  public:
@@ -122,28 +122,28 @@ class EditLog {
   OpId insert_before(OpId anchor, Operation op);
   OpId insert_after(OpId anchor, Operation op);
   void remove(OpId id);
-  void remove(VarId id);  // precondition: nothing reads or writes it
-  // Replaces `old_var` by `new_var` in every input of the operator that reads `old_var`; the
-  // input's mapping stays. If `wanted` is given, replaces it only in inputs with that mapping.
+  void remove(VarId id);  // precondition: no operator reads or writes it
+  // Replaces `old_var` by `new_var` in every input of the operator; the mapping of the input stays.
+  // If `wanted` is not null, changes only inputs with this mapping.
   void rename_input(OpId id, VarId old_var, VarId new_var, const DimsMapping* wanted = nullptr);
   void add_input(OpId id, Argument argument);
   void set_arguments(OpId id, std::vector<Argument> inputs, std::vector<Argument> outputs);
   void set_attribute(OpId id, const std::string& name, AttributeValue value);
-  // Gives a placement to a variable that has none.
+  // Sets the placement of a variable that has none.
   void place(VarId id, MeshId mesh, DimsMapping dims_mapping);
   void set_communication(std::shared_ptr<const Communication> communication);
 
-  // Allows at most `edits` edits. The next one throws EditLimitReached, after which commit() fails.
+  // Limits the number of edits. A further edit throws EditLimitReached, and then commit() fails.
   void limit(std::uint64_t edits) { limit_ = edits; }
 
   const std::vector<Edit>& edits() const { return edits_; }
   const EditCounters& counters() const { return counters_; }
 
-  // Returns the new version, which shares what was not touched. The log accepts no more edits.
-  // O(changes + pages + blocks). Errors: kInvalidInput if an edit failed, or if the log was
-  // committed or rolled back before.
+  // Returns the new version, which shares all unchanged parts with the base. The log accepts no
+  // more edits. O(changes + pages + blocks). Errors: kInvalidInput if an edit failed, or if the log
+  // was committed or rolled back before.
   Result<Program> commit();
-  // Drops all edits. The log accepts no more.
+  // Drops all edits. The log accepts no more edits.
   void rollback();
 
  private:
@@ -159,7 +159,7 @@ class EditLog {
   State state_ = State::kOpen;
   Program::Ops::Editor ops_;
   Program::Vars::Editor vars_;
-  std::vector<std::unique_ptr<Block>> blocks_;  // by id; null if as in the base
+  std::vector<std::unique_ptr<Block>> blocks_;  // by id; null if unchanged
   UseEdits uses_;
   std::shared_ptr<const Communication> communication_;
   std::vector<Edit> edits_;

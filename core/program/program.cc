@@ -96,7 +96,7 @@ Status check_communication(const Communication& communication) {
   return {};
 }
 
-// The first extent of an open variable: the batch, or the part of it that one rank has.
+// Returns the extent in place of -1: the batch size, or one rank's part of it.
 Result<std::int64_t> first_extent(const Variable& var, const std::vector<ProcessMesh>& meshes,
                                   std::int64_t batch_size, const std::string& where) {
   Shape shape = var.shape;

@@ -1,4 +1,4 @@
-// Programs as immutable versions, which share pages of operators and variables.
+// Immutable versions of programs, which share pages of operators and variables.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@
 
 namespace shardwright::program {
 
-// An immutable sequence of values with dense indices. Copying is O(1) and does not allocate.
+// An immutable sequence of values with dense indices. Copying is O(1) and does not allocate. A
 // PersistentVector (core/cow.h) has a fixed size and copies a tree path per change. A PagedTable
-// can grow and copies each touched page once per batch, which is cheaper for many changes.
+// can grow and copies each changed page once per batch, which is cheaper for many changes.
 // Thread safety: a value; versions that share pages may be used from different threads.
 template <class T>
 class PagedTable {
@@ -36,7 +36,7 @@ class PagedTable {
     SHARDWRIGHT_DCHECK(i < size_);
     return (*(*pages_)[i / kPageSize])[i % kPageSize];
   }
-  // The page of element i. Two versions have the same identity if and only if they share the page.
+  // The page of element i. Two versions share the page if and only if the identities are equal.
   Identity identity(std::size_t i) const { return (*pages_)[i / kPageSize].get(); }
   Identity identity() const { return pages_.get(); }
 
@@ -53,9 +53,9 @@ class PagedTable {
   std::size_t size_ = 0;
 };
 
-// A base table with changes. Reads see the changes; the base table stays as it is. Members that
-// change something have the strong guarantee: on bad_alloc nothing has changed. Cost: O(pages) for
-// the first change; then O(1), plus a page that is copied when it is first touched.
+// A base table with changes. Reads see the changes; the base table stays as it is. Changes have the
+// strong guarantee: on bad_alloc nothing has changed. Cost: O(pages) for the first change, then
+// O(1), plus a copy of a page at its first change.
 // Thread safety: one thread at a time.
 template <class T>
 class PagedTable<T>::Editor {
@@ -137,9 +137,9 @@ std::span<const std::string_view> op_role_names();
 // Thread safety: a value.
 struct Variable {
   std::string name;
-  Shape shape;  // of the whole tensor; a first extent of -1 stands for the global batch size
+  Shape shape;  // whole tensor; a first extent of -1 is the global batch size
   DataType type = DataType::kFloat32;
-  MeshId mesh;  // invalid if only one rank knows the variable, which then has no placement
+  MeshId mesh;  // invalid without a placement: only one rank knows the variable
   DimsMapping dims_mapping;
   PartialAxes partial;
   BlockId block{0};
@@ -147,12 +147,12 @@ struct Variable {
   std::int32_t lod_level = 0;
   bool is_feed = false;
   bool is_parameter = false;
-  bool is_local = false;  // `shape` is that of the part of one rank
+  bool is_local = false;  // `shape` is the shape of one rank's part
 
   bool is_open() const { return !shape.empty() && shape[0] == -1; }
 };
 
-// A variable that an operator reads or writes, and the mapping that the operator requires.
+// A variable that an operator reads or writes, and the dims mapping that the operator requires.
 // Thread safety: a value.
 struct Argument {
   VarId var;
@@ -169,7 +169,7 @@ class AttributeValue : public std::variant<std::int64_t, std::vector<std::int64_
   AttributeValue& operator=(AttributeValue&&) = default;
   ~AttributeValue() = default;
   // If copying the alternative throws, a variant of libstdc++ 12 destroys an alternative that it
-  // does not hold. So the alternative is copied first and then moved in.
+  // does not hold. The alternative is therefore copied first and then moved in.
   AttributeValue(const AttributeValue& other) : AttributeValue(copy_of(other)) {}
   AttributeValue& operator=(const AttributeValue& other) { return *this = AttributeValue(other); }
 
@@ -183,14 +183,14 @@ using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 // An operator.
 // Thread safety: a value.
 struct Operation {
-  std::int64_t number = -1;  // its number in the file
+  std::int64_t number = -1;  // number in the file
   std::string type;
   MeshId mesh;  // invalid if it was inserted for one rank only
   OpRole role = OpRole::kForward;
   bool is_inserted = false;  // by a resharding
   bool is_gradient_clip = false;
-  BlockId sub_block;  // the block that control flow runs; otherwise invalid
-  VarId condition;    // of control flow; otherwise invalid
+  BlockId sub_block;  // the block that a control-flow operator runs; otherwise invalid
+  VarId condition;    // of a control-flow operator; otherwise invalid
   std::vector<Argument> inputs;
   std::vector<Argument> outputs;
   Attributes attributes;
@@ -208,9 +208,9 @@ struct ProcessGroup {
 // Thread safety: a value.
 struct Communication {
   std::vector<ProcessGroup> groups;
-  std::int64_t next_ring_id = 0;  // the ring of the next new group; above the rings of all groups
-  // recv_v2 lists the variable that it writes as an input too. Paddle's Resharder passes this
-  // input, but Paddle's operator has none and drops it.
+  std::int64_t next_ring_id = 0;  // for the next new group; above all ring ids in use
+  // recv_v2 lists the variable that it writes as an input, too. Paddle's Resharder passes this
+  // input, but Paddle's operator does not have it and drops it.
   bool recv_has_input = true;
 };
 
@@ -224,19 +224,19 @@ struct Block {
   std::uint64_t num_vars = 0;
 };
 
-// What a program is made from. Ids are indices into these lists.
+// The description of a program. Ids are indices into these lists.
 struct ProgramSpec {
   std::string name;
   std::vector<ProcessMesh> meshes;
   std::vector<Variable> vars;
   std::vector<std::pair<BlockId, Operation>> ops;  // in program order within every block
-  std::vector<BlockId> block_parents;              // of blocks 1, 2, ...; block 0 has none
+  std::vector<BlockId> block_parents;              // of blocks 1, 2, ...; block 0 has no parent
   Communication communication;
 };
 
-// One version. The operators of a block are a list linked by ids, so that an insertion changes only
-// its neighbours. Copying is O(1). Versions share every block, operator, variable and page that a
-// commit did not touch; the identities show what is shared.
+// One version of a program. The operators of a block form a list linked by ids, so an insertion
+// changes only its neighbours. Copying is O(1). Versions share every block, operator, variable and
+// page that a commit did not change. Equal identities show what is shared.
 // Thread safety: a value; versions may be used from different threads.
 class Program {
  public:
@@ -252,8 +252,8 @@ class Program {
   std::size_t num_blocks() const { return blocks_.size(); }
   const Block& block(BlockId id) const { return *blocks_[id.index()]; }
 
-  // Ids are below the capacity. Ids of removed operators and variables are not used again; has() is
-  // false for them.
+  // Ids are below the capacity. Ids of removed operators and variables are not reused; has()
+  // returns false for them.
   std::size_t op_capacity() const { return ops_.size(); }
   std::size_t var_capacity() const { return vars_.size(); }
   bool has(OpId id) const { return id.index() < ops_.size() && ops_[id.index()].op != nullptr; }
@@ -264,12 +264,12 @@ class Program {
   OpId next(OpId id) const { return ops_[id.index()].next; }  // invalid at the end
   OpId previous(OpId id) const { return ops_[id.index()].previous; }
 
-  // The operators that read a variable, each once, those of older versions first.
+  // The operators that read a variable, each once; operators of older versions first.
   SharedArray<OpId> uses(VarId id) const { return vars_[id.index()].uses; }
 
-  // The program with the batch size in place of every first extent of -1. Errors: kInvalidInput at
-  // "/vars/<index>" if a tensor gets too large, or if a variable is local to a rank (is_local) and
-  // the batch does not split evenly over its ranks. O(variables + pages).
+  // Returns the program with the batch size in place of every first extent of -1. Errors:
+  // kInvalidInput at "/vars/<index>" if a tensor gets too large, or if a variable is local to a
+  // rank (is_local) and the batch does not split evenly over its ranks. O(variables + pages).
   Result<Program> with_batch_size(std::int64_t batch_size) const;
 
   // The placement of a variable. Precondition: it has a mesh.

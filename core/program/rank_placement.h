@@ -1,5 +1,5 @@
-// A general placement of a tensor: ranks on a mesh, a placement with shard order, and the rounding
-// of uneven cuts.
+// The placement of a tensor on ranks: a mesh, a redistribution::Placement, and the rounding of
+// uneven parts.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace shardwright::program {
 
-// A device of the placement is a position in the mesh.
+// Device i of `placement` is the rank mesh.ids()[i].
 // Thread safety: a value.
 struct RankPlacement {
   ProcessMesh mesh;
@@ -22,10 +22,10 @@ struct RankPlacement {
 // Converts Paddle's placement. Precondition: check(attr, dimensions).
 RankPlacement placed(const DistAttr& attr);
 
-// The operator of a reduction that is due. Precondition: it is not kNone.
+// Converts a reduction. Precondition: it is not kNone.
 redistribution::ReduceOp op_of(Reduction reduction);
 
-// The box that the rank at `position` of the mesh holds, in elements of the whole tensor.
+// Returns the box of the rank at `position` of the mesh, in elements of the whole tensor.
 Part part_at(const Shape& shape, const RankPlacement& placed, std::size_t position);
 
 }  // namespace shardwright::program

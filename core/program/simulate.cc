@@ -39,7 +39,7 @@ void paste(const Array& piece, const Part& place, Array& array) {
 }
 
 Array concat(const std::vector<Array>& arrays, std::size_t dim) {
-  if (arrays.size() == 1) return arrays.front();  // a scalar has no dimension
+  if (arrays.size() == 1) return arrays.front();  // also handles scalars, which have no dimension
   Array result;
   result.shape = arrays.front().shape;
   result.shape[dim] = 0;
@@ -57,8 +57,8 @@ Array concat(const std::vector<Array>& arrays, std::size_t dim) {
 
 namespace {
 
-// The positions of the ranks that hold terms of the same elements as the rank at `first`. Empty
-// unless `first` is the lowest of them.
+// Returns the positions of the ranks that hold terms of the same elements as the rank at `first`.
+// Returns an empty list unless `first` is the lowest of these positions.
 std::vector<std::size_t> term_holders(const RankPlacement& placed, std::size_t first) {
   std::vector<std::size_t> holders{first};
   for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis) {
@@ -75,8 +75,8 @@ std::vector<std::size_t> term_holders(const RankPlacement& placed, std::size_t f
   return holders;
 }
 
-// Reduces the terms of every element of a part and compares them with its value. Returns false if
-// the plan left something else.
+// Reduces the terms of every element of a part and compares the results with the expected values.
+// Returns false if they differ.
 bool check_part(const Shape& shape, const RankPlacement& target, std::size_t first,
                 const TensorValues& values, Execution& execution) {
   const Part part = part_at(shape, target, first);
@@ -182,7 +182,7 @@ namespace {
 
 using redistribution::ReduceOp;
 
-// The index of a rank among the ranks that hold terms of the same elements.
+// Returns the index of a rank among the ranks that hold terms of the same elements.
 std::int64_t term_of(const RankPlacement& placed, std::size_t position) {
   std::int64_t term = 0;
   for (std::size_t axis = 0; axis < placed.mesh.axes(); ++axis) {
@@ -242,9 +242,9 @@ std::int64_t TensorValues::noise(std::size_t flat, std::int64_t member) const {
                                    1000);
 }
 
-// The terms of an element add up to its value times the divisor of averages. For a maximum or a
-// minimum, one term is the value and the others are smaller or larger; for a product, the others
-// are 1.
+// The terms of an element add up to its value times the divisor of averages. For a maximum or
+// minimum, one term is the value and all others are smaller or larger. For a product, one term is
+// the value and all others are 1.
 std::int64_t TensorValues::term(std::size_t flat, std::int64_t member) const {
   if (op_ != ReduceOp::kSum) {
     if (noise(flat, -1) % count_ == member) return value(flat);
@@ -261,7 +261,7 @@ std::int64_t TensorValues::term(std::size_t flat, std::int64_t member) const {
 
 namespace {
 
-// The dimension in which the tensors of a collective may differ; none for reductions.
+// Returns the dimension in which the tensors of a collective may differ; nullopt for reductions.
 std::optional<std::size_t> joined_dim(const Step& step, const Shape& shape) {
   switch (step.kind) {
     case StepKind::kAllGather:
@@ -324,7 +324,7 @@ bool Execution::run() {
 
 std::optional<bool> Execution::advance(SimulatedRank& rank_state) {
   const Step& step = *rank_state.step();
-  if (step.kind == StepKind::kRecv) return std::nullopt;  // the sender completes it
+  if (step.kind == StepKind::kRecv) return std::nullopt;  // the sender completes this step
   if (step.kind == StepKind::kSend) return send(rank_state, step);
   if (is_collective(step.kind)) return meet(rank_state, step);
   ++rank_state.next;
@@ -419,7 +419,7 @@ std::optional<bool> Execution::meet(SimulatedRank& rank_state, const Step& step)
     const Step* const theirs = members.back() == nullptr ? nullptr : members.back()->step();
     if (theirs == nullptr || theirs->kind != step.kind) return std::nullopt;
   }
-  // Every arriving member calls meet(), so groups are compared only once all have arrived.
+  // Every member calls meet() when it arrives, so groups are compared only once all have arrived.
   for (const SimulatedRank* member : members) {
     if (member->step()->group != step.group) return std::nullopt;
   }
@@ -457,7 +457,7 @@ bool Execution::run_collective(const std::vector<SimulatedRank*>& members) {
   return true;
 }
 
-// Gives member `index` its piece: of the reduction, or of every member's tensor.
+// Gives member `index` its piece of the reduction, or its pieces of every member's tensor.
 bool Execution::scatter(SimulatedRank& rank_state, const Step& step, Collective& shared,
                         std::size_t index) {
   const auto dim = static_cast<std::size_t>(step.dim < 0 ? 0 : step.dim);

@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// Of a lead byte: the bits that count, how many bytes follow, the least value they may encode.
+// A UTF-8 sequence: bits of its lead byte, length, and least code point that it may encode.
 struct Lead {
   std::uint8_t mask, mark, payload;
   std::size_t bytes;
@@ -43,7 +43,8 @@ constexpr std::array<Lead, 3> kLeads{
 
 constexpr bool is_surrogate(char32_t c) { return c >= 0xd800 && c <= 0xdfff; }
 
-// Source: Unicode 15, Bidi_Control and the deprecated format characters that act like them; Zl, Zp.
+// Control characters, bidirectional controls, line and paragraph separators.
+// Source: Unicode 15 (Bidi_Control, deprecated format characters, Zl, Zp).
 constexpr bool is_hostile(char32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x206f);

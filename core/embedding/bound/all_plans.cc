@@ -14,7 +14,7 @@ namespace {
 constexpr Rank kMostRanks = 64;
 constexpr std::size_t kMostGroups = 64;
 constexpr std::size_t kMostBytes = std::size_t{1} << 25;
-constexpr std::size_t kBytesPerState = 64;  // beside the state itself, roughly
+constexpr std::size_t kBytesPerState = 64;  // roughly, beside the state itself
 constexpr double kSameLoad = 1e-14;
 
 template <class Value>
@@ -24,7 +24,7 @@ void append(std::string& bytes, Value value) {
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The bytes of the table's smallest choice.
+// Returns the bytes of the table's smallest choice.
 double least_bytes(const ChoicesOfTable& table) {
   double least = kInfinity;
   for (const TableChoice& choice : table.choices) {
@@ -135,7 +135,7 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const Pl
     : space_(space),
       available_(available),
       any_valid_(!goal.below),
-      target_(goal.below.value_or(1)),  // all loads are 0 without a target
+      target_(goal.below.value_or(1)),  // without a target, all loads are 0
       improvement_(any_valid_ ? 0 : goal.improvement),
       limit_(limit),
       tables_(std::move(tables)),
@@ -152,7 +152,7 @@ AllPlans::AllPlans(const SearchSpace& space, const Topology& available, const Pl
   sort_tables(space);
 }
 
-// Sorts the choices of every table by their cost at the first prices, each shard at its cheapest.
+// Sorts the choices of every table by cost at the first prices, each shard at its cheapest place.
 void AllPlans::sort_choices() {
   const auto cost = [&](const TableChoice& choice) {
     double sum = 0;
@@ -175,7 +175,7 @@ void AllPlans::sort_choices() {
   }
 }
 
-// Tables with rules come first, then the largest, so that infeasible branches end early.
+// Sorts tables with rules first, then the largest, so that infeasible branches end early.
 void AllPlans::sort_tables(const SearchSpace& space) {
   const PlacementRules& rules = space.problem().rules();
   std::vector<std::pair<bool, double>> keys;
@@ -186,7 +186,7 @@ void AllPlans::sort_tables(const SearchSpace& space) {
                    [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
 }
 
-// Precondition: all tables are placed. The states that were tried stay valid for lower targets.
+// Precondition: all tables are placed. Stored states stay valid for lower targets.
 void AllPlans::accept() {
   std::vector<const ShardingOption*> options;
   std::vector<Rank> ranks;
@@ -203,7 +203,7 @@ void AllPlans::accept() {
   prices_.lower_target(target_);
 }
 
-// Returns nothing if the remaining tables have no place below the target.
+// Returns nullopt if the remaining tables cannot be placed below the target.
 std::optional<std::size_t> AllPlans::next_table(Level& level) {
   if (!prices_everywhere_) return order_[num_placed_];
   const std::uint64_t before = limit_.left();
@@ -259,7 +259,7 @@ bool AllPlans::run(std::uint64_t pause_at) {
   return true;
 }
 
-// Selects the next table. Returns false if there is nothing to try.
+// Selects the next table. Returns false if no table is left, or if this state needs no search.
 bool AllPlans::enter_level() {
   limit_.hear_stop();
   if (is_over()) return false;
@@ -342,7 +342,7 @@ bool AllPlans::price_rest(const Step& step, Level& level) {
   return true;
 }
 
-// Returns true if the capacity left may be worth the cost of the shards that are yet to be placed.
+// Returns false if the remaining shards and tables cost more than the capacity left is worth.
 bool AllPlans::can_pay(const Step& step, const Level& level) const {
   const bool inside = step.group < step.choice->shards.size();
   const double part =
@@ -356,7 +356,7 @@ bool AllPlans::can_pay(const Step& step, const Level& level) const {
   return !prices_.is_too_much(needed, level.left);
 }
 
-// Opens a branch for the next shard or block of the table, or the next table if all are placed.
+// Opens a branch for the next shard or block. If all are placed, enters the next table.
 void AllPlans::enter_shards(const Step& step) {
   if (step.group == step.choice->shards.size()) {
     remaining_.erase(step.table);
@@ -396,7 +396,7 @@ bool AllPlans::try_next_place() {
   return false;
 }
 
-// A block lies on one host, in rank order.
+// Places a shard, or a block on one host in rank order.
 void AllPlans::place(Branch& branch, std::size_t place) {
   const Step& step = branch.step;
   PriceSums& left = level().left;
@@ -416,7 +416,7 @@ void AllPlans::place(Branch& branch, std::size_t place) {
     next.done = 0;
     next.group += step.width;
   }
-  // has_room() looked at the shards of a block one by one, but their charges for moves add up.
+  // has_room() tested the shards of a block one by one, but their charges for moves add up.
   const bool is_below = ranks_.max_load() + ranks_.charged() < target_;
   if (is_below && can_pay(next, level())) enter_shards(next);
 }

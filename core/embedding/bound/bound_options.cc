@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Returns true if some rank of the host may hold the shard.
+// Returns true if the shard is allowed on some rank of the host.
 bool is_allowed_on_host(const PlacementRules& rules, const Topology& topology, TableId table,
                         std::uint32_t shard, std::uint32_t host) {
   const RankSet* const allowed = rules.allowed(table, shard);
@@ -20,7 +20,7 @@ bool is_allowed(const PlacementRules& rules, TableId table, std::uint32_t shard,
   return allowed == nullptr || allowed->contains(rank);
 }
 
-// Returns true if the shards from `first` on may fill the host in rank order.
+// Returns true if the shards from number `first` on may fill the host in rank order.
 bool may_fill_host(const PlacementRules& rules, const Topology& topology, TableId table,
                    std::uint32_t first, std::uint32_t host) {
   const std::uint32_t local = topology.local_world_size();
@@ -58,7 +58,7 @@ bool may_be_on_a_host(const PlacementRules& rules, const Topology& topology,
   return false;
 }
 
-// Only distinct_ranks can leave no place: Problem::make refuses rules that leave a shard no rank.
+// Only distinct_ranks can exclude every placement: other rules leave each shard a rank.
 bool may_be_free(const PlacementRules& rules, const Topology& topology,
                  const ShardingOption& option) {
   if (!rules.distinct_ranks(option.table)) return true;

@@ -8,10 +8,10 @@
 namespace shardwright::embedding {
 namespace {
 
-// The number of classes whose bits all() can set without overflow.
+// The largest number of classes for which all() does not overflow.
 constexpr std::uint32_t kMaxClasses = 31;
 
-// The rating multiplies the load of a rank by its time scale, unless it counts memory.
+// The rating multiplies the load of a rank by its time scale, except in the storage model.
 double load_limit_of(const ProblemSpec& spec, std::size_t rank, double target) {
   const std::vector<double>& scale = spec.calibration.rank_time;
   if (scale.empty() || spec.perf_model == PerfModel::kStorage) return target;
@@ -98,7 +98,7 @@ void CertifiedClasses::set_uniform_use(const std::vector<UniformUse>& use) {
   uniform_use_ = use;
   const std::size_t num_classes = use.size();
   for (std::size_t c = 0; c < num_classes; ++c) {
-    // A load stays below its limit, but a use of exactly `most_load` is allowed.
+    // A load must stay below its limit, but a use of exactly `most_load` is allowed.
     load_limit_[c] = add_up(whole_limit_[c], -use[c].least_load);
     load_limit_[c + num_classes] = std::min(whole_limit_[c], step_up(use[c].most_load));
     room_[c] = whole_room_[c] - use[c].least_room();

@@ -16,8 +16,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// Limits on the depth of a tree and on the saved options: every level saves the options that its
-// tables had above it.
+// Limits on the depth of a tree and on the number of saved options. Every level saves the previous
+// options of the tables that it restricts.
 constexpr std::size_t kMaxDepth = 10'000;
 constexpr std::size_t kMostKept = std::size_t{1} << 24;
 
@@ -28,15 +28,15 @@ struct CheckSteps {
   std::uint64_t of_searches = 0;
 };
 
-// Best mode makes only certificates within these limits.
+// Best mode only makes certificates within these limits.
 CheckSteps steps_of_check(const BoundCertificate& certificate, std::uint64_t work_limit) {
   constexpr std::uint64_t kLeast = std::uint64_t{1} << 26;
   constexpr std::uint64_t kOfNode = std::uint64_t{1} << 20;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 29;  // two seconds
-  // Step limits of best mode's searches at the root and at a node.
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 29;  // about two seconds
+  // Step limits of best mode's searches at the root and at a node:
   constexpr std::uint64_t kLeastOfSearches = std::uint64_t{1} << 25;
   constexpr std::uint64_t kOfSearchOfNode = std::uint64_t{1} << 16;
-  constexpr std::uint64_t kMostOfSearches = std::uint64_t{1} << 27;  // five seconds
+  constexpr std::uint64_t kMostOfSearches = std::uint64_t{1} << 27;  // about five seconds
   const std::uint64_t nodes = certificate.nodes.size();
   CheckSteps steps;
   steps.all = std::min({work_limit, kMost, kLeast + kOfNode * nodes});
@@ -90,7 +90,7 @@ std::optional<std::string> check_by_search(const SearchSpace& space, const Topol
 // Thread safety: one thread at a time.
 class TreeChecker {
  public:
-  // `classes`: those of the options.
+  // `classes` are the rank classes to which `options` refers.
   TreeChecker(CertifiedClasses& classes, OpenOptions options, const std::vector<BoundNode>& nodes,
               double target, const CheckSteps& most_steps, const std::function<bool()>& is_stopped)
       : classes_(classes),
@@ -109,10 +109,10 @@ class TreeChecker {
   }
 
  private:
-  // An inner node on the way from the root to the current node.
+  // An inner node on the path from the root to the current node.
   struct Branch {
     const BoundNode* node;
-    std::size_t above;            // mark of the options above it
+    std::size_t above;            // mark before the node
     std::size_t reduced;          // mark after the node's own drops
     std::vector<UniformUse> use;  // by class
     bool is_in_second_child = false;
@@ -161,7 +161,7 @@ class TreeChecker {
     }
   }
 
-  // Subtracts the steps of `walks` passes over the open options from the steps left.
+  // Subtracts the steps of `walks` passes over all options from the steps left.
   bool spend(std::uint64_t walks) {
     const std::uint64_t steps = walks * options_.space().size();
     limit_.hear_stop();
@@ -195,7 +195,7 @@ class TreeChecker {
     return split.at >= 0 && is_valid ? true : fail("a node splits a rank class at no valid use");
   }
 
-  // Restricts uniform options to at most `split.at` in the first child, at least in the second.
+  // Limits uniform options to at most `split.at` in the first child, at least in the second.
   void split_class(const UniformSplit& split, bool is_first) {
     std::vector<UniformUse> use = classes_.uniform_use();
     use[split.rank_class].restrict_to(split, is_first);
@@ -217,7 +217,7 @@ class TreeChecker {
     return true;
   }
 
-  // The classes that the child keeps of an option of the first table.
+  // Returns the classes that an option of the first table keeps in the child.
   std::uint32_t kept_classes(const BoundNode& node, const OpenOption& domain, bool is_first) {
     std::uint32_t kept = 0;
     for (const OptionDomain& child : node.first_child)
@@ -279,8 +279,8 @@ class TreeChecker {
   double target_;
   const std::vector<BoundNode>& nodes_;
   std::uint64_t work_left_;
-  std::uint64_t search_left_;                // of it, for searches
-  const std::function<bool()>& is_stopped_;  // empty if nothing stops it
+  std::uint64_t search_left_;                // part of work_left_ for searches
+  const std::function<bool()>& is_stopped_;  // may be empty
   StepLimit limit_;                          // of work_left_
   std::size_t next_ = 0;
   std::string error_;
@@ -297,7 +297,7 @@ std::optional<double> unreachable_rating(const SearchSpace& space) {
       const double shard = load_of(option.costs[run], spec.perf_model);
       load = add_up(load, multiply_up(option.layout->extents[run].count, shard));
     }
-    // A plan with a cost that is negative or not finite is not valid.
+    // No valid plan has a cost that is negative or not finite.
     if (std::isfinite(load))
       most[option.table.index()] = std::max(most[option.table.index()], load);
   }
@@ -351,7 +351,7 @@ std::optional<std::string> check_move_bound(const SearchSpace& space, const Topo
                                             const std::function<bool()>& is_stopped) {
   if (!std::isfinite(certificate.bound)) return "the bound is not a finite number";
   if (!certificate.by_search) return "a bound of rating and moves is proved by search only";
-  if (certificate.bound <= 0) return std::nullopt;  // neither is below zero
+  if (certificate.bound <= 0) return std::nullopt;  // rating and moves are never negative
   if (auto wrong = check_load_factors(space, certificate.load_factors)) return wrong;
   const double target = multiply_up(certificate.bound, 1 + kRatingSlack);
   return check_by_search(space, available, certificate, {target, &held}, work_limit, is_stopped);

@@ -16,33 +16,33 @@
 
 namespace shardwright::embedding {
 
-// The relative amount by which the rating of `evaluate`, which adds loads in floating point, may
-// lie below the exact sum. The check proves a bound that is higher by this amount.
+// `evaluate` adds loads in floating point, so a rating may lie below the exact sum by this relative
+// amount. The check therefore proves a bound that is higher by this amount.
 inline constexpr double kRatingSlack = 1e-9;
 
-// The work limit under which only the sizes of problem and certificate limit a check.
+// A work limit under which only the sizes of problem and certificate limit a check.
 inline constexpr std::uint64_t kAnySteps = std::numeric_limits<std::uint64_t>::max();
 
 // Returns what is wrong with the proof, or nothing if it holds.
 //
 // The check recomputes every load from the options, rounds every sum to the side that weakens the
 // proof, and solves the pricing problem of a rank with code of its own (RankPricing). It ignores an
-// option only if another option of the same table can replace it in every plan, or if the rules of
-// its table leave it no place (may_have_place). It ignores all other placement rules: they can only
-// raise the least rating. A certificate by search is the exception: all plans are tried again,
-// under all rules, if the problem is small. A rank with a time scale above 1 may hold less load.
+// option only if another option of the table can replace it in every plan, or if the rules of its
+// table exclude every placement (may_have_place). It ignores all other placement rules, because
+// they can only raise the least rating. For a certificate by search, it tries all plans again under
+// all rules, if the problem is small. A rank with a time scale above 1 may hold less load.
 //
 // Time: O(leaves x options) for Lagrangian leaves. Pattern leaves and leaves by search take
-// exponential time in the worst case, and a certificate may be forged. So the check gives up and
-// returns kProofTooLong after `work_limit` steps, after the steps that a certificate of its size
-// may take, or if `is_stopped` returns true, which it calls about every millisecond.
+// exponential time in the worst case, and a certificate may be forged. The check therefore returns
+// kProofTooLong after `work_limit` steps, after the steps that a certificate of its size may take,
+// or if `is_stopped` returns true. It calls `is_stopped` about every millisecond.
 std::optional<std::string> check_bound(const SearchSpace& space, const Topology& available,
                                        const BoundCertificate& certificate,
                                        std::uint64_t work_limit = kAnySteps,
                                        const std::function<bool()>& is_stopped = {});
 
-// Returns a rating above that of every plan: all tables, each with its dearest option, on one rank.
-// Returns nothing if the rating exceeds 1e200.
+// Returns a rating above that of every plan: twice the load of all tables, each with its most
+// expensive option, on the slowest rank. Returns nullopt if the rating reaches 1e200.
 std::optional<double> unreachable_rating(const SearchSpace& space);
 
 // Like check_bound(), for a certificate with an infinite bound, which states that no plan exists.
@@ -53,8 +53,8 @@ std::optional<std::string> check_absence(const SearchSpace& space, const Topolog
                                          const std::function<bool()>& is_stopped = {});
 
 // Checks that no plan of the space has a rating + weight x GiB moved from `held` below the bound.
-// The certificate must be one by search. The check tries all plans again; good prices exclude all
-// plans at the root.
+// The certificate must be by search. The check tries all plans again; good prices exclude all plans
+// at the root.
 std::optional<std::string> check_move_bound(const SearchSpace& space, const Topology& available,
                                             const HeldPlan& held,
                                             const BoundCertificate& certificate,

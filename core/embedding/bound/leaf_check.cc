@@ -24,7 +24,7 @@ std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options,
 
 namespace {
 
-// One pattern leaf and its check.
+// Checks one pattern leaf.
 // Thread safety: one thread at a time.
 class PatternLeaf {
  public:
@@ -56,7 +56,7 @@ class PatternLeaf {
     return found == duals_.end() ? 0.0 : found->second;
   }
 
-  // The most that the patterns of all ranks can be worth, rounded up.
+  // Returns the most that the patterns of all ranks can be worth, rounded up.
   double value_of_ranks() const {
     double sum = 0;
     for (std::size_t c = 0; c < classes_.size(); ++c)
@@ -71,7 +71,7 @@ class PatternLeaf {
             leaf_.whole_multipliers[rank_class]};
   }
 
-  // The sum over tables of the least value of an open option, rounded down.
+  // Returns the sum over tables of the least value of an open option, rounded down.
   double value_of_tables() const {
     double sum = 0;
     for (std::size_t table = 0; table < options_.num_tables(); ++table) {
@@ -84,7 +84,7 @@ class PatternLeaf {
     return sum;
   }
 
-  // The sum of the dual values of all shards of the option, rounded down.
+  // Returns the sum of the dual values of all shards of the option, rounded down.
   double value_of_option(OptionId id) const {
     const ShardingOption& option = options_.space().option(id);
     double sum = 0;
@@ -131,7 +131,7 @@ class PatternLeaf {
     return {0, load_of(cost, classes_.perf_model()), cost.storage};
   }
 
-  // What a shard with a dual value is worth in a pattern on a rank of the class, rounded up.
+  // Returns the shard with its value in a pattern on a rank of the class, rounded up.
   ShardSet worth(double value, ShardSet use, std::uint32_t rank_class) const {
     use.value = value;
     if (!leaf_.whole_multipliers.empty())
@@ -141,7 +141,7 @@ class PatternLeaf {
   }
 
   // Adds the shards of the option that one rank can hold. Returns false if there are too many
-  // combinations of them.
+  // combinations.
   bool add_shards(RankPricing& pricing, OptionId id, std::uint32_t rank_class) const {
     const ShardingOption& option = options_.space().option(id);
     if (is_on_all_ranks(option, options_.topology())) {

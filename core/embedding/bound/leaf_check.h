@@ -1,4 +1,4 @@
-// The three kinds of leaves of a certificate. Each check returns what is wrong, or nothing.
+// Checks of the three kinds of leaves. Each function returns what is wrong, or nullopt.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace shardwright::embedding {
 std::optional<std::string> check_lagrangian_leaf(const OpenOptions& options, const BoundNode& leaf);
 
 // Checks that all tables, each with its open option of least dual value, are worth more than the
-// patterns of all ranks according to the leaf; RankPricing checks the leaf's claim for every class.
-// Takes its steps from the limit.
+// patterns of all ranks. RankPricing checks the leaf's maximum pattern value for every class.
+// Subtracts its steps from `limit`.
 std::optional<std::string> check_pattern_leaf(const OpenOptions& options, const BoundNode& leaf,
                                               StepLimit& limit);
 
-// Tries all plans of the node again in at most `most_steps` steps. Subtracts the steps taken.
+// Tries all plans of the node again. Subtracts the steps taken from `most_steps`, their limit.
 std::optional<std::string> check_search_leaf(const OpenOptions& options, const BoundNode& leaf,
                                              double target, std::uint64_t& most_steps,
                                              const std::function<bool()>& is_stopped);

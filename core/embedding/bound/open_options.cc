@@ -96,7 +96,7 @@ bool OpenOptions::are_equal(std::size_t table, std::size_t other) const {
                     });
 }
 
-// Returns true if the options have the same form, and shards of the same costs.
+// Returns true if the options have the same form and shards of the same costs.
 bool OpenOptions::are_interchangeable(OptionId id, OptionId other) const {
   const ShardingOption& a = space_.option(id);
   const ShardingOption& b = space_.option(other);
@@ -156,7 +156,7 @@ void OpenOptions::set_apart(OptionId id) {
   by_class = std::move(smallest);
 }
 
-// Returns false for a uniform option that lacks a smallest shard after set_apart().
+// Returns false if a uniform option has no smallest shard in some class. Call after set_apart().
 bool OpenOptions::has_smallest_shards(OptionId id) const {
   const ShardingOption& option = space_.option(id);
   if (classes_.are_on_one_host() && fills_hosts(option, available_))
@@ -165,7 +165,7 @@ bool OpenOptions::has_smallest_shards(OptionId id) const {
          shards_by_class_[id.index()].size() == classes_.uniform_use().size();
 }
 
-// Returns true if shards of the run use no more than those of the other one, in load and memory.
+// Returns true if shards of `run` use at most the load and memory of shards of `other`.
 bool OpenOptions::is_smaller(const ShardingOption& option, std::uint32_t run,
                              std::uint32_t other) const {
   const ShardCost& a = option.costs[run];
@@ -174,7 +174,7 @@ bool OpenOptions::is_smaller(const ShardingOption& option, std::uint32_t run,
          a.storage.fits_in(b.storage);
 }
 
-// The run whose shards use the least load and the least of every memory, if there is one.
+// Returns the run whose shards use the least load and the least of every memory, if any.
 std::optional<std::uint32_t> OpenOptions::smallest_run(const ShardingOption& option) const {
   const auto has_shards = [&](std::uint32_t run) { return option.layout->extents[run].count > 0; };
   for (std::uint32_t own = 0; own < option.costs.size(); ++own) {
@@ -207,7 +207,7 @@ bool OpenOptions::is_possible(OptionId id) const {
   return true;
 }
 
-// Of two options that replace each other, the first stays.
+// Of two options that replace each other, the first one stays.
 bool OpenOptions::is_replaced(OptionId id, const std::vector<OpenOption>& options) const {
   const ShardingOption& option = space_.option(id);
   const PerfModel model = classes_.perf_model();
@@ -234,7 +234,7 @@ bool OpenOptions::lies_on_one_side(const OpenOption& domain, std::uint32_t insid
 
 namespace {
 
-// The cost of all shards of an option, each in the cheapest class of the domain, rounded down.
+// Returns the cost of all shards of an option, each in its cheapest class, rounded down.
 double all_shards_of(const OpenOptions& options, const OpenOption& domain,
                      const std::vector<CapacityMultipliers>& multipliers) {
   const CertifiedClasses& classes = options.classes();
@@ -263,7 +263,7 @@ double all_shards_of(const OpenOptions& options, const OpenOption& domain,
   return sum;
 }
 
-// The value of the capacity of one rank at the multipliers of its class, rounded up.
+// Returns the value of one rank's capacity at the multipliers of its class, rounded up.
 double capacity_of(const CertifiedClasses& classes, std::size_t rank_class,
                    const CapacityMultipliers& multipliers) {
   const Storage& room = classes.room(rank_class);
@@ -314,7 +314,7 @@ class CommonUseDrop {
         common_(options),
         beside_(classes_.size()) {}
 
-  // Returns true if any option went, or may be in fewer classes than before.
+  // Returns true if some option was dropped or lost a class.
   bool drop() {
     bool any = false;
     for (std::size_t table = 0; table < options_.num_tables(); ++table)
@@ -344,7 +344,7 @@ class CommonUseDrop {
   }
 
   // Returns true if the use fits beside the common use of all tables, including the current one.
-  // Needs no directed rounding, since an error only keeps an option.
+  // Directed rounding is not needed, since an error can only keep an option.
   bool has_room_for(const RankUse& use, std::size_t rank_class) const {
     const RankUse& all = common_.on(rank_class);
     if (all.load + use.load >= classes_.load_limit(rank_class)) return false;
@@ -354,7 +354,7 @@ class CommonUseDrop {
     });
   }
 
-  // The componentwise maximum over the shards of all open options.
+  // Returns the componentwise maximum over the shards of all open options of the table.
   RankUse largest_of(std::size_t table) const {
     RankUse largest;
     for (const OpenOption& domain : options_.of_table(table)) {
@@ -365,7 +365,7 @@ class CommonUseDrop {
     return largest;
   }
 
-  // The subset of `classes` that has room for the shard beside the common use of all other tables.
+  // Returns those of `classes` with room for the shard beside the common use of all other tables.
   std::uint32_t with_room(const RunUse& run, std::uint32_t classes) const {
     std::uint32_t left = classes & roomy_;
     for (std::uint32_t open = classes & ~roomy_; open != 0; open &= open - 1) {
@@ -376,7 +376,7 @@ class CommonUseDrop {
     return left;
   }
 
-  // The classes that stay in the domain. An option of several shards keeps all its classes or none.
+  // Returns the classes that stay in the domain. An option of several shards keeps all or none.
   std::uint32_t classes_left(const OpenOption& domain) const {
     const std::span<const RunUse> runs = options_.runs(domain.option);
     const std::span<const ClassShards> by_class = options_.shards_by_class(domain.option);
@@ -399,9 +399,9 @@ class CommonUseDrop {
   OpenOptions& options_;
   const CertifiedClasses& classes_;
   CommonUse common_;
-  // Of the current table:
+  // State for the current table:
   std::uint32_t roomy_ = 0;          // classes with room for every shard
-  std::vector<RankUse> beside_;      // what all other tables use, by class that is not roomy
+  std::vector<RankUse> beside_;      // common use of all other tables, by class that is not roomy
   std::vector<std::uint32_t> left_;  // by option
 };
 
@@ -421,7 +421,7 @@ RankUse CommonUse::on_beside(std::size_t rank_class, std::size_t table) const {
   return uses.empty() ? all_[rank_class] : without(all_[rank_class], uses[rank_class]);
 }
 
-// By class; empty unless every open option has a shard on every rank.
+// Returns the use by class; empty unless every open option has a shard on every rank.
 std::vector<RankUse> CommonUse::use_of_table(const OpenOptions& options, std::size_t table) const {
   std::vector<RankUse> least(all_.size());
   for (std::size_t c = 0; c < least.size(); ++c) {

@@ -1,4 +1,4 @@
-// The options that a branch-and-bound node leaves to every table.
+// The options of every table that are open in a branch-and-bound node.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace shardwright::embedding {
 
-// `count` shards of one run that lie on ranks of one class.
+// `count` shards of one run on ranks of one class.
 struct ClassShards {
   std::uint32_t rank_class = 0;
   std::uint32_t run = 0;
@@ -24,10 +24,10 @@ struct ClassShards {
 // An open option and the rank classes where its shards may be.
 using OpenOption = OptionDomain;
 
-// The open options of the current node: those that its plans may use. At the root these are the
-// options that could be part of a plan below the target and that no other option of their table
-// replaces. Replacing an option keeps a plan below the target, but may break a placement rule. So
-// options without any place under the rules are dropped first, and all other rules are ignored.
+// The open options of the current node, which its plans may use. At the root, an option is open if
+// it could be part of a plan below the target and no other option of its table replaces it. A
+// replacement keeps a plan below the target but may break a placement rule. Options without any
+// placement under the rules are therefore dropped first, and all other rules are ignored.
 // Thread safety: one thread at a time. Refers to its arguments.
 class OpenOptions {
  public:
@@ -36,7 +36,7 @@ class OpenOptions {
               const std::function<bool()>& is_stopped);
 
   bool is_complete() const { return complete_; }
-  // Returns false if uniform options are priced apart and an open uniform option has no smallest
+  // Returns false if the certificate has uniform_apart and an open uniform option has no smallest
   // shard in some class.
   bool can_be_apart() const { return can_be_apart_; }
 
@@ -47,34 +47,34 @@ class OpenOptions {
   std::size_t num_tables() const { return open_.size(); }
   const std::vector<OpenOption>& of_table(std::size_t table) const { return open_[table]; }
   // Restricts the n-th open option of the table to classes[n], a subset of its domain. Drops
-  // options without classes. Saves the table's options, which restore() sets again.
+  // options whose classes[n] is 0. Saves the previous options of the table for restore().
   void restrict_to(std::size_t table, std::span<const std::uint32_t> classes);
-  // mark() is the number of changes so far. restore() undoes the changes after a mark.
+  // mark() returns the number of changes so far. restore(mark) undoes all later changes.
   std::size_t mark() const { return replaced_.size(); }
   void restore(std::size_t mark);
   // The number of options that are saved for restore().
   std::size_t num_kept() const { return num_kept_; }
 
-  // Returns true if some table has options in the space, but no open option.
+  // Returns true if a table with options in the space has no open option.
   bool any_table_is_closed() const;
-  // Returns true if the n-th open options of both tables are equal in shards, costs and domains,
-  // for every n: any plan that the node allows may then exchange the two tables.
+  // Returns true if, for every n, the n-th open options of both tables have equal shards, costs and
+  // domains. Exchanging the two tables in a plan of the node then gives a plan of the node.
   bool are_equal(std::size_t table, std::size_t other) const;
 
-  // Returns true if all shards of the option lie either in the classes `inside` or in the other
-  // classes of its domain, whatever the plan.
+  // Returns true if, in every plan, all shards of the option lie in the classes `inside` or all lie
+  // in the other classes of its domain.
   bool lies_on_one_side(const OpenOption& domain, std::uint32_t inside) const;
-  // The shards, by class and run, of an option with a shard on every rank; empty for other options.
-  // If uniform options are apart, all shards of a class count as the smallest one there.
+  // For an option with a shard on every rank, returns its shards by class and run; otherwise empty.
+  // With uniform_apart, all shards of a class count as the smallest shard there.
   std::span<const ClassShards> shards_by_class(OptionId option) const {
     return shards_by_class_[option.index()];
   }
-  // Returns what a shard uses, by run. Precondition: the option is open, or was open at the root.
+  // Returns the use of one shard, by run. Precondition: the option was open at the root.
   std::span<const RunUse> runs(OptionId option) const {
     return {runs_.data() + first_run_[option.index()], space_.option(option).costs.size()};
   }
-  // If uniform options are apart and the option fills hosts, returns the run as which all its
-  // shards count. Otherwise returns nothing.
+  // With uniform_apart, returns the run that stands for all shards of an option that fills hosts.
+  // Otherwise returns nullopt.
   std::optional<std::uint32_t> counted_run(OptionId option) const;
 
  private:
@@ -102,43 +102,43 @@ class OpenOptions {
   std::vector<std::vector<OpenOption>> open_;              // by table
   std::vector<std::vector<ClassShards>> shards_by_class_;  // by option
   std::vector<RunUse> runs_;                               // of options open at the root
-  std::vector<std::size_t> first_run_;                     // of those, by option
+  std::vector<std::size_t> first_run_;                     // index into runs_, by option
   std::vector<std::optional<std::uint32_t>> counted_run_;  // by option; empty without uniform_apart
   std::vector<Replaced> replaced_;                         // in the order of the changes
-  std::size_t num_kept_ = 0;                               // options in `replaced_`
+  std::size_t num_kept_ = 0;                               // number of options in `replaced_`
 };
 
-// The Lagrangian bound: compares the cost of all tables at given multipliers with the capacity of
-// all ranks. Every sum is rounded to the safe side.
+// The Lagrangian bound: compares the cost of all tables at given multipliers with the value of all
+// ranks. Every sum is rounded to the safe side.
 // Thread safety: immutable.
 class LagrangianSum {
  public:
   // `multipliers`: by rank class. O(open options x classes).
   LagrangianSum(const OpenOptions& options, const std::vector<CapacityMultipliers>& multipliers);
 
-  // Returns true if all tables, each with its cheapest open option, cost more than all ranks have.
+  // Returns true if all tables, each with its cheapest open option, cost more than all ranks.
   bool excludes_all() const { return needed_ > capacity_; }
-  // The same if `table` takes its open option number `option` instead of the cheapest one.
+  // Returns the same for the case that `table` takes its open option number `option`.
   bool excludes(std::size_t table, std::size_t option) const;
 
  private:
-  std::vector<double> costs_;       // of all open options
-  std::vector<std::size_t> first_;  // of those, by table
+  std::vector<double> costs_;       // of all open options, table by table
+  std::vector<std::size_t> first_;  // index into costs_, by table
   std::vector<double> least_;       // by table
   double needed_ = 0;
   double capacity_ = 0;
 };
 
-// What every plan uses of every rank: if all open options of a table have a shard on every rank,
-// the table uses at least the smallest of these shards there.
+// A use of ranks that all plans have in common. If all open options of a table have a shard on
+// every rank, the table uses at least the smallest of these shards on every rank.
 // Thread safety: immutable.
 class CommonUse {
  public:
   explicit CommonUse(const OpenOptions& options);
 
-  // The use of all tables.
+  // The common use of all tables on a rank of the class.
   const RankUse& on(std::size_t rank_class) const { return all_[rank_class]; }
-  // The use of all tables but `table`, rounded down.
+  // The common use of all tables except `table`, rounded down.
   RankUse on_beside(std::size_t rank_class, std::size_t table) const;
 
  private:
@@ -148,7 +148,7 @@ class CommonUse {
   std::vector<std::vector<RankUse>> of_table_;  // by table, then class; empty without common use
 };
 
-// Drops options that do not fit beside the common use of all other tables, in up to 16 rounds.
+// Drops options that do not fit beside the common use of all other tables, in at most 16 rounds.
 // Returns the number of rounds, each of which takes O(open options x classes).
 std::uint64_t drop_by_common_use(OpenOptions& options);
 

@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::uint32_t kRankLimit = 4096;
 
-// Limits the path from the root, which has a level per table and a branch per shard.
+// Limits the length of the path from the root, which has a level per table and a branch per shard.
 bool is_small(const SearchSpace& space, const Topology& available) {
   constexpr std::uint64_t kMostShards = 4096;
   std::vector<std::uint64_t> most(space.problem().tables().size(), 0);
@@ -46,7 +46,7 @@ bool is_small(const SearchSpace& space, const Topology& available) {
   return available.world_size() <= kRankLimit && shards <= kMostShards;
 }
 
-// The caller's sets of prices, then sets for each memory tier, for load and for charges alone.
+// Returns the given sets of prices, then sets for each memory tier, for load and for charges alone.
 std::vector<RankPriceSet> all_prices(const PlanGoal& goal, const Topology& available,
                                      std::vector<RankPriceSet> prices) {
   const std::size_t ranks = available.world_size();
@@ -91,8 +91,8 @@ FoundPlan PlanSearch::take_answer() {
   return std::move(found_);
 }
 
-// Returns true if at some set of prices the tables, each alone with its cheapest choice, cost more
-// than all ranks are worth. Up to 2^15 tables, rounding of the sums stays below kSumSlack.
+// Returns true if, at some set of prices, the tables cost more than all ranks are worth. Each table
+// counts alone with its cheapest choice. Up to 2^15 tables, rounding stays below kSumSlack.
 bool PlanSearch::is_too_dear() {
   constexpr std::size_t kMostTables = std::size_t{1} << 15;
   if (available_.world_size() > kRankLimit || space_.problem().tables().size() > kMostTables)

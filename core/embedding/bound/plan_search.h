@@ -1,4 +1,4 @@
-// Exhaustive search for a plan, which can prove that no plan exists.
+// An exhaustive search for a plan, which can also prove that no plan exists.
 #pragma once
 
 #include <cstddef>
@@ -21,49 +21,49 @@ struct FoundPlan {
   enum class Answer : std::uint8_t {
     kFound,
     kNoneExists,
-    kTooLarge,  // too many ranks or shards to begin
-    kGivenUp,   // the work limit was reached, or is_stopped() said so
+    kTooLarge,  // too many ranks or shards
+    kGivenUp,   // work limit reached, or is_stopped() returned true
   };
   Answer answer = Answer::kGivenUp;
-  // The plan found, only with kFound. With an improvement, the last plan found, whatever the
-  // answer. Does not keep the options of the space alive.
+  // The plan, only with kFound. With an improvement, the last plan found, whatever the answer. Does
+  // not keep the options of the space alive.
   std::optional<Plan> plan;
-  // The final target; 0 without a target. With an improvement, every plan found lowers it.
+  // The final target; 0 without a target. With an improvement, every plan found lowers the target.
   double below = 0;
   std::uint64_t steps = 0;
 };
 
-// The work limit of a search for any plan: less than a second.
+// The default work limit of find_any_plan(): less than a second.
 inline constexpr std::uint64_t kAnyPlanSteps = std::uint64_t{1} << 26;
 
-// Tries every option of every table on all ranks, table by table (AllPlans). All placement rules
-// count. `available` is the topology after reservation and margin.
+// Tries every option of every table on all ranks, table by table (AllPlans), under all placement
+// rules. `available` is the topology after reservation and margin.
 FoundPlan find_any_plan(const SearchSpace& space, const Topology& available,
                         std::uint64_t work_limit = kAnyPlanSteps,
                         const std::function<bool()>& is_stopped = {});
 
-// Like find_any_plan(), for a plan that rates below the target of `goal`, including charges for
-// moves if there is an old plan. The plan found obeys all rules and fits the memory, but is not
+// Like find_any_plan(), for a plan whose rating, plus charges for moves if the goal has an old
+// plan, is below the target of `goal`. The plan obeys all rules and fits the memory, but is not
 // checked by evaluate(). `prices` prune the search. Loads are summed in floating point, so the
-// target must lie above a claimed bound by kRatingSlack. Precondition: `goal` has a target.
+// target must exceed a claimed bound by kRatingSlack. Precondition: `goal` has a target.
 //
-// With an improvement the search is branch and bound: kNoneExists then means that no plan rates
+// With an improvement, the search is branch and bound. kNoneExists then means that no plan rates
 // below FoundPlan::below.
 //
-// Both functions: kNoneExists implies that evaluate() accepts no such plan. Time: exponential in
-// the worst case; at most `work_limit` steps, each of which looks at a rank. Both return kTooLarge
-// at once if there are more than 4,096 ranks, or if a plan may have more than 4,096 shards, unless
-// prices alone exclude all plans below a target.
+// For both functions, kNoneExists implies that evaluate() accepts no such plan. Time: exponential
+// in the worst case, at most `work_limit` steps. A step examines one rank. Both return kTooLarge at
+// once with more than 4,096 ranks, or if a plan may have more than 4,096 shards. Exception: if
+// prices alone exclude all plans below the target, the answer is kNoneExists.
 FoundPlan find_plan_below(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
                           std::vector<RankPriceSet> prices, std::uint64_t work_limit,
                           const std::function<bool()>& is_stopped = {});
 
-// find_plan_below() or find_any_plan() as a search that can pause: the answer and the number of
+// The search of find_plan_below() or find_any_plan(), which can pause. The answer and the number of
 // steps do not depend on the number of calls.
 // Thread safety: one thread at a time. Refers to the space, the topology and what the goal borrows.
 class PlanSearch {
  public:
-  // The arguments are those of find_plan_below(); without a target, those of find_any_plan(). If
+  // Takes the arguments of find_plan_below(). Without a target, searches like find_any_plan(). If
   // the problem is too large, the constructor only tests whether prices exclude all plans.
   PlanSearch(const PlanGoal& goal, const SearchSpace& space, const Topology& available,
              std::vector<RankPriceSet> prices, std::uint64_t work_limit,
@@ -71,11 +71,11 @@ class PlanSearch {
   PlanSearch(const PlanSearch&) = delete;
   PlanSearch& operator=(const PlanSearch&) = delete;
 
-  // Continues for at least `steps` steps. Returns true if the search has ended.
+  // Takes at least `steps` steps unless the search ends before. Returns true if it has ended.
   bool run(std::uint64_t steps);
   // Steps taken so far.
   std::uint64_t steps() const { return work_limit_ - work_; }
-  // To be called once. Precondition: run() has returned true.
+  // Returns the answer. Call it once. Precondition: run() has returned true.
   FoundPlan take_answer();
 
  private:
@@ -95,7 +95,7 @@ class PlanSearch {
   std::function<bool()> is_stopped_;
   std::vector<ChoicesOfTable> tables_;
   std::optional<StepLimit> limit_;   // of plans_
-  std::unique_ptr<AllPlans> plans_;  // null unless they are being tried
+  std::unique_ptr<AllPlans> plans_;  // null before and after the enumeration
   FoundPlan found_;
   bool is_over_ = false;
 };

@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// The shards that a table may put on a rank: choice, number, costs and charge of each.
+// The shards that a table may put on a rank: choice, number, costs and charge of each shard.
 using Signature = std::vector<double>;
 
 std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks,
@@ -17,8 +17,8 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
     const TableChoice& choice = table.choices[c];
     for (std::size_t i = 0; i < choice.shards.size(); ++i) {
       const EqualShards& shards = choice.shards[i];
-      // The shards of an option in rank order get one number, since each has a rank of its own; so
-      // do the shards of a block. Other shards may be on any rank and keep their numbers.
+      // Shards with a fixed rank need no number to tell them apart: all shards of an option in rank
+      // order get the same number, as do the shards of a block. Other shards keep their numbers.
       std::size_t number = i;
       if (choice.form == Form::kInOrder) number = 0;
       if (choice.form == Form::kWholeHosts) number = i / ranks_per_host;
@@ -33,7 +33,7 @@ std::vector<Signature> signatures(const ChoicesOfTable& table, std::size_t ranks
   return all;
 }
 
-// Numbers the distinct values; equal values get the same number.
+// Numbers the distinct values from 0; equal values get the same number.
 template <class Value>
 std::vector<std::uint32_t> numbered(const std::vector<Value>& values) {
   std::map<Value, std::uint32_t> known;
@@ -74,7 +74,7 @@ void RankOrbits::tell_apart(const std::vector<RankTraits>& traits, std::uint32_t
                             const std::vector<ChoicesOfTable>& tables) {
   constexpr std::size_t kMostKinds = 256;
   if (num_kinds_ == 1 || num_kinds_ > kMostKinds) return;
-  std::vector<std::size_t> first(num_kinds_);  // rank of each kind
+  std::vector<std::size_t> first(num_kinds_);  // the first rank of each kind
   for (std::size_t rank = kind_.size(); rank > 0; --rank)
     first[kind_[rank - 1]] = rank - 1;
   told_apart_by_.assign(num_kinds_ * num_kinds_, TableSet(tables.size()));
@@ -229,7 +229,7 @@ bool RankContents::are_interchangeable(Rank a, Rank b,
 
 bool RankContents::are_hosts_interchangeable(std::uint32_t a, std::uint32_t b,
                                              const RemainingTables& remaining_tables) const {
-  if ((std::max(a, b) + 1) * local_ > size()) return false;  // ranks on no host
+  if ((std::max(a, b) + 1) * local_ > size()) return false;  // some ranks are on no host
   for (std::uint32_t i = 0; i < local_; ++i) {
     if (!are_interchangeable(a * local_ + i, b * local_ + i, remaining_tables)) return false;
   }

@@ -1,4 +1,4 @@
-// The contents of ranks during a search, and which ranks and hosts are interchangeable.
+// The contents of ranks during a search, and the ranks and hosts that are interchangeable.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ struct RankTraits {
   friend bool operator==(const RankTraits&, const RankTraits&) = default;
 };
 
-// Divides ranks into kinds. Ranks are of one kind if they have the same traits and every choice of
-// every table can put the same shards on both.
+// Divides ranks into kinds. Two ranks are of one kind if they have the same traits and every choice
+// of every table can put the same shards on both.
 // Thread safety: immutable.
 class RankOrbits {
  public:
@@ -27,7 +27,7 @@ class RankOrbits {
              const std::vector<ChoicesOfTable>& tables);
 
   // Returns true if the ranks have the same traits and the choices of the `remaining` tables treat
-  // them alike. With over 256 kinds, true only for ranks of one kind.
+  // them alike. With over 256 kinds, returns true only for ranks of one kind.
   bool are_interchangeable(Rank a, Rank b, const TableSet& remaining) const {
     const std::size_t one = kind_[a];
     const std::size_t other = kind_[b];
@@ -46,15 +46,15 @@ class RankOrbits {
 };
 
 struct RankContent {
-  double load = 0;  // times the rank's factor
+  double load = 0;  // ms or bytes, times the factor of the rank
   PerTier<double> bytes = {};
 };
 
-// What two ranks must agree on to be interchangeable while a table is placed.
+// The tables that decide whether two ranks are interchangeable while a table is placed.
 struct RemainingTables {
-  TableSet remaining;         // the tables without a place, including the one being placed
-  TableSet relevant;          // tables whose place matters to rules of the remaining ones
-  bool hosts_matter = false;  // to a choice or to a rule of the remaining tables
+  TableSet remaining;         // not yet placed, including the table being placed
+  TableSet relevant;          // tables whose ranks matter to rules of the remaining tables
+  bool hosts_matter = false;  // true if a choice or a rule of the remaining tables depends on hosts
 };
 
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -71,25 +71,25 @@ class RankContents {
   }
   double scale(Rank rank) const { return traits_[rank].scale; }
 
-  // The largest load of a rank, and the sum of all charges for moves.
+  // The largest load of all ranks, and the sum of all charges for moves.
   double max_load() const { return max_load_; }
   double charged() const { return charged_; }
 
-  // The state before a shard was added, for restore().
+  // The values that add() changes, for restore().
   struct Before {
     RankContent content;
     bool had_table = false;
     double max_load = 0;
     double charged = 0;
   };
-  // Adds a shard on the rank shards.ranks[place].
+  // Adds a shard of `table` on rank shards.ranks[place].
   Before add(const EqualShards& shards, std::size_t place, std::size_t table);
   void restore(Rank rank, const Before& before, std::size_t table);
 
-  // Returns true if one more shard at the place leaves the largest load and all charges below the
+  // Returns true if one more shard at the place keeps the largest load plus all charges below the
   // target, and the rank within its memory.
   bool has_room(const EqualShards& shards, std::size_t place, double target) const;
-  // Returns true if may_join() depends on what the ranks hold.
+  // Returns true if may_join() depends on the contents of ranks.
   bool has_rules(std::size_t table) const {
     return tables_[table].distinct_ranks || !groups_of_[table].empty();
   }
@@ -97,27 +97,27 @@ class RankContents {
   // together or apart) allow a shard of the table on the rank.
   bool may_join(Rank rank, std::size_t table) const;
 
-  // Fills in `remaining_tables`. `now` is the table being placed, one of `remaining`.
+  // Sets `remaining_tables`. `now` is the table being placed and is in `remaining`.
   void look_ahead(const TableSet& remaining, std::size_t now,
                   RemainingTables& remaining_tables) const;
-  // Returns true if the two ranks would be interchangeable with equal contents.
+  // Returns true if the ranks would be interchangeable if their contents were equal.
   bool are_in_one_orbit(Rank a, Rank b, const TableSet& remaining) const {
     return kinds_.are_interchangeable(a, b, remaining);
   }
-  // Returns true if exchanging all that the remaining tables put on the two ranks changes nothing.
-  // Where hosts matter, returns true for ranks of one host only.
+  // Returns true if exchanging the shards of the remaining tables between the two ranks changes
+  // nothing. Ignores hosts: where hosts matter, the result is valid for ranks of one host only.
   bool are_interchangeable(Rank a, Rank b, const RemainingTables& remaining_tables) const;
-  // The same for all ranks of two hosts, in their order.
+  // Returns the same for all ranks of two hosts, in rank order.
   bool are_hosts_interchangeable(std::uint32_t a, std::uint32_t b,
                                  const RemainingTables& remaining_tables) const;
 
-  // Tables that must be together, or apart, on ranks or on hosts.
+  // Tables that must be together or apart, on ranks or on hosts.
   struct Group {
     bool together = false;
     std::uint32_t ranks_per_place = 1;
     TableSet tables;
-    std::uint32_t held = 0;                // pairs of a rank and a table of the group on it
-    std::vector<std::uint32_t> held_here;  // the same by place
+    std::uint32_t held = 0;                // pairs (rank, table of the group on it)
+    std::vector<std::uint32_t> held_here;  // the same pairs, by rank or host
   };
   const std::vector<Group>& groups() const { return groups_; }
   std::span<const std::size_t> groups_of(std::size_t table) const { return groups_of_[table]; }

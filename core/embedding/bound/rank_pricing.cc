@@ -50,7 +50,7 @@ double RankCapacity::cost() const {
 
 namespace {
 
-// Combinations of the shards of one option on one rank; a certificate that needs more is refused.
+// The most combinations of one option's shards on a rank that a certificate may need.
 constexpr std::size_t kMaxCombinations = 4096;
 
 // Returns a number of copies that never fit together, from the smallest use of each resource.
@@ -68,14 +68,14 @@ std::uint32_t multiplicity_bound_of(const RankItemClass& item_class, const RankC
   return static_cast<std::uint32_t>(std::max(0.0, most)) + 1;
 }
 
-// With more labels than this, the remaining item classes are solved separately, and the two sets of
-// labels are joined. Source: Horowitz, Sahni, "Computing Partitions with Applications to the
-// Knapsack Problem" (1974).
+// If there are more labels than this, the remaining item classes get labels of their own, and the
+// two sets of labels are joined. Source: Horowitz, Sahni, "Computing Partitions with Applications
+// to the Knapsack Problem" (1974).
 constexpr std::size_t kMaxLabelsOfFirstHalf = 1000;
-// A label is compared with the labels kept last, up to this number, whose loads are close to its
-// own. Comparing all pairs takes quadratic time and finds little more.
+// A label is compared with at most this number of kept labels, those with the closest loads.
+// Comparing all pairs takes quadratic time and finds few more dominated labels.
 constexpr std::size_t kMaxComparisons = 64;
-constexpr std::size_t kComparisonsPerStep = 8;  // as long as one other step
+constexpr std::size_t kComparisonsPerStep = 8;  // take as long as one other step
 
 }  // namespace
 
@@ -83,7 +83,7 @@ bool add_items(const RankCapacity& capacity, const std::vector<ShardSet>& runs,
                const std::vector<std::uint32_t>& counts, RankItemClass& into) {
   std::vector<ShardSet> combinations{ShardSet{}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (runs[i].value <= 0) continue;  // worth nothing
+    if (runs[i].value <= 0) continue;  // a run without value
     const std::size_t before = combinations.size();
     for (std::size_t c = 0; c < before; ++c) {
       ShardSet more = combinations[c];
@@ -139,7 +139,7 @@ RankPricing::Answer RankPricing::check(double claim, StepLimit& limit) {
   for (const RankItemClass& item_class : classes_)
     limit.spend(item_class.items.size());
   merge_identical(capacity_, classes_);
-  // The most valuable classes come first, so that the completion bound is soon tight.
+  // With the most valuable classes first, the completion bound becomes tight early.
   std::stable_sort(classes_.begin(), classes_.end(),
                    [](const RankItemClass& a, const RankItemClass& b) {
                      return a.best_reduced_value > b.best_reduced_value;
@@ -155,7 +155,7 @@ RankPricing::Answer RankPricing::check(double claim, StepLimit& limit) {
   return exceeded ? Answer::kExceeded : Answer::kHolds;
 }
 
-// The completion of labels that cover the classes [first, end).
+// Returns the completion of labels that cover the classes [first, end).
 RankPricing::Completion RankPricing::completion(std::size_t first, std::size_t end) const {
   Completion rest;
   rest.reduced_value = capacity_.cost();
@@ -174,8 +174,8 @@ RankPricing::Completion RankPricing::completion(std::size_t first, std::size_t e
   return rest;
 }
 
-// Makes labels of the classes from `first` on, until there are more than `max_labels`. All other
-// classes are still to come. Returns the first class that the labels do not cover.
+// Makes labels that cover the classes from `first` on, until there are more than `max_labels`. The
+// completion counts all other classes as later ones. Returns the first class not covered.
 std::size_t RankPricing::extend_from(std::size_t first, std::size_t max_labels, double claim,
                                      StepLimit& limit) {
   labels_.assign(1, Label{});
@@ -187,16 +187,15 @@ std::size_t RankPricing::extend_from(std::size_t first, std::size_t max_labels, 
   return next;
 }
 
-// Extends every label by as many copies of the class as fit. Items are added one after the other,
-// so no combination appears in two orders. `before` counts the class as still to come, `after` does
-// not.
+// Extends every label by as many copies of the class as fit. Items are added in order, so no
+// combination appears twice. `before` is the completion with this class, `after` without it.
 void RankPricing::extend(const RankItemClass& item_class, const Completion& before,
                          const Completion& after, double claim, StepLimit& limit) {
   const std::uint32_t equal_copies =
       item_class.copies - std::min(item_class.copies, item_class.multiplicity_bound);
   double best = 0;
   std::vector<double> best_from(
-      item_class.items.size());  // by item: the best of one copy from it on
+      item_class.items.size());  // best copy among this and later items
   for (std::size_t i = item_class.items.size(); i-- > 0;)
     best_from[i] = best = std::max(best, item_class.items[i].reduced_value);
   for (std::size_t item = 0; item < item_class.items.size(); ++item) {
@@ -224,8 +223,9 @@ void RankPricing::extend(const RankItemClass& item_class, const Completion& befo
   drop_dominated(after.free_below, 0, limit);
 }
 
-// Drops dominated labels. Uses up to `free_below` count as equal, since all later classes fit then.
-// Numbers of copies up to `equal_copies` count as equal, since more are left than can fit.
+// Drops dominated labels. Uses up to `free_below` count as equal, since all later classes fit
+// beside them. Numbers of copies up to `equal_copies` count as equal, since more are left than can
+// fit.
 void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal_copies,
                                  StepLimit& limit) {
   const auto counted = [&](const Label& label) {
@@ -252,7 +252,7 @@ void RankPricing::drop_dominated(const ShardSet& free_below, std::uint32_t equal
   labels_.swap(kept_);
 }
 
-// Returns true if a label and one of `others` fit a rank together and are worth more than the
+// Returns true if some label and one of `others` fit a rank together and are worth more than the
 // claim.
 bool RankPricing::any_pair_exceeds(std::vector<Label> others, double claim,
                                    StepLimit& limit) const {

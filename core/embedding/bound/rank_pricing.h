@@ -1,4 +1,4 @@
-// The pricing problem of a rank, solved exactly to check a certificate; step limits of searches.
+// The pricing problem of a rank, solved exactly to check a certificate. Step limits of searches.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace shardwright::embedding {
 
-// The steps that a search may still take. A stop request sets them to 0.
+// The number of steps that a search may still take. A stop request sets the number to 0.
 // Thread safety: one thread at a time. Refers to its arguments.
 class StepLimit {
  public:
-  // `is_stopped`: empty if nothing stops the search.
+  // `left`: the number of steps. `is_stopped` may be empty.
   StepLimit(std::uint64_t& left, const std::function<bool()>& is_stopped)
       : left_(left), is_stopped_(is_stopped), ask_at_(left) {}
 
@@ -34,8 +34,7 @@ class StepLimit {
   std::uint64_t ask_at_;  // the next call of `is_stopped` is due when this many steps are left
 };
 
-// A set of shards on one rank: its dual value, rounded up, and the resources that it uses, with the
-// load rounded down.
+// A set of shards on one rank: its dual value (rounded up), its load (rounded down) and its bytes.
 struct ShardSet {
   double value = 0;
   double load = 0;
@@ -44,10 +43,10 @@ struct ShardSet {
 
 ShardSet sum(const ShardSet& a, const ShardSet& b);
 
-// The smaller use of each resource, with the value of `a`.
+// Returns the smaller use of each resource, with the value of `a`.
 ShardSet componentwise_min(const ShardSet& a, const ShardSet& b);
 
-// Returns true if `a` has no less value than `b` and uses no more of any resource.
+// Returns true if `a` has at least the value of `b` and uses at most as much of every resource.
 bool dominates(const ShardSet& a, const ShardSet& b);
 
 // The capacities of a rank and their multipliers.
@@ -58,9 +57,9 @@ struct RankCapacity {
   CapacityMultipliers multipliers;
 
   bool fits(const ShardSet& shards) const;
-  // The value of the shards less the cost of their resources at the multipliers, rounded up.
+  // Returns the value of the shards minus the cost of their use at the multipliers, rounded up.
   double reduced_value(const ShardSet& shards) const;
-  // The cost of all capacities at the multipliers, rounded up.
+  // Returns the cost of all capacities at the multipliers, rounded up.
   double cost() const;
 };
 
@@ -72,29 +71,29 @@ struct RankItem {
   double reduced_value = 0;
 };
 
-// `copies` identical tables, each of which the rank holds as one of the items or not at all.
+// `copies` identical tables. The rank holds each of them as one of the items or not at all.
 struct RankItemClass {
   std::vector<RankItem> items;
   double best_reduced_value = 0;  // of one copy; never negative
-  ShardSet max_use;               // of each resource, by any item
+  ShardSet max_use;               // the largest use of each resource by any item
   std::uint32_t copies = 1;
   std::uint32_t multiplicity_bound = 1;  // this many copies never fit
 };
 
-// Adds one option of the table to its class: every combination of up to counts[i] shards of runs[i]
-// that fits. Returns false if there are too many combinations.
+// Adds one option of a table to the item class of the table: every combination of up to counts[i]
+// shards of runs[i] that fits. Returns false if there are too many combinations.
 bool add_items(const RankCapacity& capacity, const std::vector<ShardSet>& runs,
                const std::vector<std::uint32_t>& counts, RankItemClass& into);
 
-// Merges all classes with the same items into one class, drops empty classes, and sets the
-// multiplicity bounds.
+// Merges classes with the same items into one class, drops empty classes, and sets the multiplicity
+// bounds.
 void merge_identical(const RankCapacity& capacity, std::vector<RankItemClass>& classes);
 
-// A multiple-choice knapsack: of every table, the rank holds shards of one option or nothing,
-// within its load limit and memory. It is solved by labels, which are extended by one table after
-// another. A label is dropped if its Lagrangian bound over all tables still to come does not exceed
-// the claim, or if another label dominates it. Identical tables form one item class with a
-// multiplicity. Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11
+// A multiple-choice knapsack: the rank holds, for every table, shards of one option or nothing,
+// within its load limit and memory. Labels (partial solutions) are extended by one table at a time.
+// A label is dropped if its Lagrangian bound over all later tables does not exceed the claim, or if
+// another label dominates it. Identical tables form one item class with a multiplicity. Source:
+// Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11
 // (multiple choice); Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints"
 // (2005), labels.
 // Thread safety: one thread at a time.
@@ -104,26 +103,26 @@ class RankPricing {
       : capacity_{load_limit, room, multipliers} {}
 
   void begin_table() { classes_.emplace_back(); }
-  // Adds an option of the last table: up to counts[i] shards of runs[i]. Returns false if there are
-  // too many combinations of them.
+  // Adds an option of the current table: up to counts[i] shards of runs[i]. Returns false if there
+  // are too many combinations.
   bool add(const std::vector<ShardSet>& runs, const std::vector<std::uint32_t>& counts) {
     return add_items(capacity_, runs, counts, classes_.back());
   }
 
   enum class Answer : std::uint8_t { kHolds, kExceeded, kGivenUp };
-  // Returns kHolds if no pattern that fits is worth more than `claim`. Takes its steps from the
-  // limit.
+  // Returns kHolds if no pattern that fits is worth more than `claim`. Subtracts its steps from
+  // `limit`.
   Answer check(double claim, StepLimit& limit);
 
  private:
-  // What the rank holds of the classes so far.
+  // A partial solution: the shards that the rank holds of the classes so far.
   struct Label {
     ShardSet shards;
     double reduced_value = 0;
     std::uint32_t copies = 0;  // tables held of the current item class
   };
-  // An upper bound on what the classes still to come add to a label. If a label uses no more than
-  // `free_below`, everything that they can add fits.
+  // An upper bound on the value that later classes add to a label. If a label uses at most
+  // `free_below`, everything that later classes can add fits.
   struct Completion {
     double reduced_value = 0;
     ShardSet free_below;

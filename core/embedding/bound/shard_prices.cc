@@ -85,7 +85,7 @@ void ShardPrices::find_joins(std::size_t table) {
     joins_[rank] = ranks_.may_join(rank, table) ? 1 : 0;
 }
 
-// An upper bound on the number of equal shards that fit on the rank. Precondition: one fits.
+// Returns an upper bound on the equal shards that fit on the rank. Precondition: one fits.
 std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool distinct) const {
   double most = distinct ? 1 : shards.count;
   const auto limit = [&](double room, double each) {
@@ -97,7 +97,7 @@ std::uint32_t ShardPrices::most_on(Rank rank, const EqualShards& shards, bool di
   return static_cast<std::uint32_t>(std::max(most, 1.0));
 }
 
-// The same for a block on the host that begins with `first`. Returns 0 if none fits.
+// For a block, `place` is the place of its first shard.
 std::uint32_t ShardPrices::most_at(const ChoicesOfTable& table_choices, const TableChoice& choice,
                                    std::size_t i, std::size_t place) {
   const Rank first = choice.shards[i].ranks[place];
@@ -200,7 +200,7 @@ double ShardPrices::price_alone(const ChoicesOfTable& table_choices, PriceSums& 
   return ways;
 }
 
-// Marks the ranks where the choice that was just priced can be.
+// Marks the ranks where the choice priced last can be as useful.
 void ShardPrices::note_useful(std::size_t table) {
   const auto add_to = [&](std::vector<std::uint8_t>& useful) {
     for (Rank rank = 0; rank < ranks_.size(); ++rank)

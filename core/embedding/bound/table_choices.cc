@@ -52,7 +52,7 @@ class ChoiceMaker {
            shards_tile_table(option, problem_.table(option.table), wider);
   }
 
-  // Returns false if a shard has no allowed rank.
+  // Returns false if some shard has no allowed rank.
   bool make(OptionId id, TableChoice& choice) const {
     const ShardingOption& option = space_.option(id);
     choice.option = id;
@@ -81,7 +81,7 @@ class ChoiceMaker {
     return true;
   }
 
-  // The choices of a table: the options whose shards all have a rank.
+  // Returns the choices of a table: the options whose shards all have an allowed rank.
   ChoicesOfTable make_all(TableId table, const std::vector<OptionId>& options) const {
     ChoicesOfTable table_choices;
     table_choices.table = table;
@@ -95,7 +95,7 @@ class ChoiceMaker {
     return table_choices;
   }
 
-  // Of options that replace each other, the first one stays.
+  // Returns true if another option replaces `id`. Of two that replace each other, the first stays.
   bool is_redundant(const std::vector<OptionId>& all, OptionId id) const {
     return std::any_of(all.begin(), all.end(), [&](OptionId other) {
       if (other == id || !replaces(other, id)) return false;
@@ -103,7 +103,7 @@ class ChoiceMaker {
     });
   }
 
-  // Ignores tiers in which every rank can hold all shards, whatever the tables choose.
+  // Ignores tiers in which every rank can hold the largest choices of all tables together.
   void forget_ample_memory(const std::vector<ChoicesOfTable>& tables) {
     const auto& room = available_.storage();
     for (const MemoryTier tier : kMemoryTiers) {
@@ -133,10 +133,10 @@ class ChoiceMaker {
     }
     return bytes;
   }
-  // Merges every block that equals the block before into that block's count.
+  // Merges blocks that equal the block before, by adding to its count.
   void join_equal_blocks(std::vector<EqualShards>& shards) const {
     const auto size = static_cast<std::ptrdiff_t>(available_.local_world_size());
-    auto end = shards.begin() + size;  // of the blocks that stay
+    auto end = shards.begin() + size;  // end of the blocks that stay
     for (auto block = end; block != shards.end(); block += size) {
       if (std::equal(block, block + size, end - size, are_equal)) {
         std::for_each(end - size, end, [](EqualShards& own) { ++own.count; });
@@ -176,7 +176,7 @@ class ChoiceMaker {
     for (Rank rank = first; rank < end; rank += step) {
       if (allowed != nullptr && !allowed->contains(rank)) continue;
       if (!is_within(id, rank)) continue;
-      // A rank without bytes fits even if the reservation left it less than nothing.
+      // A rank without bytes fits even if the reservation exceeds its memory.
       const bool fits =
           cost.storage == Storage() || cost.storage.fits_in(available_.storage()[rank]);
       if (fits && load(cost) * time_scale_of(problem_.spec(), rank) < limit) ranks.push_back(rank);
@@ -222,8 +222,8 @@ class ChoiceMaker {
   PerTier<bool> ample_;
 };
 
-// The options that a plan can use, by table. Unless `all_tables`, a table without options in the
-// space is absent.
+// Returns the options that a plan can use, by table. If not `all_tables`, tables without options in
+// the space are absent.
 std::vector<std::optional<std::vector<OptionId>>> options_by_table(const SearchSpace& space,
                                                                    const ChoiceMaker& maker,
                                                                    bool all_tables) {
@@ -247,7 +247,7 @@ ChoicesOfTable choices_of(const ChoiceMaker& maker, std::size_t table,
   return maker.make_all(TableId(table), kept);
 }
 
-// Drops options that fit on no rank, so that they neither dominate other options nor enter sums of
+// Drops options that fit on no rank, so that they do not dominate other options or count in sums of
 // memory.
 void keep_placeable(ChoiceMaker& maker,
                     std::vector<std::optional<std::vector<OptionId>>>& options) {
@@ -275,7 +275,7 @@ void for_each_table(const SearchSpace& space, const Topology& available, const P
 
 std::vector<ChoicesOfTable> all_choices(const SearchSpace& space, const Topology& available,
                                         const PlanGoal& goal) {
-  constexpr std::uint32_t kFewRanks = 64;  // with more, looking for ample memory does not pay
+  constexpr std::uint32_t kFewRanks = 64;  // above, testing for ample memory does not pay
   ChoiceMaker maker(space, available, goal);
   auto options = options_by_table(space, maker, !goal.below);
   if (available.world_size() <= kFewRanks) keep_placeable(maker, options);

@@ -1,4 +1,4 @@
-// A plan as a file states it, and what replanning moves.
+// A plan as a file states it, and the moves of a replanning.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace shardwright::embedding {
 
-// The best rating and the best bound after `work` units; one step for every improvement of either.
+// The best rating and the best bound after `work` units of work. Each improvement is one step.
 struct ImprovementStep {
   std::uint64_t work = 0;
   double rating = 0;
@@ -28,7 +28,7 @@ struct ImprovementStep {
 
 namespace shardwright {
 
-// How a table is sharded, and the rank of every shard.
+// The sharding of a table and the rank of every shard.
 struct TablePlace {
   embedding::ShardingType sharding_type = embedding::ShardingType::kTableWise;
   embedding::ComputeKernel compute_kernel = embedding::ComputeKernel::kFused;
@@ -38,9 +38,9 @@ struct TablePlace {
   friend bool operator==(const TablePlace&, const TablePlace&) = default;
 };
 
-// A table that is not where it was. Bytes are those of its tensor that the ranks of its shards do
-// not hold already: the area of each shard less what the old shards on the same rank cover.
-// Optimizer states, caches and a change of memory tier on one rank are not counted.
+// A table whose placement changed. `bytes` counts the parts of the tensor that ranks must receive:
+// the area of each new shard without what old shards on the same rank cover. Optimizer states,
+// caches and a change of memory tier on one rank are not counted.
 struct TableMove {
   embedding::TableId table;
   std::optional<TablePlace> from;  // absent for a new table
@@ -50,24 +50,24 @@ struct TableMove {
 
 struct Migration {
   double weight = 0;                    // ms of rating per GiB moved
-  std::optional<double> rating_before;  // of the old plan's tables under the new problem
-  std::string not_kept;  // why the old plan is no plan of the new problem; empty where it is one
-  // Of the old plan with new tables placed beside it; absent if that is no plan.
+  std::optional<double> rating_before;  // of the old plan, for the tables of the new problem
+  std::string not_kept;  // why the old plan is not valid for the new problem; empty if it is
+  // Rating of the old plan with new tables placed beside it; absent if this plan is not valid.
   std::optional<double> rating_kept;
-  // Rating + weight x GiB moved of the new plan, and a bound: no plan of the search space costs
-  // less. Absent without a plan or without a weight.
+  // The new plan's rating + weight x GiB moved, and a lower bound on this sum over all plans of the
+  // search space. Absent without a plan or without a weight.
   std::optional<double> objective;
   std::optional<double> lower_bound;
-  // Proves the bound; absent if the bound of the rating is as high.
+  // Proves `lower_bound`. Absent if the bound on the rating alone is as high.
   std::optional<embedding::BoundCertificate> certificate;
   std::int64_t moved_bytes = 0;      // of tables that the old plan has
   std::int64_t placed_bytes = 0;     // of new tables
   std::size_t tables_kept = 0;       // in their old place
   std::vector<TableMove> moves;      // in proposal order
-  std::vector<std::string> dropped;  // tables that are gone, in the order of the old plan
+  std::vector<std::string> dropped;  // tables that are gone, in the old plan's order
 };
 
-// One table of a plan in a file. `module` may be absent where names are unique.
+// One table of a plan in a file. `module` may be empty if table names are unique.
 struct PlanEntry {
   std::string table;
   std::string module;
@@ -82,38 +82,38 @@ struct PlanEntry {
   std::optional<std::int64_t> ssd_bytes;
   std::optional<double> perf_ms;
 
-  // Whether the file says where every part of the table is.
+  // Returns true if the file states the layout, and a rank for each shard of the layout.
   bool is_cut() const { return layout && layout->num_shards == ranks.size(); }
 };
 
-// The memory that is left after the reservation, as a file states it.
+// The memory that remains after the reservation, in bytes, as a file states it.
 struct ReservedTopology {
-  // [hbm, ddr], or [hbm, ddr, ssd]; one entry where uniform.
+  // [hbm, ddr] or [hbm, ddr, ssd] per rank. If `uniform`, one entry stands for all ranks.
   std::vector<std::vector<std::int64_t>> per_rank;
   bool uniform = false;
   std::optional<std::int64_t> world_size;
-  std::vector<std::int64_t> dense_storage;  // as above, or empty
+  std::vector<std::int64_t> dense_storage;  // in the same form; empty if not stated
   std::vector<std::int64_t> kjt_storage;
 };
 
-// The parts of a rank's memory as a file states them, [hbm, ddr] or [hbm, ddr, ssd] each; empty
-// where not stated.
+// The memory of a rank by purpose, as a file states it. Each list is in bytes, [hbm, ddr] or [hbm,
+// ddr, ssd], and empty if not stated.
 struct ClaimedMemory {
   std::vector<std::int64_t> capacity, reservation, reserved, margin, tables, free, peak;
 };
 
-// Why there is no plan, as a file states it.
+// The failure that a file states instead of a plan.
 struct ClaimedFailure {
   std::optional<FailureType> type;
   std::optional<FailureReason> reason;
-  std::optional<AbsenceProof> proof;  // also absent where the file says null
+  std::optional<AbsenceProof> proof;  // also absent if the file says null
   std::string message;
 };
 
 // Names of facts, as the flags of the command, and their values as JSON.
 using MachineFacts = std::vector<std::pair<std::string, std::string>>;
 
-// An unchecked plan as a file states it. Members that the file does not state are absent.
+// An unchecked plan as a file states it. Members that the file does not state are absent or empty.
 // Thread safety: a value.
 struct PlanDocument {
   std::optional<std::string> problem_hash;
@@ -124,7 +124,7 @@ struct PlanDocument {
   std::optional<PlanMode> mode;
   std::optional<std::int64_t> sharding_group_size;  // absent without sharding groups
   std::optional<std::int64_t> pod_size;             // absent without pods
-  StopReason stopped_by = StopReason::kFinished;    // also where the file does not say
+  StopReason stopped_by = StopReason::kFinished;    // kFinished if not stated
   std::optional<ReservedTopology> reserved_topology;
   std::optional<std::int64_t> search_space_size;
   std::optional<double> best_rating;
@@ -134,7 +134,7 @@ struct PlanDocument {
   std::vector<std::int64_t> ssd_bytes_by_rank;
   std::vector<ClaimedMemory> memory_parts_by_rank;
   std::optional<std::string> ranks_sha1;
-  std::optional<std::vector<PlanEntry>> plan;  // absent where there is no plan
+  std::optional<std::vector<PlanEntry>> plan;  // absent if the file has no plan
   std::optional<double> lower_bound;
   std::optional<double> gap;
   std::optional<bool> proven_optimal;
@@ -144,7 +144,7 @@ struct PlanDocument {
   bool has_migration = false;
   std::optional<ClaimedFailure> failure;
 
-  // The layout of the machine; absent if the file lacks a size that the problem leaves open.
+  // Returns the machine layout. Absent if the file lacks a size that the problem does not fix.
   std::optional<embedding::MachineLayout> layout_on(const embedding::Topology& topology) const {
     const embedding::TopologySpec& spec = topology.spec();
     if (spec.groups && !sharding_group_size) return std::nullopt;

@@ -1,4 +1,4 @@
-// How TorchRec 1.9.2 lets hardware change its estimates of time.
+// Hardware-specific coefficients of TorchRec 1.9.2's time estimates.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace shardwright::embedding {
 
-// Multipliers of the bytes that a pass moves, and of the rows of a shard.
+// Multipliers of the bytes that a pass moves. `hash_size` multiplies the rows of a shard.
 // Source: PerfCoefficient, torchrec/distributed/planner/estimator/types.py of TorchRec 1.9.2.
 struct PerfCoefficients {
   double input_read_size = 1;
@@ -19,7 +19,7 @@ struct PerfCoefficients {
   double hash_size = 0;
 };
 
-// Without `bwd` the backward pass takes a multiple of the forward pass.
+// Without `bwd`, the backward pass takes a multiple of the time of the forward pass.
 struct PassCoefficients {
   PerfCoefficients fwd;
   std::optional<PerfCoefficients> bwd;
@@ -41,21 +41,21 @@ struct HardwarePerfConfig {
     PassCoefficients coefficients;
   };
 
-  // By ShardingType. table_column_wise takes those of column_wise, and grid_shard those of
-  // table_row_wise.
+  // Indexed by ShardingType. table_column_wise uses the entry of column_wise, and grid_shard the
+  // entry of table_row_wise.
   std::array<std::optional<PassCoefficients>, EnumNames<ShardingType>::kNames.size()> by_type;
-  std::vector<KernelCoefficients> by_kernel;  // before those of the type
+  std::vector<KernelCoefficients> by_kernel;  // take precedence over by_type
   std::optional<PrefetchCoefficients> prefetch;
   double weighted_kernel_multiplier = 1.1;
   std::optional<double> bwd_compute_multiplier;
   std::optional<double> weighted_feature_bwd_compute_multiplier;
-  // Bytes per millisecond. That of a kernel comes before `device_bw`.
+  // Bytes per millisecond. The bandwidth of a kernel takes precedence over `device_bw`.
   std::optional<double> device_bw;
   std::vector<std::pair<ComputeKernel, double>> kernel_device_bandwidths;
-  std::optional<double> hbm_to_ddr_mem_bw;      // of prefetching only
+  std::optional<double> hbm_to_ddr_mem_bw;      // used for prefetching only
   std::optional<bool> use_min_dim_for_lookup;   // at least 32 columns; true for whole columns
   std::optional<bool> use_block_usage_penalty;  // true for table- and column-wise types
-  bool use_bytes_for_input_read_size = true;    // of table- and column-wise types
+  bool use_bytes_for_input_read_size = true;    // for table- and column-wise types
   double input_data_type_size = 8;              // bytes
   std::vector<ShardingType> supported_sharding_types;  // empty = all
 

@@ -45,10 +45,10 @@ enum class ComputeKernel : std::uint8_t {
   kUnfusedTpu,
 };
 
-// Where a partitioner may place the shards of an option. kDevice: each on any rank. kHost: all on
-// one host, of which table_row_wise fills every rank in order and table_column_wise picks ranks.
-// kUniform: shard i on rank i, of all ranks. kMultiHost: on several hosts, each filled in rank
-// order.
+// The ranks where a partitioner may place the shards of an option. kDevice: any rank for each
+// shard. kHost: ranks of one host; table_row_wise fills the host in rank order, table_column_wise
+// picks ranks. kUniform: shard i on rank i, for all ranks. kMultiHost: several hosts, each filled
+// in rank order.
 enum class PartitionBy : std::uint8_t { kDevice, kHost, kUniform, kMultiHost };
 
 enum class DataType : std::uint8_t {
@@ -64,12 +64,12 @@ enum class DataType : std::uint8_t {
   kNfp8
 };
 
-// The memories of a rank, the fastest first.
+// The memory tiers of a rank, the fastest first.
 enum class MemoryTier : std::uint8_t { kHbm, kDdr, kSsd };
 
 enum class TableKind : std::uint8_t { kPooled, kSequence };
 
-// Which of TorchRec's sharders shards the module of a table.
+// The TorchRec sharder that shards the module of a table.
 enum class SharderKind : std::uint8_t {
   kEmbeddingBag,      // EmbeddingBagCollectionSharder
   kEmbedding,         // EmbeddingCollectionSharder
@@ -78,7 +78,7 @@ enum class SharderKind : std::uint8_t {
   kQuant,             // BaseQuantEmbeddingSharder
 };
 
-// The releases of TorchRec whose planner is known, oldest first.
+// The releases of TorchRec whose planner compat mode reproduces, oldest first.
 enum class TorchRecRelease : std::uint8_t { kA48cef79, k1_9_2 };  // NOLINT: reads as the release
 enum class Pooling : std::uint8_t { kSum, kMean };
 enum class Optimizer : std::uint8_t { kUnset, kSgd, kAdam, kAdagrad, kRowWiseAdagrad, kOther };
@@ -90,7 +90,7 @@ enum class PipelineType : std::uint8_t {
 };
 enum class CacheAlgorithm : std::uint8_t { kLru, kLfu };
 
-// The names of an enumeration's values, indexed by value.
+// The names of an enumeration's values, indexed by value. kWhat names the enumeration in errors.
 template <class Enum>
 struct EnumNames;
 
@@ -174,7 +174,7 @@ struct EnumNames<CacheAlgorithm> {
   static constexpr std::array<std::string_view, 2> kNames{"LRU", "LFU"};
 };
 
-// For readers of text: what errors call an enumeration, and the names of its values.
+// For readers of text: the name of an enumeration in errors, and the names of its values.
 template <class Enum>
 constexpr std::string_view what_of(Enum) {
   return EnumNames<Enum>::kWhat;
@@ -198,7 +198,7 @@ constexpr std::optional<Enum> from_name(std::string_view name) {
   return std::nullopt;
 }
 
-// As texts write it.
+// The tier's name in texts.
 constexpr std::string_view label_of(MemoryTier tier) {
   return std::array<std::string_view, 3>{"HBM", "DDR", "SSD"}[static_cast<std::size_t>(tier)];
 }
@@ -221,8 +221,8 @@ constexpr PartitionBy partition_by(ShardingType type) {
   return PartitionBy::kDevice;
 }
 
-// Width of a data type in bits. Source: DATA_TYPE_NUM_BITS, torchrec/modules/embedding_configs.py.
-// That table lacks INT64 and INT32, which TorchRec rejects as output types.
+// Returns the width of a data type in bits. Source: DATA_TYPE_NUM_BITS,
+// torchrec/modules/embedding_configs.py, which lacks INT64 and INT32 (no output types in TorchRec).
 constexpr int bits(DataType type) {
   switch (type) {
     case DataType::kInt64:

@@ -17,7 +17,7 @@ Status check_factor(double factor, const std::string& where) {
 
 Status check_factors(const FactorByDim& factors, const std::string& where, const char* key) {
   for (std::size_t i = 0; i < factors.points.size(); ++i) {
-    // In the file, one factor for all widths is a number instead of a list.
+    // In a problem file, a number stands for a list of one factor for all widths.
     const bool number = factors.points.size() == 1 && factors.points[i].dim == 0;
     const std::string at = number ? where : where + "/" + std::to_string(i);
     SHARDWRIGHT_RETURN_IF_ERROR(

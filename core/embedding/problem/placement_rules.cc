@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxShard = std::int64_t{1} << 20;
 
-// Sorts `numbers` and removes duplicates. Errors: no numbers, or one is not in [0, bound).
+// Sorts `numbers` and removes duplicates. Errors: `numbers` is empty or not within [0, bound).
 Result<std::vector<Rank>> checked_numbers(const std::vector<std::int64_t>& numbers,
                                           std::uint32_t bound, const std::string& what,
                                           const std::string& where) {
@@ -48,7 +48,7 @@ std::vector<Rank> common(const std::vector<Rank>& a, const std::vector<Rank>& b)
   return both;
 }
 
-// The ranks that a table's `ranks` and `hosts` both allow; nullopt if neither is given.
+// Returns the ranks that both `ranks` and `hosts` of a table allow; nullopt if neither is given.
 Result<std::optional<std::vector<Rank>>> table_ranks(const TablePlacement& placement,
                                                      const Topology& topology,
                                                      const std::string& where) {
@@ -70,8 +70,8 @@ Result<std::optional<std::vector<Rank>>> table_ranks(const TablePlacement& place
   return left;
 }
 
-// Finds contradictions by intersecting the ranks allowed for the first shards of tables, since
-// every table has a first shard. Tables kept together form a component of a union-find structure.
+// Finds contradictions by intersecting the ranks allowed for the first shards of tables. Every
+// table has a first shard. Tables kept together form a component of a union-find structure.
 // Thread safety: one thread at a time.
 class FirstShards {
  public:
@@ -83,7 +83,7 @@ class FirstShards {
     hosts_.merge(together.tables);
   }
 
-  // Intersects its component with what the table allows. Returns false if nothing is left.
+  // Intersects the table's component with its allowed ranks. Returns false if none is left.
   bool narrow(const PlacementRules::Group& together, TableId table) {
     const RankSet* const set = rules_.allowed(table, 0);
     if (set == nullptr) return true;
@@ -92,7 +92,7 @@ class FirstShards {
            hosts_.narrow(table, numbers_of(*set, local_));
   }
 
-  // Returns two tables of the group that are in the same component, if there are any.
+  // Returns two tables of the group in the same component, or nullopt.
   std::optional<std::pair<TableId, TableId>> kept_together(const PlacementRules::Group& apart) {
     std::unordered_map<std::size_t, TableId> seen;
     for (const TableId table : apart.tables) {
@@ -102,8 +102,8 @@ class FirstShards {
     return std::nullopt;
   }
 
-  // Returns true if every table of the group can have a rank or host of its own. Tables without a
-  // restriction are left out: there are at least as many ranks or hosts as tables.
+  // Returns true if all tables of the group can have different ranks or hosts. Unrestricted tables
+  // need no test, because there are at least as many ranks or hosts as tables.
   bool can_be_apart(const PlacementRules::Group& apart) {
     std::vector<std::vector<Rank>> allowed;
     std::map<Rank, std::uint32_t> column;
@@ -127,7 +127,7 @@ class FirstShards {
   }
 
  private:
-  // Union-find over the tables of one scope, with the ranks or hosts left for each component.
+  // Union-find over the tables of one scope, with the ranks or hosts allowed for each component.
   class Components {
    public:
     explicit Components(std::size_t size) : parent_(size), left_(size) {
@@ -155,7 +155,7 @@ class FirstShards {
     std::vector<std::optional<std::vector<Rank>>> left_;  // valid at roots; nullopt = all
   };
 
-  // The ranks of a set if `divisor` is 1; otherwise its hosts, with `divisor` ranks per host.
+  // Returns the ranks of a set if `divisor` is 1, otherwise its hosts of `divisor` ranks each.
   static std::vector<Rank> numbers_of(const RankSet& set, std::uint32_t divisor) {
     std::vector<Rank> numbers;
     for (const Rank rank : set.ranks()) {

@@ -1,4 +1,4 @@
-// The user's placement constraints, checked and compiled for fast queries.
+// The user's placement constraints, compiled for fast queries.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class RankSet {
   bool contains(Rank rank) const { return (bits_[rank / 64] >> (rank % 64) & 1) != 0; }
   std::span<const Rank> ranks() const { return ranks_; }
   std::size_t size() const { return ranks_.size(); }
-  // Number of ranks of the set in [first, first + count). O(log size).
+  // Returns the number of ranks of the set in [first, first + count). O(log size).
   std::size_t count_in(Rank first, std::uint32_t count) const;
 
  private:
@@ -35,15 +35,15 @@ class RankSet {
   std::vector<std::uint64_t> bits_;
 };
 
-// The placement constraints of a problem. Constraints that forbid nothing are dropped, such as a
-// list of all ranks or a `keep_apart` group of one table.
+// The placement constraints of a problem. Drops constraints that forbid nothing, such as a list of
+// all ranks or a `keep_apart` group of one table.
 // Thread safety: immutable; const members may be called from any thread.
 class PlacementRules {
  public:
   static constexpr std::uint32_t kAnyNumber = std::numeric_limits<std::uint32_t>::max();
 
   struct Group {
-    bool together = false;  // true: all shards of all tables on one rank or host; false: apart
+    bool together = false;  // all shards of all tables on one rank or host; otherwise kept apart
     GroupScope on = GroupScope::kRank;
     std::vector<TableId> tables;  // ascending
     std::string place;            // JSON pointer into the problem file
@@ -51,23 +51,23 @@ class PlacementRules {
 
   PlacementRules() = default;  // no rules
 
-  // Errors: kInvalidInput with the place in the problem file for unknown ranks, hosts and tables,
-  // empty lists, and contradictions that can be found without a search: no rank is left for a shard
-  // or for tables kept together, ranks or hosts are too few for the tables kept apart, or two
+  // Errors: kInvalidInput with the place in the problem file, for unknown ranks, hosts and tables,
+  // empty lists, and contradictions that need no search. Contradictions are: no rank is allowed for
+  // a shard or for tables kept together; ranks or hosts are too few for tables kept apart; two
   // tables are both kept together and kept apart. Precondition: table names were checked.
   static Result<PlacementRules> make(const std::vector<Table>& tables,
                                      const std::vector<TableGroup>& keep_together,
                                      const std::vector<TableGroup>& keep_apart,
                                      const Topology& topology);
 
-  // All queries are O(1), except allowed(): O(log(entries in the table's shard_ranks)).
+  // All queries are O(1), except allowed(): O(log(entries of shard_ranks of the table)).
   bool any() const { return !first_place_.empty(); }
-  // JSON pointer of the first rule; empty if there is none.
+  // The JSON pointer of the first rule; empty without rules.
   const std::string& first_place() const { return first_place_; }
   // Returns true if any rule names the table.
   bool constrains(TableId table) const { return any() && of(table).constrained; }
 
-  // Ranks allowed for the shard, at least one; nullptr if every rank is allowed.
+  // Returns the ranks allowed for the shard, at least one, or nullptr if every rank is allowed.
   const RankSet* allowed(TableId table, std::uint32_t shard) const;
   // Returns true if allowed() is the same for all shards of the table.
   bool same_for_all_shards(TableId table) const { return !any() || of(table).by_shard.empty(); }

@@ -10,8 +10,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// Rows and columns are exact as doubles. Elements of 4 bytes with two optimizer states stay below
-// the 2^62 bytes that the planner adds up.
+// Rows and columns are exact as doubles. At 4 bytes per element and with two optimizer states, all
+// bytes of a table stay below the 2^62 bytes that the planner can add.
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 50;
 constexpr std::int64_t kMaxColumns = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 58;
@@ -135,7 +135,7 @@ Status check_table(const Table& table, ComputeDevice device, const std::string& 
   return table.constraints ? check_constraints(table, device) : Status();
 }
 
-// A module with feature processors pools. Neither it nor a tower has weights of its own.
+// A module with feature processors is pooled. Neither such a module nor a tower has own weights.
 Status check_module(const Table& table, SharderSpec::Type sharder, const std::string& where) {
   const bool trains = sharder == SharderSpec::Type::kTraining && !table.weighted;
   const bool pools = table.kind == TableKind::kPooled && !table.tower;
@@ -200,7 +200,7 @@ Status check_reserved_bytes(const ReservationSpec& reservation) {
   return {};
 }
 
-// Devices and reservations that an older release of TorchRec does not know.
+// Checks that the release of TorchRec knows the device, the reservation and the estimator.
 Status check_known_to_release(const ProblemSpec& spec) {
   using Type = ReservationSpec::Type;
   const ReleaseRules& release = rules_of(spec.torchrec);
@@ -260,7 +260,7 @@ Status check_planner(const ProblemSpec& spec) {
 }
 
 // Best mode chooses load factors only for a kernel with a cache, and only if TorchRec counts the
-// cache's fetches for every choice.
+// fetches of the cache for every load factor.
 Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
   if (!table.constraints || !table.constraints->cache_params) return {};
   const CacheParams& cache = *table.constraints->cache_params;
@@ -283,7 +283,7 @@ Status check_chosen_load_factors(const Table& table, const ProblemSpec& spec) {
   return {};
 }
 
-// Sharding groups average replicas, which differ only in training.
+// Sharding groups average the replicas of shards, which is for training only.
 Status check_trains(const ProblemSpec& spec) {
   const bool inference = spec.sharder.type == SharderSpec::Type::kQuant ||
                          spec.storage_estimator.is_inference || spec.perf_estimator.is_inference;
@@ -291,7 +291,7 @@ Status check_trains(const ProblemSpec& spec) {
   return invalid_input("/topology/sharding_groups", "is for training, and this is inference");
 }
 
-// Only tables whose constraints name the kernel key_value can use SSD.
+// Returns true if some constraint names the kernel key_value, without which no table uses SSD.
 bool names_key_value(const std::vector<Table>& tables) {
   return std::any_of(tables.begin(), tables.end(), [](const Table& table) {
     if (!table.constraints) return false;
@@ -300,7 +300,7 @@ bool names_key_value(const std::vector<Table>& tables) {
   });
 }
 
-// Sets memory that the topology leaves open as the release does.
+// Sets memory that the topology does not state, by the rules of the release.
 void settle_memory(ProblemSpec& spec) {
   const ReleaseRules& rules = rules_of(spec.torchrec);
   TopologySpec& topology = spec.topology;
@@ -319,8 +319,8 @@ std::vector<ProposerSpec> default_proposers() {
   return {grid, greedy_depth, greedy_sum, uniform};
 }
 
-// Quantised modules group their tables: pooled tables by pooling, sequence tables by data type.
-// Groups are in the order of their first tables. Source: EmbeddingBagCollection.__init__ and
+// Quantised modules order their tables in groups: pooled tables by pooling, sequence tables by data
+// type. Groups are in the order of their first tables. Source: EmbeddingBagCollection.__init__ and
 // EmbeddingCollection.__init__, torchrec/quant/embedding_modules.py.
 void group_quantised(const std::vector<Table>& tables, std::vector<TableId>& order) {
   const auto alike = [&](TableId a, TableId b) {
@@ -373,8 +373,8 @@ Result<Problem> Problem::make(ProblemSpec spec) {
                              std::string(to_name(spec.torchrec)) + "; choose a newer release");
   spec.topology = topology->spec();
   for (Table& table : spec.tables) {
-    // Source: the default of `module` in runtime/io/README.md. Tables of towers, and weighted,
-    // sequence and feature processed tables get modules of their own.
+    // Source: the default of `module` in runtime/io/README.md. Tables of different kinds get
+    // different modules.
     if (table.module.empty()) {
       table.module = table.tower                          ? "tower"
                      : table.kind == TableKind::kSequence ? "ec"

@@ -19,7 +19,7 @@
 
 namespace shardwright::embedding {
 
-// Data types of the values that collectives transfer; unset = the type of the table's elements.
+// Data types of the values that collectives transfer. Unset means the data type of the table.
 // Source: QuantizedCommCodecs, torchrec/distributed/types.py.
 struct CommCodec {
   std::optional<DataType> forward;
@@ -47,7 +47,7 @@ struct StorageEstimatorSpec {
 
 struct PerfEstimatorSpec {
   bool is_inference = false;
-  // Of EmbeddingPerfEstimatorFactory, from TorchRec 1.9.2 on.
+  // Members of EmbeddingPerfEstimatorFactory, from TorchRec 1.9.2 on.
   bool use_batch_inputs_for_expected_cache_fetches = false;
   bool use_linear_regression_prefetch_estimate = false;
   std::optional<HardwarePerfConfig> config;
@@ -66,13 +66,13 @@ struct ReservationSpec {
   double percentage = 0.15;                    // a fraction, 0..1
   std::optional<double> parameter_multiplier;  // default: 1 for inference, otherwise 6
   std::optional<std::int64_t> dense_tensor_estimate_bytes;
-  std::int64_t hbm_reserved_bytes = 0;  // of kFixedAbsolute
-  // Of kSkuAware. model_base_bytes, if given, replaces margin and dense parameters.
+  std::int64_t hbm_reserved_bytes = 0;  // for kFixedAbsolute
+  // For kSkuAware. If given, model_base_bytes replaces the margin and the dense parameters.
   std::int64_t margin_bytes = 0;
   std::int64_t runtime_overhead_bytes = 0;
   std::optional<std::int64_t> model_base_bytes;
 
-  // Returns true if a share of the HBM of every rank is set aside.
+  // Returns true if a fraction of the HBM of every rank is reserved.
   bool takes_percentage() const {
     return type == Type::kHeuristical || type == Type::kFixed || type == Type::kInference;
   }
@@ -102,11 +102,11 @@ enum class PerfModel : std::uint8_t { kPerf, kStorage };
 // A planning problem as given by the user, not yet checked.
 struct ProblemSpec {
   std::string name;
-  TorchRecRelease torchrec = TorchRecRelease::k1_9_2;  // whose rules and costs hold
+  TorchRecRelease torchrec = TorchRecRelease::k1_9_2;  // the release whose rules and costs apply
   TopologySpec topology;
   std::int64_t batch_size = 512;  // samples per rank
   std::vector<Table> tables;
-  std::int64_t dense_params = 0;  // number of parameters outside the tables, 4 bytes each
+  std::int64_t dense_params = 0;  // parameters outside the tables, 4 bytes each
   SharderSpec sharder;
   StorageEstimatorSpec storage_estimator;
   PerfEstimatorSpec perf_estimator;
@@ -115,7 +115,7 @@ struct ProblemSpec {
   PartitionerSpec partitioner;
   PerfModel perf_model = PerfModel::kPerf;
   bool use_exact_enumerate_order = false;
-  // Not in TorchRec.
+  // The following members are not in TorchRec.
   std::vector<TableGroup> keep_together;
   std::vector<TableGroup> keep_apart;
   MemoryLimits memory;
@@ -126,9 +126,9 @@ struct ProblemSpec {
 // Thread safety: a value; const members may be called from any thread.
 class Problem {
  public:
-  // Checks ranges, duplicate names, placement rules, that the release of TorchRec knows what is
-  // asked for, and that the tables of a module are of one kind. Errors: kInvalidInput; `where` is
-  // the value's JSON pointer in a file of this problem.
+  // Checks ranges, duplicate names and placement rules. Also checks that the TorchRec release
+  // supports the spec, and that the tables of a module are of one kind. Errors: kInvalidInput;
+  // `where` is the value's JSON pointer in a problem file.
   static Result<Problem> make(ProblemSpec spec);
 
   const std::string& name() const { return spec_.name; }
@@ -137,12 +137,12 @@ class Problem {
   const std::vector<Table>& tables() const { return spec_.tables; }
   const Table& table(TableId id) const { return spec_.tables[id.index()]; }
   const ProblemSpec& spec() const { return spec_; }
-  // What the release of TorchRec decides and counts.
+  // The rules of the problem's TorchRec release.
   const ReleaseRules& release() const { return *release_; }
   // The compiled placement constraints.
   const PlacementRules& rules() const { return rules_; }
 
-  // A module and its tables. modules() are in the order of their first table.
+  // A module and its tables. Modules are in the order of their first tables.
   struct Module {
     std::string name;
     std::vector<TableId> tables;
@@ -161,8 +161,8 @@ class Problem {
   std::vector<std::uint32_t> module_of_;  // by table
 };
 
-// Checks that the problem has one layout of the machine, to which options and plans belong. Errors:
-// kInvalidInput if the layout is still to be chosen.
+// Checks that the problem has a single machine layout, as options and plans need. Errors:
+// kInvalidInput if several layouts are possible.
 Status check_layout(const Problem& problem);
 
 }  // namespace shardwright::embedding

@@ -55,7 +55,7 @@ bool base_guards_kernel(ComputeKernel kernel) {
 
 namespace {
 
-// Adds row-wise types for feature processors. Source: sharding_types,
+// Adds the row-wise types of feature processors. Source: sharding_types,
 // torchrec/distributed/fp_embeddingbag.py and embedding_types.py.
 ShardingTypes sharding_types_1_9_2(SharderKind sharder, ComputeDevice device) {
   ShardingTypes types = base_sharding_types(sharder, device);

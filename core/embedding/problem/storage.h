@@ -1,4 +1,4 @@
-// The cost of a shard: memory and time on its rank.
+// The memory and the time of a shard on its rank.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace shardwright::embedding {
 
-// The largest accepted number of bytes per rank: 8 PiB. Ratings are doubles and may count bytes,
-// which are exact up to here.
+// The largest accepted number of bytes per rank: 8 PiB. Ratings are doubles and may count bytes.
+// Doubles represent integers up to this number exactly.
 inline constexpr std::int64_t kMaxRankBytes = std::int64_t{1} << 53;
 
 inline constexpr std::array kMemoryTiers{MemoryTier::kHbm, MemoryTier::kDdr, MemoryTier::kSsd};
@@ -25,7 +25,7 @@ constexpr auto& at_tier(PerTier& value, MemoryTier tier) {
   return tier == MemoryTier::kHbm ? value.hbm : tier == MemoryTier::kDdr ? value.ddr : value.ssd;
 }
 
-// One value for every tier.
+// One value per memory tier.
 template <class Value>
 struct PerTier {
   Value hbm = Value();
@@ -39,7 +39,7 @@ struct PerTier {
   friend constexpr auto operator<=>(const PerTier&, const PerTier&) = default;
 };
 
-// Bytes on one rank. Ordered by hbm, then by ddr, then by ssd, as in TorchRec.
+// Bytes on one rank by tier. Ordered by hbm, then ddr, then ssd, as in TorchRec.
 struct Storage {
   Bytes hbm;
   Bytes ddr;
@@ -59,14 +59,14 @@ struct Storage {
   constexpr bool fits_in(Storage other) const {
     return hbm <= other.hbm && ddr <= other.ddr && ssd <= other.ssd;
   }
-  // Returns true if some tier is negative: then the sign bit of any is set.
+  // Returns true if a tier is negative. The bitwise or is negative if any operand is.
   constexpr bool is_negative() const { return (hbm.value() | ddr.value() | ssd.value()) < 0; }
   constexpr Bytes sum() const { return hbm + ddr + ssd; }
 
   friend constexpr auto operator<=>(const Storage&, const Storage&) = default;
 };
 
-// The storage of `count` shards.
+// Returns the storage of `count` shards.
 constexpr Storage operator*(std::int64_t count, Storage each) {
   return {Bytes(count * each.hbm.value()), Bytes(count * each.ddr.value()),
           Bytes(count * each.ssd.value())};
@@ -78,7 +78,7 @@ constexpr PerTier<double> as_doubles(Storage bytes) {
 }
 
 // Returns the tier in which `needed` exceeds `room` by the most bytes; the first one on ties. SSD
-// that is not needed does not count.
+// counts only if `needed` has some.
 constexpr MemoryTier scarcest_tier(Storage needed, Storage room) {
   const Storage over = needed - room;
   MemoryTier worst = over.ddr > over.hbm ? MemoryTier::kDdr : MemoryTier::kHbm;
@@ -86,7 +86,7 @@ constexpr MemoryTier scarcest_tier(Storage needed, Storage room) {
   return worst;
 }
 
-// Adds the cost of the bytes to `sum`, tier by tier in their order.
+// Returns sum + prices * bytes, adding the tiers in the order hbm, ddr, ssd.
 template <class Prices>
 constexpr double add_priced(double sum, const Prices& prices, const PerTier<double>& bytes) {
   return sum + prices.hbm * bytes.hbm + prices.ddr * bytes.ddr + prices.ssd * bytes.ssd;

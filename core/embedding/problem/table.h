@@ -1,4 +1,4 @@
-// Embedding tables and the user's constraints, as given and not yet checked.
+// Embedding tables and the user's constraints, not yet checked.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct ShardRanks {
   std::vector<std::int64_t> ranks;
 };
 
-// Placement constraints of one table. A constraint that is not given does not restrict. Replicas
-// and empty shards count as shards. A shard must satisfy all constraints that apply to it.
+// Placement constraints of one table. An absent constraint does not restrict. Replicas and empty
+// shards count as shards. A shard must satisfy all constraints that apply to it.
 struct TablePlacement {
   std::optional<std::vector<std::int64_t>> ranks;  // allowed for every shard
   std::optional<std::vector<std::int64_t>> hosts;
@@ -34,14 +34,14 @@ struct TablePlacement {
 
 enum class GroupScope : std::uint8_t { kRank, kHost };
 
-// Under keep_together: all shards of all tables share one rank or host. Under keep_apart: no two
-// tables share a rank or host. A name that occurs in several modules means each of these tables.
+// In keep_together, all shards of all tables share one rank or host. In keep_apart, no two tables
+// share a rank or host. A name that occurs in several modules stands for all these tables.
 struct TableGroup {
   std::vector<std::string> tables;
   GroupScope on = GroupScope::kRank;
 };
 
-// The JSON pointer to the constraints of a table in a problem file.
+// Returns the JSON pointer to the constraints of a table in a problem file.
 inline std::string constraints_place(std::string_view table) {
   return "/constraints/" + pointer_token(table);
 }
@@ -59,25 +59,25 @@ struct CacheStatistics {
 // torchrec/distributed/types.py.
 struct CacheParams {
   std::optional<CacheAlgorithm> algorithm;
-  std::optional<double> load_factor;  // cached rows / rows; the storage model reads 0 as 0.2
+  std::optional<double> load_factor;  // cached rows / rows; the storage estimator reads 0 as 0.2
   std::optional<double> reserved_memory;
   std::optional<DataType> precision;
   std::optional<bool> prefetch_pipeline;
   std::optional<CacheStatistics> stats;
   std::optional<int> prefetch_passes;  // multipass_prefetch_config.num_passes
-  // Not in TorchRec: the load factors that best mode chooses from, each above 0 and at most 1; an
-  // empty list stands for the ladder of core/embedding/load_factors.h.
+  // Not in TorchRec: the load factors, each in (0, 1], from which best mode chooses. An empty list
+  // stands for kLoadFactorLadder (core/embedding/load_factors.h).
   std::optional<std::vector<double>> load_factors;
 };
 
-// Parameters of a table on an SSD or a parameter server. Holds the two sizes that the planner
-// reads. Source: KeyValueParams, torchrec/distributed/types.py.
+// Parameters of a table on SSD or a parameter server; only the two sizes that the planner reads.
+// Source: KeyValueParams, torchrec/distributed/types.py.
 struct KeyValueParams {
   std::optional<std::int64_t> max_l1_cache_size_mib;
   std::optional<std::int64_t> l2_cache_size_gib;
 };
 
-// The largest accepted number of lookups per sample of one feature, far above real values.
+// The largest accepted number of lookups per sample and feature, far above real values.
 inline constexpr double kMaxPoolingFactor = 1e12;
 
 // The user's constraints on one table. An empty list means "not given".
@@ -101,8 +101,8 @@ struct ParameterConstraints {
   bool use_virtual_table = false;
 };
 
-// One embedding table. `constraints` is nullopt if the user gave none; TorchRec then counts one
-// input, whatever the number of features.
+// One embedding table. If `constraints` is absent, TorchRec counts one input, whatever the number
+// of features.
 struct Table {
   std::string name;
   std::int64_t num_embeddings = 0;  // rows
@@ -116,23 +116,23 @@ struct Table {
   Pooling pooling = Pooling::kSum;
   std::string module;
   Optimizer optimizer = Optimizer::kUnset;
-  // Tables with the same dependency share a host (TorchRec: those of a tower); empty = none.
+  // Tables with the same dependency share a host (TorchRec: tables of a tower); empty = none.
   std::string dependency;
   bool use_virtual_table = false;                 // zero-collision hashing
   std::optional<std::int64_t> total_num_buckets;  // rows are split at bucket boundaries
   std::optional<ParameterConstraints> constraints;
   TablePlacement placement;  // not in TorchRec; does not affect costs
 
-  // Returns true if the module knows whether the table is weighted; else the constraints do.
+  // Returns true if `weighted` tells whether lookups have weights, false if constraints tell it.
   bool module_has_weights() const {
     return kind == TableKind::kPooled && !feature_processed && !tower;
   }
 
-  // Fully qualified name, unique within a problem.
+  // Returns the fully qualified name, which is unique within a problem.
   std::string fqn() const { return module + "." + name; }
 
-  // Returns true if the constraints keep the table for another device, so that the planner for
-  // `device` leaves it out. Source: the device_group test of enumerate,
+  // Returns true if the constraints assign the table to another device, so that the planner for
+  // `device` ignores it. Source: the device_group test of enumerate,
   // torchrec/distributed/planner/enumerators.py.
   bool left_out(ComputeDevice device) const {
     return constraints && !constraints->device_group.value_or("").empty() &&

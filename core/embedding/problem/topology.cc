@@ -25,7 +25,7 @@ Status check_bytes(std::int64_t bytes, std::int64_t world_size, const std::strin
   return {};
 }
 
-// `splits_rows`: rows are split in proportion to these sizes, so at least one must be above 0.
+// If `splits_rows`, rows are split in proportion to these sizes, so at least one must be above 0.
 Status check_custom(const std::vector<std::int64_t>& caps, std::int64_t world_size,
                     bool splits_rows, const std::string& where) {
   if (caps.empty()) return {};
@@ -56,18 +56,18 @@ Status check_multiplier(double value, const char* where) {
   return {};
 }
 
-// Ranks of a sharding group that are among `linked` consecutive ranks of the machine.
+// Returns the number of ranks of a sharding group among `linked` consecutive ranks of the machine.
 std::int64_t ranks_of_group(const TopologySpec& spec, std::int64_t size, std::int64_t linked) {
   if (spec.groups && spec.groups->use_inter_host_allreduce) return std::min(size, linked);
   return std::max<std::int64_t>(linked / (spec.world_size / size), 1);
 }
 
-// Returns true if ranks may be on no host. Sharding groups and pods to choose from fill the
-// machine.
+// Returns true if some ranks may belong to no host. Sharding groups, and pods of several possible
+// sizes, must fill the machine.
 bool may_be_uneven(const TopologySpec& spec) { return !spec.groups && spec.pod_sizes.size() <= 1; }
 
-// Ranks of a sharding group on one of its hosts, or 0 if the layout does not fit the machine: a
-// group needs the same number of ranks on each of its pods, and replicas must lie alike.
+// Returns the ranks of a sharding group on one of its pods, or 0 if the layout does not fit the
+// machine: a group needs equally many ranks on each of its pods, and replicas must lie alike.
 std::int64_t ranks_per_host(const TopologySpec& spec, const MachineLayout& layout) {
   const std::int64_t size = layout.group_size;
   if (may_be_uneven(spec)) return spec.local_world_size * layout.pod_size;
@@ -117,7 +117,7 @@ Status check_pods(const TopologySpec& spec) {
   return check_ascending(spec.pod_sizes, "/pod_size");
 }
 
-// The sizes of pods to choose from.
+// Returns the possible sizes of pods.
 std::vector<std::int64_t> pod_sizes(const TopologySpec& spec) {
   return spec.pod_sizes.empty() ? std::vector<std::int64_t>{1} : spec.pod_sizes;
 }
@@ -129,7 +129,7 @@ bool fits_any_pods(const TopologySpec& spec, std::int64_t group_size) {
   });
 }
 
-// "1, 2, 4", at most a dozen.
+// Returns a text such as "1, 2, 4" with at most twelve sizes.
 std::string fitting_group_sizes(const TopologySpec& spec) {
   constexpr int kMost = 12;
   std::string sizes;
@@ -168,16 +168,14 @@ bool is_open(const TopologySpec& spec) {
   return (spec.groups && spec.groups->sizes.size() != 1) || spec.pod_sizes.size() > 1;
 }
 
-// The ranks that tables are sharded over, in the layout of `spec` or, if that is to be chosen, of
-// the whole machine.
+// Returns the layout of `spec`, or the layout of the whole machine if several are possible.
 MachineLayout layout_of(const TopologySpec& spec) {
   if (is_open(spec)) return {spec.world_size, 1};
   return {spec.groups ? spec.groups->sizes.front() : spec.world_size, pod_sizes(spec).front()};
 }
 
-// With less than half of a host, TorchRec estimates a negative time for averaging gradients of
-// data_parallel. Source: DataParallelEvaluator._default_bwd_comms,
-// torchrec/distributed/planner/estimator/estimator.py of TorchRec 1.9.2.
+// If a host is less than half full, TorchRec estimates a negative time for averaging the gradients
+// X._default_bwd_comms,
 Status check_hosts(const TopologySpec& spec) {
   const std::string sizes = "ranks per host (" + std::to_string(spec.local_world_size) + ")";
   const std::string ranks = "the number of ranks (" + std::to_string(spec.world_size) + ")";
@@ -320,7 +318,7 @@ std::vector<MachineLayout> Topology::layouts() const {
 double Topology::sync_ms_per_byte(double bandwidth, std::int64_t linked) const {
   const std::uint32_t replicas = num_replicas();
   if (replicas == 1) return 0;
-  // The ranks among which the replicas of a shard lie.
+  // The number of consecutive ranks within which the replicas of a shard lie.
   const std::int64_t span =
       spec_.groups->use_inter_host_allreduce ? spec_.world_size : std::int64_t{replicas};
   const double link = span <= linked ? spec_.intra_host_bw : spec_.inter_host_bw;

@@ -15,7 +15,7 @@ std::string at(const std::string& list, std::size_t index) {
   return list + "/" + std::to_string(index);
 }
 
-// `name` is that of the node that makes the tensor.
+// `name` is the node that makes the tensor.
 Status check_tensor(const AtenTensor& tensor, const std::string& name, const std::string& where) {
   std::int64_t elements = 1;
   for (std::size_t dim = 0; dim < tensor.shape.size(); ++dim) {
@@ -39,7 +39,7 @@ Status check_tensor(const AtenTensor& tensor, const std::string& name, const std
   return {};
 }
 
-// Checks one node after those before it.
+// Checks one node, after all earlier nodes were checked.
 // Thread safety: one thread at a time.
 class NodeCheck {
  public:
@@ -181,7 +181,7 @@ class NodeCheck {
   std::string where_;
 };
 
-// The placeholders that an output can belong to, and the outputs that a tangent can belong to.
+// Pairs outputs of the graph with placeholders: gradients with parameters, outputs with tangents.
 // Thread safety: one thread at a time.
 class Pairing {
  public:
@@ -250,12 +250,12 @@ class Pairing {
 
   const AtenGraphSpec& spec_;
   std::unordered_map<std::string, std::uint32_t> tensors_;   // parameters, buffers and inputs
-  std::unordered_map<std::string, std::uint32_t> tangents_;  // that have no output yet
-  std::array<std::unordered_set<std::string>, 3> targets_;   // of the outputs, by role
+  std::unordered_map<std::string, std::uint32_t> tangents_;  // tangents that have no output yet
+  std::array<std::unordered_set<std::string>, 3> targets_;   // of outputs, by role
   std::vector<AtenPair> pairs_;
 };
 
-// Nodes, their tensors and rules. Errors: as AtenGraph::make.
+// Checks nodes, their tensors and rules. Errors: those of AtenGraph::make.
 Status check_aten_nodes(const AtenGraphSpec& spec) {
   if (spec.nodes.empty()) return invalid_input("/nodes", "must not be empty");
   std::unordered_set<std::string> names;
@@ -269,8 +269,8 @@ Status check_aten_nodes(const AtenGraphSpec& spec) {
   return {};
 }
 
-// Checks what leaves the graph, and pairs gradients with parameters and tangents with outputs.
-// Precondition: check_aten_nodes(). Errors: as AtenGraph::make.
+// Checks the outputs of the graph, and pairs them with placeholders.
+// Precondition: check_aten_nodes(). Errors: those of AtenGraph::make.
 Result<std::vector<AtenPair>> pair_aten_outputs(const AtenGraphSpec& spec) {
   return Pairing(spec).run();
 }

@@ -1,4 +1,4 @@
-// Graphs of PyTorch's operators, as a tracer records them: one training step, or the forward alone.
+// Graphs of PyTorch's ATen operators as a tracer records them: a training step or a forward pass.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ enum class AtenType : std::uint8_t {
 };
 inline constexpr std::size_t kNumAtenTypes = 17;
 
-// torch's names without "torch.", numbered like the enumeration.
+// torch's names without "torch.", indexed by AtenType.
 std::span<const std::string_view> names_of(AtenType);
 constexpr std::string_view what_of(AtenType) { return "dtype"; }
 std::int64_t bytes_of(AtenType type);
@@ -43,49 +43,48 @@ std::int64_t bytes_of(AtenType type);
 // Thread safety: a value.
 struct AtenTensor {
   redistribution::Shape shape;
-  redistribution::Shape stride;  // in elements; one per dimension
+  redistribution::Shape stride;  // in elements, one per dimension
   AtenType type = AtenType::kFloat32;
 
   friend bool operator==(const AtenTensor&, const AtenTensor&) = default;
 };
 
-// Returns the shape of the largest local tensor. Every axis divides the extent of its dimension and
-// rounds up, in the order in which the axes cut.
+// Returns the shape of the largest local tensor. The axes that shard a dimension divide its extent
+// in the order of the placement; each division rounds up.
 redistribution::Shape local_shape(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
                                   const redistribution::Placement& placement);
 std::int64_t local_bytes(const AtenTensor& tensor, const redistribution::MeshShape& mesh,
                          const redistribution::Placement& placement);
 
-// A placement along one axis; none if there is no tensor, or if the placement does not matter.
+// A placement along one axis. Absent if there is no tensor or if its placement does not matter.
 using MaybeAxisPlacement = std::optional<redistribution::AxisPlacement>;
 
-// One way to run an operator along a mesh axis: what the devices along the axis hold of every
-// output and input.
+// One way to run an operator along a mesh axis: the placement of every output and input along it.
 struct AxisEntry {
   std::vector<MaybeAxisPlacement> outputs;
   std::vector<MaybeAxisPlacement> inputs;
-  // If not 0: the product of the sizes of all axes that use this entry must divide this number,
-  // because the operator splits or joins a dimension.
+  // For operators that split or join a dimension. If not 0, the product of the sizes of all mesh
+  // axes that use this entry must divide this number.
   std::int64_t divides = 0;
 
   friend bool operator==(const AxisEntry&, const AxisEntry&) = default;
 };
 
-// Where a rule comes from; for reports.
+// The origin of a rule, for reports.
 enum class RuleSource : std::uint8_t { kTorch, kView, kOwn, kFallback };
 
-// Every axis of a mesh takes an entry of its own.
+// The entries from which each mesh axis of an operator takes one.
 // Thread safety: a value.
 struct AxisRule {
   std::vector<AxisEntry> entries;
   RuleSource source = RuleSource::kTorch;
 };
 
-// What a node is: an operator, or a placeholder for a tensor that comes from outside. A tangent is
-// the gradient of an output.
+// A node is an operator, or a placeholder for a tensor that comes from outside the graph. A tangent
+// is the gradient with respect to an output.
 enum class AtenRole : std::uint8_t { kOperator, kParameter, kBuffer, kInput, kTangent };
 
-// An output of a node.
+// An output of a node: the index of the node, and the index of the output in AtenNode::outputs.
 struct TensorRef {
   std::uint32_t node = 0;
   std::uint32_t output = 0;
@@ -93,11 +92,11 @@ struct TensorRef {
   friend bool operator==(const TensorRef&, const TensorRef&) = default;
 };
 
-// factor * the product of extents of local tensors.
+// The factor times the product of the given extents of local tensors.
 struct FlopTerm {
   struct Extent {
     bool of_output = false;
-    std::uint32_t tensor = 0;  // input, or output
+    std::uint32_t tensor = 0;  // index of an input or output
     std::uint32_t dim = 0;
 
     friend bool operator==(const Extent&, const Extent&) = default;
@@ -110,17 +109,17 @@ struct FlopTerm {
 
 struct AtenNode {
   std::string name;
-  std::string op;  // such as "aten.mm.default"; of a placeholder "placeholder"
+  std::string op;  // such as "aten.mm.default"; "placeholder" for placeholders
   AtenRole role = AtenRole::kOperator;
-  std::string target;  // placeholders: the name in the model; a tangent: that of its output
+  std::string target;  // placeholders: name in the model; a tangent: target of its output
   std::uint32_t rule = 0;
-  std::vector<TensorRef> inputs;                   // tensors only, in order of the arguments
-  std::vector<std::optional<AtenTensor>> outputs;  // none: no tensor
-  std::vector<FlopTerm> flops;                     // of the operator: their sum
-  bool view = false;  // the outputs share the storage of the first input, and cost nothing
+  std::vector<TensorRef> inputs;                   // tensor arguments only, in order
+  std::vector<std::optional<AtenTensor>> outputs;  // absent if not a tensor
+  std::vector<FlopTerm> flops;                     // the operator has their sum
+  bool view = false;  // outputs share the storage of the first input, and cost nothing
   bool backward = false;
   std::string module;  // dotted path; may be empty
-  std::string line;    // of the model's source; may be empty
+  std::string line;    // line of the model's source; may be empty
 
   bool is_placeholder() const { return role != AtenRole::kOperator; }
 };
@@ -128,8 +127,8 @@ struct AtenNode {
 // A mutation is the new value of a buffer or input.
 enum class AtenOutputRole : std::uint8_t { kOutput, kGradient, kMutation };
 
-// A tensor that leaves the graph. The target of a gradient names its parameter or input, the target
-// of a mutation the buffer or input.
+// A tensor that leaves the graph. The target of a gradient is the target of its parameter or input.
+// The target of a mutation is the target of the buffer or input.
 struct AtenOutput {
   TensorRef value;
   AtenOutputRole role = AtenOutputRole::kOutput;
@@ -138,17 +137,17 @@ struct AtenOutput {
 
 struct AtenGraphSpec {
   std::string model;
-  std::string torch;  // the release
+  std::string torch;  // release of torch
   std::vector<AxisRule> rules;
   std::vector<AtenNode> nodes;
   std::vector<AtenOutput> outputs;
 };
 
-// Two tensors of the graph that must have the same placement: a parameter or input and its
-// gradient, a buffer and its new value, an output and its tangent.
+// A placeholder and an output of the graph that must have the same placement: a parameter or input
+// and its gradient, a buffer and its new value, or a tangent and the output that it belongs to.
 struct AtenPair {
-  std::uint32_t placeholder = 0;  // node
-  std::uint32_t output = 0;       // of the graph
+  std::uint32_t placeholder = 0;  // index of a node
+  std::uint32_t output = 0;       // index in AtenGraph::outputs()
 };
 
 // An immutable graph in topological order.
@@ -158,12 +157,12 @@ class AtenGraph {
   static constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
   static constexpr std::int64_t kMaxFlops = std::int64_t{1} << 62;
 
-  // Errors (kInvalidInput with the place, such as `/nodes/3/inputs/0`): no nodes, names that are
-  // empty or repeat, an input that is not an output of a node before, a rule that does not exist or
-  // has another number of inputs or outputs than its node, a shard of a dimension that a tensor
-  // does not have, negative extents, tensors of 2^48 elements or more, flops of extents that do not
-  // exist, a view without input, a placeholder with inputs or partial placements, a gradient,
-  // mutation or tangent whose target does not exist or has another shape.
+  // Errors (kInvalidInput with the place, such as `/nodes/3/inputs/0`): no nodes; names that are
+  // empty or repeat; an input that is not an output of an earlier node; a rule that does not exist
+  // or has another number of inputs or outputs than its node; a shard of a dimension that a tensor
+  // lacks; negative extents; tensors of 2^48 elements or more; flops of extents that do not exist;
+  // a view without input; a placeholder with inputs or partial placements; a gradient, mutation or
+  // tangent whose target does not exist or has another shape.
   static Result<AtenGraph> make(AtenGraphSpec spec);
 
   const std::string& model() const { return spec_.model; }
@@ -185,7 +184,7 @@ class AtenGraph {
       : spec_(std::move(spec)), pairs_(std::move(pairs)) {}
 
   AtenGraphSpec spec_;
-  std::vector<AtenPair> pairs_;  // by output of the graph
+  std::vector<AtenPair> pairs_;  // in the order of the graph's outputs
 };
 
 }  // namespace shardwright::operators

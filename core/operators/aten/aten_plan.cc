@@ -3,7 +3,7 @@
 namespace shardwright::operators {
 namespace {
 
-// By node: whether its outputs depend on parameters alone.
+// Returns, by node, whether its outputs depend on parameters alone.
 std::vector<char> of_parameters(const AtenGraph& graph) {
   std::vector<char> found(graph.size(), 0);
   for (std::size_t n = 0; n < graph.size(); ++n) {
@@ -17,7 +17,7 @@ std::vector<char> of_parameters(const AtenGraph& graph) {
   return found;
 }
 
-// By node and output: whether the output is used for gradients of parameters and nothing else.
+// Tells, by node and output, whether the output is used only to compute gradients of parameters.
 class ForGradients {
  public:
   explicit ForGradients(const AtenGraph& graph) {
@@ -48,7 +48,7 @@ class ForGradients {
     if (use == Use::kNone) use = Use::kGradientsOnly;
   }
 
-  // Ignores unused outputs. At least one output must be used.
+  // Ignores unused outputs. Returns false if no output is used.
   bool all_for_gradients(std::size_t node) const {
     const std::vector<Use>& uses = uses_[node];
     return std::count(uses.begin(), uses.end(), Use::kGradientsOnly) > 0 &&
@@ -73,8 +73,8 @@ Overlap::Overlap(const AtenGraph& graph, const OverlapShares& shares) : shares_(
   if (!shares.any()) return;
   const std::vector<char> is_of_parameters = of_parameters(graph);
   const ForGradients for_gradients(graph);
-  std::vector<double> hidden_bytes(graph.size(), 0);  // by the node that hides them
-  std::vector<double> taken_bytes;                    // by taken tensor
+  std::vector<double> hidden_bytes(graph.size(), 0);  // by hiding node
+  std::vector<double> taken_bytes;                    // by consumer and input
   const auto add = [&](std::size_t consumer, const TensorRef& ref) {
     Hiding hiding;
     std::uint32_t node = 0;

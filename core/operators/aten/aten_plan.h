@@ -1,4 +1,4 @@
-// A plan for an AtenGraph: the placement of every tensor, and which moves overlap with compute.
+// A plan for an AtenGraph: the placement of every tensor, and the moves that overlap with compute.
 #pragma once
 
 #include <algorithm>
@@ -14,21 +14,21 @@
 
 namespace shardwright::operators {
 
-// The fraction of a move's time, from 0 to 1, that may overlap with compute.
+// Fractions, from 0 to 1, of the time of moves that may overlap with compute.
 // Thread safety: a value.
 struct OverlapShares {
-  double parameters = 0;  // of tensors that depend on parameters alone: moves can begin early
-  double gradients = 0;   // of tensors used only for gradients of parameters: moves can end late
+  double parameters = 0;  // of tensors that depend on parameters alone: their moves can begin early
+  double gradients = 0;   // of tensors used for parameter gradients only: their moves can end late
 
   bool any() const { return parameters > 0 || gradients > 0; }
 };
 
-// What hides one move. Thread safety: a value.
+// Says which operator hides a move behind its compute time. Thread safety: a value.
 struct Hiding {
   enum class By : std::uint8_t { kNothing, kConsumer, kProducer };
   By by = By::kNothing;
-  double share = 0;  // fraction of the move's time
-  double part = 0;   // fraction of the operator's time; at most 1 in all over its moves
+  double share = 0;  // fraction of the move's time that may be hidden
+  double part = 0;   // fraction of the operator's time; the sum over its moves is at most 1
 
   double hidden_us(double move_us, double compute_us) const {
     return by == By::kNothing ? 0 : std::min(share * move_us, part * compute_us);
@@ -37,24 +37,24 @@ struct Hiding {
   friend auto operator<=>(const Hiding&, const Hiding&) = default;
 };
 
-// A model of collectives that overlap with compute. A cost term may depend on two neighbouring
-// nodes only. Therefore an operator hides the gathering of its own parameters, up to its own
-// compute time; in a chain of operators this stands for hiding the gathering for the next operator.
-// Likewise, an operator that makes a gradient hides the reduction of this gradient, up to its own
-// compute time. If an operator may hide moves of several tensors, its time is divided among the
-// moves by bytes. Hidden time exceeds neither the time of the moves nor that of compute. Views and
-// placeholders take no time and hide nothing.
+// A model of moves that overlap with compute. A cost term may depend on two neighbouring nodes
+// only. An operator therefore hides the gathering of its own parameters, up to its own compute
+// time; in a chain of operators, this stands for hiding the gathering for the next operator. An
+// operator that computes a gradient hides the reduction of this gradient in the same way. If an
+// operator may hide moves of several tensors, its time is divided among the moves by bytes. Hidden
+// time exceeds neither the time of the moves nor the compute time. Views and placeholders hide
+// nothing.
 // Thread safety: const members may be called from any thread.
 class Overlap {
  public:
-  // O(inputs). Without shares, nothing is hidden.
+  // O(inputs). Hides nothing if all shares are 0.
   Overlap(const AtenGraph& graph, const OverlapShares& shares);
 
   const OverlapShares& shares() const { return shares_; }
   const Hiding& of(const TakenTensor& taken) const {
     return shares_.any() ? hiding_[place_of(taken)] : nothing_;
   }
-  // Returns the hidden time of a move that takes `move_us`. `compute_us(node)`: an operator's time.
+  // Returns the hidden part of `move_us`, the time of a move. `compute_us(node)`: in us.
   template <class ComputeUs>
   double hidden_us(const TakenTensor& taken, double move_us, const ComputeUs& compute_us) const {
     const Hiding& hiding = of(taken);
@@ -70,17 +70,17 @@ class Overlap {
   OverlapShares shares_;
   Hiding nothing_;
   std::vector<Hiding> hiding_;        // by consumer, then by input
-  std::vector<std::uint32_t> nodes_;  // the nodes that hide, in the same order; 0 if none
-  std::vector<std::uint32_t> first_;  // by consumer, into both
+  std::vector<std::uint32_t> nodes_;  // by consumer and input: the node that hides; 0 if none
+  std::vector<std::uint32_t> first_;  // by consumer: index into both
 };
 
-// The plan of one node. Each consumer of a tensor pays for a redistribution of its own.
+// The plan of one node. Each consumer of a tensor pays for its own redistribution.
 struct AtenNodePlan {
   std::vector<MaybePlacement> outputs;
-  std::vector<MaybePlacement> inputs;  // what the operator takes
+  std::vector<MaybePlacement> inputs;  // placements in which the operator takes its inputs
   double compute_us = 0;
   std::vector<double> redistribute_us;  // by input; 0 where nothing moves
-  std::vector<double> hidden_us;        // hidden part of redistribute_us; empty if nothing overlaps
+  std::vector<double> hidden_us;        // hidden part of redistribute_us; empty if none is
 };
 
 struct AtenOutputPlan {
@@ -103,12 +103,12 @@ class TransitionCosts {
  public:
   virtual ~TransitionCosts() = default;
 
-  // Microseconds to move a tensor; infinite if impossible, 0 if both placements are equal. Pure:
-  // the same arguments give the same value.
+  // Returns the microseconds to move a tensor: infinite if impossible, 0 if both placements are
+  // equal. Pure: the same arguments give the same value.
   virtual double microseconds(const AtenTensor& tensor, const redistribution::Placement& source,
                               const redistribution::Placement& target) = 0;
 
-  // The times of all pairs, by source and then by target.
+  // Returns the times of all pairs, row-major: by source, then by target.
   virtual std::vector<double> table(const AtenTensor& tensor,
                                     std::span<const redistribution::Placement> sources,
                                     std::span<const redistribution::Placement> targets);

@@ -13,7 +13,7 @@ std::int64_t bytes_of_local(const AtenTensor& tensor, const AtenPlan& plan,
   return local_bytes(tensor, plan.mesh, placement.value_or(Placement()));
 }
 
-// The purpose of one copy. Further copies of a parameter are optimizer states.
+// Returns the purpose of one copy. Further copies of a parameter are optimizer states.
 std::int64_t AtenMemory::*purpose(const AtenGraph& graph, const HeldTensor& held) {
   const bool leaves = held.kind == HeldTensor::Kind::kGraphOutput ||
                       (held.is_taken() && held.index >= graph.size());
@@ -63,7 +63,7 @@ bool matches(const std::vector<MaybeAxisPlacement>& entry,
   return true;
 }
 
-// Judges one plan.
+// Evaluates one plan.
 // Thread safety: one thread at a time.
 class Evaluator {
  public:
@@ -90,8 +90,8 @@ class Evaluator {
                                  sentence);
   }
 
-  // Every axis of several devices must have an entry, and the axes of an entry must divide what it
-  // splits or joins.
+  // Every mesh axis of several devices must match an entry of the rule. The devices of all axes
+  // that match an entry must divide AxisEntry::divides.
   void check_rule(std::uint32_t n) {
     const std::vector<AxisEntry>& entries = graph_.rule_of(graph_[n]).entries;
     std::vector<std::int64_t> devices(entries.size(), 1);
@@ -145,7 +145,7 @@ class Evaluator {
     return plan_.nodes[ref.node].outputs[ref.output];
   }
 
-  // A tensor without a placement has nothing to move.
+  // A tensor without a placement is not moved.
   double transition_us(const TensorRef& ref, const MaybePlacement& target) {
     const MaybePlacement& source = produced(ref);
     if (!source || !target || *source == *target) return 0;
@@ -181,7 +181,7 @@ class Evaluator {
     result_.redistribute_us += us;
   }
 
-  // How much of moving a tensor the operator beside it hides.
+  // Returns the part of a move's time that an operator hides.
   double hidden_us(const TakenTensor& taken, double moving) const {
     return overlap_.hidden_us(taken, moving,
                               [&](std::uint32_t node) { return plan_.nodes[node].compute_us; });
@@ -266,7 +266,7 @@ std::int64_t held_bytes(const AtenGraph& graph, const AtenPlan& plan, const Held
 std::vector<AtenMemory> memory_by_moment(const AtenGraph& graph, const AtenPlan& plan,
                                          std::int64_t optimizer_states) {
   const TimeLine time(graph);
-  std::vector<AtenMemory> memory(time.size() + 1);  // changes, until they are summed
+  std::vector<AtenMemory> memory(time.size() + 1);  // differences, until they are summed
   for (const HeldTensor& held : held_tensors(graph, optimizer_states)) {
     const std::int64_t bytes = held_bytes(graph, plan, held);
     memory[held.live.begin].*purpose(graph, held) += bytes;

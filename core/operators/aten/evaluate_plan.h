@@ -1,4 +1,4 @@
-// The independent verifier of plans for graphs of PyTorch's operators, and their memory.
+// The independent verifier of plans for ATen graphs, and the memory that plans need.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace shardwright::operators {
 
-// Bytes of a device at one moment, by purpose.
+// The bytes on a device at one moment, by purpose.
 // Thread safety: a value.
 struct AtenMemory {
-  std::int64_t parameters = 0;  // and buffers
+  std::int64_t parameters = 0;  // including buffers
   std::int64_t optimizer_states = 0;
-  std::int64_t gradients = 0;    // in the placement in which they leave the graph
-  std::int64_t inputs = 0;       // and tangents
+  std::int64_t gradients = 0;    // in the placement of the graph output
+  std::int64_t inputs = 0;       // including tangents
   std::int64_t activations = 0;  // all other results of operators
-  std::int64_t moved = 0;        // copies for single operators, and buffers of redistributions
+  std::int64_t moved = 0;        // copies for single operators, and buffers of moves
 
   std::int64_t total() const {
     return parameters + optimizer_states + gradients + inputs + activations + moved;
@@ -27,50 +27,49 @@ struct AtenMemory {
   friend bool operator==(const AtenMemory&, const AtenMemory&) = default;
 };
 
-// The placement in which a consumer takes a tensor.
+// Returns the placement in which a consumer takes a tensor.
 MaybePlacement taken_placement(const AtenGraph& graph, const AtenPlan& plan,
                                const TakenTensor& taken);
 
-// Returns true if the placement of the tensor differs from `target`. A tensor without a placement
-// is never moved.
+// Returns true if the tensor has a placement and it differs from `target`.
 bool is_moved(const AtenPlan& plan, const TensorRef& ref, const MaybePlacement& target);
 
-// The bytes of one copy.
+// Returns the bytes of one copy.
 std::int64_t held_bytes(const AtenGraph& graph, const AtenPlan& plan, const HeldTensor& held);
 
-// By moment of the TimeLine: the sums of held_tensors(). O(moments).
+// Returns the memory at every moment of the TimeLine: the sums over held_tensors(). O(moments).
 std::vector<AtenMemory> memory_by_moment(const AtenGraph& graph, const AtenPlan& plan,
                                          std::int64_t optimizer_states);
 
-// By time point: the memory at the moment of the time point at which the most is held. O(moments).
+// Returns, for every time point, the memory at its moment with the largest total. O(moments).
 std::vector<AtenMemory> memory_over_time(const AtenGraph& graph, const AtenPlan& plan,
                                          std::int64_t optimizer_states);
 
-// The models by which a plan is evaluated.
+// The cost models for the evaluation of a plan.
 struct AtenJudgement {
   const ComputeDevice& device;
   TransitionCosts& transitions;
-  std::int64_t optimizer_states = 2;  // as held_tensors()
+  std::int64_t optimizer_states = 2;  // copies per parameter, as in held_tensors()
 };
 
 struct AtenEvaluation {
   double compute_us = 0;
-  double arithmetic_us = 0;  // part of compute_us: operators whose flops take longer than traffic
+  double arithmetic_us = 0;  // part of compute_us: operators limited by arithmetic
   double redistribute_us = 0;
-  double hidden_us = 0;  // part of redistribute_us, behind operators
+  double hidden_us = 0;  // part of redistribute_us that overlaps with operators
   double total_us() const { return compute_us + redistribute_us - hidden_us; }
   std::int64_t peak_bytes = 0;
-  std::uint32_t peak_at = 0;      // the time point
-  std::uint32_t peak_moment = 0;  // of it, by the TimeLine
-  // The most that one operator's redistributed inputs take; they are part of the peak.
+  std::uint32_t peak_at = 0;      // time point of the peak
+  std::uint32_t peak_moment = 0;  // moment of the peak in the TimeLine
+  // The largest sum over one operator's redistributed inputs; part of the peak.
   std::int64_t most_moved_bytes = 0;
   std::vector<std::string> violations;  // "/nodes/3: ..."; empty if the plan is valid
 };
 
-// Recomputes times and memory from the graph, and checks that every operator follows its rule, that
-// no device is left without elements, that gradients are placed like parameters and tangents like
-// outputs, and that the times in the plan are right. Independent of the search. Precondition: the
-// plan has as many nodes and outputs as the graph, and each node as many placements.
+// Recomputes times and memory from the graph. Checks that every operator follows its rule, that
+// every device has elements of every tensor, that gradients are placed like parameters and tangents
+// like outputs, and that the times in the plan are right. Independent of the search. Precondition:
+// the plan has as many nodes and outputs as the graph, and as many placements per node.
 AtenEvaluation evaluate(const AtenGraph& graph, const AtenPlan& plan,
                         const AtenJudgement& judgement);
 

@@ -9,7 +9,7 @@ namespace shardwright::operators {
 namespace {
 
 using Kind = HeldTensor::Kind;
-// By node and output, the moment after the last use.
+// By node and output: the moment after the last use.
 using Ends = std::vector<std::vector<std::uint32_t>>;
 
 std::uint32_t latest(const std::vector<std::uint32_t>& ends) {
@@ -20,7 +20,7 @@ std::uint32_t consumer_of(const AtenGraph& graph, std::size_t output) {
   return static_cast<std::uint32_t>(graph.size() + output);
 }
 
-// The value whose storage a value shares.
+// Returns the value whose storage `value` shares, or `value` itself.
 TensorRef owner(const AtenGraph& graph, TensorRef value) {
   while (graph[value.node].view)
     value = graph[value.node].inputs[0];
@@ -41,14 +41,14 @@ class Lives {
       use(value, time.move_of({consumer_of(graph, o), 0}) + 1, std::nullopt);
       leaving_.emplace(value.node, value.output);
     }
-    // Consumers come after producers, so a view's own life is known before that of what it views.
+    // Visits consumers first: a view's lifetime must be known before the viewed tensor's.
     for (auto n = static_cast<std::uint32_t>(graph.size()); n-- > 0;)
       visit(n);
   }
 
   std::uint32_t end(const TensorRef& value) const { return ends_[value.node][value.output]; }
   std::uint32_t end_of_all(std::uint32_t node) const { return latest(ends_[node]); }
-  // Returns true if the input is the last use of its tensor, which ends once the tensor has moved.
+  // Returns true if the input is the last use of its tensor, which is then freed after its move.
   bool is_last(const TakenTensor& taken) const { return last_.contains(taken); }
 
  private:
@@ -79,8 +79,8 @@ class Lives {
     return only_[n].size() == 1 && !leaving_.contains({n, 0}) ? only_[n][0] : std::nullopt;
   }
 
-  // Returns true if the value is freed after its use by `by`. The caller keeps placeholders and
-  // outputs, and a view of a part keeps the whole storage.
+  // Returns true if the value can be freed after its use by `by`. Placeholders and graph outputs
+  // cannot, because the caller keeps them. A view of a part keeps the whole storage.
   bool is_freed_with(const TensorRef& value, const TakenTensor& by) const {
     return !graph_[value.node].is_placeholder() && !leaving_.contains({value.node, value.output}) &&
            redistribution::num_elements(graph_.tensor(value).shape) ==
@@ -90,7 +90,7 @@ class Lives {
   const AtenGraph& graph_;
   const TimeLine& time_;
   Ends ends_;
-  // By node and output: the only input that is the last use of the output or of a view of it.
+  // By node and output: the only input that is the last use of the output, or of a view of it.
   std::vector<std::vector<std::optional<TakenTensor>>> only_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> leaving_;  // node and output
   std::set<TakenTensor> last_;
@@ -100,7 +100,7 @@ bool lives_forever(const AtenNode& node) {
   return node.role == AtenRole::kParameter || node.role == AtenRole::kBuffer;
 }
 
-// The moment at which the gradients of the outputs arrive.
+// Returns the moment at which the gradients of the outputs arrive.
 std::uint32_t begin_of_backward(const AtenGraph& graph, const TimeLine& time) {
   for (std::uint32_t n = 0; n < graph.size(); ++n) {
     if (graph[n].backward) return time.begin_of(n);
@@ -156,7 +156,7 @@ class Holder {
     add(tensor);
   }
 
-  // An output that was not moved is the value itself, and counts as the value until its last use.
+  // A graph output that was not moved is the value itself, and counts as such until its last use.
   void add_graph_output(std::uint32_t o) {
     const TensorRef& value = graph_.outputs()[o].value;
     const TakenTensor taken{consumer_of(graph_, o), 0};
@@ -209,7 +209,7 @@ class Mover {
   }
 
  private:
-  // Returns true if both placements shard the dimension by this axis, but by other axes before it.
+  // Returns true if both placements shard the dimension by this axis, but by different axes before.
   bool is_cut_anew(const std::vector<AxisPlacement>& source, std::size_t axis) const {
     if (!source[axis].is_shard() || source[axis] != target_[axis]) return false;
     for (std::size_t outer = 0; outer < axis; ++outer) {
@@ -261,7 +261,7 @@ class Mover {
   const CollectiveBackend backend_;
   std::vector<AxisPlacement> at_;  // by axis
   std::vector<AxisPlacement> target_;
-  bool is_first_ = true;  // the first step takes the tensor itself
+  bool is_first_ = true;  // the source of the first step is the source of the move
   std::int64_t peak_ = 0;
 };
 
@@ -273,7 +273,7 @@ TensorRef taken_value(const AtenGraph& graph, const TakenTensor& taken) {
 }
 
 TimeLine::TimeLine(const AtenGraph& graph) : leave_(graph.outputs().size()) {
-  std::vector<std::vector<std::uint32_t>> leaving(graph.size());  // by node, outputs of the graph
+  std::vector<std::vector<std::uint32_t>> leaving(graph.size());  // by node: its graph outputs
   for (std::uint32_t o = 0; o < graph.outputs().size(); ++o)
     leaving[graph.outputs()[o].value.node].push_back(o);
   for (std::uint32_t n = 0; n < graph.size(); ++n) {

@@ -14,7 +14,7 @@ constexpr double kEfficiency = 0.70;
 constexpr double kUsPerSecond = 1e6;
 constexpr double kTera = 1e12;
 
-// Rates in 10^12 operations per second; float16 and bfloat16 may differ in whether they exist.
+// Rates in 10^12 operations per second; 0 if not known.
 struct DeviceRates {
   std::string_view name;
   double float64, float32, float16, bfloat16, int8;
@@ -65,7 +65,7 @@ Shape held(const AtenTensor& tensor, const MeshShape& mesh, const MaybePlacement
   return placement ? local_shape(tensor, mesh, *placement) : tensor.shape;
 }
 
-// The local shapes of a node's tensors.
+// The local shapes of a node's outputs and inputs.
 struct LocalShapes {
   std::vector<Shape> outputs;
   std::vector<Shape> inputs;
@@ -84,8 +84,8 @@ std::int64_t flops_of(const AtenNode& node, const LocalShapes& local) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns true if `name` is a word of `text`: "H100" of "NVIDIA H100 80GB" and "A100" of "A100X",
-// but not of "H1000" and "RTXA100".
+// Returns true if `name` is a word of `text`. "H100" is a word of "NVIDIA H100 80GB" and "A100" of
+// "A100X", but "H100" is not one of "H1000", nor "A100" of "RTXA100".
 bool names(std::string_view text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string_view::npos;
        at = text.find(name, at + 1)) {

@@ -28,7 +28,7 @@ OperandRange operands_of(const OpSpec& spec) {
       return {1, std::numeric_limits<std::size_t>::max()};
     case OpKind::kBinary:  // the other operand may be a number
       return {1, 2};
-    case OpKind::kMatmul:  // a module brings its own weight
+    case OpKind::kMatmul:  // a module has its own weight
       return {1, spec.module ? std::size_t{1} : std::size_t{2}};
     default:
       return {1, 1};
@@ -108,8 +108,8 @@ std::optional<Shape> broadcast_all(const std::vector<Shape>& shapes) {
   return result;
 }
 
-// As torch.matmul: a vector is a row on the left and a column on the right, and the products of
-// batches are broadcast.
+// As in torch.matmul: a vector is a row on the left and a column on the right, and batch dimensions
+// are broadcast.
 std::optional<Shape> product(Shape a, Shape b) {
   if (a.empty() || b.empty()) return std::nullopt;
   const bool is_row = a.size() == 1;
@@ -139,7 +139,7 @@ bool differs_in_last_only(const Shape& a, const Shape& b) {
   return !a.empty() && a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin());
 }
 
-// Why the shape of an op does not follow from those that it reads; empty if it does.
+// Returns why the shape of an op does not follow from the shapes that it reads; empty if it does.
 std::string_view mistake(OpKind kind, const std::vector<Shape>& read, const Shape& shape) {
   switch (kind) {
     case OpKind::kPlaceholder:
@@ -236,7 +236,7 @@ std::string input_text(const OpSpecs& specs) {
   return text;
 }
 
-// The JSON pointer of an op in an assignment, escaped as in RFC 6901.
+// Returns the JSON pointer of an op in an assignment, escaped as in RFC 6901.
 std::string assignment_place(std::string_view op) {
   std::string place = "/assignment/";
   for (const char c : op) {
@@ -259,7 +259,7 @@ Status check_assignment(const Graph& graph, const Assignment& assignment, CostMo
   }
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const OpSpecs& given = assignment[i];
-    // RR is allowed everywhere.
+    // Every op accepts RR.
     const std::uint8_t count = specs_from_first(graph, i, Spec::kRR, model)->count;
     if (given.count != count) {
       return invalid_input(
@@ -313,7 +313,7 @@ Status check_request(const Graph& graph, std::int64_t devices) {
   }
   double most = 0;
   for (std::size_t i = 0; i < graph.size(); ++i) {
-    // Counts the op itself, its output, and every read of the output.
+    // Counts the op's own cost, its output, and every read of the output.
     most += 2 * static_cast<double>(graph.elements(i, CostModel::kV2));
     for (const std::uint32_t arg : graph.op(i).args) {
       most += static_cast<double>(graph.elements(arg, CostModel::kV2));
@@ -338,9 +338,9 @@ std::int64_t scaled_own_cost(const Graph& graph, std::size_t op, Spec input, Spe
                              std::int64_t devices, CostModel model) {
   const OpKind kind = graph.op(op).kind;
   const std::int64_t elements = graph.elements(op, model);
-  // The all-reduce counts the whole output, whatever the number of devices.
+  // An all-reduce counts the whole output, whatever the number of devices.
   if (kind == OpKind::kMatmul && required == Spec::kRS) return elements * devices;
-  // elements / devices, not truncated.
+  // The cost is elements / devices, not truncated.
   if (kind == OpKind::kView && model == CostModel::kV2 && input == Spec::kRS &&
       required != Spec::kSR) {
     return elements;
@@ -357,7 +357,7 @@ std::optional<OpSpecs> specs_from_first(const Graph& graph, std::size_t op, Spec
     case OpKind::kMatmul:
       return OpSpecs{2, {first, kMatmulSecond[index_of(first)]}};
     case OpKind::kLayerNorm:
-    case OpKind::kSoftmax:  // both reduce over the last dimension
+    case OpKind::kSoftmax:  // both kinds reduce over the last dimension
       if (first == Spec::kRS) return std::nullopt;
       return OpSpecs{1, {first, Spec::kRR}};
     case OpKind::kView:

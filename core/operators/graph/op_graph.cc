@@ -207,7 +207,7 @@ namespace shardwright::operators::checks {
 
 namespace {
 
-// One node, the nodes before it, and the errors of its checks.
+// A node under check, with all nodes of the graph. Makes the errors of its checks.
 struct OpSubject {
   std::span<const OpNode> nodes;
   const OpNode& node;
@@ -216,7 +216,7 @@ struct OpSubject {
   const OpNode& input(std::size_t i) const { return nodes[node.inputs[i]]; }
   const Extents& in(std::size_t i = 0) const { return input(i).shapes[0]; }
   const Extents& out() const { return node.shapes[0]; }
-  // The weight of a linear, convolution or embedding: an own parameter of a module, else input 1.
+  // The weight of a linear, convolution or embedding: a parameter of the module, or input 1.
   const Extents* weight() const {
     if (node.call != OpCall::kModule) return &in(1);
     const OpParam* param = find_param(node, "weight");
@@ -237,8 +237,8 @@ struct OpSubject {
   }
 };
 
-// Checks attrs.dims: there are `count` of them, or any number if `count` is 0, and each is a
-// dimension of the first input.
+// Checks attrs.dims: their number is `count` (any number if `count` is 0), and each is a dimension
+// of the first input.
 Status check_dims(const OpSubject& s, std::size_t count) {
   const auto rank = static_cast<std::int64_t>(s.in().size());
   const std::vector<std::int64_t>& dims = s.node.attrs.dims;
@@ -355,7 +355,7 @@ Status check_sum(const OpSubject& s) {
 }
 
 // Precondition: a transpose, permute, reshape, split, getitem or sum, with the right number of
-// inputs. Errors: as OpGraph::make.
+// inputs. Errors: those of OpGraph::make.
 Status check_layout(const OpSubject& s) {
   switch (s.node.kind) {
     case OpKind::kTranspose:
@@ -372,7 +372,7 @@ Status check_layout(const OpSubject& s) {
   }
 }
 
-// `names` are the parameters that the module must have, each of the shape `own`.
+// `names` are the parameters that the module must have, each of shape `extents`.
 Status check_norm(const OpSubject& s, std::span<const char* const> names, const Extents& extents) {
   if (s.node.call != OpCall::kModule) return s.unsupported("only the module form is supported");
   if (s.out() != s.in()) return s.wrong_output(s.in());
@@ -385,8 +385,8 @@ Status check_norm(const OpSubject& s, std::span<const char* const> names, const 
   return {};
 }
 
-// Preconditions: the kind is the one that the name says, with the right number of inputs.
-// Errors: as OpGraph::make; kUnsupported for a form that strategies do not know.
+// Preconditions: the kind matches the name of the function, and the number of inputs is right.
+// Errors: those of OpGraph::make; kUnsupported for forms without strategies.
 Status check_linear(const OpSubject& s) {
   if (s.node.attrs.bias)
     return s.unsupported("a bias must be a node of its own that is added to the product");
@@ -520,7 +520,7 @@ Status check_tuples(const OpSubject& s) {
 }
 
 Status check_pooling(const OpSubject& s) {
-  const std::size_t dims = pooling_dims(s.node.kind);  // 0 = adaptive: any
+  const std::size_t dims = pooling_dims(s.node.kind);  // 0 if adaptive: any number of dimensions
   const std::size_t rank = s.in().size();
   if (dims == 0 ? rank < 3 || rank > 5 : rank != dims + 2)
     return s.error("", "an input " + extents_text(s.in()) + " has the wrong number of dimensions");
@@ -549,7 +549,7 @@ Status check_matmul(const OpSubject& s) {
   const auto batch = broadcast({a.begin(), a.end() - 2}, {b.begin(), b.end() - 2});
   if (a.back() != b[b.size() - 2] || !batch)
     return s.error("", "cannot multiply " + extents_text(s.in(0)) + " by " + extents_text(s.in(1)));
-  // Both are priced as repeated to the whole batch.
+  // Costs count both operands as broadcast to the whole batch.
   for (Extents matrix : {a, b}) {
     matrix.erase(matrix.begin(), matrix.end() - 2);
     matrix.insert(matrix.begin(), batch->begin(), batch->end());
@@ -576,7 +576,7 @@ Status check_broadcast(const OpSubject& s) {
   return {};
 }
 
-// Only these modules own parameters and buffers; their own checks say which.
+// Only these modules own parameters and buffers. Their own checks test which ones.
 Status check_params(const OpSubject& s) {
   const OpKind kind = s.node.kind;
   const bool owner = kind == OpKind::kLinear || kind == OpKind::kBatchNorm ||
@@ -648,7 +648,7 @@ Status check_operands(std::span<const OpNode> nodes, std::uint32_t index) {
     case OpKind::kBmm:
       return check_matmul(s);
     default:
-      return check_broadcast(s);  // of one tensor: itself
+      return check_broadcast(s);  // one tensor broadcasts to itself
   }
 }
 

@@ -1,4 +1,4 @@
-// Operator graphs: what a model computes, as recorded by a tracer.
+// Operator graphs of models, as a tracer records them.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace shardwright::operators {
 
-// The order is that of names_of().
+// The order is the order of names_of().
 enum class OpKind : std::uint8_t {
   kPlaceholder,
   kOutput,
@@ -63,7 +63,7 @@ enum class OpKind : std::uint8_t {
   kTensorConstructor,
 };
 
-// How the model wrote the operator; kNone for placeholder, get_attr and output.
+// The form in which the model calls the operator; kNone for placeholder, get_attr and output.
 enum class OpCall : std::uint8_t { kNone, kModule, kFunction, kMethod };
 
 enum class ElementType : std::uint8_t {
@@ -79,11 +79,11 @@ enum class ElementType : std::uint8_t {
   kBool,
 };
 
-// Names as files write them, numbered like the enumerations.
+// Names as in files, indexed by the enumerations.
 std::span<const std::string_view> names_of(OpKind);
-std::span<const std::string_view> names_of(OpCall);  // the first is empty
+std::span<const std::string_view> names_of(OpCall);  // the first name is empty
 std::span<const std::string_view> names_of(ElementType);
-// What errors call a name.
+// The word for such a name in errors.
 constexpr std::string_view what_of(OpKind) { return "operator"; }
 constexpr std::string_view what_of(OpCall) { return "call"; }
 constexpr std::string_view what_of(ElementType) { return "element type"; }
@@ -97,13 +97,13 @@ std::int64_t element_bytes(ElementType type);
 bool follows_input(OpKind kind);
 bool is_binary_elementwise(OpKind kind);
 bool is_unary_elementwise(OpKind kind);
-// The number of spatial dimensions of a convolution or of a pooling over windows; 0 for other
-// kinds.
+// Returns the number of spatial dimensions of a convolution, or of a pooling over windows; 0 for
+// other kinds.
 std::size_t convolution_dims(OpKind kind);
 std::size_t pooling_dims(OpKind kind);
 bool is_average_pooling(OpKind kind);
 
-// One entry of a getitem index: a number, or a slice, whose open ends are absent.
+// One entry of a getitem index: a number, or a slice. Open ends of a slice are absent.
 struct IndexEntry {
   std::optional<std::int64_t> number;
   std::optional<std::int64_t> start, stop, step;
@@ -111,19 +111,19 @@ struct IndexEntry {
   friend bool operator==(const IndexEntry&, const IndexEntry&) = default;
 };
 
-// The arguments of an operator that are not tensors; only those that its kind uses are set. `dims`
-// are the dimensions of transpose (2), permute, sum, softmax (1), split (1) and flatten (first and
-// last) as the file has them: negative ones count from the end. op_dims() counts them from the
-// front.
+// The arguments of an operator that are not tensors. Only the members that its kind uses are set.
+// `dims` are the dimensions of transpose (2), permute, sum, softmax (1), split (1) and flatten
+// (first and last) as in the file: negative numbers count from the end. op_dims() returns them
+// counted from the front.
 struct OpAttrs {
   std::vector<std::int64_t> dims;
   bool keepdim = false;
   std::int64_t split_size = 0;
   std::vector<std::int64_t> target_shape;  // view: without -1
-  std::vector<std::int64_t> given_shape;   // view: as written
+  std::vector<std::int64_t> given_shape;   // view: as in the file, perhaps with -1
   std::vector<IndexEntry> index;           // getitem
   bool index_is_list = false;
-  std::optional<double> scalar;  // the operand of a binary operator that is not a tensor
+  std::optional<double> scalar;  // binary operators: the operand that is a number
   std::int64_t scalar_position = 0;
   std::int64_t groups = 1;
   std::vector<std::int64_t> kernel_size;    // pooling
@@ -146,19 +146,19 @@ struct OpParam {
 };
 
 struct OpNode {
-  std::string name;  // also the operand name under which consumers list this tensor
+  std::string name;  // consumers list this node's tensor under this name
   OpKind kind = OpKind::kPlaceholder;
   OpCall call = OpCall::kNone;
-  std::vector<Extents> shapes;  // one, or several if the output is a tuple
+  std::vector<Extents> shapes;  // several if the output is a tuple
   bool tuple = false;
   ElementType type = ElementType::kFloat32;
   bool is_param = false;              // the value counts as a parameter
-  std::vector<std::uint32_t> inputs;  // nodes before this one, in argument order
+  std::vector<std::uint32_t> inputs;  // indices of earlier nodes, in argument order
   std::vector<OpParam> params;
   OpAttrs attrs;
 };
 
-// Which axes of the mesh a node may use. Source: ShardOption, ColossalAI
+// The mesh axes that a node may use. Source: ShardOption, ColossalAI
 // colossalai/auto_parallel/tensor_shard/options.py.
 enum class ShardOption : std::uint8_t { kStandard, kShard, kFullShard, kShardLastAxis };
 enum class SolverPreference : std::uint8_t { kStandard, kDataParallel, kTensorParallel };
@@ -169,7 +169,7 @@ constexpr std::string_view what_of(ShardOption) { return "shard option"; }
 constexpr std::string_view what_of(SolverPreference) { return "solver preference"; }
 
 struct OpGraphOptions {
-  bool distributed_placeholder = false;  // else replicated
+  bool distributed_placeholder = false;  // if false, replicated
   bool distributed_output = false;
   ShardOption shard_option = ShardOption::kStandard;
   SolverPreference solver_preference = SolverPreference::kStandard;
@@ -187,11 +187,11 @@ class OpGraph {
  public:
   static constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 
-  // Errors: kInvalidInput with the place (`/nodes/3/inputs/0`) for a graph without nodes, names
-  // that are empty or repeat, an input that is not before its node or is given twice, an extent
-  // below one, tensors of more than eight dimensions or 2^48 elements, operands whose number, rank
-  // or shape the kind does not allow, and dimensions out of range; kUnsupported for operators that
-  // have no strategies (a linear with a bias, a norm without weight and bias).
+  // Errors: kInvalidInput with the place (such as `/nodes/3/inputs/0`) for a graph without nodes;
+  // names that are empty or repeat; an input that is not an earlier node or is given twice; an
+  // extent below one; tensors of more than eight dimensions or 2^48 elements; operands whose
+  // number, rank or shape the kind does not allow; dimensions out of range. kUnsupported for
+  // operators without strategies (a linear with a bias, a norm without weight and bias).
   static Result<OpGraph> make(OpGraphSpec spec);
 
   const std::string& name() const { return spec_.name; }
@@ -206,21 +206,21 @@ class OpGraph {
   OpGraphSpec spec_;
 };
 
-// attrs.dims counted from the front of a tensor of this rank.
+// Returns attrs.dims, counted from the front of a tensor of this rank.
 std::vector<std::size_t> op_dims(const OpAttrs& attrs, std::size_t rank);
 
-// The parameter with this name, or nullptr.
+// Returns the parameter with this name, or nullptr.
 const OpParam* find_param(const OpNode& node, std::string_view name);
 
-// The shape to which two tensors broadcast, or nothing if they do not.
+// Returns the shape to which two tensors broadcast, or nullopt if they do not.
 std::optional<Extents> broadcast(const Extents& a, const Extents& b);
 
 }  // namespace shardwright::operators
 
 namespace shardwright::operators::checks {
 
-// Checks the node `index`. Precondition: it and the nodes before it have well-formed shapes and
-// inputs. Errors: as OpGraph::make.
+// Checks the node with this index. Precondition: this node and all earlier ones have well-formed
+// shapes and inputs. Errors: those of OpGraph::make.
 Status check_operands(std::span<const OpNode> nodes, std::uint32_t index);
 
 }  // namespace shardwright::operators::checks

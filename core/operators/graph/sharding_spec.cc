@@ -29,7 +29,7 @@ Result<DimSpec> parse_dim(std::string_view text) {
 }
 
 constexpr std::uint64_t kMaxDevices = std::uint64_t{1} << 31;
-// The cost of any path over a tensor of 2^48 elements stays finite below this.
+// Below this rate, the cost of any path over a tensor of 2^48 elements is finite.
 constexpr double kMaxRate = 1e200;
 
 std::string element(const char* list, std::size_t i) {

@@ -1,4 +1,4 @@
-// Interned shapes and sharding specs: how a tensor is laid out on a mesh.
+// Interned shapes and sharding specs, which say how a tensor is laid out on a mesh.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@
 
 namespace shardwright::operators {
 
-// The mesh axes that shard one dimension. Their order is always ascending, so the set of axes is
-// the whole value: a mesh of two axes has exactly four (R, S0, S1, S01). Thread safety: a value.
+// The mesh axes that shard one dimension, always in ascending order. A mesh of two axes has exactly
+// four values (R, S0, S1, S01). Thread safety: a value.
 struct DimSpec {
-  std::uint8_t axes = 0;  // bit a = sharded along axis a
+  std::uint8_t axes = 0;  // bit a: sharded along axis a
 
   constexpr bool replicated() const { return axes == 0; }
   constexpr int num_axes() const { return std::popcount(axes); }
@@ -40,26 +40,26 @@ struct DimSpec {
   std::string to_string() const;
 };
 
-// The cost of converting a dimension in ColossalAI's count: 20 for dropping the last axis, 5 for
-// appending a later one, and 6 for every step after the first. Source: _dim_difference, ColossalAI
+// The cost of converting a dimension, as ColossalAI counts it: 20 for dropping the last axis, 5 for
+// appending a later axis, and 6 for every step after the first. Source: _dim_difference, ColossalAI
 // colossalai/tensor/sharding_spec.py.
 constexpr int dim_difference(DimSpec from, DimSpec to) {
   const int differing = from.axes ^ to.axes;
   if (differing == 0) return 0;
-  const int beyond_prefix = ~((differing & -differing) - 1);  // from the first axis that differs
+  const int beyond_prefix = ~((differing & -differing) - 1);  // from the first axis that differs on
   const int drops = std::popcount(static_cast<unsigned>(from.axes & beyond_prefix));
   const int appends = std::popcount(static_cast<unsigned>(to.axes & beyond_prefix));
   return 20 * drops + 5 * appends + 6 * (drops + appends - 1);
 }
 
-// One DimSpec per dimension of a tensor of at most eight dimensions, in one word.
+// One DimSpec per dimension of a tensor, packed into one word. Tensors have at most 8 dimensions.
 // Thread safety: a value.
 class DimSpecs {
  public:
   static constexpr std::size_t kMaxRank = 8;
 
   constexpr DimSpecs() = default;
-  // All replicated.
+  // Replicates all dimensions.
   constexpr explicit DimSpecs(std::size_t rank) : rank_(static_cast<std::uint8_t>(rank)) {}
 
   constexpr std::size_t rank() const { return rank_; }
@@ -72,7 +72,7 @@ class DimSpecs {
     changed.bits_ |= std::uint64_t{spec.axes} << (8 * dim);
     return changed;
   }
-  // The axes that shard any dimension.
+  // The axes that shard any dimension, as bits.
   constexpr std::uint8_t used_axes() const {
     std::uint64_t folded = bits_;
     folded |= folded >> 32;
@@ -87,8 +87,8 @@ class DimSpecs {
 
   // "S0,R,S1".
   std::string to_string() const;
-  // The inverse; brackets and spaces are ignored. Errors: unknown text, axes that do not ascend,
-  // an axis above seven, more than eight dimensions.
+  // The inverse of to_string(); ignores brackets and spaces. Errors: unknown text, axes that do not
+  // ascend, an axis above seven, more than eight dimensions.
   static Result<DimSpecs> parse(std::string_view text);
 
  private:
@@ -96,7 +96,7 @@ class DimSpecs {
   std::uint8_t rank_ = 0;
 };
 
-// Sum over the dimensions. Precondition: equal rank.
+// The sum of dim_difference() over the dimensions. Precondition: equal rank.
 constexpr int difference(const DimSpecs& from, const DimSpecs& to) {
   int sum = 0;
   for (std::size_t dim = 0; dim < from.rank(); ++dim)
@@ -104,8 +104,8 @@ constexpr int difference(const DimSpecs& from, const DimSpecs& to) {
   return sum;
 }
 
-// The description of a mesh. If empty, `alpha` and `beta` are 1 on every axis, and `device_ids` are
-// 0, 1, 2, ...
+// The description of a mesh. If empty, `alpha` and `beta` default to 1 on every axis, and
+// `device_ids` to 0, 1, 2, ...
 struct DeviceMeshSpec {
   std::vector<std::uint32_t> shape;       // devices along each axis
   std::vector<double> alpha;              // latency of a collective along the axis
@@ -119,9 +119,9 @@ class DeviceMesh {
  public:
   static constexpr std::size_t kMaxAxes = 8;
 
-  // Errors (kInvalidInput, with the place below the mesh): no axis or more than eight, an axis
-  // without devices, lists of the wrong length, alpha or beta negative or above 1e200, device ids
-  // that repeat, more than 2^31 devices.
+  // Errors (kInvalidInput, with the place below the mesh): no axis or more than eight; an axis
+  // without devices; lists of the wrong length; alpha or beta negative or above 1e200; device ids
+  // that repeat; more than 2^31 devices.
   static Result<std::shared_ptr<const DeviceMesh>> make(DeviceMeshSpec spec);
 
   std::size_t num_axes() const { return spec_.shape.size(); }
@@ -129,12 +129,12 @@ class DeviceMesh {
   double alpha(std::size_t axis) const { return spec_.alpha[axis]; }
   double beta(std::size_t axis) const { return spec_.beta[axis]; }
   std::uint32_t num_devices() const { return num_devices_; }
-  // Of the mesh flattened to one axis: the largest alpha and beta.
+  // The largest alpha and beta. They describe the mesh flattened to one axis.
   double flat_alpha() const { return flat_alpha_; }
   double flat_beta() const { return flat_beta_; }
-  // With alpha and beta filled in; `device_ids` as given.
+  // The spec with alpha and beta filled in; `device_ids` as given.
   const DeviceMeshSpec& spec() const { return spec_; }
-  // The number of devices along all `axes` together (bit a = axis a).
+  // The number of devices along all `axes` together (bit a: axis a).
   std::uint32_t devices_along(std::uint8_t axes) const { return devices_along_[axes]; }
 
  private:
@@ -144,7 +144,7 @@ class DeviceMesh {
   std::uint32_t num_devices_ = 1;
   double flat_alpha_ = 0;
   double flat_beta_ = 0;
-  std::vector<std::uint32_t> devices_along_;  // by set of axes
+  std::vector<std::uint32_t> devices_along_;  // by set of axes, as bits
 };
 
 // The extents of a tensor, in elements; rank 0 is a scalar. Interned by a SpecTable.
@@ -155,13 +155,13 @@ struct TensorShape {
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
 
-// A shape with the axes that shard each of its dimensions. Interned by a SpecTable: two specs of a
-// table are equal exactly if their addresses are equal.
+// A shape, and the axes that shard each dimension. Interned by a SpecTable: two specs of one table
+// are equal if and only if their addresses are equal.
 // Thread safety: immutable.
 struct ShardingSpec {
   const TensorShape* shape = nullptr;
   DimSpecs dims;
-  std::int64_t local_elements = 0;  // on one device; 1 for a scalar
+  std::int64_t local_elements = 0;  // per device; 1 for a scalar
 
   friend bool operator==(const ShardingSpec&, const ShardingSpec&) = default;
 };
@@ -176,15 +176,15 @@ class SpecTable {
   // Preconditions: rank at most DimSpecs::kMaxRank, no extent negative, at most 2^59 elements.
   const TensorShape* shape(std::span<const std::int64_t> dims);
 
-  // Returns false if a spec uses an axis that the mesh lacks or uses an axis twice, if its rank is
-  // not that of the shape, or if the devices do not divide an extent.
+  // Returns false if a spec uses an axis that the mesh lacks, uses an axis twice, has another rank
+  // than the shape, or if the devices do not divide an extent.
   bool valid(const TensorShape& shape, const DimSpecs& dims) const;
   // Returns nullptr if the spec is not valid.
   const ShardingSpec* find_or_add(const TensorShape* shape, const DimSpecs& dims);
-  // Precondition: valid.
+  // Precondition: valid(*shape, dims).
   const ShardingSpec* intern(const TensorShape* shape, const DimSpecs& dims);
 
-  // Elements of the tensor that one device holds. Precondition: valid.
+  // The number of elements per device. Precondition: valid(shape, dims).
   std::int64_t local_elements(const TensorShape& shape, const DimSpecs& dims) const;
 
   std::size_t num_shapes() const { return shapes_.size(); }
@@ -208,7 +208,7 @@ class SpecTable {
 // Precondition: no axis shards two dimensions.
 redistribution::Placement to_placement(const DimSpecs& specs);
 
-// Precondition: nothing is partial, and the axes of every dimension shard in ascending order.
+// Preconditions: no axis is partial, and the axes of every dimension shard in ascending order.
 DimSpecs to_dim_specs(const redistribution::Placement& placement, std::size_t rank);
 
 redistribution::MeshShape mesh_shape_of(const DeviceMesh& mesh);

@@ -16,13 +16,13 @@
 namespace shardwright::operators {
 namespace {
 
-// The part of an interval during which there are limits.
+// Returns the part of an interval that has limits.
 LiveInterval limited(LiveInterval live, std::size_t num_limits) {
   const auto last = static_cast<std::uint32_t>(num_limits);
   return {std::min(live.begin, last), std::min(live.end, last)};
 }
 
-// Errors: as CostInstance::make.
+// Errors: those of CostInstance::make.
 Status check(const CostInstanceSpec& spec);
 
 using Spec = CostInstanceSpec;
@@ -35,7 +35,7 @@ std::string inner_place(const char* list, std::size_t index, const char* key, st
   return entry_place(list, index) + "/" + key + "/" + std::to_string(inner);
 }
 
-// The index of the first entry that is negative or NaN.
+// Returns the index of the first entry that is negative or NaN.
 std::optional<std::size_t> find_bad_cost(std::span<const double> costs) {
   const auto bad = std::find_if_not(costs.begin(), costs.end(), [](double c) { return c >= 0; });
   if (bad == costs.end()) return std::nullopt;
@@ -104,7 +104,7 @@ Status check_edges(const Spec& spec) {
   return {};
 }
 
-// The most bytes that any strategy holds.
+// Returns the largest number of bytes over all strategies.
 std::int64_t largest(const Spec::Usage& usage) {
   return *std::max_element(usage.bytes.begin(), usage.bytes.end());
 }
@@ -182,7 +182,7 @@ Status check(const Spec& spec) {
   return check_sums(spec);
 }
 
-// The begins that are followed by an end before the next begin, ascending.
+// Returns the begins that are followed by an end before the next begin, ascending.
 std::vector<std::int64_t> decisive_times(std::span<const TimeInterval> intervals) {
   std::vector<std::int64_t> begins;
   std::vector<std::int64_t> ends;
@@ -245,7 +245,7 @@ Result<CostInstance> CostInstance::make(CostInstanceSpec spec) {
   instance.matrices_ =
       std::make_shared<const std::vector<CostInstanceSpec::Matrix>>(std::move(spec.matrices));
 
-  // By node; the usages of one node keep their order.
+  // Groups usages by node; usages of one node keep their order.
   instance.first_usage_.assign(num_nodes + 1, 0);
   std::size_t num_bytes = 0;
   for (CostInstanceSpec::Usage& usage : spec.usages) {
@@ -318,7 +318,7 @@ CostEvaluation evaluate(const CostInstance& instance, std::span<const std::uint3
 
 namespace {
 
-// The end of every chain of leaders.
+// Returns, by node, the end of its chain of leaders.
 Result<std::vector<std::uint32_t>> resolve(std::span<const std::uint32_t> leaders) {
   std::vector<std::uint32_t> roots(leaders.begin(), leaders.end());
   for (std::size_t n = 0; n < roots.size(); ++n) {
@@ -347,7 +347,7 @@ Status check_sizes(const CostInstanceSpec& spec, std::span<const std::uint32_t> 
   return {};
 }
 
-// By node, its number among the roots.
+// Returns, by node, the number of its root among all roots.
 std::vector<std::uint32_t> number_roots(std::span<const std::uint32_t> roots) {
   std::vector<std::uint32_t> numbers(roots.size());
   std::uint32_t next = 0;

@@ -16,10 +16,10 @@
 
 namespace shardwright::operators {
 
-// The cost of strategies that may not be chosen and of pairs that may not be combined.
+// The cost of strategies that are not allowed, and of pairs that cannot be combined.
 inline constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
-// Time points [begin, end) during which something is held.
+// Time points [begin, end) during which a node holds memory.
 struct LiveInterval {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -28,13 +28,13 @@ struct LiveInterval {
   friend bool operator==(const LiveInterval&, const LiveInterval&) = default;
 };
 
-// The description of an instance. Indices refer to the vectors here.
+// The description of an instance. Indices refer to the vectors of this struct.
 struct CostInstanceSpec {
   struct Node {
     std::string name;           // for messages and reports; may be empty
     std::vector<double> costs;  // by strategy; not negative, kForbidden if not allowed
   };
-  // Row-major; rows are the strategies of the first node of an edge, columns those of the second.
+  // Row-major. Rows are the strategies of an edge's first node, columns those of its second node.
   // Edges with the same costs may share a matrix.
   struct Matrix {
     std::uint32_t rows = 0;
@@ -43,7 +43,7 @@ struct CostInstanceSpec {
   };
   struct Edge {
     std::uint32_t first = 0;
-    std::uint32_t second = 0;  // another node; several edges may join the same two
+    std::uint32_t second = 0;  // not `first`; several edges may join the same nodes
     std::uint32_t matrix = 0;
   };
   // The bytes that a node holds during an interval. A node may have several usages, which may
@@ -58,12 +58,12 @@ struct CostInstanceSpec {
   std::vector<Edge> edges;
   std::vector<Matrix> matrices;
   std::vector<Usage> usages;
-  // The bytes that may be held at each time point; later time points are not limited. A limit on
-  // any other quantity that adds up over nodes can be a time point of its own.
+  // The bytes that all nodes may hold at each time point; later time points are not limited. Any
+  // other quantity that adds up over nodes can be limited at a time point of its own.
   std::vector<std::int64_t> limits;
 };
 
-// An immutable instance in flat columns.
+// An immutable instance, stored in flat arrays.
 // Thread safety: const members may be called from any thread.
 class CostInstance {
  public:
@@ -72,17 +72,17 @@ class CostInstance {
     std::uint32_t second;
     std::uint32_t matrix;
   };
-  // The interval is cut to the time points with limits and never empty. bytes(usage, s) is what the
-  // node holds with strategy s.
+  // The interval is clipped to the time points with limits and never empty. bytes(usage, s) returns
+  // the bytes that the node holds with strategy s.
   struct Usage {
     LiveInterval live;
     std::uint32_t first_byte;
   };
 
-  // Errors (kInvalidInput; the place names the node, edge or usage): a node without strategies, an
-  // index out of range, an edge of a node to itself, a matrix of the wrong size, a cost that is
-  // negative or NaN, a usage or limit that is negative, an interval that ends before it begins, or
-  // bytes whose sum could exceed 2^62.
+  // Errors (kInvalidInput; the place names the node, edge or usage): a node without strategies; an
+  // index out of range; an edge from a node to itself; a matrix of the wrong size; a cost that is
+  // negative or NaN; a usage or limit that is negative; an interval that ends before it begins;
+  // bytes that could add up to more than 2^62.
   static Result<CostInstance> make(CostInstanceSpec spec);
 
   std::size_t num_nodes() const { return first_strategy_.size() - 1; }
@@ -96,7 +96,7 @@ class CostInstance {
   const std::string& name(std::size_t node) const { return names_[node]; }
 
   std::span<const Edge> edges() const { return edges_; }
-  // Row-major; edges with the same costs may share it.
+  // The edge's costs, row-major. Edges with the same costs may share a matrix.
   std::span<const double> matrix(const Edge& edge) const {
     return (*matrices_)[edge.matrix].entries;
   }
@@ -106,7 +106,7 @@ class CostInstance {
     return matrix.entries[std::size_t{s} * matrix.columns + t];
   }
 
-  // Only usages at time points with limits.
+  // The usages of the node at time points with limits.
   std::span<const Usage> usages(std::size_t node) const {
     return {usages_.data() + first_usage_[node], first_usage_[node + 1] - first_usage_[node]};
   }
@@ -115,7 +115,7 @@ class CostInstance {
   }
   std::span<const std::int64_t> limits() const { return limits_; }
 
-  // The same instance with other limits, equally many and none negative. Shares the matrices.
+  // Returns the same instance with other limits: equally many, none negative. Shares the matrices.
   CostInstance with_limits(std::vector<std::int64_t> limits) const;
 
  private:
@@ -132,27 +132,27 @@ class CostInstance {
   std::vector<std::int64_t> limits_;
 };
 
-// What a choice costs and holds.
+// The costs and the memory of a choice, which has one strategy per node.
 struct CostEvaluation {
   double node_cost = 0;
   double edge_cost = 0;
   double total() const { return node_cost + edge_cost; }
-  std::int64_t peak_bytes = 0;                 // over the limited time points
-  std::optional<std::uint32_t> over_limit_at;  // the first time point whose limit is exceeded
+  std::int64_t peak_bytes = 0;                 // maximum over time points with limits
+  std::optional<std::uint32_t> over_limit_at;  // first time point above its limit
 
   bool feasible() const { return total() < kForbidden && !over_limit_at; }
 };
 
-// The bytes that all nodes hold together, by time point with a limit. Precondition: one strategy
-// index in range per node.
+// Returns the bytes that all nodes hold together, by time point with a limit. Precondition:
+// `choice` has one valid strategy index per node.
 std::vector<std::int64_t> held_bytes(const CostInstance& instance,
                                      std::span<const std::uint32_t> choice);
 
 // The independent verifier of solvers. Sums in the order of nodes, then of edges.
-// Precondition: one strategy in range per node.
+// Precondition: `choice` has one valid strategy index per node.
 CostEvaluation evaluate(const CostInstance& instance, std::span<const std::uint32_t> choice);
 
-// [begin, end) in any unit; empty unless begin < end.
+// The interval [begin, end) in any unit; empty unless begin < end.
 struct TimeInterval {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -161,63 +161,63 @@ struct TimeInterval {
 };
 
 struct CompressedIntervals {
-  std::vector<LiveInterval> intervals;  // in the given order; empty ones stay empty
+  std::vector<LiveInterval> intervals;  // in the given order; empty intervals stay empty
   std::uint32_t num_time_points = 0;
 };
 
 // Keeps the time points whose sets of live intervals are maximal (the maximal cliques of the
-// interval graph): every begin that is followed by an end before the next begin. A limit that holds
-// at the kept time points holds at all others. O(n log n).
+// interval graph). These are the begins that are followed by an end before the next begin. A limit
+// that holds at the kept time points holds at all others. O(n log n).
 CompressedIntervals compress(std::span<const TimeInterval> intervals);
 
-// Operators that must take the same strategy become one node of the solved instance: their costs
-// and bytes are added, edges among them become node costs, parallel edges stay. The instance may
-// have further nodes, which are not operators. Thread safety: const members may be called from any
-// thread.
+// An instance in which operators that must take the same strategy are one node. The costs and bytes
+// of merged operators are added, edges among them become node costs, and parallel edges stay. The
+// instance may have further nodes, which are not operators. Thread safety: const members may be
+// called from any thread.
 class LoweredInstance {
  public:
   // Merges nothing.
   explicit LoweredInstance(CostInstance graph);
 
-  // Node i takes the strategy of node leaders[i], mostly itself; chains are followed. The nodes of
-  // `graph` come first in `spec`, which may have more.
-  // Errors: kInvalidInput if leaders form a cycle or a node and its leader differ in their number
-  // of strategies, and those of CostInstance::make.
+  // Node i takes the strategy of node leaders[i], which is i for most nodes; chains are followed.
+  // The nodes of `graph` are the first nodes of `spec`, which may have more.
+  // Errors: kInvalidInput if leaders form a cycle, or if a node and its leader have different
+  // numbers of strategies; those of CostInstance::make.
   static Result<LoweredInstance> make(CostInstance graph, CostInstanceSpec spec,
                                       std::span<const std::uint32_t> leaders);
 
-  // One node per operator, with the edges between operators and what they hold.
+  // The instance before merging: one node per operator, and the edges and usages of operators.
   const CostInstance& graph() const { return *graph_; }
   // The instance to solve.
   const CostInstance& instance() const { return *instance_; }
-  // By operator, its node of instance().
+  // By operator: its node in instance().
   std::span<const std::uint32_t> variables() const { return variables_; }
 
-  // Turns a choice by node of instance() into one by operator.
+  // Converts a choice by node of instance() into a choice by operator.
   std::vector<std::uint32_t> operator_choice(std::span<const std::uint32_t> choice) const;
 
  private:
   LoweredInstance() = default;
 
   std::shared_ptr<const CostInstance> graph_;
-  std::shared_ptr<const CostInstance> instance_;  // the same object if nothing was merged
+  std::shared_ptr<const CostInstance> instance_;  // same object as graph_ without merging
   std::vector<std::uint32_t> variables_;
 };
 
-// A memory budget that may be exceeded at a price.
+// A memory budget that may be exceeded at a cost.
 struct SoftBudget {
   std::int64_t bytes = 0;
-  double cost_per_byte = 0;  // of the bytes by which the peak exceeds the budget
+  double cost_per_byte = 0;  // for each byte of the peak above the budget
 };
 
-// A lowered instance, with requirements that an instance cannot express.
+// A lowered instance, with requirements that a CostInstance cannot express.
 struct OperatorProblem {
   explicit OperatorProblem(LoweredInstance instance)
       : lowered(std::move(instance)), num_memory_time_points(lowered.instance().limits().size()) {}
 
   LoweredInstance lowered;
   std::vector<std::vector<std::string>> strategy_names;  // by operator; may be empty
-  // The number of limits that are on memory. They come first.
+  // The number of limits on memory. They precede all other limits.
   std::size_t num_memory_time_points = 0;
   std::optional<SoftBudget> soft_budget;
   std::optional<double> max_cost;  // choices that cost more are not allowed

@@ -103,7 +103,7 @@ struct Run {
 void append_runs(const std::vector<std::vector<std::uint32_t>>& live, std::size_t count,
                  std::vector<Run>& runs) {
   constexpr auto kNone = std::numeric_limits<std::size_t>::max();
-  std::vector<std::size_t> last(count, kNone);  // by index: its latest run
+  std::vector<std::size_t> last(count, kNone);  // by index: its latest run in `runs`
   for (std::size_t t = 0; t < live.size(); ++t) {
     const auto time = static_cast<std::int64_t>(t);
     for (const std::uint32_t i : live[t]) {
@@ -132,7 +132,7 @@ std::vector<std::int64_t> to_bytes(const std::vector<double>& list) {
 
 double finite_or_forbidden(double cost) { return cost >= kInfiniteFrom ? kForbidden : cost; }
 
-// One call of lower().
+// State of one call of lower().
 // Thread safety: one thread at a time.
 class Lowering {
  public:
@@ -180,7 +180,7 @@ class Lowering {
     }
   }
 
-  // Returns the number of time points.
+  // Returns the number of time points with a memory limit.
   std::uint32_t add_memory() {
     if (!limited_) return 0;
     std::vector<Run> runs;
@@ -206,7 +206,7 @@ class Lowering {
     return compressed.num_time_points;
   }
 
-  // Departures may be fractions, but the sums of an instance are whole numbers.
+  // Departures may be fractions, but an instance adds whole numbers, so departures are scaled.
   void add_departures(std::uint32_t time_point) {
     if (!request_.max_departures || request_.departures.empty()) return;
     constexpr double kPerDeparture = 1 << 20;
@@ -258,9 +258,9 @@ class Lowering {
     add_aliases(spec);
   }
 
-  // An edge that holds memory becomes a node with one strategy per pair, tied to both ends.
+  // Edges that hold memory become nodes with one strategy per pair, tied to both ends.
   void add_edges_with_memory() {
-    std::vector<std::uint32_t> nodes(request_.edges.size(), 0);  // by edge; 0 = it stays an edge
+    std::vector<std::uint32_t> nodes(request_.edges.size(), 0);  // by edge; 0: stays an edge
     for (const auto& [edge, live] : edge_runs_) {
       if (nodes[edge] != 0) continue;
       nodes[edge] = static_cast<std::uint32_t>(spec_.nodes.size());
@@ -278,7 +278,7 @@ class Lowering {
     add_aliases(spec_);
   }
 
-  // Makes the node take the pair of strategies that both ends take.
+  // Forces the node to take the pair of strategies of both ends.
   void tie(std::uint32_t node, const ShardingRequest::Pair& ends) {
     const std::size_t rows = request_.computation[ends.first].size();
     const std::size_t columns = request_.computation[ends.second].size();

@@ -38,7 +38,7 @@ namespace {
 constexpr double kBaseLatencyUs = 6.6;
 constexpr DTensorLink kWithinHost = {0.6, 87.7};
 constexpr double kBetweenHostsLatencyUs = 2.7;
-constexpr double kBetweenHostsShare = 0.22;  // of the bandwidth within a host
+constexpr double kBetweenHostsShare = 0.22;  // fraction of the bandwidth within a host
 constexpr double kMicrosecondsPerSecond = 1e6;
 // Makes an all-gather followed by a local split cheaper than an all-to-all.
 constexpr double kAllToAllPenaltyUs = 1.0;
@@ -92,7 +92,7 @@ double DTensorCosts::microseconds(Collective collective, std::size_t axis, doubl
 
 namespace {
 
-// An all-to-all in units of an all-gather. Source: all_to_all_cost, which calls it a hack.
+// The time of an all-to-all divided by the time of an all-gather. Source: all_to_all_cost.
 constexpr double kAllToAllFactor = 5;
 
 }  // namespace

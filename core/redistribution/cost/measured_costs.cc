@@ -43,7 +43,7 @@ Status check_rows(const MeasuredTable& table, const std::string& where) {
   return {};
 }
 
-// Every axis of several devices has one table per collective.
+// Checks that every axis of several devices has one table per collective.
 Status check_complete(const MeshShape& mesh, const std::vector<MeasuredTable>& tables) {
   std::vector<bool> found(mesh.size() * kNumCollectives, false);
   for (std::size_t i = 0; i < tables.size(); ++i) {

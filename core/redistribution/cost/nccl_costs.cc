@@ -1,5 +1,5 @@
-// Source: NCCL's tuning.cc (ncclTopoGetAlgoTime), in the order of operations of AutoParallel's
-// _nccl_algo_time.
+// Source: NCCL's tuning.cc (ncclTopoGetAlgoTime). The order of operations is the one of
+// AutoParallel's _nccl_algo_time.
 
 #include "core/redistribution/cost/nccl_costs.h"
 
@@ -18,15 +18,15 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Protocol kProtocols[] = {Protocol::kLl, Protocol::kLl128, Protocol::kSimple};
-// From this size per channel and rank on, the latency of an all-reduce ring between nodes is
-// multiplied by kPlateauFactor.
+// If an all-reduce ring between nodes has at least this many bytes per channel and rank, its
+// latency is multiplied by kPlateauFactor.
 constexpr double kPlateauBytes = 64;
 constexpr double kPlateauFactor = 1.4;
-// With more nodes than this, pipelines fill more slowly: the ramp is raised to a power that grows
-// by kRampPower whenever the number of nodes doubles.
+// With more nodes than this, pipelines fill more slowly. The ramp is then raised to a power that
+// grows by kRampPower whenever the number of nodes doubles.
 constexpr std::int64_t kRampNodes = 4;
 constexpr double kRampPower = 0.2;
-// An entry is at most this many times the one before, so that doubling a message never makes it
+// An entry is at most this many times the entry before, so that doubling a message never makes it
 // faster.
 constexpr double kRampGrowth = 2.0;
 
@@ -41,7 +41,7 @@ SizeTable ramp_of_ring(std::int64_t nodes) {
   return table;
 }
 
-// The fraction of its bandwidth that the method reaches at this size.
+// Returns the fraction of its bandwidth that the method reaches at this size.
 double size_correction(const Group& group, Method method, std::int64_t bytes) {
   const SizeTable& tree = kTreeCorrection[index_of(method.protocol)];
   const std::size_t size = size_index(bytes);
@@ -107,25 +107,25 @@ double tuned_us(const Group& group, Collective collective, std::int64_t bytes) {
 
 namespace {
 
-// NVLS and collnet exist in the Simple protocol only.
+// Rings and trees have the protocols LL, LL128 and Simple; NVLS and collnet have Simple only.
 constexpr double kRingLl = 0.5;
 constexpr double kRingLl128 = 0.92;
 constexpr double kTree = 0.92;
 constexpr double kTreeLlDivisor = 3.8;
 constexpr double kTreeLl128OneNode = 7.0 / 9.0;
 constexpr double kTreeLl128 = 120.0 / 128.0;
-constexpr double kUpAndDown = 0.5;  // for data that passes a tree or the network twice
+constexpr double kUpAndDown = 0.5;  // data passes a tree or the network twice
 constexpr double kCollnetNetwork = 0.9;
 constexpr double kCollnetHopper = 0.85;
-constexpr double kNvlsAllReduce = 2.0;  // NVLS reduces and multicasts at the same time
+constexpr double kNvlsAllReduce = 2.0;  // NVLS reduces and multicasts at once
 
 double at(const Bandwidths& table, const Group& group) {
   const std::size_t bucket = group.axis.nodes <= 1 ? 0 : group.axis.nodes <= 2 ? 1 : 2;
   return table[index_of(group.config.architecture)][bucket];
 }
 
-// The bandwidth of one channel between nodes. With a switch, a rank can use the network links of
-// all ranks of its node.
+// Returns the bandwidth of one channel between nodes. With a switch, a rank can use the network
+// links of all ranks of its node.
 double between_nodes(const Group& group) {
   const NcclAxis& axis = group.axis;
   if (!group.config.has_nvswitch || axis.nodes <= 1) return axis.bw_inter_gb_per_s;
@@ -138,8 +138,8 @@ double of_all_channels(const Group& group) {
          (group.axis.nodes <= 2 ? group.axis.bw_intra_gb_per_s : between_nodes(group));
 }
 
-// The ratio of a collective's bandwidth to that of the links. Infinite for a single rank, which
-// sends nothing; the source divides by zero there.
+// Returns the ratio of a collective's bandwidth to the bandwidth of the links. Infinite for a
+// single rank, which sends nothing; the source divides by zero in this case.
 double ranks_per_step(const Group& group, Collective collective) {
   const std::int64_t steps =
       collective == Collective::kAllReduce ? 2 * (group.axis.ranks - 1) : group.axis.ranks - 1;
@@ -169,7 +169,7 @@ double tree(const Group& group, Protocol protocol) {
   return bandwidth * kUpAndDown;
 }
 
-// The NVLS bandwidth of one channel within a node. One of all channels carries no NVLS traffic.
+// Returns the NVLS bandwidth of a channel within a node. One of the channels carries no NVLS data.
 double nvls_channel(const Group& group) {
   const int channels = group.axis.channels;
   return group.axis.bw_intra_gb_per_s * kNvlsEfficiency[index_of(group.config.architecture)] *
@@ -232,13 +232,13 @@ double bandwidth_gb_per_s(const Group& group, Collective collective, Method meth
 
 namespace {
 
-constexpr double kSimpleOverheads = 3;  // network overheads in a step of the Simple protocol
-// With more nodes than this, the overhead per node of synchronising a ring grows with this power.
+constexpr double kSimpleOverheads = 3;  // network overheads per step of Simple
+// With more nodes than this, the synchronisation overhead of a ring per node grows with this power.
 constexpr double kSyncNodes = 4;
 constexpr double kSyncPower = 0.65;
 constexpr double kCollnetRankUs = 0.4;
 
-// The latencies of a step within a node and of a step between nodes.
+// The latencies in us of a step within a node and of a step between nodes.
 struct StepLatencies {
   double within;
   double between;
@@ -246,7 +246,7 @@ struct StepLatencies {
 
 StepLatencies step_latencies(const Group& group, Method method) {
   const std::size_t protocol = index_of(method.protocol);
-  // With one rank per node, every method has the network latency of a tree.
+  // With one rank per node, all methods have the network latency of a tree.
   const Algorithm network = group.axis.ranks_per_node == 1 ? Algorithm::kTree : method.algorithm;
   double between = kNetworkLatencies[index_of(network)][protocol] + group.config.net_latency_us;
   if (method.protocol == Protocol::kSimple) between += group.config.net_latency_us;
@@ -279,7 +279,7 @@ double latency_us(const Group& group, Collective collective, Method method) {
   const double base = kBaseLatencies[index_of(method.algorithm)][index_of(method.protocol)];
   const StepLatencies step = step_latencies(group, method);
   const double log2_nodes = log2_floor(axis.nodes);
-  const std::int64_t tree_ranks = axis.ranks / axis.nodes;  // of a node
+  const std::int64_t tree_ranks = axis.ranks / axis.nodes;  // ranks of one node
   const double ranks_per_node = static_cast<double>(axis.ranks_per_node);
   switch (method.algorithm) {
     case Algorithm::kRing: {
@@ -313,8 +313,8 @@ double copy_engine_us(const Group& group, std::int64_t bytes) {
   return kCopyEngineLatencyUs + static_cast<double>(bytes) / (kBytesPerUs * bandwidth);
 }
 
-// The fraction of the network bandwidth that an all-to-all reaches. Small messages do not saturate
-// the network; with more nodes, more messages are sent at a time, which compensates in part.
+// Returns the fraction of the network bandwidth that an all-to-all reaches. Small messages do not
+// saturate the network. With more nodes, more messages at a time compensate in part.
 double network_correction(const NcclAxis& axis, std::int64_t bytes) {
   const std::size_t size = size_index(bytes / axis.ranks);
   const double correction = size < kNumSizes ? kAllToAllRamp[size] : 1.0;
@@ -365,7 +365,7 @@ bool is_in_tables(const NcclAxis& axis) {
          axis.ranks_per_node <= kTableMaxRanks && is_power_of_two(axis.ranks_per_node);
 }
 
-// The row of a table that has `ranks_rows` rows per number of nodes, from `min_ranks` per node on.
+// Returns the row in a table of `ranks_rows` rows per number of nodes, from `min_ranks` ranks on.
 std::size_t row_of(const NcclAxis& axis, int ranks_rows, std::int64_t min_ranks) {
   const int ranks_row = log2_floor(axis.ranks_per_node) - log2_floor(min_ranks);
   const int row = (log2_floor(axis.nodes) - 1) * ranks_rows + ranks_row;
@@ -384,7 +384,7 @@ double time_us(const LatencyBandwidth& entry, double bandwidth, std::int64_t byt
   return entry.latency_us + static_cast<double>(bytes) / (kBytesPerUs * bandwidth);
 }
 
-// Unlike other corrections, this one ends with the table: larger messages reach the full bandwidth.
+// Unlike other corrections, this one ends with the table: larger messages reach full bandwidth.
 double full_mesh_correction(const Group& group, std::int64_t bytes) {
   const std::int64_t bytes_per_rank = bytes / group.axis.ranks;
   if (group.axis.ranks_per_node != group.config.gpus_per_node) return 1;
@@ -435,7 +435,7 @@ std::optional<double> several_nodes_us(const Group& group, Collective collective
                                        std::int64_t bytes) {
   if (!is_in_tables(group.axis)) return std::nullopt;
   if (collective != Collective::kAllReduce) return gather_us(group, bytes);
-  // The measured table overestimates rings over many nodes, so the ring's time is NCCL's estimate.
+  // The measured table overestimates rings over many nodes, so rings use NCCL's estimate.
   const double best = std::min(tree_us(group, bytes), ring_us(group, collective, bytes));
   if (group.axis.ranks_per_node < kNvlsTreeMinRanks) return best;
   return std::min(best, nvls_tree_us(group, bytes));

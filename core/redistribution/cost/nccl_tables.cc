@@ -23,7 +23,7 @@ NcclConfig config_of(GpuArchitecture architecture, std::int64_t gpus_per_node, d
   return config;
 }
 
-// The number of ranks along one axis that share a node.
+// Returns the number of ranks along one axis that share a node.
 std::int64_t ranks_on_node(const NcclConfig& config, const MeshShape& mesh, std::size_t axis) {
   return std::max<std::int64_t>(1, std::min(config.gpus_per_node / stride(mesh, axis), mesh[axis]));
 }
@@ -45,7 +45,7 @@ struct KnownDevice {
   NcclConfig config;
 };
 
-// GB200 comes first since its name contains B200.
+// GB200 comes first, because its name contains B200.
 std::array<KnownDevice, 5> known_devices() {
   return {{{"GB200", gb200_nccl_config()},
            {"B200", gb200_nccl_config()},

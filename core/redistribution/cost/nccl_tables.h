@@ -1,4 +1,4 @@
-// Parameters of NCCL's cost model: machines, groups of ranks along mesh axes, and tables.
+// Parameters of NCCL's cost model: machines, groups of ranks along mesh axes, and constants.
 #pragma once
 
 #include <array>
@@ -15,37 +15,37 @@ namespace shardwright::redistribution {
 
 enum class GpuArchitecture { kAmpere, kHopper, kBlackwell };
 
-// GB = 10^9 bytes, as in NCCL. Bandwidths are those of one GPU, over all channels together.
+// GB = 10^9 bytes, as in NCCL. Bandwidths are per GPU, over all channels together.
 // Thread safety: a value.
 struct NcclConfig {
   GpuArchitecture architecture = GpuArchitecture::kHopper;
   std::int64_t gpus_per_node = 8;
   double bw_intra_gb_per_s = 0;
   double bw_inter_gb_per_s = 0;
-  int channels = 0;  // 0: NCCL's default, 12 for Ampere and 16 later
+  int channels = 0;  // 0: NCCL's default, which is 12 for Ampere and 16 for later GPUs
   bool has_nvswitch = false;
   bool has_collnet = false;   // collectives inside the network (SHARP)
   double net_latency_us = 0;  // added to the latency of the network hardware
 };
 
-// AutoParallel's configurations: DGX A100, DGX H100 (also for H200), and GB200 NVL72 (also for
-// B200). Source: a100_topo_config, h100_topo_config and gb200_topo_config of AutoParallel's
+// AutoParallel's configurations: DGX A100; DGX H100, also for H200; GB200 NVL72, also for B200.
+// Source: a100_topo_config, h100_topo_config and gb200_topo_config of AutoParallel's
 // autoparallel/cost_models/nccl_cost_model.py.
 NcclConfig a100_nccl_config(std::int64_t gpus_per_node = 8);
 NcclConfig h100_nccl_config(std::int64_t gpus_per_node = 8);
 NcclConfig gb200_nccl_config(std::int64_t gpus_per_node = 72);
 
-// Returns the configuration that AutoParallel takes for a CUDA device ("NVIDIA H100 80GB HBM3"), or
-// none if AutoParallel does not know the device or the mesh does not fill nodes of the usual size
-// (8 GPUs, 72 of Blackwell); AutoParallel then uses FlatCosts. Source: detect_nccl_topo_config.
+// Returns the configuration that AutoParallel uses for a CUDA device ("NVIDIA H100 80GB HBM3").
+// Returns nullopt if AutoParallel does not know the device, or if the mesh does not fill nodes of
+// the usual size (8 GPUs, 72 of Blackwell); AutoParallel then uses FlatCosts.
 std::optional<NcclConfig> find_nccl_config(std::string_view device_name, const MeshShape& mesh);
 
 // Errors (kInvalidInput, with the place below the configuration): counts below 1 (`channels` below
-// 0) or above 2^20, bandwidths that are not positive, latencies that are negative, numbers that are
+// 0) or above 2^20; bandwidths that are not positive; latencies that are negative; numbers that are
 // not finite.
 Status check_nccl_config(const NcclConfig& config);
 
-// The ranks along one axis or several, spread over nodes. Bandwidths are those of one channel.
+// The ranks along one or several axes, spread over nodes. Bandwidths are per channel.
 struct NcclAxis {
   std::int64_t ranks;
   std::int64_t nodes;
@@ -56,11 +56,11 @@ struct NcclAxis {
 };
 
 // Precondition: the mesh and the configuration were checked.
-// Source: derive_mesh_dim_topo. Ranks that do not fill a node are dropped from `nodes`.
+// Source: derive_mesh_dim_topo. `nodes` does not count ranks that do not fill a node.
 NcclAxis nccl_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axis);
 // The same for the communicator of several axes, in any order and not necessarily adjacent. The
-// number of members per node is the product over the axes of the ranks that fit on a node along the
-// axis. This number is exact if nodes hold whole steps of every axis.
+// number of ranks per node is the product, over the axes, of the ranks along the axis that fit on a
+// node. This number is exact if a node holds whole steps of every axis.
 NcclAxis nccl_group(const NcclConfig& config, const MeshShape& mesh, const Axes& axes);
 
 }  // namespace shardwright::redistribution
@@ -78,14 +78,14 @@ inline constexpr std::size_t kNumSizes = 24;
 // Bytes per microsecond of one GB/s.
 inline constexpr double kBytesPerUs = 1000.0;
 
-// By architecture, algorithm and so on: an entry per value of the enum, in its order.
+// Tables are indexed by enumerations: by architecture, algorithm or protocol.
 template <class Enum>
 constexpr std::size_t index_of(Enum value) {
   return static_cast<std::size_t>(value);
 }
 
 using ByProtocol = std::array<double, kNumProtocols>;
-// On one node, on two, on more.
+// For one node, two nodes, more nodes.
 using ByNodes = std::array<double, 3>;
 // By log2 of a size in units of 64 bytes.
 using SizeTable = std::array<double, kNumSizes>;
@@ -119,13 +119,13 @@ inline constexpr Latencies kNetworkLatencies = {{
 
 // Bandwidths in GB/s, by architecture.
 using Bandwidths = std::array<ByNodes, kNumArchitectures>;
-// Of all channels together.
+// All channels together:
 inline constexpr Bandwidths kMaxLl = {{
     {87.7, 39.0, 20.4},   // AMPERE
     {141.0, 39.0, 20.4},  // HOPPER
     {282.0, 39.0, 20.4},  // BLACKWELL
 }};
-// Of one channel.
+// One channel:
 inline constexpr Bandwidths kMaxTree = {{
     {24.0, 23.6, 17.8},  // AMPERE
     {38.7, 41.4, 36.0},  // HOPPER
@@ -147,12 +147,12 @@ inline constexpr Bandwidths kMaxNvlsTree = {{
     {0.0, 96.0, 43.8},   // BLACKWELL
 }};
 
-// By architecture.
+// Indexed by architecture.
 inline constexpr std::array<double, kNumArchitectures> kNvlsEfficiency = {0.0, 0.85, 0.74};
 inline constexpr std::array<int, kNumArchitectures> kDefaultChannels = {12, 16, 16};
 
 // The fraction of its bandwidth that a tree reaches, by protocol and total size. NCCL ignores the
-// last entry for trees, but not for NVLS trees.
+// last entry for trees, but uses it for NVLS trees.
 inline constexpr std::size_t kNumTreeSizes = 23;
 inline constexpr std::array<SizeTable, kNumProtocols> kTreeCorrection = {{
     {1.0, 1.0, 1.0, 1.0, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5,
@@ -162,16 +162,16 @@ inline constexpr std::array<SizeTable, kNumProtocols> kTreeCorrection = {{
     {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.7, 0.6, 0.6, 0.5,
      0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9},
 }};
-// The fraction that a ring over several nodes reaches, by size per GPU.
+// The fraction of its bandwidth that a ring over several nodes reaches, by size per GPU.
 inline constexpr SizeTable kRingCorrection = {1.0,  1.0,  1.0,  1.0, 1.0,  1.0, 1.0,  1.0,
                                               1.0,  1.0,  1.0,  0.1, 0.18, 0.3, 0.43, 0.63,
                                               0.55, 0.78, 0.93, 1.0, 1.0,  1.0, 1.0,  1.0};
-// Microseconds per node that a ring over several nodes takes to synchronise.
+// The synchronisation of a ring over several nodes, in microseconds per node.
 inline constexpr double kRingSyncPerNodeUs = 4.7;
-// The least microseconds of a step through the network; three times as much for Simple.
+// The minimum of a step through the network in microseconds; three times as much for Simple.
 inline constexpr double kNetworkOverheadUs = 1.0;
 
-// A value measured at some number of ranks or nodes.
+// A value `y` measured at `x` ranks or nodes.
 struct Point {
   int x;
   double y;
@@ -183,16 +183,16 @@ inline int log2_floor(std::int64_t value) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
 }
 
-// The index of `bytes` in a SizeTable, which may be past its end. Tables begin at 64 bytes.
+// Returns the index of `bytes` in a SizeTable, possibly past its end. Tables begin at 64 bytes.
 inline std::size_t size_index(std::int64_t bytes) {
   return static_cast<std::size_t>(log2_floor(bytes >> 6));
 }
 
-// Interpolates linearly in log2(bytes). Below the table: its first entry; above: its last.
+// Interpolates linearly in log2(bytes). Below the table, returns the first entry; above, the last.
 double interpolated(const SizeTable& table, std::int64_t bytes);
 
-// Interpolates linearly; constant outside the points. Precondition: ascending x, at least one
-// point.
+// Interpolates linearly; constant outside the points. Preconditions: at least one point; ascending
+// x.
 double interpolated(std::span<const Point> points, std::int64_t x);
 
 struct LatencyBandwidth {
@@ -200,15 +200,15 @@ struct LatencyBandwidth {
   double bandwidth_gb_per_s;
 };
 
-// On one node, by number of ranks.
+// For one node, by number of ranks.
 inline constexpr std::array<Point, 3> kGatherBandwidths = {{{2, 537.0}, {4, 434.0}, {8, 394.0}}};
 inline constexpr std::array<Point, 3> kGatherLatencies = {{{2, 8.0}, {4, 17.0}, {8, 30.0}}};
 inline constexpr std::array<Point, 3> kAllReduceBandwidths = {{{2, 324.0}, {4, 236.0}, {8, 267.0}}};
 inline constexpr std::array<Point, 3> kAllReduceLatencies = {{{2, 10.0}, {4, 15.0}, {8, 31.0}}};
-// The bandwidth of Blackwell in units of Hopper's.
+// Blackwell's bandwidth divided by Hopper's.
 inline constexpr double kBlackwellScale = 2.0;
 
-// On several nodes. Rows: 2, 4, 8, 16, 32 nodes, and within these 1, 2, 4, 8 ranks per node.
+// For several nodes. Rows are 2, 4, 8, 16, 32 nodes, each with 1, 2, 4, 8 ranks per node.
 using ProtocolRow = std::array<LatencyBandwidth, kNumProtocols>;
 using NodeTable = std::array<ProtocolRow, 20>;
 // All-gather and reduce-scatter by ring.
@@ -247,7 +247,7 @@ inline constexpr NodeTable kAllReduceTree = {{
     {{{56.8, 4.9}, {99.0, 17.6}, {148.4, 18.8}}},   {{{58.0, 8.7}, {101.5, 35.2}, {156.4, 37.5}}},
     {{{60.4, 8.7}, {106.5, 70.4}, {172.4, 75.1}}},  {{{65.2, 8.7}, {116.5, 98.6}, {204.4, 122.4}}},
 }};
-// All-reduce by NVLS tree. Rows: 2, 4, 8, 16, 32 nodes, and within these 4, 8 ranks per node.
+// All-reduce by NVLS tree. Rows are 2, 4, 8, 16, 32 nodes, each with 4 and 8 ranks per node.
 inline constexpr std::array<LatencyBandwidth, 10> kAllReduceNvlsTree = {{
     {53.0, 160.0},
     {53.0, 266.7},
@@ -260,7 +260,7 @@ inline constexpr std::array<LatencyBandwidth, 10> kAllReduceNvlsTree = {{
     {165.0, 80.0},
     {165.0, 160.0},
 }};
-// The fractions of bandwidth that methods reach, by size per GPU. First: rings over whole nodes.
+// The reached fraction of a method's bandwidth, by size per GPU. First: rings over whole nodes.
 inline constexpr SizeTable kFullMeshRingRamp = {0.01, 0.02, 0.03, 0.06, 0.1,  0.16, 0.25, 0.36,
                                                 0.68, 0.68, 0.68, 0.68, 0.68, 0.68, 0.68, 0.68,
                                                 0.68, 0.68, 0.79, 0.87, 0.87, 0.87, 0.87, 0.87};
@@ -268,11 +268,11 @@ inline constexpr SizeTable kNvlsTreeRamp = {1.0, 1.0, 1.0,  1.0,  1.0,  1.0,  1.
                                             0.1, 0.1, 0.15, 0.28, 0.41, 0.55, 0.72, 0.88,
                                             1.0, 1.0, 1.0,  1.0,  1.0,  1.0,  1.0,  1.0};
 
-// All-to-all on one node by copy engines, in GB/s, by architecture. NCCL uses them from Hopper on.
+// All-to-all by copy engines on one node: GB/s, by architecture. NCCL uses these from Hopper on.
 inline constexpr std::array<double, kNumArchitectures> kCopyEngineBandwidth = {0.0, 380.0, 675.0};
 inline constexpr double kCopyEngineLatencyUs = 50.0;
 // All-to-all on several nodes: latency by number of nodes; lost fraction of the network bandwidth,
-// to be divided by the number of nodes; reached fraction, by size per GPU.
+// to be divided by the number of nodes; reached fraction by size per GPU.
 inline constexpr std::array<Point, 5> kAllToAllLatencies = {
     {{2, 37.0}, {4, 42.0}, {8, 60.0}, {16, 98.0}, {32, 290.0}}};
 inline constexpr double kAllToAllNetworkLoss = 0.44;

@@ -19,7 +19,7 @@ constexpr auto kGib = static_cast<double>(kGibibyte);
 constexpr double kTib = 1024 * kGib;
 
 constexpr double kEfficiency = 0.70;
-constexpr double kLaunchUs = 7;  // of a kernel
+constexpr double kLaunchUs = 7;  // minimum time of a kernel
 constexpr double kUsPerSecond = 1e6;
 
 struct DeviceMemory {
@@ -27,7 +27,7 @@ struct DeviceMemory {
   double bytes_per_second;
 };
 
-// In the order in which AutoParallel looks. PG509 is an A100 under its board's name.
+// In the order in which AutoParallel searches. PG509 is the board name of an A100.
 constexpr std::array<DeviceMemory, 15> kDevices = {{
     {"H100", 3.35 * kTib},
     {"B200", 7.7 * kTib},
@@ -67,7 +67,7 @@ std::string at(const char* list, std::size_t index) {
   return "/" + std::string(list) + "/" + std::to_string(index);
 }
 
-// An empty dimension counts as 1, so that strides stay below the limit, too.
+// A dimension without elements counts as 1, so that strides stay below the limit, too.
 Status check_shape(const RedistributionSpec& spec) {
   if (spec.itemsize < 1) return invalid_input("/itemsize", "must be at least 1");
   std::int64_t bytes = spec.itemsize;
@@ -104,7 +104,7 @@ Status check_placements(const RedistributionSpec& spec, const char* name,
 
 bool is_contiguous(const RedistributionSpec& spec) {
   if (spec.strides.empty()) return true;
-  // An empty dimension counts as 0 in `expected` and as 1 in `expected_nonempty`; both are valid.
+  // torch accepts two strides if a dimension has no elements: it counts as 0 or as 1.
   std::int64_t expected = 1;
   std::int64_t expected_nonempty = 1;
   for (std::size_t dim = spec.shape.size(); dim-- > 0;) {
@@ -125,7 +125,7 @@ std::int64_t bytes_of(const RedistributionSpec& spec) {
   return bytes;
 }
 
-// Members that the kind does not use may hold anything in a caller's struct.
+// Resets members that the kind does not use, since callers may leave any values there.
 void normalize(std::vector<AxisPlacement>& placements) {
   for (AxisPlacement& placement : placements) {
     if (!placement.is_shard()) placement.dim = 0;
@@ -168,7 +168,7 @@ namespace {
 
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
-// The state of AutoParallel's walk over the axes: the time so far, and the bytes of a device.
+// The state of AutoParallel's pass over the axes: the time so far, and the bytes per device.
 class AxisWalk {
  public:
   AxisWalk(const CollectiveCosts& costs, double bytes, double memory_bytes_per_second)
@@ -181,7 +181,7 @@ class AxisWalk {
     paid_us_ += times * read_write_us(bytes_ * 2, memory_bytes_per_second_);
   }
 
-  // Preconditions: the placements differ.
+  // Precondition: the placements differ.
   void change(std::size_t axis, const AxisPlacement& source, const AxisPlacement& target) {
     const double devices = static_cast<double>(costs_.mesh()[axis]);
     if (source.is_shard() && target.is_replicate()) {
@@ -261,7 +261,7 @@ namespace {
 
 using Placements = std::vector<AxisPlacement>;
 
-// Returns true if the same axes before `axis` shard dimension `dim` in both placements.
+// Returns true if, in both placements, the same axes before `axis` shard dimension `dim`.
 bool is_aligned_before(std::size_t axis, std::size_t dim, const Placements& a,
                        const Placements& b) {
   const AxisPlacement shard = AxisPlacement::shard(dim);
@@ -278,7 +278,7 @@ bool has_several_shards(const MeshShape& mesh, const Placements& placements) {
   return false;
 }
 
-// The state of DTensor's walk over the axes: placements, bytes of a device, and the time so far.
+// The state of DTensor's passes over the axes: placements, bytes per device, and the time so far.
 class StepWalk {
  public:
   StepWalk(const CollectiveCosts& costs, Placements placements, double bytes)
@@ -339,7 +339,7 @@ double dtensor_redistribution_us(const Redistribution& redistribution,
   if (redistribution.source_is_replicated()) return 0;
   const Placements& target = redistribution.target();
   StepWalk walk(costs, redistribution.source(), redistribution.source_bytes_per_device());
-  // As in the source, the first pass runs only if the source has several shards.
+  // As in torch, the first pass runs only if the source has several shards.
   if (has_several_shards(redistribution.mesh(), redistribution.source())) {
     change_inner_first(target, walk);
   }

@@ -1,4 +1,4 @@
-// The cost of redistributing one tensor on a mesh, under AutoParallel's and under DTensor's rules.
+// The cost of redistributing one tensor on a mesh, by the rules of AutoParallel and of DTensor.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@
 
 namespace shardwright::redistribution {
 
-// Memory bandwidth in bytes per second of a device such as "NVIDIA H100 80GB HBM3". None if
-// AutoParallel does not know the name.
+// Returns the memory bandwidth, in bytes per second, of a device such as "NVIDIA H100 80GB HBM3",
+// or nullopt if AutoParallel does not know the name.
 // Source: DEVICE_LIMITS in AutoParallel's (meta-pytorch/autoparallel, a54c2529)
 // autoparallel/cost_models/compute_estimation.py, from the vendors' data sheets, with a TB of 2^40
 // bytes and a GB of 2^30.
 std::optional<double> memory_bytes_per_second(std::string_view device_name);
 
-// The time in microseconds of a kernel that reads and writes `bytes` in all, at 70 % of the
-// bandwidth and at least 7. Source: compute_read_write_time, in the same file.
+// Returns the time in microseconds of a kernel that reads and writes `bytes` in total, at 70 % of
+// the bandwidth and at least 7. Source: compute_read_write_time in the file named above.
 double read_write_us(double bytes, double bytes_per_second);
 
-// Of several axes that shard one dimension, the first cuts the dimension, later ones its parts.
+// If several axes shard one dimension, the first axis cuts the dimension, later axes its parts.
 struct RedistributionSpec {
   MeshShape mesh;
   std::vector<std::int64_t> shape;    // of the whole tensor
   std::vector<std::int64_t> strides;  // of the whole tensor, in elements; contiguous if empty
-  std::int64_t itemsize = 0;          // bytes of an element
+  std::int64_t itemsize = 0;          // bytes per element
   std::vector<AxisPlacement> source;  // by mesh axis
   std::vector<AxisPlacement> target;
 };
@@ -46,11 +46,11 @@ class Redistribution {
   const MeshShape& mesh() const { return spec_.mesh; }
   const std::vector<AxisPlacement>& source() const { return spec_.source; }
   const std::vector<AxisPlacement>& target() const { return spec_.target; }
-  // Whether the elements lie in row-major order without gaps. Dimensions of one element do not
-  // count. Source: torch._prims_common.check_contiguous_sizes_strides.
+  // Returns true if the elements lie in row-major order without gaps. Dimensions of one element do
+  // not count. Source: torch._prims_common.check_contiguous_sizes_strides.
   bool is_contiguous() const { return is_contiguous_; }
-  // The bytes of the tensor divided by the number of parts in the source placement. Uneven parts
-  // count as even.
+  // Returns the bytes of the tensor divided by the number of parts in the source placement, as if
+  // all parts were of equal size.
   double source_bytes_per_device() const { return source_bytes_per_device_; }
   bool source_is_replicated() const;
 
@@ -62,17 +62,17 @@ class Redistribution {
   double source_bytes_per_device_;
 };
 
-// `bytes` divided by the number of parts into which `placements` shard a tensor, rounded once like
-// Python's int / int. Preconditions: bytes < 2^62, a checked mesh, a placement for each axis.
+// Returns `bytes` divided by the number of parts into which `placements` shard a tensor. Rounds
+// once, like Python's int / int. Preconditions: bytes < 2^62, a checked mesh, a placement per axis.
 double bytes_per_device(std::int64_t bytes, const MeshShape& mesh,
                         const std::vector<AxisPlacement>& placements);
 
-// The time in microseconds: the collectives of all axes whose placement changes, and the copies
-// that reorder elements. Infinite if AutoParallel forbids a change.
+// Returns the time in microseconds of a redistribution: the collectives of all axes whose placement
+// changes, and the copies that reorder elements. Infinite if AutoParallel forbids a change.
 //
 // Axes change from the first to the last. Exception: on a mesh of two axes, if both change from
-// partial sums to shards, the last axis changes first. Bytes are what a device holds at that point,
-// rounded down.
+// partial sums to shards, the last axis changes first. Bytes are those that a device holds at this
+// point, rounded down.
 //
 //   S(d) -> R     all-gather; a copy if d != 0
 //   S(d) -> S(e)  all-to-all; a copy for each of d, e that is not 0
@@ -82,22 +82,22 @@ double bytes_per_device(std::int64_t bytes, const MeshShape& mesh,
 //   P -> P        nothing, if the reductions differ
 //   S -> P, R -> P  infinite
 //
-// The first axis that changes copies once more if the source is not contiguous. A source that is
-// replicated everywhere costs nothing, or is infinite if the target has partial values.
+// If the source is not contiguous, the first axis that changes needs one more copy. A source that
+// is replicated on all axes costs nothing, or is infinite if the target has partial values.
 // Precondition: costs.mesh() == redistribution.mesh().
 // Source: AutoParallel (meta-pytorch/autoparallel, a54c2529),
 // autoparallel/cost_models/collective_runtime_estimation.py, estimate_strategy_comms_cost.
 double autoparallel_redistribution_us(const Redistribution& redistribution,
                                       const CollectiveCosts& costs, double memory_bytes_per_second);
 
-// The cost of changing the placement on one axis, and the bytes that a device holds afterwards.
+// The cost of changing the placement on one axis, and the bytes per device afterwards.
 struct DTensorStep {
   double microseconds;  // infinite if DTensor forbids it
   double bytes;
 };
 
-// Returns the cost of a step. `bytes`: what a device holds before the step. DTensor's search for a
-// cheapest plan has the same cost, at bytes_per_device() of the state before the step.
+// Returns the cost of a step. `bytes`: the bytes per device before the step. DTensor's search for a
+// cheapest plan uses the same cost, with bytes_per_device() of the state before the step.
 //
 //   S -> R  all-gather, of `bytes` times the devices
 //   S -> S  all-to-all
@@ -112,10 +112,10 @@ struct DTensorStep {
 DTensorStep dtensor_step(const CollectiveCosts& costs, std::size_t axis,
                          const AxisPlacement& source, const AxisPlacement& target, double bytes);
 
-// The time in microseconds of the steps that DTensor takes. A source that is replicated everywhere
-// costs nothing. Otherwise, if the source is sharded, a first pass from the last axis to the first
-// changes each axis to its target; but if the target is a shard of a dimension that earlier axes do
-// not yet shard as in the target, the axis is replicated instead. A second pass from the first axis
+// Returns the time in microseconds of the steps that DTensor takes. A source that is replicated on
+// all axes costs nothing. Otherwise, if the source is sharded, a first pass changes each axis to
+// its target, from the last axis to the first. It replicates an axis instead if the target shards a
+// dimension that earlier axes do not yet shard as in the target. A second pass from the first axis
 // to the last makes the remaining changes. With DTensorCosts the result equals DTensor's.
 // Precondition: costs.mesh() == redistribution.mesh().
 // Source: torch 2.13, torch/distributed/tensor/_collective_utils.py, redistribute_cost, and

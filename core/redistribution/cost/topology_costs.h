@@ -7,18 +7,18 @@
 
 namespace shardwright::redistribution {
 
-// The link from a device to its neighbour on an axis, in one direction. GB = 10^9 bytes.
+// The link from a device to its neighbour along an axis, in one direction. GB = 10^9 bytes.
 struct AxisLink {
   double latency_us = 0;
   double bandwidth_gb_per_s = 0;
 };
 
-// A link for each axis: `between_hosts` if the axis and those inside it have more devices than a
-// host, otherwise `within_host`. Precondition: devices_per_host >= 1.
+// Returns one link per axis: `between_hosts` if the axis and the axes inside it have more devices
+// than a host, otherwise `within_host`. Precondition: devices_per_host >= 1.
 std::vector<AxisLink> links_of_hosts(const MeshShape& mesh, std::int64_t devices_per_host,
                                      const AxisLink& within_host, const AxisLink& between_hosts);
 
-// Rings on links of a user's machine. With n devices, a = latency, b = bandwidth:
+// Rings on the links of a user's machine. With n devices, a = latency, b = bandwidth:
 //
 //   all-gather, reduce-scatter, all-to-all   (n - 1) a + bytes (n - 1) / n / b
 //   all-reduce                               twice that
@@ -30,9 +30,9 @@ std::vector<AxisLink> links_of_hosts(const MeshShape& mesh, std::int64_t devices
 // Thread safety: const members may be called from any thread.
 class TopologyCosts final : public CollectiveCosts {
  public:
-  // `links`: one per axis. Errors (kInvalidInput): those of check_mesh; at `/links`, another number
-  // of links than axes, latencies that are negative, bandwidths that are not positive, numbers that
-  // are not finite.
+  // `links`: one per axis. Errors (kInvalidInput): those of check_mesh; at `/links`, a number of
+  // links that differs from the number of axes, latencies that are negative, bandwidths that are
+  // not positive, numbers that are not finite.
   static Result<TopologyCosts> make(MeshShape mesh, std::vector<AxisLink> links);
 
   double microseconds(Collective collective, std::size_t axis, double bytes) const override;

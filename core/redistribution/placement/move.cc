@@ -9,8 +9,8 @@
 namespace shardwright::redistribution {
 namespace {
 
-// What the axes of a placement do together: cut a dimension, hold the terms of a reduction, or hold
-// copies.
+// The roles of the axes of a placement: cutting a dimension, holding the terms of a reduction, or
+// holding copies.
 constexpr std::size_t kNumRoles = kMaxDims + kNumReduceOps + 1;
 constexpr std::size_t kCopies = kNumRoles - 1;
 
@@ -21,7 +21,7 @@ std::size_t role_of(const Placement& placement, std::size_t axis) {
   return kCopies;
 }
 
-// By role, the axes of several devices, outermost first. The coordinates along these axes are the
+// By role, the axes with several devices, outermost first. The coordinates along these axes are the
 // digits of a device's number within the role.
 using Roles = std::array<Axes, kNumRoles>;
 
@@ -39,7 +39,7 @@ Roles roles_of(const MeshShape& mesh, const Placement& placement) {
   return roles;
 }
 
-// Copies are alike, so axes that hold copies in both placements stay as they are.
+// Copies are equal, so axes that hold copies in both placements need no exchange.
 void drop_common_copies(Roles& a, Roles& b) {
   const Axes both = a[kCopies];
   for (const std::uint8_t axis : both) {
@@ -55,7 +55,7 @@ bool same_sizes(const MeshShape& mesh, const Axes& a, const Axes& b) {
                     [&](std::uint8_t x, std::uint8_t y) { return mesh[x] == mesh[y]; });
 }
 
-// Removes digits that both numbers have: the same axis, with equally many devices inside.
+// Removes digits that both numbers share: the same axis, with equally many devices inside.
 void drop_equal_digits(const MeshShape& mesh, Axes& a, Axes& b) {
   std::int64_t inside_a = 1;
   std::int64_t inside_b = 1;
@@ -87,7 +87,7 @@ bool is_permutation(const Shape& shape, const MeshShape& mesh, const Placement& 
   for (std::size_t role = 0; role < kNumRoles; ++role) {
     const std::int64_t parts = devices_along(mesh, from[role]);
     if (parts != devices_along(mesh, to[role])) return false;
-    // Uneven pieces depend on the order of the cuts.
+    // Uneven pieces depend on the order of the axes that cut.
     if (role < shape.size() && shape[role] % parts != 0 && !same_sizes(mesh, from[role], to[role]))
       return false;
   }

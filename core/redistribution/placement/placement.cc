@@ -277,7 +277,7 @@ Placement Placement::with_partial(std::size_t axis, ReduceOp op) const {
 
 namespace {
 
-// The interval of a dimension of `size` elements that the device holds.
+// Returns the interval of a dimension of `size` elements that the device holds.
 Interval interval_of(std::int64_t size, const MeshShape& mesh, const Axes& axes,
                      std::int64_t device, Rounding rounding) {
   Interval held{0, size};

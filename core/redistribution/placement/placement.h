@@ -1,4 +1,4 @@
-// Placements of a tensor on a mesh: by mesh axis, whether devices hold shards, copies or terms.
+// Placements of a tensor on a mesh: for each mesh axis, devices hold shards, copies or terms.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,27 @@
 
 namespace shardwright::redistribution {
 
-// How partial values are reduced to one.
+// How partial values are reduced to one value.
 enum class ReduceOp : std::uint8_t { kSum, kAvg, kMin, kMax, kProduct };
 inline constexpr std::size_t kNumReduceOps = 5;
 
-// "sum", "avg", "min", "max", "product": torch's names.
+// Returns torch's names: "sum", "avg", "min", "max", "product".
 const char* name_of(ReduceOp op);
 
-// Returns true if reductions by both may be done in any order. Sums and averages are linear; others
-// commute with themselves only.
+// Returns true if reductions by both may be done in any order. Sums and averages commute; all other
+// reductions commute with themselves only.
 constexpr bool commute(ReduceOp a, ReduceOp b) {
   const auto linear = [](ReduceOp op) { return op == ReduceOp::kSum || op == ReduceOp::kAvg; };
   return a == b || (linear(a) && linear(b));
 }
 
+// The placement along one mesh axis.
 // Thread safety: a value.
 struct AxisPlacement {
   enum class Kind : std::uint8_t {
-    kReplicate,  // all the same
-    kShard,      // the parts of dimension `dim`, of equal size but for the last ones
-    kPartial,    // values of full size, to be reduced by `reduce_op`
+    kReplicate,  // all devices hold the same
+    kShard,      // devices hold parts of dimension `dim`, of equal size except for the last ones
+    kPartial,    // devices hold values of full size, to be reduced by `reduce_op`
   };
 
   static AxisPlacement replicate() { return {}; }
@@ -45,39 +46,39 @@ struct AxisPlacement {
   bool operator==(const AxisPlacement&) const = default;
 
   Kind kind = Kind::kReplicate;
-  std::size_t dim = 0;                  // 0 unless it is a shard
-  ReduceOp reduce_op = ReduceOp::kSum;  // kSum unless it is partial
+  std::size_t dim = 0;                  // 0 except for shards
+  ReduceOp reduce_op = ReduceOp::kSum;  // kSum except for partial
 };
 
 // A Placement packs one byte per axis into a 64-bit word.
 inline constexpr std::size_t kMaxMeshAxes = 8;
 
-// Devices along each axis. The last axis is the innermost: its devices are closest to each other,
-// and a device's number is the row-major index of its coordinates.
+// The number of devices along each axis. The last axis is the innermost: its devices are closest to
+// each other. A device's number is the row-major index of its coordinates.
 using MeshShape = std::vector<std::int64_t>;
 
-// Some axes of a mesh, in an order that matters.
+// Axes of a mesh; the order matters.
 using Axes = boost::container::static_vector<std::uint8_t, kMaxMeshAxes>;
 
 // Errors (kInvalidInput at `/mesh`): no axis, an axis without devices, more than 2^31 devices.
 Status check_mesh(const MeshShape& mesh);
 
-// The devices of all axes. Precondition: a checked mesh.
+// Returns the number of devices of the mesh. Precondition: a checked mesh.
 std::int64_t num_devices(const MeshShape& mesh);
-// The devices along all of `axes` together. Precondition: the mesh has them.
+// Returns the number of devices along all of `axes` together. Precondition: the mesh has them.
 std::int64_t devices_along(const MeshShape& mesh, const Axes& axes);
 
-// The coordinate along `axis` of a device. Preconditions: 0 <= device < num_devices(mesh).
+// Returns the coordinate of a device along `axis`. Precondition: 0 <= device < num_devices(mesh).
 std::int64_t coordinate(const MeshShape& mesh, std::int64_t device, std::size_t axis);
-// How much a device's number grows by one step along `axis`.
+// Returns the difference between the numbers of two neighbours along `axis`.
 std::int64_t stride(const MeshShape& mesh, std::size_t axis);
 
-// The devices that differ from `device` only along `axes`, itself included, by ascending
-// coordinates with the first axis the slowest.
+// Returns the devices that differ from `device` only along `axes`, including `device`. They are in
+// the order of ascending coordinates, with the first axis as the slowest.
 std::vector<std::int64_t> devices_through(const MeshShape& mesh, const Axes& axes,
                                           std::int64_t device);
 
-// Returns true if the axis and those inside it have more devices than a host. Preconditions: a
+// Returns true if the axis and the axes inside it have more devices than a host. Preconditions: a
 // checked mesh, axis < mesh.size().
 bool leaves_host(const MeshShape& mesh, std::size_t axis, std::int64_t devices_per_host);
 
@@ -107,25 +108,25 @@ Box whole(const Shape& shape);
 // so that a tensor without elements has an owner.
 bool overlap(const Box& a, const Box& b);
 Box intersection(const Box& a, const Box& b);  // precondition: overlap(a, b)
-// `inner` in coordinates relative to `outer`.
+// Returns `inner` in coordinates relative to `outer`.
 Box relative(const Box& inner, const Box& outer);
 
-// How a dimension is cut into pieces that need not be of equal size. If several axes cut it, each
-// cuts the pieces of the axis before.
+// How a dimension is cut into pieces that need not be of equal size. If several axes cut a
+// dimension, each axis cuts the pieces of the axis before.
 enum class Rounding : std::uint8_t {
-  // Pieces of ceil(size / pieces) elements; the last ones are shorter or empty. Source:
+  // Pieces have ceil(size / pieces) elements; the last ones are shorter or empty. Source:
   // torch.chunk, as DTensor uses it.
   kCeil,
-  // The first size % pieces pieces are longer by one element. Source: Paddle's Resharder, as
+  // The first size % pieces pieces are longer by one element. Source: Paddle's Resharder and
   // numpy.array_split.
   kBalanced,
 };
 
-// Piece number `index` of `size` elements. Preconditions: size >= 0, 0 <= index < pieces.
+// Returns piece number `index` of `size` elements. Preconditions: size >= 0, 0 <= index < pieces.
 Interval cut(std::int64_t size, std::int64_t pieces, std::int64_t index, Rounding rounding);
 
-// The axes that shard a dimension, outermost first: the first one cuts the whole dimension, the
-// next one each of its pieces.
+// The axes that shard a dimension, outermost first: the first axis cuts the whole dimension, the
+// next axis cuts each of these pieces.
 struct ShardOrder {
   std::size_t dim = 0;
   Axes axes;
@@ -133,19 +134,19 @@ struct ShardOrder {
   friend bool operator==(const ShardOrder&, const ShardOrder&) = default;
 };
 
-// What every mesh axis does, a byte per axis in one word, so that placements are compared and
-// hashed as integers. Axes beyond those of the mesh are replicated. Invariant: the axes that shard
-// a dimension have the indices 0, 1, 2, ...; partial axes commute.
+// The placement along every mesh axis, packed into one word with one byte per axis, so that
+// placements are compared and hashed as integers. Axes beyond those of the mesh are replicated.
+// Invariants: the axes that shard a dimension have the indices 0, 1, 2, ...; partial axes commute.
 // Thread safety: a value.
 class Placement {
  public:
   // Replicated on all axes.
   constexpr Placement() = default;
 
-  // `axes`: one per mesh axis. `order`: the dimensions whose axes do not shard in ascending order.
-  // Errors (kInvalidInput): over kMaxMeshAxes axes (no place); a dimension that the tensor does not
-  // have or over kMaxDims (at "/<axis>"); reductions that do not commute (at "/<axis>"); an order
-  // of other axes than those that shard the dimension (at "/order/<index>").
+  // `axes`: one placement per mesh axis. `order`: for dimensions whose axes do not shard in
+  // ascending order. Errors (kInvalidInput): more than kMaxMeshAxes axes or kMaxDims dimensions (no
+  // place); a dimension that the tensor does not have (at "/<axis>"); reductions that do not
+  // commute (at "/<axis>"); an order of axes that do not shard the dimension (at "/order/<index>").
   static Result<Placement> make(std::span<const AxisPlacement> axes, std::size_t num_dims,
                                 std::span<const ShardOrder> order = {});
 
@@ -161,22 +162,22 @@ class Placement {
   ReduceOp reduce_op(std::size_t axis) const { return static_cast<ReduceOp>(byte(axis) - 1); }
 
   bool has_partial() const;
-  // Returns true if `op` commutes with all reductions that are due.
+  // Returns true if `op` commutes with the reductions of all partial axes.
   bool commutes(ReduceOp op) const;
   // The number of axes that shard the dimension.
   std::size_t num_axes(std::size_t dim) const;
-  // These axes, outermost first.
+  // Returns the axes that shard the dimension, outermost first.
   Axes axes_of(std::size_t dim) const;
   // Returns true if no other axis cuts the pieces of this axis. Precondition: is_shard(axis).
   bool is_innermost(std::size_t axis) const { return index(axis) + 1 == num_axes(dim(axis)); }
 
-  // Returns the placement with one axis changed. Precondition: the axis is no shard, or an
+  // Return the placement with one axis changed. Precondition: the axis is not a shard, or is an
   // innermost one. A new shard becomes the innermost one of its dimension.
   Placement with_replicate(std::size_t axis) const { return with(axis, 0); }
   Placement with_shard(std::size_t axis, std::size_t dim) const;
-  // The same for several axes, which become the innermost ones in this order. `index`: the number
-  // of other axes that shard the dimension. Precondition: all axes that shard a dimension inside
-  // one of `axes` are in `axes`.
+  // The same for several axes. New shards become the innermost ones, in the order of `axes`.
+  // `index`: the number of other axes that shard the dimension. Precondition: if an axis is in
+  // `axes`, all axes that cut its pieces are in `axes`, too.
   Placement with_replicates(const Axes& axes) const {
     Placement placement = *this;
     for (const std::uint8_t axis : axes)
@@ -191,7 +192,7 @@ class Placement {
   }
   Placement with_partial(std::size_t axis, ReduceOp op) const;
 
-  // The word of the placement, and the placement of a word that code() returned.
+  // The word of the placement, and the placement of a word from code().
   constexpr std::uint64_t code() const { return code_; }
   static constexpr Placement of_code(std::uint64_t code) { return Placement(code); }
 
@@ -206,23 +207,22 @@ class Placement {
     return Placement((code_ & ~(std::uint64_t{0xff} << (8 * axis))) | byte << (8 * axis));
   }
 
-  // Per byte, the first axis lowest: 0 is replicated, 1 + op is partial, (1 + dim) * 16 + index is
-  // a shard.
+  // One byte per axis, the first axis in the lowest byte. 0 is replicated, 1 + op is partial, (1 +
+  // dim) * 16 + index is a shard.
   std::uint64_t code_ = 0;
 };
 
-// Returns the box that the device holds. A partial axis does not change the box: the device has
-// one term of every element. Preconditions: a checked mesh, a placement of a tensor of this shape.
-// O(dimensions + axes).
-// Source for several axes with kCeil: torch 2.13, torch/distributed/tensor/_utils.py,
-// compute_local_shape_and_global_offset.
+// Returns the box that the device holds. A partial axis does not change the box, because the device
+// has one term of every element. Preconditions: a checked mesh, a placement of a tensor of this
+// shape. O(dimensions + axes). Source for several axes with kCeil: torch 2.13,
+// torch/distributed/tensor/_utils.py, compute_local_shape_and_global_offset.
 Box box_of(const Shape& shape, const MeshShape& mesh, const Placement& placement,
            std::int64_t device, Rounding rounding);
 
-// The elements of the largest box, which is that of device 0. Both roundings give the same.
+// Returns the number of elements of the largest box, held by device 0, with either rounding.
 std::int64_t largest_box(const Shape& shape, const MeshShape& mesh, const Placement& placement);
 
-// The placement with axes of one device replicated: every device holds the same.
+// Returns the placement with axes of one device replicated. Every device holds the same as before.
 Placement effective_placement(const MeshShape& mesh, const Placement& placement);
 
 // Returns true if the pieces of every dimension are of equal size.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kReduceOps{ReduceOp::kSum, ReduceOp::kAvg, ReduceOp::kMin, ReduceOp::kMax,
                                 ReduceOp::kProduct};
 
-// A word before the order of a dimension is known.
+// A parsed word, before the order of the axes of its dimension is known.
 struct Word {
   AxisPlacement placement;
   std::optional<std::size_t> index;  // among the axes of its dimension
@@ -25,7 +25,7 @@ std::optional<std::size_t> read_number(std::string_view text) {
   return number;
 }
 
-// Removes a bracket from the end of the text and returns the text between `open` and `close`.
+// Removes a bracket from the end of the text and returns the text inside it, or nullopt.
 std::optional<std::string_view> take_bracket(std::string_view& text, char open, char close) {
   if (text.empty() || text.back() != close) return std::nullopt;
   const std::size_t begin = text.rfind(open);
@@ -61,7 +61,7 @@ std::optional<Word> read_word(std::string_view text) {
 
 Error no_placement(std::size_t axis, const std::string& word) {
   std::string message = quoted(word) + " is no placement; ";
-  message += word.starts_with("_S")  // torch's _StridedShard(dim=0, sf=2), or _S(0, 2)
+  message += word.starts_with("_S")  // torch writes _StridedShard(dim=0, sf=2) or _S(0, 2)
                  ? "write its order instead of its split factor: \"S(0)[1]\" cuts what "
                    "\"S(0)[0]\" leaves of dimension 0, whichever axis comes first"
                  : "write \"R\", \"S(0)\" with the dimension that is sharded, or \"P(sum)\" with "
@@ -69,7 +69,7 @@ Error no_placement(std::size_t axis, const std::string& word) {
   return invalid_input("/" + std::to_string(axis), message);
 }
 
-// The axes that shard `dim` in the order of their indices; empty if they have none.
+// Returns the axes that shard `dim` in the order of their indices; empty if they have no indices.
 Result<Axes> axes_by_index(std::span<const Word> words, std::size_t dim) {
   Axes sharding;
   Axes ordered;

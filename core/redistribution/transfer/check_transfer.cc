@@ -22,7 +22,7 @@ struct Cut {
   std::int64_t at = 0;
 };
 
-// The median of the boundaries strictly inside `whole`, in the dimension that has most of them.
+// Returns the median of the boundaries inside `whole`, in the dimension with most of them.
 std::optional<Cut> best_cut(const std::vector<Box>& boxes, const Box& whole) {
   std::size_t dim = 0;
   std::vector<std::int64_t> most;
@@ -45,7 +45,7 @@ std::optional<Cut> best_cut(const std::vector<Box>& boxes, const Box& whole) {
 
 bool fill(std::vector<Box> boxes, const Box& whole) {
   const std::optional<Cut> cut = best_cut(boxes, whole);
-  // No box ends inside `whole`, so each box is equal to it.
+  // No box ends inside `whole`, so each box equals `whole`.
   if (!cut) return boxes.size() == 1;
   std::vector<Box> after;
   std::vector<Box> before;
@@ -87,7 +87,7 @@ Error wrong(std::string where, std::string message) {
   return Error{ErrorCode::kVerificationFailed, std::move(message), std::move(where)};
 }
 
-// The device of each rank of a mesh.
+// The device of each rank of a mesh: its index in RankMesh::ranks.
 using Devices = std::unordered_map<Rank, std::size_t>;
 
 std::vector<Devices> devices_of(const TransferProblem& problem) {
@@ -236,13 +236,13 @@ Status check_cover(const TransferProblem& problem, const TransferPlan& plan) {
                    " gets elements of a tensor that it does not want");
 }
 
-// The round of byte number `at` of the stream.
+// Returns the round of byte number `at` of the stream.
 std::int64_t round_of(const Transfer& transfer, std::int64_t at) {
   for (const MessageRun& run : transfer.runs) {
     if (at < run.bytes) return run.round;
     at -= run.bytes;
   }
-  return -1;  // a rank keeps it
+  return -1;  // the rank keeps this byte
 }
 
 // Calls function(piece, offset of its first byte, offset after its last byte).
@@ -258,7 +258,7 @@ void for_each_piece(const TransferProblem& problem, const Transfer& transfer,
   }
 }
 
-// By group and rank: the round in which each box of elements arrives.
+// By group and rank: the round in which each box arrives. Its first dimension counts tensors.
 using Arrivals = std::map<std::pair<std::uint32_t, Rank>, std::map<Box, std::int64_t>>;
 
 Arrivals arrivals_of(const TransferProblem& problem, const TransferPlan& plan) {
@@ -273,7 +273,7 @@ Arrivals arrivals_of(const TransferProblem& problem, const TransferPlan& plan) {
   return arrivals;
 }
 
-// The round in which all elements of the box have arrived. Precondition: they do.
+// Returns the round in which all elements of the box have arrived. Precondition: they do arrive.
 std::int64_t arrival_of(const std::map<Box, std::int64_t>& arrivals, const Box& box) {
   const auto same = arrivals.find(box);
   if (same != arrivals.end()) return same->second;

@@ -12,7 +12,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// What a rank holds of a tensor.
+// The part of a tensor that a rank holds.
 struct Shard {
   Box box;
   std::int64_t item_bytes = 1;
@@ -46,7 +46,7 @@ std::int64_t row_major(const Box& box, const Shape& at) {
   return index;
 }
 
-// Byte number `index` of a tensor. Source: the finalizer of SplitMix64, so that neighbours differ.
+// Returns byte number `index` of a tensor. Source: the finaliser of SplitMix64.
 std::uint8_t truth(std::uint32_t tensor, std::int64_t index) {
   std::uint64_t x = (std::uint64_t{tensor} << 40) + static_cast<std::uint64_t>(index) + 1;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -54,7 +54,7 @@ std::uint8_t truth(std::uint32_t tensor, std::int64_t index) {
   return static_cast<std::uint8_t>(x ^ (x >> 31));
 }
 
-// Calls `function` with each byte of the shard and the byte that it should be.
+// Calls `function` with each byte of the shard and its correct value.
 template <class Function>
 void with_truth(const Shape& shape, std::uint32_t tensor, Shard& shard, const Function& function) {
   const Box all = whole(shape);
@@ -66,7 +66,7 @@ void with_truth(const Shape& shape, std::uint32_t tensor, Shard& shard, const Fu
   });
 }
 
-// The shards of one side. Target shards begin with bytes that are all wrong.
+// Returns the source shards or the target shards. All bytes of target shards are wrong at first.
 Shards shards_of(const TransferProblem& problem, bool target) {
   Shards shards;
   for (const TensorGroup& group : problem.groups()) {
@@ -86,8 +86,8 @@ Shards shards_of(const TransferProblem& problem, bool target) {
   return shards;
 }
 
-// Calls `function` with each byte of a rank's shards that is in the transfer's stream, in order: of
-// `held`, and of `wanted` where the stream is passed on.
+// Calls `function` with each byte of the rank's shards that the transfer's stream contains, in
+// order. Bytes that are passed on are in `wanted`, all others in `held`.
 template <class Function>
 void for_each_byte(const TransferProblem& problem, const Transfer& transfer, Rank rank,
                    Shards& held, Shards& wanted, const Function& function) {
@@ -107,7 +107,7 @@ void for_each_byte(const TransferProblem& problem, const Transfer& transfer, Ran
   }
 }
 
-// What the sender has of the stream by now.
+// Returns the stream with the bytes that the sender has now.
 Bytes gather(const TransferProblem& problem, const Transfer& transfer, Shards& sources,
              Shards& targets) {
   Bytes stream;
@@ -124,7 +124,7 @@ void scatter(const TransferProblem& problem, const Transfer& transfer, const Byt
   });
 }
 
-// Sends the runs of one round. Ranks pass on what they had before the round.
+// Sends the runs of one round. Ranks pass on only bytes that they had before the round.
 void send_round(const TransferProblem& problem, const TransferPlan& plan, std::int64_t round,
                 Shards& sources, Shards& targets, std::vector<Bytes>& received) {
   std::vector<std::size_t> running;

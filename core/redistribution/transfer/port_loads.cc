@@ -9,7 +9,7 @@
 namespace shardwright::redistribution {
 namespace {
 
-// Ports by kind.
+// A set of ports, by kind.
 class PortSet {
  public:
   explicit PortSet(const std::vector<TransferPort>& ports) {
@@ -30,11 +30,11 @@ class PortSet {
   std::set<std::int64_t> numbers_[4];
 };
 
-// The ranks that hold a box, and the hosts that can send the box through ports outside the set.
+// The ranks that hold a box, and the hosts that can send the box without a port of the set.
 struct Source {
   std::vector<Rank> holders;                 // ascending
-  std::vector<std::int64_t> sending_hosts;   // ascending; those with a holder whose kSend is open
-  std::vector<std::int64_t> outgoing_hosts;  // ascending; those with holders whose kHostOut is open
+  std::vector<std::int64_t> sending_hosts;   // ascending; a holder's kSend is not in the set
+  std::vector<std::int64_t> outgoing_hosts;  // ascending; have a holder, kHostOut not in the set
 };
 
 void note_ways(const TransferProblem& problem, const PortSet& ports, Source& source) {
@@ -51,7 +51,7 @@ void note_ways(const TransferProblem& problem, const PortSet& ports, Source& sou
   }
 }
 
-// Returns true if a rank of the host can get a copy through no port of the set but its kReceive.
+// Returns true if a copy can reach a rank of the host using no port of the set but its kReceive.
 bool is_open(const PortSet& ports, const Source& source, std::int64_t host) {
   const auto& sending = source.sending_hosts;
   if (std::binary_search(sending.begin(), sending.end(), host)) return true;
@@ -65,8 +65,8 @@ bool is_open(const PortSet& ports, const Source& source, std::int64_t host) {
 std::int64_t copies_through(const PortSet& ports, const Source& source, std::int64_t host,
                             std::span<const Rank> ranks) {
   std::int64_t closed = 0;
-  bool passes_on = false;         // one of the ranks can send
-  bool closed_passes_on = false;  // a rank with kReceive in the set can send
+  bool passes_on = false;         // some rank can send
+  bool closed_passes_on = false;  // some rank with kReceive in the set can send
   for (const Rank rank : ranks) {
     const bool receives = ports.has(TransferPort::Kind::kReceive, rank);
     const bool sends = !ports.has(TransferPort::Kind::kSend, rank);
@@ -90,7 +90,7 @@ std::int64_t common_elements(const Box& a, const Box& b) {
   return count;
 }
 
-// The ranks that have each box in a layout, ascending.
+// Returns the ranks that have each box in a layout, ascending.
 std::map<Box, std::vector<Rank>> ranks_by_box(const TransferProblem& problem,
                                               const TensorGroup& group,
                                               const TensorLayout& layout) {
@@ -127,7 +127,7 @@ std::int64_t elements_of_group(const TransferProblem& problem, const TensorGroup
   for (auto& [box, holders] : ranks_by_box(problem, group, group.source)) {
     Source source{holders, {}, {}};
     note_ways(problem, ports, source);
-    // Without hosts, an open sender serves everybody.
+    // Without hosts, one sender outside the set can serve all ranks.
     const bool serves_all = !problem.hosts() && !source.sending_hosts.empty();
     if (serves_all && !ports.has_any(TransferPort::Kind::kReceive)) continue;
     for (const auto& [wanted, wanting] : targets) {

@@ -1,4 +1,4 @@
-// The bytes that a plan puts on ranks, hosts and ports, and lower bounds on these bytes.
+// The bytes that a plan sends through ranks, hosts and ports, and lower bounds on these bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 namespace shardwright::redistribution {
 
 // Returns the bytes that ranks want, do not hold, and cannot receive without using one of `ports`.
-// A rank that holds elements can send them within its host through its port kSend, and to another
-// host through kHostOut and kHostIn of the two hosts; both ways use kReceive of the receiver.
-// Within its host, a rank can also pass on, through kSend, what it wanted and received. O(groups *
-// source boxes * target boxes * ranks of a target box).
+// Within its host, a rank sends elements through its port kSend. To another host, it sends through
+// kHostOut and kHostIn of the two hosts. Both ways use kReceive of the receiver. Within its host, a
+// rank can also pass on, through kSend, elements that it wanted and received. O(groups * source
+// boxes * target boxes * ranks of a target box).
 std::int64_t passing_bytes(const TransferProblem& problem, const std::vector<TransferPort>& ports);
 
 // The bytes of one rank. Thread safety: a value.
@@ -20,7 +20,7 @@ struct RankLoad {
   std::int64_t sent = 0;
   std::int64_t received = 0;
   std::int64_t kept = 0;
-  std::int64_t sent_within_host = 0;  // part of `sent`; all of it without hosts
+  std::int64_t sent_within_host = 0;  // part of `sent`; equal to `sent` without hosts
 };
 
 // The bytes of one host. Thread safety: a value.
@@ -36,22 +36,22 @@ struct PortLoads {
   std::vector<HostLoad> hosts;  // ascending; empty without hosts
 };
 
-// The place of a rank in TransferProblem::ranks(). Precondition: it has the rank.
+// Returns the index of a rank in TransferProblem::ranks(). Precondition: `rank` is in this list.
 std::size_t place_of(const TransferProblem& problem, Rank rank);
 
-// Preconditions: all ranks are the problem's, and `bytes` of every transfer are right.
+// Preconditions: all ranks are ranks of the problem, and `bytes` of every transfer are right.
 PortLoads port_loads(const TransferProblem& problem, const TransferPlan& plan);
 
-// The most bytes that a rank sends, or that it receives.
+// Returns the largest number of bytes that a rank sends, or that a rank receives.
 std::int64_t busiest_bytes(const PortLoads& loads);
 
-// The bandwidth of a port of this kind in bytes per ms. Without hosts it is 1: times are bytes.
+// Returns the bandwidth of a port of this kind in bytes per ms, or 1 without hosts.
 double bandwidth(const TransferProblem& problem, TransferPort::Kind kind);
 
-// The load of the busiest port: ms with hosts, bytes without.
+// Returns the load of the busiest port: ms with hosts, bytes without hosts.
 double busiest(const TransferProblem& problem, const PortLoads& loads);
 
-// The time that a bound proves, in the unit of busiest(). For a plan, the largest over its bounds.
+// Returns the time that a bound proves, in the unit of busiest(). For a plan, the largest one.
 double proved(const TransferProblem& problem, const TransferBound& bound);
 double proved(const TransferProblem& problem, const TransferPlan& plan);
 

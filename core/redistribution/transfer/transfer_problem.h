@@ -1,4 +1,4 @@
-// All tensors of a model, each with its source layout and its target layout.
+// All tensors of a model, each with a source layout and a target layout.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct RankMesh {
 // Errors (kInvalidInput): those of TransferProblem::make() at "/meshes". O(ranks).
 Status check_rank_meshes(const std::vector<RankMesh>& meshes);
 
-// Where the parts of a tensor are. Thread safety: a value.
+// The mesh of a tensor and its placement on the mesh. Thread safety: a value.
 struct TensorLayout {
   std::uint32_t mesh = 0;
   Placement placement;
@@ -45,8 +45,8 @@ struct TransferTensor {
 // Hosts and their bandwidths. Rank r is on host r / ranks_per_host.
 struct TransferHosts {
   std::int64_t ranks_per_host = 1;
-  double intra_host_bw = 1;  // bytes per ms, of each rank in each direction
-  double inter_host_bw = 1;  // bytes per ms, of all ranks of a host together in each direction
+  double intra_host_bw = 1;  // bytes per ms, per rank and direction
+  double inter_host_bw = 1;  // bytes per ms, per direction, shared by all ranks of a host
 };
 
 struct TransferSpec {
@@ -55,7 +55,7 @@ struct TransferSpec {
   std::optional<TransferHosts> hosts;
 };
 
-// Tensors that differ in their names only, so that what holds for one holds for all.
+// Tensors that differ in their names only, so that a plan treats them alike.
 struct TensorGroup {
   Shape shape;
   std::int64_t item_bytes = 1;
@@ -70,16 +70,16 @@ class TransferProblem {
  public:
   // Errors (kInvalidInput): names that repeat; a mesh that is no grid, or whose ranks are too few,
   // too many, negative or repeat; a tensor of over 2^48 elements, or with an extent below 1; a
-  // layout on a mesh that is not there, with axes or dimensions that are not there, or with partial
-  // values; over 2^52 bytes in all tensors; bandwidths that are not positive. `where` is the place
-  // in a transfer file: "/meshes/<name>/ranks", "/tensors/<index>/source/placements/<axis>", ...
-  // O(tensors + ranks of all meshes).
+  // layout with a mesh, axes or dimensions that do not exist, or with partial values; over 2^52
+  // bytes in all tensors; bandwidths that are not positive. `where` is the place in a transfer
+  // file: "/meshes/<name>/ranks", "/tensors/<index>/source/placements/<axis>", ... O(tensors +
+  // ranks of all meshes).
   static Result<TransferProblem> make(TransferSpec spec);
 
   const std::vector<RankMesh>& meshes() const { return spec_.meshes; }
   const std::vector<TransferTensor>& tensors() const { return spec_.tensors; }
   const std::optional<TransferHosts>& hosts() const { return spec_.hosts; }
-  // In the order of their first tensors.
+  // The groups, in the order of their first tensors.
   const std::vector<TensorGroup>& groups() const { return groups_; }
   // The ranks of all meshes that a tensor uses, ascending.
   const std::vector<Rank>& ranks() const { return ranks_; }
@@ -87,7 +87,7 @@ class TransferProblem {
   std::int64_t host_of(Rank rank) const {
     return spec_.hosts ? rank / spec_.hosts->ranks_per_host : 0;
   }
-  // The box of a tensor of this shape that a device of the layout's mesh holds.
+  // Returns the box that a device of the layout's mesh holds of a tensor of this shape.
   Box box(const Shape& shape, const TensorLayout& layout, std::size_t device) const {
     return box_on(spec_.meshes[layout.mesh], shape, layout, device);
   }
