@@ -25,6 +25,8 @@ STAGES = (("the command (`--target shardwright`)", ["--target", "shardwright"]),
 # Rows of the table are folders this deep.
 DEPTH = {"core": 1, "search": 2, "runtime": 2, "tests": 2, "samples": 1, "perf": 1}
 
+LEAST = 10  # CPU-seconds of a folder that has a row of its own
+
 Step = collections.namedtuple("Step", "stage output seconds")
 
 
@@ -66,14 +68,6 @@ def row_of(output):
     return "/".join(parts[:DEPTH.get(parts[0], 1)]) if parts else "."
 
 
-def unit_of(output):
-    """A short name of a translation unit."""
-    folder, _, rest = output.partition("/CMakeFiles/")
-    unit = rest.split("/")[-1].removesuffix(".o")
-    target = rest.split(".dir/")[0]
-    return f"{folder}: {target}, {unit}" if unit.startswith("unity") else f"{folder}: {unit}"
-
-
 def table(steps):
     yield f"{platform.machine()}, {os.cpu_count()} cores; {compiler()}; release preset, no compiler cache."
     yield ""
@@ -84,19 +78,16 @@ def table(steps):
         compiled = sum(step.output.endswith(".o") for step in mine)
         yield f"| {stage} | {compiled} | {sum(step.seconds for step in mine):.0f} |"
     yield ""
-    yield "| folder | compiler calls | CPU-seconds, linking included |"
-    yield "|---|---:|---:|"
-    rows = collections.defaultdict(list)
-    for step in steps:
-        rows[row_of(step.output)].append(step)
-    for row, mine in sorted(rows.items(), key=lambda item: -sum(step.seconds for step in item[1])):
-        compiled = sum(step.output.endswith(".o") for step in mine)
-        yield f"| {row} | {compiled} | {sum(step.seconds for step in mine):.1f} |"
-    yield ""
-    yield "| slowest translation units | CPU-seconds |"
+    yield "| folder | CPU-seconds, linking included |"
     yield "|---|---:|"
-    for step in sorted(steps, key=lambda step: -step.seconds)[:10]:
-        yield f"| {unit_of(step.output)} | {step.seconds:.1f} |"
+    rows = collections.Counter()
+    for step in steps:
+        rows[row_of(step.output)] += step.seconds
+    for row, seconds in rows.most_common():
+        if seconds >= LEAST:
+            yield f"| {row} | {seconds:.1f} |"
+    small = [seconds for seconds in rows.values() if seconds < LEAST]
+    yield f"| {len(small)} others | {sum(small):.1f} |"
 
 
 def compiler():

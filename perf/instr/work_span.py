@@ -79,10 +79,9 @@ def measure(driver: Path, case: str) -> Stages:
 
 
 def table(rows: list[Stages]) -> str:
-    lines = ["| case | proposals | batches | propose | evaluate | take in | work | span | work / span |",
-             "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    lines = ["| case | proposals | work | span | work / span |", "|---|---:|---:|---:|---:|"]
     for row in rows:
-        figures = (row.proposals, row.batches, row.propose, row.evaluate, row.take_in, row.work, row.span)
+        figures = (row.proposals, row.work, row.span)
         lines.append(f"| {row.case} | " + " | ".join(f"{figure:,}" for figure in figures) +
                      f" | {row.work / row.span:.0f} |")
     return "\n".join(lines)

@@ -106,8 +106,13 @@ def rows(build: Path | None, repeat: int, threads: int) -> list[tuple[str, str, 
 
 
 def markdown(fits: list[tuple[str, str, str, str, float]]) -> str:
-    lines = ["| over | from, to | options | cost of | exponent |", "|---|---|---|---|---:|"]
-    lines += [f"| {axis} | {span} | {mix} | {cost} | {exponent:.2f} |" for axis, span, mix, cost, exponent in fits]
+    mixes = list(dict.fromkeys(mix for _, _, mix, _, _ in fits))
+    exponents: dict[tuple[str, str, str], dict[str, float]] = {}
+    for axis, span, mix, cost, exponent in fits:
+        exponents.setdefault((axis, span, cost), {})[mix] = exponent
+    lines = [f"| over | from, to | cost of | {' | '.join(mixes)} |", "|---|---|---|" + "---:|" * len(mixes)]
+    lines += [f"| {' | '.join(key)} | {' | '.join(f'{by_mix[mix]:.2f}' for mix in mixes)} |"
+              for key, by_mix in exponents.items()]
     return "\n".join(lines)
 
 

@@ -76,10 +76,10 @@ def markdown(profiles: dict[str, dict[str, float]]) -> str:
     """Stages down, cases across; stages below 1 % everywhere are summed up as other."""
     stages = [stage for stage in (*STAGES, "other")
               if any(shares.get(stage, 0) >= 1 for shares in profiles.values()) and stage != "other"]
-    lines = ["| stage | " + " | ".join(profiles) + " |", "|---|" + "---:|" * len(profiles)]
+    lines = ["| stage, % of samples | " + " | ".join(profiles) + " |", "|---|" + "---:|" * len(profiles)]
     for stage in stages:
-        lines.append(f"| {stage} | " + " | ".join(f"{shares.get(stage, 0):.0f} %" for shares in profiles.values()) + " |")
-    rest = (f"{sum(share for name, share in shares.items() if name not in stages):.0f} %" for shares in profiles.values())
+        lines.append(f"| {stage} | " + " | ".join(f"{shares.get(stage, 0):.0f}" for shares in profiles.values()) + " |")
+    rest = (f"{sum(share for name, share in shares.items() if name not in stages):.0f}" for shares in profiles.values())
     lines.append("| other | " + " | ".join(rest) + " |")
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ import math
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from tracking import repository  # noqa: E402
 from tracking.errors import TrackError  # noqa: E402
 
 FACTORS = (0.5, 2.0)
+WIDTH = 118  # of a page's lines
 TABLE = Path(__file__).resolve().with_name("README.md")
 SETTINGS = re.compile(r"^struct \w+Settings \{.*?^\};", re.MULTILINE | re.DOTALL)
 MEMBER = re.compile(r"^  (?!bool |\w+Parameters )[\w:<>, ]+? (\w+)(?: = [^;]+|\{[^;]*\});", re.MULTILINE)
@@ -49,9 +51,17 @@ class Change:
     def add(self, case: str, old: float, new: float) -> None:
         self.logs.setdefault(case, []).append(math.log(new / old))
 
+    def by_case(self) -> dict[str, float]:
+        return {case: sum(logs) / len(logs) for case, logs in self.logs.items()}
+
+    def size(self) -> float:
+        """The size of the mean in percent."""
+        by_case = self.by_case()
+        return abs(100 * math.expm1(sum(by_case.values()) / len(by_case))) if by_case else 0.0
+
     def text(self, digits: int = 3) -> str:
-        """Empty if nothing changed."""
-        by_case = {case: sum(logs) / len(logs) for case, logs in self.logs.items()}
+        """Percentages; empty if nothing changed."""
+        by_case = self.by_case()
         if not any(by_case.values()):
             return ""
         worst = max(by_case, key=by_case.get)
@@ -61,15 +71,27 @@ class Change:
         return f"{percent(sum(by_case.values()) / len(by_case), digits)} ({', '.join(extremes)})"
 
 
+@dataclass(frozen=True)
+class Effect:
+    """A cell of the table, and the largest mean change in percent; infinite if a plan or a proof was lost or won."""
+
+    text: str
+    size: float
+
+
+def effect(changes: tuple[Change, ...], parts: list[str], others: list[str], joint: str) -> Effect:
+    return Effect(joint.join([*parts, *others]) or "0", math.inf if others else max(each.size() for each in changes))
+
+
 def percent(log: float, digits: int = 3) -> str:
-    return f"{100 * math.expm1(log):+.{digits}f} %"
+    return f"{100 * math.expm1(log):+.{digits}f}"
 
 
 def counted(count: int, what: str) -> list[str]:
     return [f"{count} {what}"] if count else []
 
 
-def rating_change(before: dict, after: dict) -> str:
+def rating_change(before: dict, after: dict) -> Effect:
     """Compares ratings; null is a search that found no plan."""
     change, lost, won = Change(), 0, 0
     for case, ratings in before.items():
@@ -79,11 +101,11 @@ def rating_change(before: dict, after: dict) -> str:
                 won += old is None and new is not None
                 continue
             change.add(case, old, new)
-    parts = [change.text(), *counted(lost, "without a plan"), *counted(won, "more with a plan")]
-    return " ".join(part for part in parts if part) or "0"
+    others = counted(lost, "without a plan") + counted(won, "more with a plan")
+    return effect((change,), [change.text()] if change.text() else [], others, " ")
 
 
-def outcome_change(before: dict, after: dict) -> str:
+def outcome_change(before: dict, after: dict) -> Effect:
     """Compares the work of proved searches and the costs of the others."""
     cost, work, lost, won = Change(), Change(), 0, 0
     for case, outcomes in before.items():
@@ -96,11 +118,10 @@ def outcome_change(before: dict, after: dict) -> str:
             if old["cost"] is not None and new["cost"] is not None:
                 cost.add(case, old["cost"], new["cost"])
     parts = [f"{name} {change.text()}" for name, change in (("cost", cost), ("work", work)) if change.text()]
-    parts += counted(lost, "not proved") + counted(won, "more proved")
-    return "; ".join(parts) or "0"
+    return effect((cost, work), parts, counted(lost, "not proved") + counted(won, "more proved"), "; ")
 
 
-def proof_change(before: dict, after: dict) -> str:
+def proof_change(before: dict, after: dict) -> Effect:
     """Compares the work of finished proofs and the gaps of the others."""
     work, gap, lost, won, refused = Change(), Change(), [], [], []
     for case, outcomes in before.items():
@@ -114,9 +135,9 @@ def proof_change(before: dict, after: dict) -> str:
             else:
                 gap.add(case, old["gap"], new["gap"])
     parts = [f"{name} {change.text(1)}" for name, change in (("work", work), ("gap", gap)) if change.text()]
-    parts += [f"{', '.join(cases)} {what}" for cases, what in
+    others = [f"{', '.join(cases)} {what}" for cases, what in
               ((lost, "no longer proved"), (won, "proved too"), (refused, "refused by the check")) if cases]
-    return "; ".join(parts) or "0"
+    return effect((work, gap), parts, others, "; ")
 
 
 @dataclass(frozen=True)
@@ -129,8 +150,9 @@ class Domain:
     seeds: int
     headers: tuple[Path, ...]
     listing: str  # the file that must name every member of the headers
-    compare: Callable[[dict, dict], str]
+    compare: Callable[[dict, dict], Effect]
     is_random: bool = True  # seeds matter
+    floor: float = 0.0  # where they do not: parameters whose mean change in percent is above this have a row
 
     @property
     def marks(self) -> tuple[str, str]:
@@ -156,7 +178,7 @@ DOMAINS = {domain.name: domain for domain in (
                  if header not in PROOF_PARAMETERS),
            "best_parameter_list.cc", rating_change),
     Domain("proof", ("05", "09", "16", "20", "22", "23", "30", "31", "36"), 40_000_000, 1, PROOF_PARAMETERS,
-           "proof_parameter_list.cc", proof_change, is_random=False),
+           "proof_parameter_list.cc", proof_change, is_random=False, floor=5.0),
     Domain("operators", ("resnet", "narrow", "wide", "dense", "sparse", "large"), 200_000_000, 2,
            headers("search/operators/solve"), "solver_parameter_list.cc", outcome_change))}
 
@@ -204,13 +226,26 @@ def table(options: argparse.Namespace) -> str:
             lambda run: ask(driver, *common, f"--scale={run[0]}", f"--factor={run[1]}"), runs)))
     drawn = f" {seeds} seeds;" if domain.is_random else ""
     lines = [f"Cases {', '.join(cases)};{drawn} {work:,} units of work each.", "",
-             "| parameter | default | halved | doubled |", "|---|---|---|---|"]
+             "| parameter | default | halved: change in % | doubled: change in % |", "|---|---|---|---|"]
+    floor = domain.floor
     if domain.is_random:
-        lines.append(f"| nothing, other seeds | | {domain.compare(before, other_seeds)} | |")
+        noise = domain.compare(before, other_seeds)
+        lines.append(f"| nothing, other seeds | | {noise.text} | |")
+        floor = 2 * noise.size
+    small, without = [], []
     for parameter in parameters:
         halved, doubled = (domain.compare(before, after[parameter["name"], factor]) for factor in FACTORS)
-        lines.append(f"| {parameter['name']} | {parameter['value']} | {halved} | {doubled} |")
+        if max(halved.size, doubled.size) > floor or options.only:
+            lines.append(f"| {parameter['name']} | {parameter['value']} | {halved.text} | {doubled.text} |")
+        else:
+            (without if halved.text == doubled.text == "0" else small).append(parameter["name"])
+    than = "twice that of other seeds" if domain.is_random else f"{floor:g} %"
+    lines += ["", *named(f"Smaller effect than {than}", small), "", *named("No effect in these cases", without)]
     return "\n".join(lines)
+
+
+def named(what: str, names: list[str]) -> list[str]:
+    return textwrap.wrap(f"{what}: {', '.join(names) or 'none'}.", WIDTH, break_on_hyphens=False)
 
 
 def update(domain: Domain, text: str) -> None:
