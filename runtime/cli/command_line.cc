@@ -1,6 +1,7 @@
 #include "runtime/cli/command_line.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -60,6 +61,26 @@ Understood understand(const CLI::App& app, Arguments arguments) {
 }
 
 // Returns a message about the first long option that the command does not know; nullopt if there is
+// Returns what to give instead of a flag that other tools have; empty if there is no such flag.
+std::string_view flag_meant(std::string_view word) {
+  constexpr std::array<std::array<std::string_view, 2>, 10> kMeant{{
+      {"hosts", "give all ranks and the ranks of a host: --ranks 32 --ranks-per-host 8"},
+      {"nodes", "give all ranks and the ranks of a host: --ranks 32 --ranks-per-host 8"},
+      {"num-nodes", "give all ranks and the ranks of a host: --ranks 32 --ranks-per-host 8"},
+      {"gpus", "did you mean --ranks?"},
+      {"num-gpus", "did you mean --ranks?"},
+      {"world-size", "did you mean --ranks?"},
+      {"local-world-size", "did you mean --ranks-per-host?"},
+      {"gpus-per-host", "did you mean --ranks-per-host?"},
+      {"memory", "did you mean --hbm?"},
+      {"hbm-cap", "did you mean --hbm?"},
+  }};
+  for (const auto& [theirs, ours] : kMeant) {
+    if (word == theirs) return ours;
+  }
+  return "";
+}
+
 // none.
 std::optional<std::string> unknown_option_message(const Understood& understood) {
   std::vector<std::string> known;
@@ -74,6 +95,8 @@ std::optional<std::string> unknown_option_message(const Understood& understood) 
     if (!name.starts_with("--")) continue;
     const std::string_view word = name.substr(2);  // dashes would make any two names similar
     if (std::find(names.begin(), names.end(), word) != names.end()) continue;
+    if (const std::string_view meant = flag_meant(word); !meant.empty())
+      return "unknown option " + std::string(name) + "; " + std::string(meant);
     const std::string_view near = nearest_name(word, names);
     return "unknown option " + std::string(name) +
            (near.empty() ? "; see " + understood.line + " --help"
@@ -150,14 +173,37 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arg
       .value_or(std::string(error.what()) + help_hint(understood, error));
 }
 
+// Understands `help COMMAND` as `COMMAND --help`, no word at all as `--help`, and removes the `all`
+// of `--help all`. Returns true if help lists advanced flags: if it was asked for all, and for
+// everything but help.
+bool take_help_request(std::vector<char*>& words) {
+  static std::array<char, 7> help{"--help"};
+  if (words.size() == 1) words.push_back(help.data());
+  if (std::string_view(words[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back(help.data());
+  }
+  const auto asked = std::find_if(words.begin(), words.end(), [](std::string_view word) {
+    return word == "--help" || word == "-h";
+  });
+  if (asked == words.end()) return true;
+  const auto all = std::find(asked, words.end(), std::string_view("all"));
+  if (all == words.end()) return false;
+  words.erase(all);
+  return true;
+}
+
 int run(std::span<char*> arguments) {
   Chosen chosen;
   CLI::App app{"Plans how to shard models across accelerators.", "shardwright"};
   app.set_version_flag("--version", "shardwright " + std::string(library_version()));
-  app.footer(common_footer());
   app.require_subcommand(1);
-  add_commands(app, chosen);
+  std::vector<char*> words(arguments.begin(), arguments.end());
+  const bool shows_advanced = take_help_request(words);
+  arguments = words;
+  add_commands(app, shows_advanced, chosen);
   add_documentation_commands(app, chosen);
+  app.footer(common_footer());
   add_example(app, "shardwright plan my_tables.json --ranks 16 --hbm 80GiB -o plan.json");
   try {
     app.parse(static_cast<int>(arguments.size()), arguments.data());

@@ -1,5 +1,6 @@
 #include "runtime/cli/invocation.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -64,7 +65,7 @@ Status check_new(const OutputArguments& output) {
                        output.path + " exists already; name another file, or remove it");
 }
 
-void add_command(CLI::App& app, const Command& command, Chosen& chosen) {
+void add_command(CLI::App& app, const Command& command, bool shows_advanced, Chosen& chosen) {
   const auto invocation =
       std::make_shared<Invocation>(Invocation{command, command.make(), OutputArguments(), nullptr});
   invocation->output.progress_line = command.shows_progress;
@@ -76,9 +77,13 @@ void add_command(CLI::App& app, const Command& command, Chosen& chosen) {
   CLI::App& added = *parent.add_subcommand(name, std::string(command.help));
   if (command.name == "plan") extend_plan(*invocation);
   if (command.name == "operators solve") extend_solve(*invocation);
-  add_flags(added, invocation->request->fields);
+  add_flags(added, invocation->request->fields, shows_advanced);
   if (invocation->request->fields.find("threads") == nullptr) add_unused_threads(added);
   add_output_flags(added, *invocation);
+  const auto& all = invocation->request->fields.all();
+  if (!shows_advanced && std::any_of(all.begin(), all.end(),
+                                     [](const commands::Field& field) { return field.is_advanced; }))
+    added.footer("`shardwright " + std::string(command.name) + " --help all` lists all flags.");
   add_example(added, std::string(command.example));
   added.callback([invocation, &chosen] {
     chosen = {[invocation] { return run(invocation); }, invocation->command.uses_processes};
@@ -107,14 +112,14 @@ int respond(const Invocation& invocation, ProcessGroup* group,
       });
 }
 
-void add_commands(CLI::App& app, Chosen& chosen) {
+void add_commands(CLI::App& app, bool shows_advanced, Chosen& chosen) {
   std::set<std::string_view> added;
   for (const Command& command : commands::commands()) {
     for (const CommandGroup& group : commands::command_groups()) {
       if (!command.name.starts_with(group.name) || !added.insert(group.name).second) continue;
       app.add_subcommand(std::string(group.name), std::string(group.help))->require_subcommand(1);
     }
-    add_command(app, command, chosen);
+    add_command(app, command, shows_advanced, chosen);
   }
   for (const CommandGroup& group : commands::command_groups())
     add_example(*app.get_subcommand(std::string(group.name)), std::string(group.example));

@@ -34,7 +34,7 @@ int respond(const Invocation& invocation, ProcessGroup* group,
             const std::function<void(commands::Watch&)>& watch = {});
 
 // Adds all commands of commands::commands(). `chosen` must outlive `app`.
-void add_commands(CLI::App& app, Chosen& chosen);
+void add_commands(CLI::App& app, bool shows_advanced, Chosen& chosen);
 
 // Adds what only the command line of `plan` can do: checkpoints, and a batch of problems.
 void extend_plan(Invocation& invocation);

@@ -33,15 +33,16 @@ void add_value(CLI::App& command, Field& field) {
 
 }  // namespace
 
-void add_flags(CLI::App& command, commands::Fields& fields) {
+void add_flags(CLI::App& command, commands::Fields& fields, bool shows_advanced) {
   for (Field& field : fields.all()) {
     if (field.value.empty()) {
       add_switch(command, field);
     } else {
       add_value(command, field);
     }
-    if (field.group.empty()) continue;
-    command.get_option(field.flag())->group(field.group);
+    CLI::Option* const option = command.get_option(field.flag());
+    if (!field.group.empty()) option->group(field.group);
+    if (field.is_advanced && !shows_advanced) option->group("");  // CLI11 hides this group
   }
 }
 

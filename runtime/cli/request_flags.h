@@ -12,7 +12,7 @@ namespace shardwright::cli {
 
 // Adds a flag or a positional argument for every field. `fields` must outlive `command`. Parsing
 // only stores the words; set_members() converts them.
-void add_flags(CLI::App& command, commands::Fields& fields);
+void add_flags(CLI::App& command, commands::Fields& fields, bool shows_advanced = true);
 
 // Converts the stored words and sets the members of the request. Errors: kInvalidInput at the flag.
 Status set_members(const commands::Fields& fields);

@@ -108,21 +108,21 @@ void describe_file(ProblemRequest& request, Fields& fields) {
 }
 
 void describe_memory(ProblemOverrides& out, Fields& fields, std::string_view group) {
-  fields.bytes("ddr", out.ddr_bytes, "DDR per rank, such as 128GiB").in(group);
-  fields.bytes("ssd", out.ssd_bytes, "SSD per rank, such as 2TiB").in(group);
-  fields.choice("device", out.device, "Compute device of the ranks").in(group);
+  fields.bytes("ddr", out.ddr_bytes, "DDR per rank, such as 128GiB").in(group).advanced();
+  fields.bytes("ssd", out.ssd_bytes, "SSD per rank, such as 2TiB").in(group).advanced();
+  fields.choice("device", out.device, "Compute device of the ranks").in(group).advanced();
 }
 
 void describe_bandwidths(ProblemOverrides& out, Fields& fields) {
-  fields.bandwidth("hbm_mem_bw", out.hbm_mem_bw, "Bandwidth of HBM, such as 3.35TB/s").in(kMachine);
+  fields.bandwidth("hbm_mem_bw", out.hbm_mem_bw, "Bandwidth of HBM, such as 3.35TB/s").in(kMachine).advanced();
   fields
       .bandwidth("intra_host_bw", out.intra_host_bw,
                  "Bandwidth of a rank to the others of its host, such as 900GB/s")
-      .in(kMachine);
+      .in(kMachine).advanced();
   fields
       .bandwidth("inter_host_bw", out.inter_host_bw,
                  "Bandwidth of a rank to other hosts, such as 50GB/s")
-      .in(kMachine);
+      .in(kMachine).advanced();
 }
 
 // Adds a list of sizes, which is sorted in ascending order. "any" gives an empty list.
@@ -168,21 +168,23 @@ void describe_layout(ProblemOverrides& out, Fields& fields, std::string_view gro
   describe_sizes("sharding_group_size", out.group_sizes, "N[,N...]|any",
                  "Ranks that share one copy of the tables; of a list or `any`, best mode chooses",
                  fields)
-      .in(group);
+      .in(group).advanced();
   fields
       .count("sync_interval", out.sync_interval,
              "Training steps between two averages over sharding groups")
-      .in(group);
+      .in(group).advanced();
   describe_sizes("pod_size", out.pod_sizes, "N[,N...]",
                  "Hosts that are linked like one; of a list, best mode chooses", fields)
-      .in(group);
+      .in(group).advanced();
   fields.choice("torchrec", out.torchrec,
-                "Release of TorchRec whose rules and costs hold (default: 1.9.2)");
+                "Release of TorchRec whose rules and costs hold (default: 1.9.2)").advanced();
 }
 
 void describe(ProblemOverrides& out, Fields& fields) {
   fields.count("ranks", out.ranks, "Ranks").in(kMachine);
-  fields.count("ranks_per_host", out.ranks_per_host, "Ranks of one host").in(kMachine);
+  fields.count("ranks_per_host", out.ranks_per_host, "Ranks of one host")
+      .in(kMachine)
+      .shows("8 with --gpu, otherwise all ranks");
   fields
       .choice("gpu", out.gpu, "gpu", embedding::gpu_names(),
               "Memory, bandwidths and ranks per host of this accelerator")
@@ -197,7 +199,7 @@ void describe(ProblemOverrides& out, Fields& fields) {
 void describe_search_space(ProblemRequest& request, Fields& fields) {
   fields.document(
       "search_space", request.search_space, "",
-      "Use the options and costs of this file (an answer with a `search_space` will do)");
+      "Use the options and costs of this file (an answer with a `search_space` will do)").advanced();
 }
 
 void describe(PlanOptions& out, Fields& fields) {
@@ -209,22 +211,23 @@ void describe(PlanOptions& out, Fields& fields) {
   fields.seconds("time_limit", out.time_limit_s,
                  "Stop after this many seconds; the result then depends on the machine");
   fields.natural("work_limit", out.work_limit,
-                 "Stop after this many steps of work; the result is the same on any machine");
-  fields.natural("seed", out.seed, "Seed of everything random");
+                 "Stop after this many steps of work; the result is the same on any machine")
+      .shows("400000000 in best mode, without --time-limit").advanced();
+  fields.natural("seed", out.seed, "Seed of everything random").shows("0").advanced();
   fields
       .count("lanes", out.lanes,
              "Searches of best mode that run side by side, on any number of threads and "
              "processes; they decide the result",
              embedding::kLeastLanes, embedding::kMostLanes)
-      .shows(std::to_string(out.lanes));
+      .shows(std::to_string(out.lanes)).advanced();
   describe_threads(out.threads, fields);
 }
 
 void describe(PlanOptions& options, PlanContents& contents, Fields& fields) {
-  fields.flag("trace", options.trace, "Keep every proposal in the JSON");
-  fields.flag("emit_search_space", contents.search_space, "Keep every sharding option in the JSON");
+  fields.flag("trace", options.trace, "Keep every proposal in the JSON").advanced();
+  fields.flag("emit_search_space", contents.search_space, "Keep every sharding option in the JSON").advanced();
   fields.flag("stats", contents.stats,
-              "Add TorchRec's statistics of the plan: every rank, critical path, imbalance");
+              "Add TorchRec's statistics of the plan: every rank, critical path, imbalance").advanced();
 }
 
 }  // namespace
@@ -243,14 +246,14 @@ void describe(PlanRequest& request, Fields& fields) {
   describe_search_space(request.problem, fields);
   describe(request.options, fields);
   fields.document("reuse", request.reuse, "",
-                  "Plan file to answer with where it still holds for this problem and mode");
+                  "Plan file to answer with where it still holds for this problem and mode").advanced();
   fields.document("resume", request.resume, "",
-                  "Go on from plan and bound of this checkpoint or answer of best mode");
+                  "Go on from plan and bound of this checkpoint or answer of best mode").advanced();
   fields.value("memory_slack", request.memory_slack, "SHARE",
                "Lower the memory of the fullest rank, for at most this share of the rating (0.001)",
-               decimal_number(" below 1", true));
+               decimal_number(" below 1", true)).advanced();
   fields.flag("no_what_if", request.no_what_if,
-              "Do not plan for other machines: the verdict then says nothing of them");
+              "Do not plan for other machines: the verdict then says nothing of them").advanced();
   describe(request.options, request.contents, fields);
 }
 

@@ -292,7 +292,11 @@ ValueReader<std::string> mesh_shape() {
 
 ValueReader<std::size_t> one_of(std::string what, std::span<const std::string_view> words) {
   const auto of_word = [=](const std::string& word) -> Result<std::size_t> {
-    const auto found = std::find(words.begin(), words.end(), word);
+    const auto found = std::find_if(words.begin(), words.end(), [&](std::string_view known) {
+      return std::equal(known.begin(), known.end(), word.begin(), word.end(), [](char a, char b) {
+        return a == b || (a ^ b) == 0x20;  // letters in either case
+      });
+    });
     if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
     return fault("unknown " + what + " \"" + word + "\"" + suggestion(word, words));
   };

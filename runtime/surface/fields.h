@@ -33,6 +33,7 @@ struct Field {
   std::string preset;    // default that help shows
   bool required = false;
   bool is_list = false;  // on the command line separated by commas, in JSON an array or one value
+  bool is_advanced = false;        // `--help` leaves it out, `--help all` lists it
   bool is_rest = false;  // takes all following words
   Input* document = nullptr;       // null if the member is no document
   std::vector<std::string> words;  // from the command line
@@ -41,6 +42,7 @@ struct Field {
   std::function<Status(JsonValue value)> take_json;
 
   Field& needed() { return required = true, *this; }
+  Field& advanced() { return is_advanced = true, *this; }
   Field& as(std::string_view its_argument) { return argument = its_argument, *this; }
   Field& in(std::string_view its_group) { return group = its_group, *this; }
   Field& shows(std::string its_default) { return preset = std::move(its_default), *this; }
