@@ -1,10 +1,11 @@
-// Inputs and outputs of a graph, and operators that make tensors from nothing.
+// Inputs and outputs of a graph, and operators that make tensors without inputs.
 #include "search/operators/strategies/writer.h"
 
 namespace shardwright::operators::generators {
 namespace {
 
-// Replicated, or the first dimension over all axes.
+// Returns a replicated placement, or if `distributed`, one that splits the first dimension over all
+// axes.
 DimSpecs boundary_placement(const TensorShape& shape, const MeshAxes& axes, bool distributed) {
   const DimSpecs replicated(shape.rank());
   return distributed && shape.rank() > 0 ? replicated.with(0, dim(axes.all)) : replicated;
