@@ -244,8 +244,7 @@ struct TermAxes {
   std::size_t target = 0;
 };
 
-// Pairs partial axes of the target with partial axes of the source, with the same axis index if
-// possible.
+// Pairs partial axes of the target with partial axes of the source, if possible of the same index.
 std::vector<TermAxes> match_terms(const DistAttr& source, const DistAttr& target) {
   std::vector<TermAxes> terms;
   const auto fits = [&](std::size_t axis, std::size_t other) {
@@ -616,8 +615,7 @@ class Planner {
     return waypoint;
   }
 
-  // Returns the placements on the source mesh from which messages may start, with the moves from
-  // the source.
+  // Returns placements on the source mesh from which messages may start, with the moves to them.
   std::vector<Waypoint> departures_from_source() const {
     std::vector<Waypoint> result;
     DistAttr attr = source_;
@@ -677,8 +675,7 @@ class Planner {
       consider({target_.mesh, source_.dims_mapping, {}});
       if (source_.has_partial()) consider({target_.mesh, source_.dims_mapping, source_.partial});
     }
-    // Also splits along axes on which the target is replicated. Messages get smaller; gathers
-    // follow them.
+    // Splits along axes on which the target is replicated: smaller messages, then gathers.
     DistAttr all = target_;
     for (std::size_t axis = 0; axis < target_.mesh.axes(); ++axis) {
       const auto& mapping = target_.dims_mapping;

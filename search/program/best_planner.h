@@ -16,8 +16,7 @@ namespace shardwright::program {
 
 // The machines of the ranks and their speed. Rank r is on machine r / ranks_per_machine. Names with
 // `us` are in microseconds. Source of the latencies: Paddle's static cost model (ring and tree
-// collectives, NVLink).
-// Thread safety: a value.
+// collectives, NVLink). Thread safety: a value.
 struct Cluster {
   std::int64_t ranks_per_machine = 8;
   double intra_us_per_byte = 1.0 / 235e3;
@@ -53,8 +52,7 @@ double local_us(const Cluster& cluster, double bytes);
 // Bytes per element in a message. A boolean is sent as a 64-bit integer.
 std::int64_t message_bytes(DataType type);
 
-// Returns the time of the slowest rank. A rank runs its steps one after the other. O(steps * group
-// size).
+// Returns the time of the slowest rank. A rank runs its steps in sequence. O(steps * group size).
 double plan_us(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
                const ReshardPlan& plan);
 
@@ -90,17 +88,15 @@ redistribution::Path cheapest_reduction(const MeshCosts& costs,
 // reduction and size. Messages can then move the terms of the reduction unchanged.
 bool can_move(const DistAttr& source, const DistAttr& target);
 
-// Returns the number of boxes that all ranks of `target` take, each from one owner. O(axes of both
-// * ranks per axis).
+// Returns the number of boxes that the ranks of `target` take. O(axes of both * ranks per axis).
 std::int64_t num_moves(const Shape& shape, const DistAttr& source, const DistAttr& target);
 
 // Appends the messages from `source` to `target` to `plan`. Returns false if a stop was requested;
 // the steps are then incomplete. A rank of `target` takes a box from its own tensor if it holds the
 // box. Otherwise it takes the box from the owner that would be the first to finish its messages
 // including this one. If the target is a sum along an axis and the source is not, the rank at
-// coordinate 0 gets the values and the others get zeros. All ranks process messages in the same
-// order, so blocking sends cannot deadlock. Precondition: can_move(source, target). O(messages *
-// owners).
+// coordinate 0 gets the values, others get zeros. All ranks process messages in the same order, so
+// blocking sends cannot deadlock. Precondition: can_move(source, target). O(messages * owners).
 bool append_moves(const Cluster& cluster, const Shape& shape, DataType type, const DistAttr& source,
                   const DistAttr& target, ReshardPlan& plan, const std::stop_token& stop = {});
 

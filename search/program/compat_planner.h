@@ -14,8 +14,7 @@
 namespace shardwright::program {
 
 // A common refinement of two meshes over the same list of ranks. Each axis of the source or target
-// mesh equals a run of consecutive axes of the refined mesh.
-// Thread safety: a value.
+// mesh equals a run of consecutive axes of the refined mesh. Thread safety: a value.
 struct Refinement {
   ProcessMesh mesh;
   std::vector<redistribution::Axes> source_axes;  // by axis of the source mesh
@@ -25,8 +24,7 @@ struct Refinement {
 // each other, or if the refined mesh has too many axes.
 std::optional<Refinement> refine(const ProcessMesh& source, const ProcessMesh& target);
 
-// Returns the placement of `attr` on the refined mesh. `axes`: Refinement::source_axes or
-// target_axes.
+// Returns the placement on the refined mesh. `axes`: Refinement::source_axes or target_axes.
 redistribution::Placement placement_of(const DistAttr& attr,
                                        const std::vector<redistribution::Axes>& axes);
 
@@ -59,8 +57,8 @@ Result<ReshardPlan> plan_compat_mesh(const Shape& shape, const DistAttr& source,
 
 // Plans an output: an operator on the source mesh wrote a tensor that belongs on the target mesh.
 // The i-th target rank outside the source receives from source rank i modulo the number of source
-// ranks. Errors: kUnsupported for unequal numbers of receivers and source ranks, unless the tensor
-// is replicated.
+// ranks. Errors: kUnsupported if receivers and source ranks differ in number, unless the tensor is
+// replicated.
 Result<ReshardPlan> plan_compat_output(const Shape& shape, const DistAttr& source,
                                        const DistAttr& target);
 

@@ -170,8 +170,7 @@ std::vector<LocalTensor> CollectiveEmitter::gather(const Step& step, const Local
     const auto known = gathered_.find(key);
     if (known != gathered_.end()) {
       // If the step wants the whole tensor, cached pieces are joined. If the step wants pieces, a
-      // cached whole tensor is returned all the same, because Emitter::concat would only join the
-      // pieces again.
+      // cached whole tensor is returned, too, because Emitter::concat would only join the pieces.
       if (step.need_split || known->second.size() == 1) return known->second;
       return {ops_.join(known->second, 0)};
     }
@@ -310,8 +309,7 @@ LocalTensor MessageEmitter::receive_new(const Step& step, bool is_result) {
 
 namespace {
 
-// Returns the dimension along which the parts follow each other in ascending order. Empty if there
-// is none.
+// Returns the dimension along which the parts follow each other, ascending; empty if none.
 std::optional<std::size_t> row_dim(const std::vector<Part>& parts) {
   std::optional<std::size_t> row;
   Part so_far = parts.front();

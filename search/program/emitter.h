@@ -120,8 +120,7 @@ struct LocalTensor {
 };
 
 // The operators that emitters combine. Each member inserts its operators at the current site and
-// returns the variable that they write.
-// Thread safety: one thread at a time.
+// returns the variable that they write. Thread safety: one thread at a time.
 class OpBuilder {
  public:
   OpBuilder(EditLog& log, const std::unordered_set<std::string>& taken)
@@ -164,8 +163,7 @@ class OpBuilder {
 
 // Emits collectives. Paddle's collectives do not support booleans, so booleans are sent as 64-bit
 // integers. Most collectives split or join only dimension 0, so other dimensions are swapped with
-// it before and after.
-// Thread safety: one thread at a time. Refers to its arguments.
+// it before and after. Thread safety: one thread at a time. Refers to its arguments.
 class CollectiveEmitter {
  public:
   // In compat mode, gathers are cached per tensor and group, as in Paddle's Resharder.
@@ -191,8 +189,7 @@ class CollectiveEmitter {
 };
 
 // Emits sends and receives. Paddle's do not support booleans, so booleans are sent as 64-bit
-// integers.
-// Thread safety: one thread at a time. Refers to its arguments.
+// integers. Thread safety: one thread at a time. Refers to its arguments.
 class MessageEmitter {
  public:
   // In compat mode, sends and receives for inputs are cached per tensor and partner, as in Paddle's
@@ -216,8 +213,7 @@ class MessageEmitter {
 };
 
 // Emits the operators of a rank's steps. Keeps the current tensor and the pieces that the next
-// concat joins.
-// Thread safety: one thread at a time. Refers to its arguments.
+// concat joins. Thread safety: one thread at a time. Refers to its arguments.
 class Emitter {
  public:
   // In compat mode, gathers, sends and receives are cached per tensor, and concats join two pieces

@@ -130,8 +130,7 @@ Result<Program> prune_startup(const Program& startup, const Program& main) {
     if (!startup.has(OpId(i)) || startup.block_of(OpId(i)) == BlockId(0)) continue;
     keep_arguments(startup.op(OpId(i)));
   }
-  // Goes from the last operator to the first, because an operator is needed if a later one needs
-  // it.
+  // From the last operator to the first: an operator is needed if a later one needs its output.
   for (OpId id = startup.block(BlockId(0)).last; id.valid(); id = startup.previous(id)) {
     const Operation& op = startup.op(id);
     const bool stays = op.outputs.empty()

@@ -106,8 +106,7 @@ struct Requests {
   std::vector<Demand> demands;
   std::vector<OutputRequest> outputs;               // in program order
   std::unordered_set<std::string> generated_names;  // names that look generated
-  // By level of detail (nesting depth of sequences): the first feed, which gives the ends of
-  // sequences.
+  // By level of detail (depth of nested sequences): its first feed, which gives their ends.
   std::map<std::int32_t, VarId> lod_feeds;
   std::vector<Shape> shapes;  // by variable; empty if Variable::shape is the whole shape
   std::uint64_t items_scanned = 0;

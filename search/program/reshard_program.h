@@ -55,8 +55,7 @@ struct ReshardResult {
   std::uint64_t requests = 0;       // inputs that must be resharded
   std::uint64_t plans = 0;          // distinct plans
   std::uint64_t items_scanned = 0;  // by the walk for all ranks
-  // The wrong plans of compat mode, which reproduces Paddle's defects. In program order, outputs
-  // last.
+  // Only in compat mode, which reproduces Paddle's defects. In program order, outputs last.
   std::vector<WrongPlan> wrong;
 };
 

@@ -241,8 +241,7 @@ Status Schedule::check_outputs(const Program& program, const Requests& requests)
   return {};
 }
 
-// Adds the groups of outputs. In compat mode they are in the order of receivers, as in Paddle's
-// Resharder.
+// Adds the groups of outputs. In compat mode, by receiver, as in Paddle's Resharder.
 void Schedule::add_output_groups(bool compat) {
   std::unordered_set<const PlanStore::Entry*> seen;
   for (const OutputDecision& output : outputs_) {

@@ -19,8 +19,7 @@
 
 namespace shardwright::program {
 
-// Everything that a plan depends on. Mesh ids are those of the program.
-// Thread safety: a value.
+// Everything that a plan depends on. Mesh ids are those of the program. Thread safety: a value.
 struct PlanKey {
   MeshId source_mesh;
   MeshId target_mesh;
@@ -71,8 +70,7 @@ class PlanStore {
   // Returns the entry of a key, which may not be planned yet. In best mode, axes of size 1 are
   // removed from the key. In compat mode they stay, as Paddle's Resharder moves tensors along them.
   Entry& entry(const PlanKey& asked);
-  // Plans all entries that are not planned yet, in parallel. After a stop, the status of entries
-  // is kStopped.
+  // Plans all unplanned entries in parallel. After a stop, the status of entries is kStopped.
   void plan_all(Executor& executor);
   // Plans one entry unless it is planned.
   void plan(Entry& entry) const;
@@ -104,8 +102,7 @@ struct Decision {
   static constexpr std::uint32_t kOriginal = ~std::uint32_t{0};
 
   std::uint32_t request = 0;
-  // Index of the demand whose copy the plan starts from; kOriginal: it starts from the tensor
-  // itself.
+  // The demand whose copy the plan starts from; kOriginal: it starts from the tensor itself.
   std::uint32_t source_demand = kOriginal;
   const PlanStore::Entry* entry = nullptr;
 };
@@ -122,8 +119,8 @@ class Schedule {
   // Compat mode makes a decision per request, which starts from the tensor itself. A rank skips the
   // decision if an earlier decision has served its request. Best mode makes a decision per demand,
   // which starts from the tensor or from one of its copies so far, whichever is cheapest. Errors:
-  // those of the plans; kInvalidInput if a tensor of sequences must be sent and no feed has its
-  // level of detail.
+  // those of the plans; kInvalidInput if sequences are to be sent and no feed has their level of
+  // detail.
   static Result<Schedule> make(const Program& program, const Requests& requests, PlanStore& store,
                                Executor& executor);
 

@@ -284,8 +284,7 @@ class PathSearch {
     return path;
   }
 
-  // Finds the move between two states of the path again. States store no moves, since few states
-  // are on the path.
+  // Finds the move between two states again: states store no moves, as few are on the path.
   PathStep cheapest_step(const Placement& from, const Placement& to) {
     PathStep step{{}, to, kInfinite};
     visitor_.visit(from, [&](const Move& move, const Placement& next, std::int64_t held_after) {

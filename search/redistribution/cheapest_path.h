@@ -132,8 +132,7 @@ Path find_path(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRul
                const Placement& source, const Placement& target, const PathLimits& limits = {},
                const std::stop_token& stop = {});
 
-// Finds the cheapest path to any placement without partial axes. Uses no slices and makes no new
-// partial values.
+// Finds the cheapest path to any placement without partial axes. Makes no slices or partial values.
 Path find_reducing_path(const TensorOnMesh& tensor, const StepCosts& costs, const MoveRules& rules,
                         const Placement& source);
 

@@ -202,8 +202,7 @@ const std::vector<std::int64_t>& SetCosts::all_held(AxisSet sharded) {
 }
 
 // Adds the possible numbers of elements of the largest device to `all`. `left`: the axes that shard
-// dimension `dim` or later ones. `held`: the product of the largest extents in the dimensions
-// before `dim`.
+// dimension `dim` or later ones. `held`: the product of the largest extents before `dim`.
 void SetCosts::add_held(std::size_t dim, AxisSet left, std::int64_t held,
                         std::vector<std::int64_t>& all) const {
   if (dim == tensor_.shape.size()) {

@@ -23,8 +23,7 @@ using AxisSet = std::uint32_t;
 // that applies. An axis is as in another placement if it is partial there with the same reduction,
 // or shards the same dimension there after the same outer axes. (The outer axes of an axis are
 // those that cut its dimension before it.) Axes can be astray only if moves over groups of axes are
-// allowed. A permutation of devices may bring astray axes to their place in the target. Thread
-// safety: a value.
+// allowed. A permutation of devices may correct them. Thread safety: a value.
 struct Pattern {
   AxisSet as_target = 0;
   AxisSet as_source = 0;
@@ -173,11 +172,9 @@ class SetCosts {
   // Returns the least cost of a move of `axes`. `sharded`: all axes that are sharded before the
   // move. Gathers and exchanges need all of `axes` in `sharded`, other moves none of them.
   double least(Move::Kind kind, AxisSet axes, AxisSet sharded);
-  // Returns the least cost of an exchange of `axes`. With `groups`, further axes of `sharded` may
-  // move along.
+  // Returns the least cost of an exchange of `axes`. With `groups`, others may move, too.
   double least_exchange(AxisSet axes, AxisSet sharded, bool groups);
-  // Returns the least cost of a permutation of devices along `axes`, or along two axes that include
-  // them.
+  // Returns the least cost of a permutation of devices along `axes`, or along two axes with them.
   double least_permute(AxisSet axes, AxisSet sharded);
   // Returns the product of the sizes of these axes.
   std::int64_t parts(AxisSet axes) const;
@@ -208,17 +205,15 @@ class SetCosts {
 // A consistent lower bound of the cost from a placement to the target. Every move of the tensor
 // corresponds to a move between patterns that costs at most as much, so the cheapest path between
 // patterns is a bound. Dijkstra's algorithm finds it, backwards from the target and only as far as
-// left() needs.
-// Thread safety: one thread at a time.
+// left() needs. Thread safety: one thread at a time.
 class CostEstimate {
  public:
   // Refers to `tensor` and `costs`. Paths that cost more than `most` do not matter.
   CostEstimate(const TensorOnMesh& tensor, const StepCosts& costs, bool groups,
                const Placement& source, const Placement& target, double most);
 
-  // Returns the lower bound of the cost of paths from `at`, or infinity if it exceeds `most`.
-  // O(axes) if the bound is known already. All calls together O(4^axes * axes), with groups
-  // O(8^axes).
+  // Returns the lower bound of paths from `at`; infinity if it exceeds `most`. O(axes) if the bound
+  // is known already. All calls together O(4^axes * axes), with groups O(8^axes).
   double left(const Placement& at);
 
  private:

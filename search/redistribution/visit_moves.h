@@ -31,9 +31,8 @@ struct MoveRules {
 // Thread safety: one thread at a time.
 class MoveVisitor {
  public:
-  // `aim`: the target of the path. An axis may become partial only if it is partial in `aim`. The
-  // shards of `aim` matter only if MoveRules::detours or MoveRules::uneven is false. O(dimensions *
-  // 2^axes).
+  // `aim`: the target of the path. An axis may become partial only if it is partial in `aim`. Its
+  // shards matter only if MoveRules::detours or MoveRules::uneven is false. O(dimensions * 2^axes).
   MoveVisitor(const TensorOnMesh& tensor, const MoveRules& rules, const Placement& aim);
 
   // Calls visit(const Move&, const Placement& after, held_after) for each move, in a fixed order:
@@ -98,8 +97,7 @@ class MoveVisitor {
     return !rules_.colossal || dims_[dim].axes.empty() || dims_[dim].axes.back() < axes.front();
   }
   bool may_exchange(std::size_t from, std::size_t to) const;
-  // Returns true if `axis` is the next axis, after the present ones, by which the target shards
-  // `dim`.
+  // Returns true if the target shards `dim` by its present axes and then by `axis`.
   bool is_wanted(std::size_t axis, std::size_t dim) const;
   bool may_become_partial(ReduceOp op) const;
   bool may_slice(std::size_t axis, std::size_t dim) const;

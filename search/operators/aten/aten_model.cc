@@ -100,8 +100,8 @@ void hide(const Hiding& hiding, const StrategyClass& producer, const StrategyCla
 
 // For the edge from a producer to a mover. Gives each choice of the mover a separate column. A
 // source placement allows the choice if moving from it takes the bytes of the choice and, if the
-// mover has times, its time. In this case the edge to the consumer has the cost, so this edge costs
-// nothing.
+// mover has times, its time. In this case the edge to the consumer has the cost, and this edge has
+// none.
 void split_by_mover(const AtenTensor& tensor, const AtenVariables& variables,
                     const PlacementColumn& source, const StrategyClass& mover,
                     AtenTransfer& transfer) {
@@ -245,7 +245,7 @@ Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementCol
   return bytes;
 }
 
-// Returns the variable whose choice decides the bytes of a held tensor; empty for a move without a
+// Returns the variable whose choice decides the bytes of a held tensor; none for a move without a
 // mover.
 std::optional<std::uint32_t> variable_of(const AtenVariables& variables, const HeldTensor& held) {
   if (held.is_taken()) return variables.mover_of(held.taken());

@@ -38,8 +38,8 @@ struct AtenTransfers {
   };
   std::vector<AtenTransfer> transfers;
   // Sorted by consumer, then by input; then the outputs of the graph; then one edge per AtenPair,
-  // which forbids different placements. A mover's edge from its producer comes before its edge to
-  // its consumer.
+  // which forbids different placements. A mover's edge from its producer comes before that to its
+  // consumer.
   std::vector<Edge> edges;
 };
 
@@ -98,8 +98,7 @@ struct AtenRequest {
 };
 
 // The variables of a plan with their costs and memory. Variables that must choose alike have the
-// same leader and take its choice.
-// Thread safety: a value.
+// same leader and take its choice. Thread safety: a value.
 struct AtenModel {
   Overlap overlap;
   AtenVariables variables;

@@ -32,8 +32,7 @@ void append(const AtenTensor& tensor, Words& key) {
   key.insert(key.end(), tensor.stride.begin(), tensor.stride.end());
 }
 
-// Returns a key that is equal for nodes of one class. `op`: number of the operator; 0 if times are
-// not measured.
+// A key, equal for nodes of one class. `op`: number of the operator; 0 if times are not measured.
 Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op) {
   Words key{op,
             static_cast<std::int64_t>(node.rule),
@@ -179,8 +178,7 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
 }
 
 void AtenVariables::add_movers(std::span<const TakenTensor> moved, const Times& times) {
-  // Class and output of the producer, class and input of the consumer, whether the consumer hides
-  // moving.
+  // Class and output of the producer, class and input of the consumer, if it hides moving.
   std::map<std::array<std::uint32_t, 5>, std::uint32_t> numbers;
   for (const TakenTensor& taken : moved) {
     const TensorRef ref = taken_value(*graph_, taken);
@@ -221,8 +219,7 @@ std::vector<std::uint32_t> block_leaders(const AtenVariables& variables) {
   if (lists.empty()) share_runs(variables, leaders);
   for (const auto& [name, blocks] : lists) {
     const std::vector<std::uint32_t>& first = blocks.begin()->second;
-    // The backward pass visits blocks in reverse, so the earliest variable may belong to the last
-    // block.
+    // The backward pass visits blocks in reverse, so the last block may have the earliest variable.
     std::vector<std::uint32_t> earliest = first;
     for (const auto& [number, block] : blocks) {
       if (!equal_classes(variables, first, block)) continue;

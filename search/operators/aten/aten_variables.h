@@ -1,5 +1,4 @@
-// The variables of a plan: nodes and outputs of a graph, and movers. Each has a class of
-// strategies.
+// The variables of a plan (nodes, outputs, movers), each with a class of strategies.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +33,8 @@ class AtenVariables {
     const Overlap& overlap;
   };
   // `moved`, ascending: the tensors that get movers, if they have a placement. `graph` must outlive
-  // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there if a node has no
-  // strategy.
+  // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there without
+  // strategies.
   static Result<AtenVariables> make(const AtenGraph& graph, const Machine& machine,
                                     const Times& times, std::span<const TakenTensor> moved,
                                     Executor& executor);

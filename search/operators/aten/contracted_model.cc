@@ -16,8 +16,7 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 }  // namespace
 
-// Makes a contracted model.
-// Thread safety: one thread at a time.
+// Makes a contracted model. Thread safety: one thread at a time.
 class Contraction {
  public:
   Contraction(const AtenModel& model, ContractedModel& result)
@@ -86,8 +85,7 @@ class Contraction {
     }
   }
 
-  // Numbers the cost vectors of the variables. Variables of a class with equal costs share a
-  // number.
+  // Numbers the cost vectors. Variables of a class with equal costs share a number.
   void number_costs() {
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_class;
     for (std::uint32_t v = 0; v < model_.costs.size(); ++v) {
@@ -194,8 +192,7 @@ class Contraction {
     add({first.neighbour, second.neighbour, at->second}, true);
   }
 
-  // Adds to the cost of each choice of the variable's only neighbour the least cost of the variable
-  // given this choice.
+  // Adds the least cost of the variable, for each choice of its only neighbour, to that choice.
   void fold(std::uint32_t v, const Side& side) {
     std::vector<std::uint32_t> key{costs_of_[v], costs_of_[side.neighbour]};
     append(v, side, key);
@@ -359,8 +356,7 @@ std::vector<std::uint32_t> ContractedModel::expand(std::vector<std::uint32_t> ch
       }
     }
     // Takes the last of equally cheap choices. Rules list replication first, so the last choice
-    // shards most and holds fewest bytes. This suits the searches within a limit that start from
-    // it.
+    // shards most and holds fewest bytes. This suits searches within a limit that start from it.
     choice[left->variable] =
         static_cast<std::uint32_t>(sums.rend() - std::min_element(sums.rbegin(), sums.rend()) - 1);
   }

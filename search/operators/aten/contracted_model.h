@@ -15,8 +15,7 @@ namespace shardwright::operators {
 // repeated blocks take as much work as one block. Variables keep their numbers: an eliminated
 // variable has one choice, which costs nothing, and no edges. A plan of the contracted model costs
 // as much as the best plan of the whole model with the same choices of the other variables. Memory
-// is ignored.
-// Thread safety: a value.
+// is ignored. Thread safety: a value.
 class ContractedModel {
  public:
   // Either all corresponding variables of repeated blocks are eliminated, or none of them. `model`

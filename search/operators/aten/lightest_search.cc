@@ -87,8 +87,7 @@ class LightestSearch {
  private:
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
 
-  // Prices at which least_ bytes at all fullest time points together cost `worth` times the
-  // cheapest plan.
+  // At these prices, least_ bytes at all fullest times together cost `worth` times cost_.
   std::vector<double> prices() const {
     const double price = parameters_.worth * cost_ /
                          (static_cast<double>(std::max<std::int64_t>(least_, 1)) *

@@ -12,15 +12,13 @@
 
 namespace shardwright::operators {
 
-// Tuning numbers of lightest_search().
-// Thread safety: a value.
+// Tuning numbers of lightest_search(). Thread safety: a value.
 struct LightestParameters {
   PruningParameters pruning;
   // The price of all bytes at the fullest time point, as a multiple of the cost of the cheapest
   // plan. The price is so high that costs only decide between choices of nearly equal memory.
   double worth = 1e4;
-  // Hurried sweeps (TrwsRelaxation) at these prices with repeated blocks merged, and choices kept
-  // per variable.
+  // Hurried sweeps at these prices with repeated blocks merged, and choices kept per variable.
   int sweeps = 12;
   double choices = 4;
   // Limit of the turns. Each turn gives one more time point a price, which adds further choices.
@@ -50,8 +48,7 @@ Result<LightestSolution> lightest_search(const AtenModel& model,
 std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>& times,
                          const Budget& budget, const PruningParameters& parameters = {});
 
-// How much work to spend on a search for any choice within a limit.
-// Thread safety: a value.
+// How much work to spend on a search for any choice within a limit. Thread safety: a value.
 struct Effort {
   std::uint64_t work = 40'000'000;  // limit per problem, in strategy evaluations; a second
   // Limit of the choices per variable. Applies only if the matrices of all choices would have more

@@ -95,8 +95,7 @@ class LimitedSearch {
 
   bool is_accepted() const { return context_.accepts(best_); }
 
-  // Takes over the choices of an earlier search, but not those of movers, whose variables may
-  // differ.
+  // Takes over the choices of an earlier searchexcept movers, whose variables may differ.
   void take_kept() {
     kept_ = only(cheapest_.choice);
     KeptChoices more = *context_.kept;
@@ -154,8 +153,7 @@ class LimitedSearch {
     add_choices(pruning.near(part, choices_), kept_);
   }
 
-  // Adds choices that are good at the current prices. If few of these are new, adds more per
-  // variable.
+  // Adds choices that are good at the current prices. If few of them are new, adds more.
   void add_more() {
     const auto before = static_cast<double>(size(kept_));
     add_near(*pruning_);
@@ -217,8 +215,7 @@ class LimitedSearch {
     }
   }
 
-  // Improves the messages while the bound rises enough. Returns the choices that a better plan
-  // could take.
+  // Sweeps while the bound rises enough. Returns the choices that a better plan could take.
   KeptChoices sharpen() {
     for (int i = 0;; ++i) {
       pruning_->messages().exclude_above(best_.objective);

@@ -10,22 +10,19 @@
 
 namespace shardwright::operators {
 
-// Tuning numbers of limited_search().
-// Thread safety: a value.
+// Tuning numbers of limited_search(). Thread safety: a value.
 struct LimitedParameters {
   // The first prices of a byte, as multiples of (cost of the cheapest plan) / (sum of its bytes
   // over all time points). Higher prices bring choices of less memory into the first problem.
   std::array<double, 4> first_prices{0.03, 0.3, 3, 30};
-  // Hurried sweeps (TrwsRelaxation) at each of these prices, with repeated blocks merged: bounds
-  // need not be exact.
+  // Hurried sweeps at these prices, with repeated blocks merged: bounds need not be exact.
   int first_sweeps = 6;
   // Choices per variable that each set of prices adds. The number is doubled, up to `most_choices`,
   // while the problem grows by less than the factor `least_growth`.
   double choices_per_prices = 3;
   double least_growth = 1.05;
   double most_choices = 24;
-  // Limit of the rounds. A round solves a problem, finds prices, and adds choices that are good at
-  // them.
+  // Limit of the rounds: solve a problem, find prices, add choices that are good at them.
   int most_rounds = 6;
   // Messages at the prices of a round: first with repeated blocks merged to one, then `sweeps`
   // sweeps for all blocks. At most `most_sharpenings` further sets of sweeps follow, while each
@@ -53,8 +50,7 @@ struct LimitedParameters {
   std::uint64_t work_if_close = 400'000'000;
 };
 
-// What limited_search() shares with the searches before and after it.
-// Thread safety: as `accepts`.
+// What limited_search() shares with the searches before and after it. Thread safety: as `accepts`.
 struct LimitedContext {
   // In: the choices that an earlier search kept, by variable but without movers; empty if there was
   // no earlier search. Out: the choices that this search kept.

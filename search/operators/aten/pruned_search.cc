@@ -229,8 +229,7 @@ class PrunedSearch {
   // Returns a lower bound of all plans.
   double bound() const { return std::max(solved_bound_, pruning_.messages().bound()); }
 
-  // Returns true if the problem of the kept choices was solved and no plan with other choices costs
-  // less.
+  // Returns true if the kept choices were solved and no plan with other choices costs less.
   bool is_proved() const {
     if (is_closed()) return true;
     const double least = has_choice() ? best_.objective : kForbidden;

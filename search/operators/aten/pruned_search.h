@@ -14,8 +14,7 @@
 
 namespace shardwright::operators {
 
-// Tuning numbers of ChoicePruning and sieved_search().
-// Thread safety: a value.
+// Tuning numbers of ChoicePruning and sieved_search(). Thread safety: a value.
 struct PruningParameters {
   // A look is a problem of the choices with the lowest bounds. These are the sweeps of messages
   // before the first look, and before each further look. The bound is mostly tight after a dozen
@@ -38,13 +37,11 @@ struct PruningParameters {
   int sweeps_from_blocks = 3;
   // A look keeps the choices whose bounds exceed the bound of all plans by at most the fraction
   // `first_part`. The fraction is halved while a look keeps more than `first_choices` per variable,
-  // so that the work of the look mostly suffices. The next look multiplies the fraction by
-  // `part_growth`.
+  // so that its work mostly suffices. The next look multiplies the fraction by `part_growth`.
   double first_part = 0.01;
   double first_choices = 4;
   double part_growth = 4;
-  // If its work does not suffice, a look is repeated with half the choices, but at least this many
-  // per variable.
+  // If its work does not suffice, a look is repeated with half the choices, at least this many.
   double fewest_choices = 2;
   // Work of a look, in strategy evaluations. Problems that need more work get better bounds first.
   std::uint64_t work_of_look = 10'000'000;
@@ -64,15 +61,13 @@ struct PruningParameters {
 // Thread safety: one thread at a time.
 class ChoicePruning {
  public:
-  // Borrows the model. Makes the first sweeps; if blocks repeat, first with all blocks merged to
-  // one.
+  // Borrows the model. Makes the first sweeps; if blocks repeat, first with merged blocks.
   ChoicePruning(const AtenModel& model, const PruningParameters& parameters);
   // Returns a pruning with repeated blocks merged to one, which takes a fraction of the time. Its
   // bounds hold only for plans whose blocks are equal. Its messages are a good start for all plans;
   // see spread(). Without repetition, its bounds hold for all plans.
   static ChoicePruning of_blocks(const AtenModel& model, const PruningParameters& parameters);
-  // Returns a pruning for all plans, without prices. Its first messages are these messages, divided
-  // among the blocks.
+  // Returns a pruning for all plans, without prices. Divides these messages among the blocks.
   ChoicePruning spread() const;
 
   // `prices`: by time point. `limit`: bytes at each time point. Sweeps until the bound settles.
@@ -82,8 +77,7 @@ class ChoicePruning {
   TrwsRelaxation& messages() { return messages_; }
   const TrwsRelaxation& messages() const { return messages_; }
 
-  // Returns the choices whose bounds are at most `most`. They are the same for all variables of a
-  // leader.
+  // Returns the choices whose bounds are at most `most`. A leader's variables have the same.
   KeptChoices at_most(double most) const;
   // Returns the choices whose bounds exceed the least bound by at most the fraction `part`. Halves
   // `part` while these are more than `choices` choices per variable on average.

@@ -19,9 +19,8 @@
 namespace shardwright::operators {
 namespace {
 
-// The tensors that get movers: the few tensors that move where memory is short. Bytes of other
-// tensors in motion are not counted, so the memory of a plan is never overestimated. Thread safety:
-// a value.
+// The tensors that get movers: the few that move where memory is short. Bytes of other tensors in
+// motion are not counted, so the memory of a plan is never overestimated. Thread safety: a value.
 class CountedMoves {
  public:
   explicit CountedMoves(std::int64_t optimizer_states) : optimizer_states_(optimizer_states) {}
@@ -76,8 +75,7 @@ class CountedMoves {
 };
 
 struct LightestPlan {
-  // Empty if no plan was found. The evaluation has no violations and counts the memory of all
-  // tensors.
+  // Empty if none was found. The evaluation has no violations and counts all tensors' memory.
   std::optional<AtenPlan> plan;
   AtenEvaluation evaluation;
   std::vector<std::uint32_t> choice;  // by node and output of the graph
@@ -85,8 +83,7 @@ struct LightestPlan {
 };
 
 // Limit of the searches. Each search adds movers for the tensors that the previous plan moved at
-// its peak. A light plan moves nearly all tensors, so the second search mostly has the movers that
-// matter.
+// its peak. A light plan moves nearly all tensors, so the second search mostly has all movers.
 constexpr int kMostSearches = 4;
 
 // No further movers are added once the transfers have more entries than this (a gigabyte).
@@ -139,8 +136,7 @@ Result<LightestPlan> lightest_plan(const AtenGraph& graph, const AtenRequest& re
   return best;
 }
 
-// Limit of the relative difference between solver and verifier, which add costs in different
-// orders.
+// Relative difference between solver and verifier, which add costs in different orders.
 constexpr double kRounding = 1e-9;
 
 AtenCounters count(const AtenModel& model) {
@@ -344,8 +340,7 @@ class PlanSolver {
     solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
   }
 
-  // Keeps the solution if it fits and is the best so far. `choice`: the solution's choice by
-  // variable.
+  // Keeps the solution if it fits and is the best so far. `choice`: its choice by variable.
   bool keep_if_fitting(std::vector<std::uint32_t> choice) {
     if (exceeds()) return false;
     if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;

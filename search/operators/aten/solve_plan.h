@@ -26,8 +26,7 @@ struct AtenCounters {
 
 struct AtenSolution {
   SolveStatus status = SolveStatus::kUnknown;
-  // The plan and its evaluation; only if the status is optimal or feasible. There are no
-  // violations.
+  // Both only if the status is optimal or feasible. The evaluation has no violations.
   std::optional<AtenPlan> plan;
   AtenEvaluation evaluation;
   double lower_bound_us = 0;

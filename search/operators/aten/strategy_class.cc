@@ -29,8 +29,7 @@ struct CodesHash {
   }
 };
 
-// Makes all combinations of entries, one axis after the other.
-// Thread safety: one thread at a time.
+// Makes all combinations of entries, one axis after the other. Thread safety: one thread at a time.
 class Combinations {
  public:
   // `tensors`: outputs, then inputs; null if the entries have no placement for it.

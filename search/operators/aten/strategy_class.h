@@ -1,5 +1,4 @@
-// The ways in which an operator can run on a mesh, made once for all operators of one kind and
-// shape.
+// The ways in which operators of one kind and shape can run on a mesh.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,7 @@
 
 namespace shardwright::operators {
 
-// The placement of one tensor under each strategy. Many strategies share a placement, so placements
-// are numbered.
+// The placement of one tensor under each strategy. Strategies may share one.
 struct PlacementColumn {
   std::vector<redistribution::Placement> distinct;  // in order of appearance
   std::vector<std::uint32_t> index;                 // by strategy: index into `distinct`
@@ -51,8 +49,7 @@ Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& no
 
 // Makes the strategies of a mover from placements of `source` to placements of `target`. Each
 // target placement has one strategy per distinct number of bytes that moving can take. If `times`
-// is given, it has one per distinct pair of bytes and time. Input and output both have the target
-// placement.
+// is given, it has one per distinct pair of bytes and time. Input and output have that placement.
 StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
                                     const PlacementColumn& target,
                                     const redistribution::MeshShape& mesh,

@@ -365,8 +365,7 @@ std::vector<char> TrwsRelaxation::open_groups(std::uint32_t node, const std::uin
   return open;
 }
 
-// Lists the open choices. Links with equal tables and open choices, as of repeated blocks, share a
-// part.
+// Lists the open choices. Links with equal tables and equal open choices share a part.
 void TrwsRelaxation::open_allowed() {
   open_.assign(own_.size(), {});
   for (std::size_t node = 0; node < own_.size(); ++node) {

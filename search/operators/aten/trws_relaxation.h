@@ -1,5 +1,4 @@
-// Lower bounds of plans by message passing between variables. Messages are about placements of
-// tensors.
+// Lower bounds of plans, by messages between variables about the placements of tensors.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +22,10 @@ void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t
 // Tree-reweighted message passing as in MessagePassing, with two differences that make it cheap on
 // many mesh axes. Choices with the same placement of a tensor share an element of its message, and
 // equal edges share a table. Variables that share a leader are one node, and equal edges between
-// two nodes are one link. Bytes may have prices. Tables are in single precision, since most of the
-// time is spent reading them. All values are rounded down, so bounds remain lower bounds. Memory:
-// two messages per link, and the costs of all choices. Source: Kolmogorov, Convergent
-// tree-reweighted message passing for energy minimization, 2006. Thread safety: one thread at a
-// time.
+// two nodes are one link. Bytes may have prices. Tables are in single precision, since reading them
+// takes most of the time. All values are rounded down, so bounds remain lower bounds. Memory: two
+// messages per link, and the costs of all choices. Source: Kolmogorov, Convergent tree-reweighted
+// message passing for energy minimization, 2006. Thread safety: one thread at a time.
 class TrwsRelaxation {
  public:
   // Borrows the model. `leaders`: by variable, the variable itself or an earlier one of its class.
@@ -131,7 +129,7 @@ class TrwsRelaxation {
   std::vector<float> least_;                // by column
   std::vector<double> received_;            // by column
   double bound_ = 0;
-  double previous_ = 0;  // bound_ before the last backward pass
+  double previous_ = 0;  // bound of the sweep before the last
 };
 
 }  // namespace shardwright::operators

@@ -115,8 +115,7 @@ void PairwiseModel::add_output(const Graph& graph, std::uint32_t op) {
 
 std::array<std::int64_t, 9>& PairwiseModel::costs_between(std::uint32_t first,
                                                           std::uint32_t second) {
-  // Pairs with the same second variable are added one after another, so an existing pair is near
-  // the end.
+  // Pairs with the same second variable are added one after another, so search from the end.
   for (std::size_t i = pairs_.size(); i > 0 && pairs_[i - 1].second == second; --i) {
     if (pairs_[i - 1].first == first) return pairs_[i - 1].costs;
   }

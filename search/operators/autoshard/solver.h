@@ -134,8 +134,7 @@ struct Solution {
   friend bool operator==(const Solution&, const Solution&) = default;
 };
 
-// Solves requests one after another in the same memory.
-// Thread safety: one thread at a time.
+// Solves requests one after another in the same memory. Thread safety: one thread at a time.
 class Solver {
  public:
   // Errors: as check_request; kUnsupported if a search exceeds Elimination::kMaxStates, with
@@ -147,8 +146,8 @@ class Solver {
   std::uint64_t num_optimal() const { return elimination_.num_optimal(); }
   Solution solution();
   // Returns an assignment that costs less than `scaled_bound`, if there is one. The assignment
-  // costs at most the mean of optimum and bound. So few calls, each with the last cost as bound,
-  // reach the optimum.
+  // costs at most the mean of optimum and bound. So few calls, each bounded by the last cost, reach
+  // the optimum.
   std::optional<Assignment> find_below(std::int64_t scaled_bound);
 
  private:
@@ -162,8 +161,7 @@ class Solver {
 // Solves one request with a new Solver.
 Result<Solution> solve(const Request& request);
 
-// Solves many requests in parallel. The answers are in the order of the requests and do not depend
-// on the executor.
+// Solves requests in parallel. The answers are in their order and independent of the executor.
 std::vector<Result<Solution>> solve_all(std::span<const Request> requests, Executor& executor);
 
 // Returns an assignment whose scaled cost is less than the bound, or nothing if there is none.

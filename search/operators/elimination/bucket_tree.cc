@@ -301,8 +301,7 @@ void BucketTables::compute_outside() {
   }
 }
 
-// Passes the outside cost to the children of the bucket, at the current assignment of its
-// separator.
+// Passes outside costs to the bucket's children, at the current assignment of its separator.
 void BucketTables::pass_outside(const Buckets::Bucket& bucket, double outside,
                                 std::span<const double> sums) {
   for (const std::uint32_t f : tree_->children(bucket)) {

@@ -20,8 +20,7 @@ namespace shardwright::operators {
 struct BucketShape {
   std::uint32_t own_size = 1;            // number of values of the variable to minimise out
   std::span<const std::uint32_t> sizes;  // number of values, by separator variable
-  // By factor, ascending: a factor of level k depends on the first k variables of the separator
-  // only.
+  // By factor, ascending: a factor of level k depends on the first k variables of the separator.
   std::span<const std::uint32_t> levels;
   // [variable of the separator * factors + factor]: the stride of the variable in the factor; 0 if
   // the factor does not depend on the variable.
@@ -34,8 +33,7 @@ struct BucketShape {
 // over the separator: the later variables that occur in the sum. In every table the variable
 // eliminated first varies fastest, and the variable eliminated last slowest. So the parent bucket
 // reads a message without reordering it. Source: Dechter, Bucket elimination: a unifying framework
-// for reasoning, 1999.
-// Thread safety: const members may be called from any thread.
+// for reasoning, 1999. Thread safety: const members may be called from any thread.
 class Buckets {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -70,16 +68,14 @@ class Buckets {
   std::span<const Bucket> list() const { return buckets_; }
   const Bucket& operator[](std::size_t bucket) const { return buckets_[bucket]; }
   std::size_t size() const { return buckets_.size(); }
-  // The number of entries of all messages. The entries of a bucket's message begin at
-  // `first_message`.
+  // The entries of all messages. Those of a bucket's message begin at `first_message`.
   std::size_t num_entries() const { return num_entries_; }
 
   // The variables of the bucket's separator, from the last eliminated to the first.
   std::span<const std::uint32_t> separator(const Bucket& bucket) const {
     return std::span(scopes_).subspan(bucket.first_scope, bucket.depth);
   }
-  // The bucket's factors by level. Within a level, pairs by index come first, then messages by
-  // bucket.
+  // The bucket's factors by level. Within a level: pairs by index, then messages.
   std::span<const Factor> factors(const Bucket& bucket) const {
     return std::span(factors_).subspan(bucket.first_factor, bucket.num_factors);
   }
@@ -301,15 +297,13 @@ struct TableOrderParameters {
   // `fill_weight` times, for every edge that the elimination adds, the product of the logarithms of
   // the sizes of both ends.
   double fill_weight = 0.3;
-  // Limit of the pairs of neighbours that the search looks at: `most_work` + `work_per_node` *
-  // nodes.
+  // Limit of the pairs of neighbours looked at: `most_work` + `work_per_node` * nodes.
   std::size_t most_work = 20'000'000;
   std::size_t work_per_node = 200;
 };
 
 // The buckets of an instance, one per node, and the costs of its edges in the layout of the
-// buckets.
-// Thread safety: const members may be called from any thread.
+// buckets. Thread safety: const members may be called from any thread.
 class BucketTree {
  public:
   // Returns nullopt if the tables would have more than `max_entries` entries before minimisation,
@@ -352,8 +346,7 @@ class BucketTables {
   explicit BucketTables(const BucketTree& tree);
 
   // Minimises the total cost with these node costs (flat, see BucketTree::first_cost). Returns the
-  // minimum and sets `choice` to a choice with this cost. Returns infinity if every choice is
-  // forbidden.
+  // minimum and sets `choice` to a choice with this cost. Returns infinity if none is allowed.
   double minimize(std::span<const double> costs, std::vector<std::uint32_t>& choice);
   // Call this after minimize(). Computes, for every bucket and assignment of its separator, the
   // least cost of all nodes and edges outside the bucket's subtree.
@@ -378,8 +371,7 @@ class BucketTables {
     }
   }
 
-  // May be called within visit(): the entries of factor f at the current assignment, by strategy of
-  // the bucket's node.
+  // Within visit(): the entries of factor f at the current assignment, by the node's strategy.
   const double* row(std::size_t f) const { return sum_.row(f); }
   // May be called within visit(): the offset of the current assignment in the table of factor f.
   // The caller adds the strategy of the bucket's node.

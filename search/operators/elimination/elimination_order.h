@@ -9,8 +9,7 @@
 namespace shardwright::operators {
 
 // Adjacency lists, ascending. A variable that leaves the graph keeps its neighbours of that moment;
-// they are the scope of its table.
-// Thread safety: one thread at a time.
+// they are the scope of its table. Thread safety: one thread at a time.
 class InteractionGraph {
  public:
   // Starts a graph without edges. Keeps the memory of earlier graphs.
@@ -89,8 +88,7 @@ class ScoreQueue {
 };
 
 // An order of the variables, and for each the scope of its table: the later variables that it
-// depends on.
-// Thread safety: one thread at a time.
+// depends on. Thread safety: one thread at a time.
 class EliminationOrder {
  public:
   static constexpr std::uint32_t kFixed = ~std::uint32_t{0};
@@ -143,8 +141,7 @@ class EliminationOrder {
   std::span<const std::uint32_t> order() const { return order_; }
   // The index of the variable in the order; kFixed if the variable is not in the order.
   std::uint32_t position(std::uint32_t variable) const { return position_[variable]; }
-  // The scope of order()[i] without fixed variables, from the last eliminated variable to the
-  // first.
+  // The scope of order()[i] without fixed variables; the variable eliminated first comes last.
   std::span<const std::uint32_t> scope(std::size_t i) const {
     return std::span(scopes_).subspan(scope_begin_[i], scope_begin_[i + 1] - scope_begin_[i]);
   }

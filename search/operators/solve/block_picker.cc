@@ -220,8 +220,7 @@ BlockArms::BlockArms(const ArmParameters& parameters, bool any_holders)
   shares_.resize(arms_.size());
 }
 
-// Adds an arm with first estimates: all arms gain the same, and work is proportional to size x
-// table limit.
+// First estimates: all arms gain the same, and work is proportional to size x table limit.
 void BlockArms::add(BlockKind kind, std::uint32_t size, std::size_t max_table) {
   arms_.push_back({{kind, size, max_table}, 1.0, 1.0, static_cast<double>(size * max_table)});
 }

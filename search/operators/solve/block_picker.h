@@ -26,8 +26,7 @@ struct BlockShape {
   std::size_t max_table = 0;  // limit of tables of the block's solver, in entries
 };
 
-// The memory of one worker, and the block that was picked.
-// Thread safety: one thread at a time.
+// The memory of one worker, and the block that was picked. Thread safety: one thread at a time.
 struct BlockScratch {
   explicit BlockScratch(const ChoiceGraph& graph);
 

@@ -57,8 +57,7 @@ class Block {
   // Adds the costs of the pair `arc` to the base costs. The other node of the pair is in the block
   // and keeps its current value.
   void add_fixed(std::uint32_t variable, const ChoiceGraph::Arc& arc);
-  // Adds `price` per byte to the base costs, for bytes held during all kept time points [begin,
-  // end).
+  // Adds `price` per byte held during all kept time points [begin, end) to the base costs.
   void add_price(std::uint32_t variable, std::uint32_t begin, std::uint32_t end, double price);
 
   // The priced cost of the block's nodes and pairs. Prices added since load() do not count.

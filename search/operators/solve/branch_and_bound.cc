@@ -71,8 +71,7 @@ ProcessedSubproblem closed(ProcessedSubproblem result) {
 std::vector<double> core_prices(const Reduction& reduction, const std::vector<PricedTime>& sparse) {
   std::vector<double> prices(reduction.times.size(), 0);
   for (const PricedTime& priced : sparse) {
-    // If reduce() dropped the time point, the limit of a neighbour implies its limit. The neighbour
-    // gets the price.
+    // A neighbour's limit implies that of a dropped time point. The neighbour gets the price.
     const auto at = std::lower_bound(reduction.times.begin(), reduction.times.end(), priced.time);
     if (at != reduction.times.end())
       prices[static_cast<std::size_t>(at - reduction.times.begin())] += priced.price;
@@ -105,8 +104,7 @@ std::vector<double> priced_bytes(const CostInstance& core, const std::vector<dou
 }
 
 // Reduces a subproblem. Solves it by tables if its graph is narrow; otherwise bounds and divides
-// it.
-// Thread safety: const members may be called from any thread.
+// it. Thread safety: const members may be called from any thread.
 class SubproblemProcessor {
  public:
   // Borrows its arguments. Reads only deadline and stop of the budget; results report their work.

@@ -242,8 +242,7 @@ void ConsistentDomains::enqueue(std::uint32_t n) {
   queue_.push_back(n);
 }
 
-// Removes the strategies of the neighbour that are forbidden with every remaining strategy of the
-// node.
+// Removes strategies of the neighbour that all remaining strategies of the node forbid.
 bool ConsistentDomains::revise(std::uint32_t n, const ChoiceGraph::Arc& arc) {
   const std::uint32_t m = arc.node, size = graph_.num_strategies(n);
   const std::uint8_t* own = alive_.data() + graph_.first_strategy(n);

@@ -1,5 +1,4 @@
-// A cost instance in the layout of the local search: pair costs in rows, and only the time points
-// that decide.
+// A cost instance in the layout of the local search: rows of pair costs, few time points.
 #pragma once
 
 #include <cstddef>
@@ -151,8 +150,7 @@ class UsageProfile {
 };
 
 // The choice, prices and bytes that the workers of the local search share. Workers only read it
-// during a batch.
-// Thread safety: const use from any thread.
+// during a batch. Thread safety: const use from any thread.
 struct SearchState {
   explicit SearchState(const ChoiceGraph& g);
 

@@ -270,8 +270,7 @@ class CardinalityBranching {
     return true;
   }
 
-  // Returns the count whose mean over the cheapest choices is farthest from a whole number,
-  // measured in price.
+  // Returns the count whose mean over cheapest choices is farthest, in price, from a whole number.
   std::optional<Fraction> fraction(const Part& part, const MemoryPrices& memory) const {
     const std::vector<double> mean = memory.mean();
     std::optional<Fraction> best;

@@ -19,12 +19,10 @@ namespace shardwright::operators {
 // bytes at the time points that have prices. A label is dropped if the priced cost of its cheapest
 // completion reaches the cutoff, or if another label costs no more and holds no more. Keeps its
 // tables from call to call. Source: Handler and Zang, A dual algorithm for the constrained shortest
-// path problem, 1980.
-// Thread safety: one thread at a time.
+// path problem, 1980. Thread safety: one thread at a time.
 class LabelSearch {
  public:
-  // Keeps at most `max_labels` labels at a time. The work of all calls is limited in proportion to
-  // it.
+  // Keeps at most `max_labels` labels at a time, and limits the work of all calls accordingly.
   LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels,
               const LabelParameters& parameters = {});
 

@@ -67,8 +67,7 @@ class FeasibleAssignment {
     std::int64_t sum = 0;
     for (std::size_t t = 0; t < limits.size(); ++t) {
       sum += change[t];
-      // A sum above the limit must give more than 1 despite rounding, and a sum within the limit at
-      // most 1.
+      // Despite rounding, only a sum above the limit may give more than 1.
       held[t] = sum > limits[t]
                     ? std::max(1.0 + 1e-9, static_cast<double>(sum) /
                                                std::max(1.0, static_cast<double>(limits[t])))

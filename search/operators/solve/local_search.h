@@ -32,11 +32,9 @@ struct LocalSearchOptions {
   // The first prices of bytes, by time point of the instance; empty: all 0. Prices of the dual
   // ascent suit well, with its choice as `relaxed_start`.
   std::vector<double> prices;
-  // The choice that the search begins with; empty: `choice`. Must take nothing forbidden, but may
-  // exceed limits.
+  // The first choice of the search; empty: `choice`. Has nothing forbidden, may exceed limits.
   std::vector<std::uint32_t> relaxed_start;
-  // If not 0, the search stays within the limits and ends after this number of passes over all
-  // nodes.
+  // If not 0, the search stays within the limits and ends after this many passes over all nodes.
   std::uint64_t descent_passes = 0;
 };
 
@@ -59,8 +57,7 @@ class LocalSearch {
   // Summed incrementally, so rounding may make it differ from evaluate().
   double best_cost() const { return best_cost_; }
   // Begins the next cycle with `choice`, which may exceed limits, and `prices`, one per time point
-  // of the instance. Ignores a choice with a forbidden strategy or pair. May be called between
-  // batches only.
+  // of the instance. Ignores a choice with a forbidden strategy or pair. Call it between batches.
   void suggest(std::span<const std::uint32_t> choice, std::span<const double> prices);
   std::uint64_t batches_without_better() const { return batches_without_better_; }
 

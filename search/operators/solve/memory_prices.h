@@ -23,8 +23,7 @@ struct WeightLimit {
 // Solves the Lagrangian dual: finds prices of bytes at which the least priced cost, minus the sum
 // of price times limit, is highest. At these prices, a weighted mean of cheapest choices keeps the
 // limits of all time points with prices. While the mean exceeds another limit, the time point of
-// the largest excess gets a price. Mostly one or two limits bind. Thread safety: one thread at a
-// time.
+// the largest excess gets a price.  Thread safety: one thread at a time.
 class MemoryPrices {
  public:
   // Starts with the prices `known`, by time point; may be empty.
@@ -39,8 +38,7 @@ class MemoryPrices {
   // Improves the bound and the prices until the prices stop moving, the budget ends or optimality
   // is proved. Keeps better choices within the limits in `best`.
   void raise(Budget& budget);
-  // Adds the time point that `choice` exceeds most among those without a price. Returns false if
-  // there is none.
+  // Adds the time point without a price that `choice` exceeds most. Returns false if there is none.
   bool take_in(std::span<const std::uint32_t> choice);
 
   // The time points with a price. Rows are these time points and then the other limits.

@@ -9,8 +9,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Returns the least sum a[i] + b[i]. Four independent minima shorten the chain of dependent
-// instructions.
+// Returns the least sum a[i] + b[i]. Four independent minima run in parallel.
 double least_sum(const double* a, const double* b, std::size_t size) {
   std::array<double, 4> least;
   least.fill(kForbidden);
@@ -216,8 +215,7 @@ double MessagePassing::pass(bool forward) {
   return pass_bound();
 }
 
-// Each node takes the best strategy, given the choices of earlier neighbours and the messages of
-// later neighbours.
+// Each node takes the best strategy given earlier neighbours' choices and later ones' messages.
 std::vector<std::uint32_t> MessagePassing::decode() const {
   std::vector<std::uint32_t> choice(links_.size());
   std::vector<double> sums;
@@ -382,8 +380,7 @@ void DualAscent::keep_best() {
 }
 
 // Adds the line of the cheapest chains to the bundle and moves the prices. If the current prices
-// gave a much worse bound, first restores the messages of the best bound. Returns the work of the
-// step.
+// gave a much worse bound, first restores the messages of the best bound. Returns the work.
 std::uint64_t DualAscent::take_line(double target) {
   const double best = bundle_.best_bound();
   ChainChoice chains = cheapest_chains(messages_);

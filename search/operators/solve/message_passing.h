@@ -14,12 +14,11 @@
 namespace shardwright::operators {
 
 // Tree-reweighted message passing (TRW-S). The edges are divided into chains of nodes in ascending
-// order. A node is in max(1, earlier neighbours, later neighbours) chains, and each of these chains
-// has an equal share of the node's costs. The sum of the chains' minima is a lower bound. Messages
-// move costs between nodes and edges so that the sum grows. Costs include priced bytes. Memory: two
-// messages per edge. Source: Kolmogorov, Convergent tree-reweighted message passing for energy
-// minimization, 2006. Thread safety: one thread at a time; const members may be called from any
-// thread meanwhile.
+// order. A node is in max(1, earlier neighbours, later neighbours) chains, each with an equal share
+// of the node's costs. The sum of the chains' minima is a lower bound. Messages move costs between
+// nodes and edges so that the sum grows. Costs include priced bytes. Memory: two messages per edge.
+// Source: Kolmogorov, Convergent tree-reweighted message passing for energy minimization, 2006.
+// Thread safety: one thread at a time; const members may be called from any thread meanwhile.
 class MessagePassing {
  public:
   struct Link {
@@ -121,8 +120,8 @@ using ChainChoice = std::vector<std::uint32_t>;
 // sum of strategies over all edges.
 ChainChoice cheapest_chains(const MessagePassing& messages);
 
-// Returns the sum of the chains' costs at the current messages and prices, less price times limit.
-// The bound is the minimum of this sum over all ChainChoices. Precondition: the last pass went
+// Returns the sum of the chains' costs at the current messages and prices, less price * limit. The
+// bound is the minimum of this sum over all ChainChoices. Precondition: the last pass went
 // backward.
 double chain_bound(const MessagePassing& messages, const ChainChoice& choice);
 
@@ -132,7 +131,7 @@ std::vector<double> chain_excess(const MessagePassing& messages, const ChainChoi
 // A lower bound that rises round by round. It is the bound of MessagePassing, with prices for bytes
 // at the time points that bind (Lagrangian relaxation). The excess of the cheapest chains is a
 // subgradient of the bound with respect to the prices, and PriceBundle moves the prices by these
-// subgradients. The bound is valid for any messages and prices, and approaches that of the linear
+// subgradients. It is valid for any messages and prices, and approaches that of the linear
 // relaxation. Memory: messages, and the chains of every line of the bundle. Thread safety: one
 // thread at a time.
 class DualAscent {
@@ -145,9 +144,8 @@ class DualAscent {
   // the first round), then a step of the prices. `target`: the cost of a known choice. Work is
   // counted in matrix entries.
   void round(int sweeps, double target, Budget& budget);
-  // Does a part of a round, for callers that interleave other work. It is either about `work`
-  // matrix entries of a pass, or the step of the prices, which ends the round. Returns the work
-  // done.
+  // Does a part of a round, between other work of the caller: about `work` matrix entries of a
+  // pass, or the step of the prices, which ends the round. Returns the work done.
   std::uint64_t step(int sweeps, double target, std::uint64_t work);
   bool is_between_rounds() const { return passes_ == 0 && messages_.is_pass_over(); }
   // Returns the approximate work of a round other than the first.
@@ -156,18 +154,15 @@ class DualAscent {
   double bound() const { return bound_; }
   // The prices that gave the bound, by time point.
   const std::vector<double>& prices() const { return bundle_.best_prices(); }
-  // True after every `stretch` rounds that together closed less than the fraction `progress` of the
-  // gap.
+  // True after each `stretch` rounds that closed less than the fraction `progress` of the gap.
   bool stalled(int stretch, double progress) const;
-  // A lower bound of all choices in which the node takes the strategy, at the prices of the best
-  // bound.
+  // A lower bound of choices in which the node takes the strategy, at the best prices.
   double bound_with(std::uint32_t node, std::uint32_t strategy) const {
     return best_previous_ + best_state_.slack[messages_.first_strategy(node) + strategy];
   }
   // The greedy choice from the messages of the last round. It may exceed limits and be forbidden.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
-  // The greedy choice of the round with the best bound. Other rounds may have had unsuitable
-  // prices.
+  // The greedy choice of the round with the best bound. Other prices may spoil the messages.
   const std::vector<std::uint32_t>& best_choice() const { return best_choice_; }
 
  private:

@@ -107,8 +107,7 @@ std::vector<double> at_times(const std::vector<double>& all, std::span<const std
 
 ProximalStep proximal_step(const ProximalModel& model, std::vector<double> weights,
                            unsigned most_exchanges) {
-  // Exchanges end when values differ by less than this fraction of the gain, since prices then
-  // hardly move.
+  // Exchanges end when values differ by less than this fraction of the gain: prices hardly move.
   constexpr double kTolerance = 1e-3;
   Exchanges exchanges(model, std::move(weights));
   unsigned made = 0;
@@ -136,8 +135,7 @@ std::size_t PriceBundle::add(double bound, std::vector<double> excess) {
   return newest_;
 }
 
-// Returns the index of the line to replace: the line of least weight in the last step; of several,
-// the oldest.
+// Returns the line to replace: that of least weight in the last step; of several, the oldest.
 std::size_t PriceBundle::place_for_line() const {
   if (lines_.size() < parameters_.most_lines) return lines_.size();
   const auto least =

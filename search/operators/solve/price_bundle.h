@@ -1,5 +1,4 @@
-// Finds the prices at which a concave lower bound is highest, from its values and subgradients at a
-// few points.
+// Finds prices that maximise a concave lower bound, from values and subgradients at a few points.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +31,7 @@ struct ProximalStep {
 // maximum is at the center plus step times a weighted mean of the slopes. To find the weights,
 // pairs of lines exchange weight until all lines with a weight have the same value there as the
 // model. The first weights are `weights`, which are not negative and not all 0. Ends after
-// `most_exchanges` at the latest. Cost: lines times prices per exchange. Precondition: at least one
-// line.
+// `most_exchanges`. Cost: lines times prices per exchange. Precondition: at least one line.
 ProximalStep proximal_step(const ProximalModel& model, std::vector<double> weights,
                            unsigned most_exchanges);
 
@@ -65,8 +63,7 @@ class PriceBundle {
   // choice, which determines the length of the first step. Returns the work: for each exchange of
   // weight, lines times time points that may have a price.
   std::uint64_t move(std::span<const double> values, double target);
-  // Sets prices() to the best prices. The next move() then takes the values of lines at these
-  // prices.
+  // Sets prices() to the best prices. move() then takes the values of lines there.
   void return_to_best() { prices_ = best_prices_; }
 
  private:

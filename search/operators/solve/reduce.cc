@@ -49,8 +49,7 @@ std::vector<Border> borders_by_time(const std::vector<Segment>& segments) {
   return borders;
 }
 
-// Returns the edge's entries in the layout that BucketSum reads: the node's own strategy varies
-// fastest.
+// Returns the edge's entries as BucketSum reads them: the node's own strategy varies fastest.
 const double* own_fastest(const EdgeSide& side, std::size_t own_size,
                           std::vector<double>& scratch) {
   if (side.own_stride == 1) return side.costs;
@@ -144,9 +143,8 @@ void make_disjoint(std::vector<Segment>& segments, std::size_t num_strategies) {
   segments = std::move(disjoint);
 }
 
-// A cost instance that can be modified. When strategies are removed, the others are renumbered;
-// `origins` has their original numbers. At most one edge joins two nodes. Thread safety: one thread
-// at a time.
+// A cost instance that can be modified. Removing strategies renumbers the others; `origins` has
+// their original numbers. At most one edge joins two nodes. Thread safety: one thread at a time.
 class ReductionGraph {
  public:
   struct Node {
@@ -219,8 +217,7 @@ class ReductionGraph {
     return {e.costs.data(), 1, columns, e.first, nodes[e.first].size()};
   }
 
-  // Adds the node to the queue of changed nodes. next() takes one out; returns false if the queue
-  // is empty.
+  // Adds the node to the queue of changed nodes. next() takes one; returns false if there is none.
   void touch(std::uint32_t node) {
     if (nodes[node].queued) return;
     nodes[node].queued = true;
@@ -260,8 +257,7 @@ class ReductionGraph {
     touch(node);
   }
 
-  // Adds `costs` (rows = strategies of `first`) to the edge between the two nodes. Makes the edge
-  // if there is none.
+  // Adds `costs` (rows = strategies of `first`) to the edge of the nodes; makes it if necessary.
   void add_edge(std::uint32_t first, std::uint32_t second, std::vector<double> costs) {
     const std::uint32_t fewer =
         nodes[first].edges.size() <= nodes[second].edges.size() ? first : second;
@@ -449,8 +445,7 @@ void find_cheapest_partners(std::span<const EdgeSide> sides, std::uint32_t s,
 // Returns true if t dominates s (see Dominance). `cheapest`: by edge, the cheapest partner of s.
 bool dominates(const ReductionGraph::Node& n, std::span<const EdgeSide> sides,
                std::span<const std::uint32_t> cheapest, std::uint32_t t, std::uint32_t s) {
-  // The loss of t with the cheapest partners of s is a lower bound of the loss. It rejects most
-  // pairs.
+  // The loss of t with the cheapest partners of s is a lower bound, which rejects most pairs.
   double loss = n.costs[t] - n.costs[s];
   for (std::size_t e = 0; e < sides.size(); ++e)
     loss += sides[e].at(t, cheapest[e]) - sides[e].at(s, cheapest[e]);
@@ -663,8 +658,7 @@ void reduce_memory(ReductionGraph& graph) {
 
 using Side = ReductionGraph::Side;
 
-// One call of reduce().
-// Thread safety: one thread at a time.
+// One call of reduce(). Thread safety: one thread at a time.
 class Reducer {
  public:
   Reducer(const CostInstance& instance, const Budget& budget, std::span<const char> kept,
@@ -811,8 +805,7 @@ class Reducer {
     const Node& n = graph_.nodes[node];
     if (!n.segments.empty() || n.edges.size() > 2) return;
     if (n.edges.size() == 2) {
-      // The new edge must be small, or at most fill_growth times as large as the edges that it
-      // replaces.
+      // The new edge must be small, or not much larger than the edges that it replaces.
       const std::size_t a = graph_.side(n.edges[0], node).other_size;
       const std::size_t b = graph_.side(n.edges[1], node).other_size;
       const std::size_t replaced = n.size() * (a + b);

@@ -228,8 +228,7 @@ class Solver {
     });
   }
 
-  // Continues the ascent beside a local search. The search starts with the ascent's choice and
-  // prices.
+  // Continues the ascent beside a local search, which starts from its choice and prices.
   void improve() {
     if (!dual_) return;
     LocalSearchOptions options;

@@ -56,8 +56,7 @@ struct SolveOptions {
 };
 
 // Finds the cheapest choice within the limits. The result depends on seed and work limit, not on
-// the number of workers, unless a deadline or a stop ends the search. Work is counted in strategy
-// evaluations.
+// the number of workers, unless a deadline or a stop ends the search. Work: strategy evaluations.
 SolveResult solve(const CostInstance& instance, Executor& executor, Budget& budget,
                   const SolveOptions& options = {}, const SolverParameters& parameters = {});
 

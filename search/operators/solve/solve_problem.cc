@@ -23,8 +23,7 @@ std::int64_t peak_of(const CostInstance& instance, const std::vector<std::uint32
   return peak;
 }
 
-// One call of solve_problem().
-// Thread safety: one thread at a time.
+// One call of solve_problem(). Thread safety: one thread at a time.
 class ProblemSolver {
  public:
   ProblemSolver(const OperatorProblem& problem, Executor& executor, Budget& budget,
@@ -141,8 +140,7 @@ class ProblemSolver {
     solution_.status = status;
   }
 
-  // Finds out whether memory is the reason that no choice exists, and how much memory a choice
-  // needs.
+  // Finds out whether memory is why no choice exists, and how much memory a choice needs.
   void find_shortage() {
     const CostInstance& instance = problem_.lowered.instance();
     const std::size_t count = problem_.num_memory_time_points;

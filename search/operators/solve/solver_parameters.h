@@ -51,11 +51,10 @@ struct BlockParameters {
   BlockPickerParameters picker;
 };
 
-// Parameters of PriceBundle.
-// Thread safety: a value.
+// Parameters of PriceBundle. Thread safety: a value.
 struct PriceBundleParameters {
-  // Limit of the lines of the model. Few lines miss how limits interact; each line costs a pass
-  // over all chains.
+  // Limit of the lines of the model. Few miss how limits interact; each costs a pass over all
+  // chains.
   std::size_t most_lines = 12;
   // The first step, as a fraction of the step that would reach the target if the bound were linear.
   double first_step = 0.05;
@@ -63,8 +62,7 @@ struct PriceBundleParameters {
   // fraction `enough_gain` of the gain that the model expects. Steps shrink by `large_step_decay`
   // if the bound falls by more than the expected gain. Otherwise they shrink by `step_decay` after
   // `patience` consecutive evaluations without a gain. The expected gain counts as at least the
-  // fraction `least_gain` of the gap, because smaller gains come from better messages, not from
-  // prices.
+  // fraction `least_gain` of the gap, since smaller gains come from better messages.
   double step_growth = 1.3;
   double enough_gain = 0.5;
   double large_step_decay = 0.6;
@@ -80,8 +78,7 @@ struct PriceBundleParameters {
   unsigned most_exchanges = 200;
 };
 
-// Parameters of DualAscent.
-// Thread safety: a value.
+// Parameters of DualAscent. Thread safety: a value.
 struct DualAscentParameters {
   PriceBundleParameters bundle;
   // Pairs of a forward and a backward pass in the first round. Until messages have settled, lines
@@ -92,12 +89,11 @@ struct DualAscentParameters {
   double spoiled = 0.02;
 };
 
-// Parameters of MemoryPrices.
-// Thread safety: a value.
+// Parameters of MemoryPrices. Thread safety: a value.
 struct MemoryPriceParameters {
   // A single price is found by intersecting lines, in at most `most_single_steps` steps. Its first
-  // value is `first_price` times cost / excess in bytes. It grows `price_growth`-fold while there
-  // is excess.
+  // value is `first_price` times cost / excess in bytes. It grows `price_growth`-fold while excess
+  // remains.
   int most_single_steps = 60;
   double first_price = 1e-6;
   double price_growth = 8;
@@ -114,8 +110,7 @@ struct MemoryPriceParameters {
   double blind_target = 0.01;
 };
 
-// Parameters of LabelSearch and of its cutoffs.
-// Thread safety: a value.
+// Parameters of LabelSearch and of its cutoffs. Thread safety: a value.
 struct LabelParameters {
   // This many comparisons of bytes count as one combination of labels.
   std::uint64_t comparisons_per_combination = 8;
@@ -123,14 +118,12 @@ struct LabelParameters {
   std::uint64_t combinations_per_label = 16;
   // The cutoff rises in steps from the bound to the best known cost, or to the cost of the most
   // costly choice if none is known. The first step is this range divided by `first_step_parts`.
-  // Each further step is `step_growth` times the previous one. A low cutoff keeps lists short, and
-  // often suffices.
+  // Each further step is `step_growth` times the previous one. A low cutoff keeps lists short.
   double first_step_parts = 16;
   double step_growth = 2;
 };
 
-// Parameters of CardinalityBranching.
-// Thread safety: a value.
+// Parameters of CardinalityBranching. Thread safety: a value.
 struct CountParameters {
   // Limit of the subproblems (parts). 0: no CardinalityBranching, only a LabelSearch.
   std::size_t most_parts = 0;
@@ -139,21 +132,18 @@ struct CountParameters {
   std::size_t first_labels = 10'000;
   double least_gain = 0.02;
   std::size_t labels_growth = 4;
-  // The first step of the cutoff, as a fraction of the bound; small, since bounds of parts are
-  // mostly tight.
+  // First step of the cutoff, as a fraction of the bound; bounds of parts are mostly tight.
   double first_step = 1e-6;
 };
 
-// Parameters of search_exactly().
-// Thread safety: a value.
+// Parameters of search_exactly(). Thread safety: a value.
 struct ExactParameters {
   MemoryPriceParameters memory_prices;
   LabelParameters labels;
   CountParameters counts;
 };
 
-// Parameters of branch_and_bound().
-// Thread safety: a value.
+// Parameters of branch_and_bound(). Thread safety: a value.
 struct BranchParameters {
   // Subproblems that are processed at once: enough for the workers of a machine, few enough that
   // each batch profits from the results of the batch before.
@@ -170,17 +160,14 @@ struct BranchParameters {
   double progress = 0.03;
   // Without a known cost, the target of the ascent is the bound plus this fraction of the bound.
   double blind_target = 0.02;
-  // A subproblem is reduced again if bounds excluded more than 1 / reduce_again_one_in of its
-  // strategies.
+  // A subproblem is reduced again if bounds exclude 1 / reduce_again_one_in of its strategies.
   std::size_t reduce_again_one_in = 20;
-  // The node to divide is chosen by its strategies whose bounds are within this fraction of the
-  // gap.
+  // The node to divide is chosen by its strategies with bounds within this fraction of the gap.
   double near_share = 0.25;
 };
 
 // An arm is a shape, a size and a table limit of blocks. Arms that gained more per unit of work are
-// picked more often. Table sizes are in entries.
-// Thread safety: a value.
+// picked more often. Table sizes are in entries. Thread safety: a value.
 struct ArmParameters {
   // Sizes of balls, windows and blocks around holders, in nodes. Small blocks are cheap; large
   // blocks find changes that no small block can make.
@@ -194,8 +181,7 @@ struct ArmParameters {
   // Limit of the tables of the elimination. A variable that needs a larger one keeps its strategy.
   std::size_t table = 20'000;
   std::size_t large_table = 300'000;
-  // Gains and work are multiplied by `fade` after every batch, since the best arms change over
-  // time.
+  // Gains and work are multiplied by `fade` after every batch, since the best arms change.
   double fade = 0.98;
   // Every arm gets at least the fraction `least_share` of the blocks, so that a bad start does not
   // end the arm. An arm whose blocks take more work than the mean gets this fraction of the work
@@ -212,8 +198,7 @@ struct RelaxationParameters {
   // of price change times excess, as a fraction of the cost.
   std::array<int, 2> first_steps{12, 40};
   std::array<double, 2> first_sizes{0.1, 0.1};
-  // The same for later cycles, in rotation. Small steps stay near the best choice, large steps
-  // leave it.
+  // The same for later cycles, in rotation. Small steps stay near the best choice.
   std::array<int, 3> later_steps{8, 16, 40};
   std::array<double, 3> later_sizes{0.01, 0.03, 0.08};
   // The same for cycles that begin with a choice and prices of the dual ascent. Their steps are
@@ -226,8 +211,7 @@ struct RelaxationParameters {
   double give_up = 1.02;
 };
 
-// How prices move outside of the relaxed phase.
-// Thread safety: a value.
+// How prices move outside of the relaxed phase. Thread safety: a value.
 struct PriceParameters {
   // Repair: the price of an exceeded time point rises by the larger of `raise_of_own` times itself
   // and `raise_of_largest` times the largest price, until the limits hold.
@@ -244,8 +228,7 @@ struct PriceParameters {
 struct LocalSearchParameters {
   // Blocks of a batch: enough for the workers of a machine, few enough to share results soon.
   std::size_t blocks_per_batch = 16;
-  // The strict phase ends if `strict_passes` passes lower the cost by less than the fraction
-  // `progress`.
+  // The strict phase ends if `strict_passes` passes lower the cost by less than `progress` of it.
   std::uint64_t strict_passes = 20;
   double progress = 1e-5;
   ArmParameters arms;
@@ -271,8 +254,7 @@ struct ReduceParameters {
   std::size_t fill_growth = 4;
 };
 
-// Parameters of first_feasible().
-// Thread safety: a value.
+// Parameters of first_feasible(). Thread safety: a value.
 struct FeasibleParameters {
   // Limit of the rounds. Each round assigns strategies with new weights of the time points. Weights
   // that have not settled after these rounds rarely settle.
@@ -289,23 +271,19 @@ struct FeasibleParameters {
   // this power. A high power moves the weight to the exceeded limits within one round.
   double fill_power = 12;
   double least_fill = 0.01;
-  // No weight falls below this fraction of the largest weight, so that every time point can matter
-  // again.
+  // No weight falls below this fraction of the largest, so that all time points can matter again.
   double least_weight = 1e-6;
 };
 
-// How much solve() spends on each stage.
-// Thread safety: a value.
+// How much solve() spends on each stage. Thread safety: a value.
 struct StageParameters {
-  // Limits of the exact search on the core: entries of its tables, which take about a second of
-  // work, and labels.
+  // Limits of the exact search on the core: table entries (about a second of work), and labels.
   double most_table_entries = 2e7;
   std::size_t most_labels = 3'000'000;
   // Cores with more strategies are large. Large cores get the local search, since branch and bound
   // would reduce the whole core again in every subproblem.
   std::size_t most_branched_strategies = 30'000;
-  // For large cores: passes of the local search within the limits before the dual ascent, for an
-  // early answer.
+  // For large cores: passes of the local search before the dual ascent, for an early answer.
   std::uint64_t descent_passes = 2;
   // Rounds of dual ascent on the core, and passes over all nodes in both directions per round. The
   // ascent ends after `stretch` rounds that close less than the fraction `progress` of the gap.
@@ -327,8 +305,7 @@ struct StageParameters {
   double suggested_progress = 1e-3;
   // Without a known cost, the target of the ascent is the bound plus this fraction of the bound.
   double blind_target = 0.05;
-  // The local search ends after this many batches without a better choice, once the ascent has
-  // ended.
+  // After the ascent, the local search ends after this many batches without a better choice.
   std::size_t patience = 2000;
 };
 

@@ -1,5 +1,4 @@
-// Operators that work under any placement: pooling, binary and ternary elementwise operators,
-// attributes.
+// Operators that take any placement: pooling, binary and ternary elementwise, attributes.
 #include "search/operators/strategies/writer.h"
 
 namespace shardwright::operators::generators {
@@ -80,8 +79,7 @@ void cost_of_binary(const StrategyWriter& writer, Strategy& strategy) {
                            {inputs, parameters, 0, 0});
 }
 
-// Places every input to match the output. Sets removed[i] to the axes along which input i is
-// repeated.
+// Places inputs to match the output. Sets removed[i] to the axes along which input i is repeated.
 bool place_broadcast(StrategyWriter& writer, const DimSpecs& out, std::span<std::uint8_t> removed) {
   const std::size_t output = writer.output();
   if (!writer.place(output, out)) return false;

@@ -69,8 +69,7 @@ struct Batched {
            divides(other.back(), axes.column);
   }
 
-  // Returns the placement of an operand itself, given the axes that shard it in the broadcast
-  // product.
+  // Returns an operand's placement, given the axes that shard it in the broadcast product.
   DimSpecs placement(const Extents& padded, std::uint8_t batch_axes, std::size_t at,
                      std::uint8_t first, std::uint8_t second) const {
     Extents logical = batch;

@@ -4,8 +4,7 @@
 namespace shardwright::operators::generators {
 namespace {
 
-// Returns a replicated placement, or if `distributed`, one that splits the first dimension over all
-// axes.
+// Replicated; if `distributed`, all axes shard the first dimension.
 DimSpecs boundary_placement(const TensorShape& shape, const MeshAxes& axes, bool distributed) {
   const DimSpecs replicated(shape.rank());
   return distributed && shape.rank() > 0 ? replicated.with(0, dim(axes.all)) : replicated;

@@ -32,8 +32,8 @@ struct CostGraphCounters {
 
 // The input of ColossalAI's solver, by node of the operator graph. The cost of a node is the
 // compute and communication cost of its strategy. The merged form adds `merged.extra` and lets
-// aliases share one strategy. Thread safety: a value; copies share specs, and the table may be used
-// from any thread.
+// aliases share one strategy. Thread safety: a value; copies share specs and the table, which any
+// thread may use.
 struct CostGraph {
   std::shared_ptr<SpecTable> table;  // owns the specs
   std::vector<NodeStrategies> strategies;

@@ -13,8 +13,7 @@ struct FollowCosts {
   PhaseMemory memory;
 };
 
-// Returns true if ColossalAI counts the input as a parameter. It does not below an index or an
-// activation.
+// Returns true if ColossalAI counts the input as a parameter (not for indexing and activations).
 bool counts_as_param(const OpNode& node, const StrategyWriter& writer) {
   if (node.kind == OpKind::kGetitem || is_unary_elementwise(node.kind)) return false;
   return writer.operand(kInput).type == OperandType::kParameter;

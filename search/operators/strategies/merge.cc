@@ -175,8 +175,7 @@ std::uint64_t hash_of(const CostMatrix& matrix) {
   return hash;
 }
 
-// Returns, by strategy of the parent, the cheapest strategy of the child; of equally cheap ones,
-// the last.
+// By strategy of the parent: the cheapest strategy of the child; of equally cheap ones, the last.
 std::vector<std::uint32_t> cheapest_columns(const CostMatrix& matrix) {
   std::vector<std::uint32_t> cheapest(matrix.rows, 0);
   for (std::uint32_t i = 0; i < matrix.rows; ++i) {
@@ -199,8 +198,7 @@ CostMatrix select_rows(const CostMatrix& matrix, std::span<const std::uint32_t> 
   return selected;
 }
 
-// The edges in order of creation. Edges can be removed.
-// Thread safety: one thread at a time.
+// The edges in order of creation. Edges can be removed. Thread safety: one thread at a time.
 class Merger {
  public:
   Merger(std::span<const std::uint32_t> num_strategies, std::span<const CostEdge> edges,
@@ -215,8 +213,7 @@ class Merger {
       add(edge);
   }
 
-  // Merges the second node of `edge` into the first. `edge` is one of the edges given to the
-  // constructor.
+  // Merges the second node of `edge` into the first. The constructor was given this edge.
   void merge(const CostEdge& edge) {
     const std::uint32_t into = edge.first;
     const std::uint32_t node = edge.second;

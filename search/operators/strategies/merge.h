@@ -71,7 +71,7 @@ class MatrixPool {
 // operators that only change the shape of a tensor. Source: StrategiesVector.check_merge,
 // ColossalAI colossalai/auto_parallel/tensor_shard/sharding_strategy.py.
 bool mergeable(OpKind kind);
-// As above for one node. ColossalAI merges no modules but ReLU and dropout, and does not merge the
+// As above for one node. Of modules, ColossalAI merges only ReLU and dropout; it never merges the
 // method `reshape`.
 bool mergeable(const OpNode& node);
 

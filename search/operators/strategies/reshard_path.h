@@ -43,8 +43,7 @@ struct PhaseCost {
 enum class ReshardPattern : std::uint8_t { kAllGather, kAllToAll, kShard };
 
 // One conversion: gathers `gather_dim`, splits `shard_dim`, or exchanges both, along `axis`. No
-// other dimension changes.
-// Thread safety: a value.
+// other dimension changes. Thread safety: a value.
 struct ReshardMove {
   ReshardPattern pattern = ReshardPattern::kAllGather;
   std::uint8_t gather_dim = 0;
@@ -150,8 +149,7 @@ enum class PathCost : std::uint8_t {
   kExact,   // the path with the least sum of total costs
 };
 
-// A path. It has no steps if the two specs are equal.
-// Thread safety: a value.
+// A path. It has no steps if the two specs are equal. Thread safety: a value.
 struct ReshardPath {
   bool found = true;  // false if the greedy search gives up: no steps, infinite cost
   std::vector<ReshardStep> steps;

@@ -40,8 +40,7 @@ struct Side {
     size /= divisor;
     dims.assign(1, current());
   }
-  // Makes a group of the current dimension, of which only a rest is left, and the dimension before
-  // it.
+  // Makes a group of the rest of the current dimension and of the dimension before it.
   bool step_over() {
     ++taken;
     if (taken >= shape.size()) return false;
@@ -52,8 +51,8 @@ struct Side {
 };
 
 // Advances when the group of `large` is larger than that of `small`. If `large` was extended last,
-// closes the group and starts the next one with the rest of its current dimension. Otherwise
-// extends `small`.
+// closes the group and starts the next one with the rest of its current dimension. Else extends
+// `small`.
 bool advance(Side& large, Side& small, bool large_was_extended, bool& small_extended, bool& reset,
              const auto& close) {
   if (!large_was_extended) {

@@ -51,8 +51,7 @@ struct GeneratorInput {
   ReshardPlanner& planner;
 };
 
-// Adds strategies to a NodeStrategies, one row of specs after the other. Thread safety: one thread
-// at a time.
+// Adds strategies to a NodeStrategies, row by row. Thread safety: one thread at a time.
 class StrategyWriter {
  public:
   StrategyWriter(NodeStrategies& out, SpecTable& table, ShardOption option)
@@ -62,14 +61,12 @@ class StrategyWriter {
   const Operand& operand(std::size_t i) const { return out_.operands_[i]; }
   std::size_t num_operands() const { return out_.operands_.size(); }
   std::size_t output() const { return out_.operands_.size() - 1; }
-  // Returns the index of the operand with this name among parameters and buffers. Precondition:
-  // there is one.
+  // Returns the operand with this name among parameters and buffers. Precondition: it exists.
   std::size_t param(std::string_view name) const;
 
   // Starts a row, which holds the specs of all tensors under one strategy. Drops an unfinished row.
   void begin();
-  // Places all tensors of an operand in the same way. Returns false if the devices do not divide
-  // one of them.
+  // Places all tensors of an operand alike. Returns false if the devices do not divide one of them.
   bool place(std::size_t operand, const DimSpecs& dims);
   // Places tensor i of the operand as specs[i] says.
   void place(std::size_t operand, std::span<const ShardingSpec* const> specs);

@@ -20,9 +20,9 @@ struct BipartiteGraph {
 
 struct BipartiteFlow {
   std::vector<std::int64_t> amount;  // by arc, in bytes
-  // A minimum cut: the demands and ports that can be reached from an unmet demand in the residual
-  // graph. These demands have no ports outside the cut, and these ports are full. Empty if all
-  // demands are met.
+  // A minimum cut: the demands and ports reachable from an unmet demand in the residual graph.
+  // These demands have no ports outside the cut, and these ports are full. Empty if all demands are
+  // met.
   std::vector<bool> short_demand;
   std::vector<bool> short_port;
   bool met = true;
@@ -37,8 +37,7 @@ BipartiteFlow largest_flow(const BipartiteGraph& graph, const std::vector<std::i
 struct Balance {
   std::vector<std::int64_t> amount;  // by arc of the graph, in bytes
   // The ports with the highest load per weight, ascending. `level` is their mean load per weight.
-  // Only these ports can serve the demands that load them, so no plan has a lower maximum. Empty
-  // without demands.
+  // Their demands have no other ports, so no plan has a lower maximum. Empty without demands.
   std::vector<std::uint32_t> busiest_ports;
   double level = 0;
 };

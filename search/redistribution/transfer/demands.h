@@ -13,8 +13,7 @@ namespace shardwright::redistribution {
 
 // The distinct shards of a tensor in a layout. Every dimension is cut into intervals. A mesh axis
 // shards at most one dimension, so every combination of intervals, one per dimension, is the shard
-// of at least one rank. Such a combination is a cell.
-// Thread safety: a value.
+// of at least one rank. Such a combination is a cell. Thread safety: a value.
 class ShardGrid {
  public:
   // `places`: by device of the layout's mesh, the index of its rank in TransferProblem::ranks().

@@ -147,8 +147,7 @@ class PieceCutter {
     return taken;
   }
 
-  // Sends a stretch to a rank. If `receivers` is not null, the rank passes it on to the others of
-  // them.
+  // Sends a stretch to a rank, which passes it on to the other `receivers` unless these are null.
   void send(Stretch stretch, std::uint32_t to, const std::vector<std::uint32_t>* receivers,
             Senders& senders) {
     while (bytes_of(stretch) > 0) {
@@ -180,8 +179,7 @@ class PieceCutter {
     return static_cast<std::int64_t>(problem_.groups()[group].tensors.size());
   }
 
-  // Returns the longest dimension; of equally long ones, the first. Precondition: the box has
-  // dimensions.
+  // Returns the longest dimension; of several, the first. Precondition: the box has dimensions.
   static std::size_t row_dim(const Box& box) {
     const auto longest =
         std::max_element(box.begin(), box.end(),

@@ -23,10 +23,9 @@ struct StreamWait {
 
 // Sets the runs of all transfers, round after round; a run is the bytes of a transfer in one round.
 // In a round, no rank sends or receives more than `memory_bytes`, or passes on bytes that did not
-// arrive in an earlier round. `waits`: by transfer, by ascending `begin`; bytes that others wait
-// for must not wait themselves. Returns the number of rounds, or nullopt if the budget was
-// interrupted. Precondition: 1 <= message_bytes <= memory_bytes. O(rounds * transfers * log
-// transfers).
+// arrive in an earlier round. `waits`: by transfer, by ascending `begin`; awaited bytes must not
+// wait themselves. Returns the number of rounds, or nullopt if the budget was interrupted.
+// Precondition: 1 <= message_bytes <= memory_bytes. O(rounds * transfers * log transfers).
 std::optional<std::int64_t> assign_rounds(const TransferProblem& problem,
                                           std::int64_t message_bytes, std::int64_t memory_bytes,
                                           const std::vector<std::vector<StreamWait>>& waits,

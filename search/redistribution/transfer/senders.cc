@@ -12,8 +12,7 @@ namespace {
 
 using Kind = TransferPort::Kind;
 
-// Limit of passing_pairs(). Above it, ranks pass nothing on, since the plan would have too many
-// transfers.
+// Limit of passing_pairs(). Above it ranks pass nothing on: the plan would be too large.
 constexpr std::size_t kMostPassingPairs = std::size_t{1} << 20;
 
 // The bytes of each need that its own host sends, and the bytes that each other host sends.
@@ -95,8 +94,7 @@ class SenderChooser {
     if (passing == Passing::kNo) return shares;
     if (mode == Within::kAll) add_bound(incoming);
     if (mode == Within::kAll) add_bound(bound_of(between, *links));
-    // This bound holds only if the ports include those of other hosts, or if there are no other
-    // hosts.
+    // This bound holds only if the ports include those of other hosts, or there are none.
     if (mode == Within::kEven || demands_.num_hosts == 1) add_bound(bound_of(within, *inside));
     return shares;
   }

@@ -23,8 +23,7 @@ struct SenderChoice {
   // By need: the bytes that each holder sends.
   std::vector<std::vector<SenderShare>> shares;
   // By Demands::shared: the bytes of a copy that each receiver gets first and then passes on to all
-  // other receivers. Empty if no rank passes anything on. With `shares`, every receiver gets a
-  // copy.
+  // other receivers. Empty if no rank passes anything on. With `shares`, all get a copy.
   std::vector<std::vector<SenderShare>> passed;
   std::vector<TransferBound> bounds;
 };
