@@ -35,7 +35,7 @@ redistribution::MoveRules even_moves() {
   return rules;
 }
 
-// The tensor of one rank after some steps, and the time that they took.
+// The shape of one rank's tensor after some steps, and the time that these steps took.
 struct Local {
   Shape shape;
   double us = 0;
@@ -130,7 +130,7 @@ GroupShape group_shape(const Cluster& cluster, const std::vector<Rank>& group) {
   return {static_cast<std::int64_t>(group.size()), static_cast<std::int64_t>(machines.size())};
 }
 
-// Source: the cost constants of Paddle's package, ring algorithm.
+// Source: the cost constants of Paddle's static cost model, for the ring algorithm.
 double all_gather_us(const Cluster& cluster, GroupShape group, double bytes) {
   const auto n = static_cast<double>(group.ranks);
   return cluster.base_ring_us + ring_us(cluster, group) +
@@ -150,7 +150,7 @@ double all_reduce_us(const Cluster& cluster, GroupShape group, double bytes) {
          2 * bytes * beta(cluster, group);
 }
 
-// Source: the same formula, for the bytes that move.
+// Source: the formula of all_gather_us(), for the bytes that move.
 double exchange_us(const Cluster& cluster, GroupShape group, double bytes) {
   return all_gather_us(cluster, group, bytes);
 }
@@ -238,13 +238,13 @@ redistribution::Path cheapest_reduction(const MeshCosts& costs,
 
 namespace {
 
-// An axis of each mesh along which ranks hold the same terms.
+// A source axis and a target axis along which ranks hold the same terms of a reduction.
 struct TermAxes {
   std::size_t source = 0;
   std::size_t target = 0;
 };
 
-// Pairs partial axes of the target with partial axes of the source, if possible of the same number.
+// Pairs partial axes of the target with partial axes of the source, if possible of the same index.
 std::vector<TermAxes> match_terms(const DistAttr& source, const DistAttr& target) {
   std::vector<TermAxes> terms;
   const auto fits = [&](std::size_t axis, std::size_t other) {
@@ -290,7 +290,7 @@ class Mover {
       inboxes[t].zero = num_elements(inboxes[t].wanted) == 0 || holds_zeros(t);
       if (!inboxes[t].zero) fill(t, inboxes[t]);
     }
-    // Joins come last: a rank that has joined its pieces has lost the tensor that others want.
+    // Joins come last: a rank that joins its pieces loses the tensor that other ranks still want.
     for (std::size_t t = 0; t < inboxes.size(); ++t) {
       close(target_.mesh.ids()[t], inboxes[t]);
     }
@@ -312,8 +312,8 @@ class Mover {
     return plan_.ranks[at->second].second;
   }
 
-  // Lists the owners of every cell, in the order of their positions. Cells form a grid over the
-  // pieces of the source and the terms that move.
+  // Lists the owners of every cell, in the order of their positions. The cells are a grid: one cell
+  // for each piece of the source and each combination of the terms that move.
   void find_owners() {
     std::size_t cells = 1;
     for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
@@ -355,7 +355,7 @@ class Mover {
     return false;
   }
 
-  // Visits the cells that overlap the wanted box, in row-major order.
+  // Adds the steps that fill the wanted box. Visits the cells that overlap it, in row-major order.
   void fill(std::size_t position, Inbox& inbox) {
     const std::size_t dims = shape_.size();
     boost::container::static_vector<std::vector<std::int64_t>, kMaxDims> indices;
@@ -431,7 +431,7 @@ class Mover {
       step.kind = StepKind::kZero;
       step.part = inbox.wanted;
     } else if (!inbox.messages && inbox.parts.size() == 1) {
-      // The rank needs its own tensor only, or one box of it.
+      // The rank needs only its own tensor, or one box of it.
       drop_keep(rank);
       if (inbox.kept.front().local.empty()) return;
       step.kind = StepKind::kSlice;
@@ -471,7 +471,7 @@ bool can_move(const DistAttr& source, const DistAttr& target) {
 }
 
 std::int64_t num_moves(const Shape& shape, const DistAttr& source, const DistAttr& target) {
-  std::int64_t boxes = 1;  // that pieces of the target share with pieces of the source
+  std::int64_t boxes = 1;  // pairs of overlapping pieces of target and source
   std::int64_t pieces = 1;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     const std::int64_t wanted = target.splits(dim);
@@ -508,11 +508,11 @@ std::vector<Move> moves_of(const Path& path) {
   return moves;
 }
 
-// A placement between source and target, with the moves to it or from it.
+// A placement between source and target, with the moves between the waypoint and source or target.
 struct Waypoint {
   DistAttr attr;
   std::vector<Move> moves;
-  double us = 0;  // of the moves, for the slowest rank
+  double us = 0;  // time of the moves for the slowest rank
 };
 
 class Planner {
@@ -576,8 +576,8 @@ class Planner {
     best_.path = std::move(path);
   }
 
-  // Paddle's plan, if it is correct: one gather over several axes at once, whole parts sent to
-  // another mesh, or, for partial tensors, steps along axes.
+  // Considers Paddle's plan if it is correct: one gather over several axes at once, whole parts
+  // sent to another mesh, or, for partial tensors, steps along axes.
   void try_compat_plan() {
     const bool is_partial = source_.has_partial() || target_.has_partial();
     const bool same_ranks = source_.mesh.ids() == target_.mesh.ids();
@@ -598,7 +598,7 @@ class Planner {
     best_.path.reset();
   }
 
-  // The cheapest moves between two placements on one mesh, if there are any.
+  // Returns the cheapest moves between two placements on one mesh, if there are any.
   std::optional<Waypoint> chained(const DistAttr& from, const DistAttr& to,
                                   const DistAttr& waypoint) const {
     const MeshCosts costs(cluster_, from.mesh, shape_, type_);
@@ -615,7 +615,7 @@ class Planner {
     return waypoint;
   }
 
-  // Placements on the source mesh from which messages may start, with the steps from the source.
+  // Returns placements on the source mesh from which messages may start, with the moves to them.
   std::vector<Waypoint> departures_from_source() const {
     std::vector<Waypoint> result;
     DistAttr attr = source_;
@@ -650,7 +650,7 @@ class Planner {
   std::optional<Waypoint> cheapest_reduced() const {
     const MeshCosts costs(cluster_, source_.mesh, shape_, type_);
     const Path path = cheapest_reduction(costs, placed(source_).placement);
-    // No steps: the only partial axes have one rank.
+    // The path has no steps if all partial axes have size 1.
     if (!path.found || path.steps.empty()) return std::nullopt;
     const Placement end = path.steps.back().after;
     DistAttr attr = source_;
@@ -663,7 +663,7 @@ class Planner {
     return timed({attr, moves_of(path), 0}, source_);
   }
 
-  // Placements on the target mesh where messages may end, with the steps to the target.
+  // Returns the placements on the target mesh where messages may end, with the moves to the target.
   std::vector<Waypoint> arrivals_at_target() const {
     std::vector<Waypoint> result{{target_, {}, 0}};
     if (!splits_evenly(shape_, target_)) return result;
@@ -692,7 +692,7 @@ class Planner {
     return result;
   }
 
-  // Splits the first unsplit dimension that `axis` divides evenly.
+  // Splits the first unsplit dimension that the size of `axis` divides. Empty if there is none.
   std::optional<DistAttr> split_along(std::size_t axis, DistAttr attr) const {
     for (std::size_t dim = 0; dim < shape_.size(); ++dim) {
       if (attr.dims_mapping[dim] != -1 || shape_[dim] % attr.mesh.axis_size(axis) != 0) continue;
@@ -728,7 +728,7 @@ class Planner {
   const DistAttr& target_;
   const std::stop_token& stop_;
   BestPlan best_;
-  std::int64_t most_moves_ = 0;  // of all plans with messages that were considered
+  std::int64_t most_moves_ = 0;  // the most messages of any plan considered
 };
 
 }  // namespace

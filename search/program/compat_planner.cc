@@ -16,7 +16,7 @@ namespace {
 using redistribution::Axes;
 using redistribution::Placement;
 
-// Returns the products of the extents of the last axes, from all axes down to none.
+// Returns the products of the sizes of the last axes, from the product of all axes down to 1.
 std::vector<std::int64_t> boundaries(const ProcessMesh& mesh) {
   std::vector<std::int64_t> products{1};
   for (std::size_t axis = mesh.axes(); axis-- > 0;) {
@@ -26,7 +26,7 @@ std::vector<std::int64_t> boundaries(const ProcessMesh& mesh) {
   return products;
 }
 
-// For each axis of `mesh`, the axes of the finer mesh between its boundaries.
+// Returns, for each axis of `mesh`, the axes of the refined mesh between its boundaries.
 std::vector<Axes> runs(const ProcessMesh& mesh, const std::vector<std::int64_t>& fine) {
   const std::vector<std::int64_t> coarse = boundaries(mesh);
   std::vector<Axes> axes(mesh.axes());
@@ -165,7 +165,7 @@ Step concat_step(std::vector<Part> parts) {
   return step;
 }
 
-// The first of the boxes into which the parts join.
+// Returns the first of the boxes into which the parts join.
 Part first_joined(const std::vector<Part>& parts) {
   std::vector<Part> boxes;
   for (const Part& part : parts)
@@ -208,7 +208,7 @@ ReshardPlan send_parts(const Shape& shape, const DistAttr& source, const DistAtt
     const Rank receiver = target.mesh.ids()[t];
     const Part wanted = part_at(shape, target, t);
     std::vector<Part> received;
-    // Parts are in the order of the first source rank that holds each of them.
+    // Visits parts in the order of the first source rank that holds them.
     for (Owners& owner : owners) {
       if (!overlap(owner.part, wanted)) continue;
       Step step;
@@ -234,8 +234,8 @@ bool all_replicated(const DimsMapping& mapping, std::size_t dims) {
                      [](int axis) { return axis == -1; });
 }
 
-// The plan if source and target have the same ranks in the same order. The ranks fall into groups
-// that hold every part of the source once.
+// Plans source and target on the same ranks in the same order. The ranks form groups; each group
+// holds every part of the source once.
 class SameRanks {
  public:
   SameRanks(const Shape& shape, const DistAttr& source, const DistAttr& target)
@@ -298,7 +298,7 @@ std::vector<Move> compat_mesh_moves(const DistAttr& source, const DistAttr& targ
   std::vector<Move> moves;
   DimsMapping now = source.dims_mapping;
   const DimsMapping& to = target.dims_mapping;
-  std::size_t differing = now.size();  // one past the last dimension that differs
+  std::size_t differing = now.size();  // one past the last differing dimension
   while (differing > 0 && now[differing - 1] == to[differing - 1])
     --differing;
   const auto axis_of = [](int mapped) { return static_cast<std::size_t>(mapped); };

@@ -117,7 +117,7 @@ LocalTensor OpBuilder::join(const std::vector<LocalTensor>& tensors, std::size_t
 }
 
 // Uses an assign for the whole tensor, a split if equal pieces suffice, and otherwise a slice, as
-// Paddle's Resharder does. More than kMaxPieces pieces are sliced, too.
+// Paddle's Resharder does. Also uses a slice if a split would make more than kMaxPieces pieces.
 LocalTensor OpBuilder::cut_box(const LocalTensor& tensor, const Part& part,
                                const std::string& name) {
   const Shape shape = shape_of(part);
@@ -169,8 +169,8 @@ std::vector<LocalTensor> CollectiveEmitter::gather(const Step& step, const Local
   if (compat_) {
     const auto known = gathered_.find(key);
     if (known != gathered_.end()) {
-      // Cached pieces are joined if the step wants the whole. A cached whole is returned even if
-      // the step wants pieces, because Emitter::concat would only join them again.
+      // If the step wants the whole tensor, cached pieces are joined. If the step wants pieces, a
+      // cached whole tensor is returned, too, because Emitter::concat would only join the pieces.
       if (step.need_split || known->second.size() == 1) return known->second;
       return {ops_.join(known->second, 0)};
     }
@@ -192,7 +192,7 @@ std::vector<LocalTensor> CollectiveEmitter::gather(const Step& step, const Local
   return results;
 }
 
-// Paddle's Resharder does not cast booleans here.
+// As Paddle's Resharder does, compat mode does not cast booleans here.
 LocalTensor CollectiveEmitter::concat_gather(const Step& step, const LocalTensor& input) {
   const auto count = static_cast<std::int64_t>(step.group.size());
   const LocalTensor sent = compat_ ? input : from_bool(input);
@@ -309,7 +309,7 @@ LocalTensor MessageEmitter::receive_new(const Step& step, bool is_result) {
 
 namespace {
 
-// The dimension along which all parts are adjacent, in ascending order. Empty if there is none.
+// Returns the dimension along which the parts follow each other, ascending; empty if none.
 std::optional<std::size_t> row_dim(const std::vector<Part>& parts) {
   std::optional<std::size_t> row;
   Part so_far = parts.front();
@@ -398,7 +398,7 @@ void Emitter::keep(const Step& step) {
 // Joins adjacent parts with one operator. Paddle's Resharder always joins two parts at a time.
 void Emitter::concat(const Step& step) {
   if (pieces_.size() < step.parts.size()) {
-    current_ = pieces_.front();  // joined by a cached gather already
+    current_ = pieces_.front();  // a cached gather has joined them
   } else if (const auto dim = compat_ ? std::nullopt : row_dim(step.parts)) {
     current_ = ops_.join(pieces_, *dim);
   } else {

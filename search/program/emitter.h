@@ -17,14 +17,14 @@
 
 namespace shardwright::program {
 
-// Makes "key_0", "key_1", ... for every key, as Paddle's unique_name does.
+// Makes the names "key_0", "key_1", ... of every key, as Paddle's unique_name does.
 // Thread safety: one thread at a time.
 class NameMaker {
  public:
   // Skips the names in `taken`, which must outlive this.
   explicit NameMaker(const std::unordered_set<std::string>& taken) : taken_(&taken) {}
   std::string make(const std::string& key);
-  // The same for a key that is used only once. Stores no counter unless its first name is taken.
+  // As make(), for a key that is used only once. Stores a counter only if the first name is taken.
   std::string make_sole(std::string key);
 
  private:
@@ -32,13 +32,13 @@ class NameMaker {
   std::unordered_map<std::string, std::uint64_t> next_;
 };
 
-// The process groups and their rings, numbered alike for all ranks. A single pass over the plans in
-// program order fills the table before any rank emits operators.
+// The process groups and their ring ids, the same for all ranks. One pass over the plans in program
+// order fills the table before any rank emits operators.
 // Thread safety: const members may be called from any thread.
 class GroupTable {
  public:
   // In compat mode, messages and collectives of the same two ranks share a group, as in Paddle's
-  // Resharder. Of several groups of the same ranks, the first is used.
+  // Resharder. If `known` has several groups of the same ranks, the first is used.
   GroupTable(Communication known, bool compat) : known_(std::move(known)), compat_(compat) {
     for (const ProcessGroup& group : known_.groups) {
       const auto ranks = group.ranks.view();
@@ -91,17 +91,17 @@ class GroupTable {
   std::map<Key, std::int64_t> rings_;
 };
 
-// Limit of the pieces of a split, each a variable of about 0.4 kB; beyond the limit a part is
-// sliced. Even placements need no more pieces than a mesh has ranks, but uneven ones may share a
-// single row, and then every row would be a piece.
+// Limit of the pieces of a split; each piece is a variable of about 0.4 kB. Beyond the limit a part
+// is sliced. Even placements need no more pieces than a mesh has ranks. Uneven placements may have
+// only one row in common, so that every row would be a piece.
 inline constexpr std::int64_t kMaxPieces = std::int64_t{1} << 16;
 
-// Where operators are inserted, and the tensor that they start from.
+// Where operators are inserted, and the tensor that they take.
 struct EmitSite {
   OpId anchor;                   // operators go before the anchor, or after it if `into` is valid
   VarId source;                  // this rank's tensor; invalid if it holds none
-  VarId into;                    // the variable for the result; invalid for a new one
-  std::uint64_t source_key = 0;  // the key of caches: equal for equal contents
+  VarId into;                    // variable for the result; invalid: make a new one
+  std::uint64_t source_key = 0;  // key of caches: equal for equal contents
   std::string base_name;         // of the tensor, for generated names
   Shape local_shape;             // of the source on this rank
   DataType type = DataType::kFloat32;
@@ -113,15 +113,14 @@ struct EmitSite {
   bool is_bool() const { return type == DataType::kBool; }
 };
 
-// A variable of the program and the shape that it has on this rank.
+// A variable of the program, with the shape of its part on this rank.
 struct LocalTensor {
   VarId var;
   Shape shape;
 };
 
 // The operators that emitters combine. Each member inserts its operators at the current site and
-// returns the variable that they write.
-// Thread safety: one thread at a time.
+// returns the variable that they write. Thread safety: one thread at a time.
 class OpBuilder {
  public:
   OpBuilder(EditLog& log, const std::unordered_set<std::string>& taken)
@@ -130,18 +129,18 @@ class OpBuilder {
   // Sets the current site, which must outlive its use.
   void begin(const EmitSite& site);
   const EmitSite& site() const { return *site_; }
-  // The operator that was inserted last, or the anchor. Precondition: the site has `into`.
+  // The operator that was inserted last, or else the anchor. Precondition: the site has `into`.
   OpId last() const { return *after_; }
 
   std::string new_name(const std::string& key) { return names_.make(key); }
-  // The name of the output of a framework layer: "type@RESHARD_0.tmp_0".
+  // Returns a name such as Paddle's layers give their outputs: "type@RESHARD_0.tmp_0".
   std::string new_layer_name(const char* type);
   DataType type_of(const LocalTensor& tensor) const { return log_.var(tensor.var).type; }
 
   LocalTensor create(std::string name, const Shape& shape, DataType type);
   void insert(std::string type, const std::vector<VarId>& inputs, const std::vector<VarId>& outputs,
               Attributes attributes);
-  // An operator with one input and one output.
+  // Inserts an operator with one input and one output.
   LocalTensor unary(std::string op_type, const LocalTensor& input, std::string name,
                     const Shape& shape, DataType type, Attributes attributes);
   LocalTensor cast(const LocalTensor& tensor, DataType from, DataType to);
@@ -149,7 +148,8 @@ class OpBuilder {
   std::vector<LocalTensor> split(const LocalTensor& tensor, std::size_t dim, std::int64_t count,
                                  const std::string& key);
   LocalTensor join(const std::vector<LocalTensor>& tensors, std::size_t dim);
-  // Cuts a box out of the tensor. The result is called `name` unless it is one output of several.
+  // Cuts a box out of the tensor. The result has the name `name`, except if it is one of several
+  // outputs of a split.
   LocalTensor cut_box(const LocalTensor& tensor, const Part& part, const std::string& name);
   // Swaps dimensions `dim` and 0.
   LocalTensor swap_with_first(const LocalTensor& tensor, std::size_t dim);
@@ -158,12 +158,12 @@ class OpBuilder {
   EditLog& log_;
   NameMaker names_;
   const EmitSite* site_ = nullptr;
-  std::optional<OpId> after_;  // insert after this operator instead of before the anchor
+  std::optional<OpId> after_;  // insert after this operator; empty: before the anchor
 };
 
-// Paddle's collectives do not support booleans, so these are sent as 64-bit integers. Most of them
-// split or join dimension 0 only, so other dimensions are swapped with it before and after.
-// Thread safety: one thread at a time. Refers to its arguments.
+// Emits collectives. Paddle's collectives do not support booleans, so booleans are sent as 64-bit
+// integers. Most collectives split or join only dimension 0, so other dimensions are swapped with
+// it before and after. Thread safety: one thread at a time. Refers to its arguments.
 class CollectiveEmitter {
  public:
   // In compat mode, gathers are cached per tensor and group, as in Paddle's Resharder.
@@ -188,11 +188,11 @@ class CollectiveEmitter {
   std::map<std::pair<std::uint64_t, std::vector<Rank>>, std::vector<LocalTensor>> gathered_;
 };
 
-// Paddle's send and receive do not support booleans, so these are sent as 64-bit integers.
-// Thread safety: one thread at a time. Refers to its arguments.
+// Emits sends and receives. Paddle's do not support booleans, so booleans are sent as 64-bit
+// integers. Thread safety: one thread at a time. Refers to its arguments.
 class MessageEmitter {
  public:
-  // In compat mode, messages for inputs are cached per tensor and partner, as in Paddle's
+  // In compat mode, sends and receives for inputs are cached per tensor and partner, as in Paddle's
   // Resharder: a tensor is sent to a partner only once.
   MessageEmitter(OpBuilder& ops, const GroupTable& groups, bool compat)
       : ops_(ops), groups_(groups), compat_(compat) {}
@@ -212,9 +212,8 @@ class MessageEmitter {
   std::map<std::pair<std::uint64_t, Rank>, LocalTensor> received_;
 };
 
-// Emits the operators of a rank's steps. Keeps the current tensor and the pieces for the next
-// concat.
-// Thread safety: one thread at a time. Refers to its arguments.
+// Emits the operators of a rank's steps. Keeps the current tensor and the pieces that the next
+// concat joins. Thread safety: one thread at a time. Refers to its arguments.
 class Emitter {
  public:
   // In compat mode, gathers, sends and receives are cached per tensor, and concats join two pieces
@@ -226,12 +225,12 @@ class Emitter {
         messages_(ops_, groups, compat),
         compat_(compat) {}
 
-  // Returns the variable that holds the result. Empty if there is no result, as for a rank that
-  // only sends.
+  // Returns the variable that holds the result. Empty if the rank gets no result, for example
+  // because it only sends.
   std::optional<VarId> emit(const EmitSite& site, const std::vector<Step>& steps);
 
-  // The last operator that the previous emit() inserted, or its anchor if it inserted none.
-  // Precondition: its site had `into`.
+  // The last operator that the previous emit() inserted; if it inserted none, the anchor of its
+  // site. Precondition: that site had `into`.
   OpId last() const { return ops_.last(); }
 
  private:
@@ -251,7 +250,7 @@ class Emitter {
   LocalTensor current_;
   std::vector<LocalTensor> pieces_;
   bool has_result_ = false;
-  bool receives_result_ = false;  // the only received message is the result
+  bool receives_result_ = false;  // the result is the only message received
 };
 
 }  // namespace shardwright::program

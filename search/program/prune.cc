@@ -25,7 +25,7 @@ class RankPruning {
   }
 
   void run() {
-    // Inner blocks first, so that control flow whose block becomes empty goes too.
+    // Inner blocks come first, so that control flow whose block becomes empty is removed, too.
     for (std::size_t block = program_.num_blocks(); block-- > 0;)
       prune_block(BlockId(block));
     for (std::size_t i = 0; i < needed_.size(); ++i) {
@@ -82,7 +82,7 @@ class RankPruning {
     }
     std::sort(order.begin(), order.end(), [&](const Argument* a, const Argument* b) {
       const int by_name = log_.var(a->var).name.compare(log_.var(b->var).name);
-      return by_name != 0 ? by_name < 0 : a < b;  // both are in the list of inputs
+      return by_name != 0 ? by_name < 0 : a < b;  // pointers into the list of inputs
     });
     std::vector<Argument> inputs;
     inputs.reserve(order.size());
@@ -130,7 +130,7 @@ Result<Program> prune_startup(const Program& startup, const Program& main) {
     if (!startup.has(OpId(i)) || startup.block_of(OpId(i)) == BlockId(0)) continue;
     keep_arguments(startup.op(OpId(i)));
   }
-  // From the last operator to the first, because an operator is needed if a later one needs it.
+  // From the last operator to the first: an operator is needed if a later one needs its output.
   for (OpId id = startup.block(BlockId(0)).last; id.valid(); id = startup.previous(id)) {
     const Operation& op = startup.op(id);
     const bool stays = op.outputs.empty()

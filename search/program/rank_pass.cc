@@ -50,7 +50,7 @@ class RankPass {
   }
 
  private:
-  // The position of this rank in a mesh of the program; each mesh is searched once.
+  // Returns the position of this rank in a mesh of the program. Searches each mesh only once.
   std::optional<std::size_t> position_in(MeshId mesh) {
     if (positions_.size() <= mesh.index()) positions_.resize(program_.meshes().size());
     auto& known = positions_[mesh.index()];
@@ -72,7 +72,7 @@ class RankPass {
                              : copies_[decision.source_demand];
     std::optional<VarId> result;
     if (steps != nullptr) result = emitter_.emit(site_of(request, demand, key, source), *steps);
-    // A target rank without steps, or only with sends, already holds its part.
+    // A target rank without steps, or with sends only, already holds its part.
     if (!result && !options_.compat) result = source;
     if (!is_target || !result) return;
     copies_[request.demand] = *result;
@@ -117,14 +117,14 @@ class RankPass {
     return settled(program_, options_.compat, program_.op(consumer).mesh, input.dims_mapping);
   }
 
-  // The consumer and all later ones with the same demand read the result.
+  // Makes the consumer, and all later consumers with the same demand, read the result.
   void rename(std::uint32_t index, const Demand& demand, VarId result) {
     std::vector<OpId> controls;
     for (auto at = std::lower_bound(demand.requests.begin(), demand.requests.end(), index);
          at != demand.requests.end(); ++at) {
       const Request& request = requests_.requests[*at];
       served_[*at] = true;
-      // Mappings of several inputs may settle to the same demand.
+      // In best mode, different mappings of inputs may settle to the mapping of the demand.
       bool reads = false;
       for (std::size_t i = 0; i < log_.op(request.consumer).inputs.size(); ++i) {
         const Argument input = log_.op(request.consumer).inputs[i];
@@ -172,7 +172,7 @@ class RankPass {
   Emitter emitter_;
   std::vector<bool> served_;   // by request
   std::vector<VarId> copies_;  // by demand: this rank's part of the copy
-  // By mesh; none if not searched.
+  // By mesh; empty if the mesh was not searched yet.
   std::vector<std::optional<std::optional<std::size_t>>> positions_;
   std::uint64_t planner_calls_ = 0;
 };

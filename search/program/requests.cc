@@ -140,7 +140,7 @@ class RequestWalk {
   Result<Requests> run() {
     SHARDWRIGHT_RETURN_IF_ERROR(scan_variables(program_, found_));
     visited_.resize(program_.num_blocks(), false);
-    // Blocks that no operator runs are walked too.
+    // Also walks blocks that no operator runs.
     for (std::size_t i = 0; i < program_.num_blocks(); ++i) {
       if (!visited_[i]) SHARDWRIGHT_RETURN_IF_ERROR(walk(BlockId(i)));
     }
@@ -323,7 +323,7 @@ Result<Requests> find_requests(const Program& program, bool compat) {
 
 namespace {
 
-// Scales the shape of one rank's part to that of the whole tensor.
+// Sets `completed` to the shape of the whole tensor, from the shape of one rank's part.
 Status complete_shape(const Program& program, VarId id, Shape& completed) {
   const Variable& var = program.var(id);
   const std::string where = "/vars/" + std::to_string(id.value());

@@ -19,7 +19,7 @@ std::vector<Rank> all_ranks(const Program& program) {
   return ranks;
 }
 
-// Simulates each plan once.
+// Finds the plans that give a rank a wrong part. Simulates each plan once.
 std::vector<WrongPlan> find_wrong(const Requests& requests, const Schedule& schedule,
                                   const PlanStore& store, bool outputs) {
   std::unordered_map<const PlanStore::Entry*, std::string> problems;

@@ -101,7 +101,7 @@ std::optional<Simulation> PlanStore::simulate(const Entry& entry) const {
   Shape shape = entry.key.shape;
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     const std::int64_t parts = std::lcm(source.splits(dim), target.splits(dim));
-    // Two elements in the smallest part are enough to check their order.
+    // Two elements in the smallest part suffice to check the order of elements.
     if (shape[dim] % parts == 0) shape[dim] = std::min(shape[dim], 2 * parts);
   }
   const auto ranks = static_cast<std::int64_t>(source.mesh.size() + target.mesh.size());
@@ -148,7 +148,7 @@ PlanKey key_of_output(const Program& program, const Requests& requests,
   return key;
 }
 
-// Checks that receivers of sequences have a feed that gives the ends of sequences.
+// Checks that a feed gives the ends of sequences if the plan sends a tensor of sequences.
 Status check_lod(const Program& program, const Requests& requests, VarId id,
                  const ReshardPlan& plan) {
   const std::int32_t level = program.var(id).lod_level;
@@ -165,7 +165,7 @@ Status check_lod(const Program& program, const Requests& requests, VarId id,
   return {};
 }
 
-// The demands whose copies exist, by tensor and epoch.
+// By tensor and epoch: the demands whose copies exist.
 using Copies = std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>;
 
 std::uint64_t contents_of(const Demand& demand) {
@@ -241,7 +241,7 @@ Status Schedule::check_outputs(const Program& program, const Requests& requests)
   return {};
 }
 
-// Adds the groups of outputs; in compat mode in order of receivers, as in Paddle's Resharder.
+// Adds the groups of outputs. In compat mode, by receiver, as in Paddle's Resharder.
 void Schedule::add_output_groups(bool compat) {
   std::unordered_set<const PlanStore::Entry*> seen;
   for (const OutputDecision& output : outputs_) {

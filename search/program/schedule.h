@@ -1,4 +1,4 @@
-// The plans of a program by placement, shape and type, each made once.
+// The plans of a program, one for each placement pair, shape and type, and the order to use them.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,7 @@
 
 namespace shardwright::program {
 
-// Everything that a plan depends on. Mesh ids are those of the program.
-// Thread safety: a value.
+// Everything that a plan depends on. Mesh ids are those of the program. Thread safety: a value.
 struct PlanKey {
   MeshId source_mesh;
   MeshId target_mesh;
@@ -41,10 +40,10 @@ struct PlanKeyHash {
 enum class PlanMode : std::uint8_t {
   kBest,
   kCompat,
-  kCompatMesh  // compat mode with steps along mesh axes even if nothing is partial
+  kCompatMesh  // compat mode, but always with steps along mesh axes
 };
 
-// Limit of elements times ranks of a simulation, which then takes 0.1 to 0.4 s and up to 0.3 GB.
+// Limit of elements * ranks of a simulation; at the limit it takes 0.1 to 0.4 s and up to 0.3 GB.
 inline constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 24;
 
 // Owns the plans; an entry never moves.
@@ -57,7 +56,7 @@ class PlanStore {
     ReshardPlan plan;
     double us = 0;                                  // time of the slowest rank; best mode only
     Status status;                                  // an error if there is no plan
-    std::unordered_map<Rank, std::uint32_t> index;  // of each rank in plan.ranks
+    std::unordered_map<Rank, std::uint32_t> index;  // by rank: index into plan.ranks
 
     const std::vector<Step>* steps_of(Rank rank) const {
       const auto at = index.find(rank);
@@ -68,17 +67,16 @@ class PlanStore {
   PlanStore(const Program& program, const Cluster& cluster, PlanMode mode, std::stop_token stop)
       : program_(program), cluster_(cluster), mode_(mode), stop_(std::move(stop)) {}
 
-  // The entry for a key, which may not be planned yet. In best mode, axes of one rank are removed
-  // from the key; in compat mode they stay, as Paddle's Resharder moves tensors along them.
+  // Returns the entry of a key, which may not be planned yet. In best mode, axes of size 1 are
+  // removed from the key. In compat mode they stay, as Paddle's Resharder moves tensors along them.
   Entry& entry(const PlanKey& asked);
-  // Plans all entries that are not planned yet, in parallel. After a stop, the status of entries
-  // is kStopped.
+  // Plans all unplanned entries in parallel. After a stop, the status of entries is kStopped.
   void plan_all(Executor& executor);
   // Plans one entry unless it is planned.
   void plan(Entry& entry) const;
   // Simulates the plan on a small tensor that is cut in the same way, since the plan does not
-  // depend on the size of equal parts. Empty if even this tensor exceeds kLargestSimulation, or if
-  // there is no plan. Precondition: a compat mode.
+  // depend on the size of equal parts. Returns nullopt if even the small tensor exceeds
+  // kLargestSimulation, or if there is no plan. Precondition: a compat mode.
   std::optional<Simulation> simulate(const Entry& entry) const;
 
   DistAttr source_of(const PlanKey& key) const;
@@ -99,12 +97,12 @@ class PlanStore {
   std::unordered_map<PlanKey, Entry*, PlanKeyHash> index_;
 };
 
-// A plan that serves a request.
+// One use of a plan, which serves a request.
 struct Decision {
   static constexpr std::uint32_t kOriginal = ~std::uint32_t{0};
 
   std::uint32_t request = 0;
-  // The demand whose copy the plan starts from, or kOriginal: the tensor itself.
+  // The demand whose copy the plan starts from; kOriginal: it starts from the tensor itself.
   std::uint32_t source_demand = kOriginal;
   const PlanStore::Entry* entry = nullptr;
 };
@@ -118,17 +116,18 @@ struct OutputDecision {
 // Thread safety: const members may be called from any thread.
 class Schedule {
  public:
-  // Compat mode makes a decision per request, which starts from the tensor itself; a rank skips the
-  // decision if an earlier decision served its request. Best mode makes a decision per demand,
-  // which starts from the cheapest of the tensor and its copies so far. Errors: those of the plans;
-  // kInvalidInput if a tensor of sequences is to be sent and no feed has its level of detail.
+  // Compat mode makes a decision per request, which starts from the tensor itself. A rank skips the
+  // decision if an earlier decision has served its request. Best mode makes a decision per demand,
+  // which starts from the tensor or from one of its copies so far, whichever is cheapest. Errors:
+  // those of the plans; kInvalidInput if sequences are to be sent and no feed has their level of
+  // detail.
   static Result<Schedule> make(const Program& program, const Requests& requests, PlanStore& store,
                                Executor& executor);
 
   const std::vector<Decision>& decisions() const { return decisions_; }
   const std::vector<OutputDecision>& outputs() const { return outputs_; }
   const GroupTable& groups() const { return groups_; }
-  // The groups of groups(), as a value that the programs of all ranks share.
+  // The process groups of groups(), as a value that the programs of all ranks share.
   const std::shared_ptr<const Communication>& communication() const { return communication_; }
 
  private:

@@ -164,7 +164,7 @@ Path direct_path(const TensorOnMesh& tensor, const StepCosts& costs, const Place
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-// Allows for rounding: cost so far plus estimate is summed in another order than a whole path.
+// Factor that allows for rounding: the search adds up the costs of a path in another order.
 constexpr double kAbove = 1 + 1e-12;
 
 Path no_path() {
@@ -174,7 +174,8 @@ Path no_path() {
   return path;
 }
 
-// Axes of one device have no effect, but ColossalAI prices moves along them.
+// Removes axes of size 1, which have no effect. ColossalAI's rules keep them, since ColossalAI
+// prices moves along such axes.
 Placement start_of(const TensorOnMesh& tensor, const MoveRules& rules, const Placement& at) {
   return rules.colossal ? at : effective_placement(tensor.mesh, at);
 }
@@ -192,7 +193,7 @@ class PathSearch {
         visitor_(tensor, rules_, target == nullptr ? Placement() : *target),
         prices_permutes_(prices_permutes()) {}
 
-  // Empty if the search was cut short.
+  // Returns nullopt if the search reached its limit or was stopped.
   std::optional<Path> run(const Placement& source) {
     most_ = known_cost(source);
     if (target_ != nullptr)
@@ -217,7 +218,8 @@ class PathSearch {
     return rules;
   }
 
-  // An upper bound: the cost of a path that the rules surely allow; infinite if none is known.
+  // Returns an upper bound of the cost: that of direct_path() if the rules allow this path for
+  // certain, otherwise infinity.
   double known_cost(const Placement& source) const {
     if (target_ == nullptr || limits_.collectives) return kInfinite;
     const bool even = is_even(tensor_.shape, tensor_.mesh, source) &&
@@ -257,7 +259,7 @@ class PathSearch {
     visitor_.visit(from.at, look_at, prices_permutes_ && !was_permuted(from));
   }
 
-  // Asks the model only once, since placements may have thousands of permutes.
+  // Asks the model only once, since a placement may have thousands of permutes.
   bool prices_permutes() const {
     Move move;
     move.kind = Move::Kind::kPermute;
@@ -282,7 +284,7 @@ class PathSearch {
     return path;
   }
 
-  // Finds the move of a step again. States store no moves, since few states are on the path.
+  // Finds the move between two states again: states store no moves, as few are on the path.
   PathStep cheapest_step(const Placement& from, const Placement& to) {
     PathStep step{{}, to, kInfinite};
     visitor_.visit(from, [&](const Move& move, const Placement& next, std::int64_t held_after) {
@@ -299,11 +301,11 @@ class PathSearch {
   const Placement* target_;
   const PathLimits& limits_;
   const std::stop_token& stop_;
-  double most_ = kInfinite;  // paths that cost more are not wanted
+  double most_ = kInfinite;  // the search ignores paths that cost more
   MoveVisitor visitor_;
   bool prices_permutes_;
   OpenStates open_;
-  std::optional<CostEstimate> estimate_;  // none: the search is Dijkstra's algorithm
+  std::optional<CostEstimate> estimate_;  // empty without a target: Dijkstra's algorithm
 };
 
 }  // namespace
@@ -342,7 +344,7 @@ std::vector<Path> pareto_paths(const TensorOnMesh& tensor, const StepCosts& cost
     if (!path.found) return paths;
     const bool is_last = path.steps.empty();
     limits.elements = path.peak_elements - 1;
-    // A search that was cut short may find a dearer path than a later one with less memory.
+    // An earlier search that reached its limit may have returned a path that is not cheaper.
     while (!paths.empty() && paths.back().cost >= path.cost)
       paths.pop_back();
     paths.push_back(std::move(path));

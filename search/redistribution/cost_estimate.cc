@@ -10,7 +10,7 @@ namespace {
 
 AxisSet set_of(std::size_t axis) { return AxisSet{1} << axis; }
 
-// The axes that are equal in two placements and not replicated.
+// Returns the axes that are not replicated and equal in both placements.
 AxisSet equal_axes(const Placement& a, const Placement& b, std::size_t num_axes) {
   const std::uint64_t differing = a.code() ^ b.code();
   AxisSet equal = 0;
@@ -96,7 +96,7 @@ using Kind = Move::Kind;
 
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 constexpr double kUnknown = -1;
-// Lowers costs a little, so that they remain lower bounds despite rounding.
+// Factor that lowers costs a little, so that they remain lower bounds despite rounding.
 constexpr double kBelow = 1 - 1e-12;
 
 bool takes_shards(Kind kind) { return kind == Kind::kAllGather || kind == Kind::kAllToAll; }
@@ -201,8 +201,8 @@ const std::vector<std::int64_t>& SetCosts::all_held(AxisSet sharded) {
   return all;
 }
 
-// Adds the possible numbers of elements to `all`. `left`: the axes that shard dimensions from `dim`
-// on. `held`: the elements of the largest piece in the dimensions before `dim`.
+// Adds the possible numbers of elements of the largest device to `all`. `left`: the axes that shard
+// dimension `dim` or later ones. `held`: the product of the largest extents before `dim`.
 void SetCosts::add_held(std::size_t dim, AxisSet left, std::int64_t held,
                         std::vector<std::int64_t>& all) const {
   if (dim == tensor_.shape.size()) {
@@ -228,7 +228,7 @@ using Kind = Move::Kind;
 
 constexpr double kNoEstimate = std::numeric_limits<double>::infinity();
 
-bool is_one(std::uint32_t set) { return (set & (set - 1)) == 0; }  // or none
+bool is_one(std::uint32_t set) { return (set & (set - 1)) == 0; }  // also true for none
 
 Pattern without(const Pattern& pattern, AxisSet axes) {
   return {pattern.as_target & ~axes, pattern.as_source & ~axes, pattern.astray & ~axes,
@@ -281,7 +281,7 @@ void CostEstimate::settle_next() {
   if (groups_) before_permutes(to, entry.cost);
 }
 
-// Moves to `to` that made these axes replicated: gathers and reductions.
+// Considers the moves to `to` that made `axes` replicated: gathers and reductions.
 void CostEstimate::before_replicas(const Pattern& to, double cost, AxisSet axes) {
   const AxisSet shards = space_.sharded(to);
   const double gather = cost + costs_.least(Kind::kAllGather, axes, shards | axes);
@@ -296,7 +296,7 @@ void CostEstimate::before_replicas(const Pattern& to, double cost, AxisSet axes)
   });
 }
 
-// Moves to `to` that made these axes sharded: exchanges, scatters and slices.
+// Considers the moves to `to` that made `axes` sharded: exchanges, reduce-scatters and slices.
 void CostEstimate::before_shards(const Pattern& to, double cost, AxisSet axes) {
   const AxisSet shards = space_.sharded(to);
   const std::uint32_t arrived = space_.dims(to, axes);
@@ -324,7 +324,7 @@ void CostEstimate::before_shards(const Pattern& to, double cost, AxisSet axes) {
   });
 }
 
-// Moves to `to` that made replicated axes partial.
+// Considers the moves to `to` that made a replicated axis partial.
 void CostEstimate::before_partial(const Pattern& to, double cost) {
   for_each_part(to.as_target & ~space_.sharded(to), false, [&](AxisSet axis) {
     const Pattern from = without(to, axis);
@@ -333,8 +333,8 @@ void CostEstimate::before_partial(const Pattern& to, double cost) {
   });
 }
 
-// Moves to `to` that permuted devices. Patterns with the same cuts have the same permutations, so
-// only the pattern that is settled first, the cheapest, is expanded.
+// Considers the permutations of devices that lead to `to`. Patterns with the same cuts have the
+// same permutations, so only the pattern that is settled first, the cheapest, is expanded.
 void CostEstimate::before_permutes(const Pattern& to, double cost) {
   const double cheapest = cost + costs_.least_permute(0, space_.sharded(to));
   if (cheapest == kNoEstimate || cheapest > most_) return;

@@ -14,7 +14,7 @@ using program::RankPlacement;
 using program::Step;
 using program::StepKind;
 
-// Translates one move into the steps of one rank after the other.
+// Translates one move into steps, for one rank at a time.
 class Translator {
  public:
   Translator(const Shape& shape, const RankPlacement& before, const Move& move)
@@ -80,7 +80,7 @@ class Translator {
     out.push_back(std::move(concat));
   }
 
-  // A reduce-scatter or all-to-all, of which the rank takes its piece of dimension `to`.
+  // Returns a reduce-scatter or all-to-all step that leaves the rank its piece of dimension `to`.
   Step scatter(StepKind kind, std::size_t position) const {
     Step step = collective(kind, position);
     step.dim = static_cast<std::int8_t>(move_.to);
@@ -97,7 +97,8 @@ class Translator {
     out.push_back(std::move(step));
   }
 
-  // The average, maximum or minimum of equal tensors is that tensor, so ranks keep what they hold.
+  // Reducing equal tensors to their average, maximum or minimum gives the same tensor, so ranks
+  // keep what they hold. For a sum, all ranks but the first along the axis hold zeros instead.
   void become_partial(std::size_t position, std::vector<Step>& out) const {
     const std::size_t axis = move_.axes.front();
     if (move_.reduce_op != ReduceOp::kSum || before_.mesh.coordinate(position, axis) == 0) return;
@@ -107,12 +108,13 @@ class Translator {
     out.push_back(std::move(zero));
   }
 
-  // Each rank sends to the next in a ring. The first rank receives first, so none waits for ever.
+  // Each rank sends to the next rank of a ring. The rank at the lowest position receives first, so
+  // blocking sends cannot deadlock.
   void permute(std::size_t position, std::vector<Step>& out) const {
     const std::size_t before = sender_to(position);
     if (before == position) return;
     bool is_first = position < before;
-    std::size_t next = before;  // in the end, the rank to which this rank sends
+    std::size_t next = before;  // after the loop: the position that this rank sends to
     for (std::size_t at = sender_to(before); at != position; at = sender_to(at)) {
       is_first = is_first && position < at;
       next = at;

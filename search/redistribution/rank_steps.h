@@ -9,10 +9,10 @@
 
 namespace shardwright::redistribution {
 
-// Appends the steps of every rank of the mesh to `plan`, and returns the placement after them.
-// Moves along axes of size 1 are left out. Of two ranks that exchange their tensors, the lower rank
-// sends first, so that sends that wait for their receiver cannot deadlock. Precondition:
-// check_move() holds for each move in turn. O(moves * ranks * ranks per group).
+// Appends to `plan` the steps that every rank of the mesh runs for `moves`, and returns the
+// placement after the last move. Moves along axes of size 1 are left out. In a ring of messages,
+// one rank receives first and the others send first, so blocking sends cannot deadlock.
+// Precondition: check_move() holds for each move in turn. O(moves * ranks * ranks per group).
 program::RankPlacement append_rank_steps(const Shape& shape, program::RankPlacement source,
                                          const std::vector<Move>& moves,
                                          program::ReshardPlan& plan);

@@ -12,16 +12,16 @@
 
 namespace shardwright::redistribution {
 
-// Searches once per source and target.
+// Searches once for each pair of source and target, and keeps the paths.
 // Thread safety: every member may be called from any thread.
 class RedistributionPlanner {
  public:
   RedistributionPlanner(TensorOnMesh tensor, std::shared_ptr<const StepCosts> costs,
                         const MoveRules& rules = {}, const PathLimits& limits = {});
 
-  // Preconditions: placements of the shape. The path lives as long as the planner. O(1) for a known
-  // path, without a lock or an allocation. Threads that ask for one new path at once may all
-  // search; one result is kept.
+  // Preconditions: both placements fit the shape. The path lives as long as the planner. A known
+  // path takes O(1), without a lock or an allocation. Threads that ask for the same new path at
+  // once may all search; one result is kept.
   const Path& path(const Placement& source, const Placement& target);
 
   const TensorOnMesh& tensor() const { return tensor_; }

@@ -11,7 +11,8 @@ namespace {
 
 using Kind = Move::Kind;
 
-// How often a kernel reorders a device's tensor, since collectives work on the first dimension.
+// Returns how often the move copies a device's tensor. Collectives work on the first dimension
+// only, so each other dimension needs a copy.
 int num_copies(const Move& move) {
   switch (move.kind) {
     case Kind::kAllGather:
@@ -69,7 +70,7 @@ namespace {
 
 using Kind = Move::Kind;
 
-// The placements of the axis before and after a move along one axis that communicates.
+// Returns the placements of the axis before and after a collective along this single axis.
 std::pair<AxisPlacement, AxisPlacement> ends_of(const Move& move) {
   const bool reduces = move.kind == Kind::kAllReduce || move.kind == Kind::kReduceScatter;
   const bool shards = move.kind == Kind::kAllToAll || move.kind == Kind::kReduceScatter;

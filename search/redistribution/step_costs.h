@@ -18,9 +18,9 @@ struct TensorOnMesh {
 // A move of a tensor, with the quantities that its cost depends on.
 struct PricedMove {
   const Move& move;
-  std::int64_t held_before;   // elements of the largest device before the move
-  std::int64_t held_after;    // and after it
-  std::int64_t parts_before;  // devices that a whole tensor is spread over before the move
+  std::int64_t held_before;   // the most elements on any device before the move
+  std::int64_t held_after;    // and after the move
+  std::int64_t parts_before;  // the number of shards of the whole tensor before the move
 };
 
 // Thread safety: const members may be called from any thread.
@@ -28,18 +28,20 @@ class StepCosts {
  public:
   virtual ~StepCosts() = default;
 
-  // Not negative; infinite if the model forbids the move. Pure, and does not allocate. The unit is
-  // that of the model, usually microseconds. Moves of dimension 0, and exchanges of dimensions 0
-  // and 1, cost no more than the same moves of other dimensions. The cost may depend in any way on
-  // the larger of held_before and held_after, but does not fall as the smaller one grows.
+  // Returns the cost in the unit of the model, usually microseconds. The cost is at least 0, and
+  // infinite if the model forbids the move. Pure, and allocates nothing. The search relies on two
+  // properties. A move of dimension 0, or an exchange between dimensions 0 and 1, costs no more
+  // than the same move of other dimensions. The cost does not fall as the smaller of held_before
+  // and held_after grows; it may depend in any way on the larger one.
   virtual double cost(const PricedMove& step) const = 0;
 
-  // Returns true if no move gets cheaper when the tensor is spread over fewer devices, which then
-  // hold more elements. The search then asks for fewer costs.
+  // Returns true if a move never gets cheaper when the tensor has fewer shards, so that each device
+  // holds more elements. The search then asks for fewer costs.
   virtual bool is_monotone() const { return false; }
 
-  // Returns true if collectives over several axes at once, or messages that permute devices, have a
-  // finite cost. The search tries such moves only then. Messages along more axes cost no less.
+  // Returns true if collectives over several axes at once, or messages that permute devices, can
+  // have a finite cost. Otherwise the search does not try such moves. A permutation along a set of
+  // axes must not cost less than a permutation along a subset.
   virtual bool knows_groups() const { return false; }
 
  protected:
@@ -48,21 +50,21 @@ class StepCosts {
   StepCosts& operator=(const StepCosts&) = default;
 };
 
-// Collectives have the model's cost for the bytes of the largest device. Slices and new partial
-// values cost a copy of a device's tensor; so does each dimension other than the first that a
-// collective gathers, exchanges or scatters.
+// A collective costs what `costs` says for the bytes of the device that holds most. Collectives
+// work on dimension 0. Every other dimension that they gather, exchange or scatter costs a copy of
+// a device's tensor in addition. A slice or a new partial value costs one copy.
 // Thread safety: const members may be called from any thread.
 class CollectiveStepCosts final : public StepCosts {
  public:
   struct Options {
     std::int64_t itemsize = 4;       // bytes of an element
-    double launch_us = 0;            // of every collective, in addition to the model's cost
-    double copy_bytes_per_us = 1e6;  // a kernel that reads and writes; infinite: copies are free
-    bool groups = true;              // also ask the model for several axes at once
+    double launch_us = 0;            // added to the model's cost of every collective
+    double copy_bytes_per_us = 1e6;  // speed of a copy; infinite: copies are free
+    bool groups = true;              // tell the search that the model knows several axes at once
     bool is_monotone = true;         // the model's times do not fall as bytes grow
   };
 
-  // The costs must outlive this.
+  // `costs` must outlive this.
   CollectiveStepCosts(const CollectiveCosts& costs, const Options& options)
       : costs_(costs), options_(options) {}
 
@@ -77,12 +79,12 @@ class CollectiveStepCosts final : public StepCosts {
   Options options_;
 };
 
-// The price of each step is dtensor_step(), for the bytes of the tensor divided by its shards.
-// Slices and new partial values are free. Thread safety: const members may be called from any
-// thread.
+// Prices a move with dtensor_step(), for the bytes of the tensor divided by its number of shards.
+// Slices and new partial values are free; moves over several axes are forbidden. Thread safety:
+// const members may be called from any thread.
 class DTensorStepCosts final : public StepCosts {
  public:
-  // `bytes`: of the whole tensor. The costs must outlive this; DTensorCosts give DTensor's model.
+  // `bytes`: of the whole tensor. `costs` must outlive this; DTensorCosts have DTensor's model.
   DTensorStepCosts(const CollectiveCosts& costs, std::int64_t bytes)
       : costs_(costs), bytes_(bytes) {}
 

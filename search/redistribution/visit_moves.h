@@ -13,32 +13,32 @@ namespace shardwright::redistribution {
 
 // Thread safety: a value.
 struct MoveRules {
-  // Pieces of unequal size may be gathered, exchanged and scattered. If false, only a slice that
-  // makes the target's shard of a whole dimension may give uneven pieces.
+  // Allows moves that gather, exchange or scatter pieces of unequal size. If false, only a slice of
+  // a whole dimension into the target's shards may make uneven pieces.
   bool uneven = true;
-  // Intermediate placements may shard dimensions unlike the target: small pieces move cheaply.
+  // Allows slices that the target does not have, since smaller pieces move at lower cost.
   bool detours = true;
-  // Collectives over several axes at once, and messages that permute devices.
+  // Allows collectives over several axes at once, and messages that permute devices.
   bool groups = true;
-  // Only the conversions of ColossalAI's sharding specs: the axes of a dimension ascend, and
-  // exchanges are between dimensions of at most one axis each, to the earlier if both have one.
-  // Source: get_all_one_step_transform_spec, ColossalAI colossalai/tensor/shape_consistency.py.
+  // Allows only the conversions of ColossalAI's sharding specs. The axes of a dimension are in
+  // ascending order. An exchange moves the only axis of a dimension to a dimension without axes, or
+  // to an earlier dimension with one axis. Source: get_all_one_step_transform_spec, ColossalAI
+  // colossalai/tensor/shape_consistency.py.
   bool colossal = false;
 };
 
-// Enumerates the moves from one placement after the other. Refers to its arguments.
+// Enumerates the moves from placements, one placement per call. Refers to the tensor.
 // Thread safety: one thread at a time.
 class MoveVisitor {
  public:
-  // `aim`: the target. Only its partial axes may become partial on the way. Its shards matter only
-  // without detours or without uneven pieces.
-  // O(dimensions * 2^axes).
+  // `aim`: the target of the path. An axis may become partial only if it is partial in `aim`. Its
+  // shards matter only if MoveRules::detours or MoveRules::uneven is false. O(dimensions * 2^axes).
   MoveVisitor(const TensorOnMesh& tensor, const MoveRules& rules, const Placement& aim);
 
   // Calls visit(const Move&, const Placement& after, held_after) for each move, in a fixed order:
   // gathers and exchanges by dimension, then reductions, slices and new partial values by axis,
-  // then permutations of devices if `permutes`. `held_after`: the elements of the largest device.
-  // Allocates nothing.
+  // then reductions over several axes, then permutations of devices if `permutes`. `held_after`:
+  // the most elements on any device after the move. Allocates nothing.
   template <class Visit>
   void visit(const Placement& from, const Visit& visit, bool permutes = true) {
     load(from);
@@ -58,21 +58,21 @@ class MoveVisitor {
     find_roles();
     if (num_roles_ > 0) visit_permutes(0, roles_[0].devices, 0, wide_, Placement(), visit);
   }
-  // For the placement visited last: the elements of the largest device, and the number of devices
-  // that a whole tensor is spread over.
+  // For the placement `from` of the last visit(): the most elements on any device, and the number
+  // of shards of the whole tensor.
   std::int64_t held() const { return held_; }
   std::int64_t parts() const { return parts_; }
 
  private:
-  // A dimension of the placement that is visited.
+  // A dimension in the placement `from_`.
   struct Dim {
     Axes axes;
     std::uint32_t set = 0;    // the same axes as bits
-    std::int64_t others = 0;  // of the largest box, the product of the other dimensions
+    std::int64_t others = 0;  // product of the largest shard's other extents
   };
-  // The pieces that a set of axes makes of a dimension.
+  // The pieces into which a set of axes cuts a dimension.
   struct Pieces {
-    std::int64_t largest;  // elements of the longest one
+    std::int64_t largest;  // extent of the longest piece
     bool is_even;
   };
 
@@ -86,7 +86,7 @@ class MoveVisitor {
   const Pieces& pieces(std::size_t dim, std::uint32_t set) const {
     return pieces_[dim << tensor_.mesh.size() | set];
   }
-  // The elements of the largest device if the axes of `set` sharded the dimension.
+  // Returns the most elements on any device if the axes of `set` sharded the dimension.
   std::int64_t held_with(std::size_t dim, std::uint32_t set) const {
     return dims_[dim].others * pieces(dim, set).largest;
   }
@@ -97,7 +97,7 @@ class MoveVisitor {
     return !rules_.colossal || dims_[dim].axes.empty() || dims_[dim].axes.back() < axes.front();
   }
   bool may_exchange(std::size_t from, std::size_t to) const;
-  // Returns true if this axis is the next one by which the target shards the dimension.
+  // Returns true if the target shards `dim` by its present axes and then by `axis`.
   bool is_wanted(std::size_t axis, std::size_t dim) const;
   bool may_become_partial(ReduceOp op) const;
   bool may_slice(std::size_t axis, std::size_t dim) const;
@@ -170,7 +170,8 @@ class MoveVisitor {
     visit(move, from_.with_partial(axis, move.reduce_op), held_);
   }
 
-  // Reductions of the same kind over every set of at least two axes; scattered in every order.
+  // Visits reductions of one kind over every set of at least two axes, and reduce-scatters in every
+  // order of these axes.
   template <class Visit>
   void visit_joint_reductions(const Visit& visit) {
     for (std::uint32_t set = 3; set <= partial_; ++set) {
@@ -185,23 +186,23 @@ class MoveVisitor {
       } while (next_order(move.axes));
     }
   }
-  // Fills in axes and operator. Returns false if the reductions of these partial axes differ.
+  // Sets move.axes and move.reduce_op. Returns false if the axes of `set` have several reductions.
   bool joint_axes(std::uint32_t set, Move& move) const;
   static bool next_order(Axes& axes);
 
-  // The joint role of axes: they cut a dimension into `devices` pieces, or hold `devices` terms of
-  // a reduction. Axes without a role hold copies.
+  // What a group of axes does together: the axes cut dimension `dim` into `devices` pieces, or hold
+  // `devices` terms of a reduction. Axes without a role hold copies.
   struct Role {
     bool is_shard = false;
     std::size_t dim = 0;
     ReduceOp reduce_op = ReduceOp::kSum;
-    std::int64_t devices = 1;  // along its axes together
+    std::int64_t devices = 1;  // product of the sizes of its axes
   };
   void find_roles();
 
-  // Visits every placement in which the roles have other axes. `left`: the devices for which the
-  // role still needs axes. `first`: the lowest axis that may be the next one of a reduction, as the
-  // axes of a reduction have no order. `free`: the axes without a role.
+  // Visits every placement in which the roles have other axes. `left`: the number of devices that
+  // role number `role` still needs axes for. `first`: the lowest axis that a reduction may take
+  // next, as the order of its axes does not matter. `free`: the axes without a role so far.
   template <class Visit>
   void visit_permutes(std::size_t role, std::int64_t left, std::size_t first, std::uint32_t free,
                       const Placement& so_far, const Visit& visit) {
@@ -225,7 +226,7 @@ class MoveVisitor {
       Placement next = so_far;
       if (own.is_shard) {
         const std::size_t index = so_far.num_axes(own.dim);
-        // Uneven pieces depend on the order of the cuts.
+        // Uneven pieces depend on the order of the cuts, so only even pieces may be cut otherwise.
         const bool same_cut = index < now.size() && tensor_.mesh[now[index]] == size;
         if (!same_cut && !pieces(own.dim, dims_[own.dim].set).is_even) continue;
         next = so_far.with_shard(axis, own.dim);
@@ -242,9 +243,9 @@ class MoveVisitor {
   Placement from_;
   std::vector<Pieces> pieces_;  // by dimension and set of axes
   std::array<Dim, kMaxDims> dims_;
-  std::array<Role, kMaxMeshAxes> roles_;  // those that have axes
+  std::array<Role, kMaxMeshAxes> roles_;  // the first num_roles_ are in use
   std::size_t num_roles_ = 0;
-  std::uint32_t wide_ = 0;     // the axes of several devices as bits
+  std::uint32_t wide_ = 0;     // axes of size above 1, as bits
   std::uint32_t partial_ = 0;  // the partial axes as bits
   std::int64_t held_ = 0;
   std::int64_t parts_ = 1;

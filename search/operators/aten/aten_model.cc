@@ -20,13 +20,13 @@ namespace {
 
 using redistribution::Placement;
 
-// The key of a transfer: the classes at both ends, and the tensor that passes.
+// What a transfer depends on: the classes at both ends, the tensor, and what hides the move.
 struct TransferKind {
   std::uint32_t from = 0;  // class
   std::uint32_t output = 0;
   std::uint32_t to = 0;  // class
   std::uint32_t input = 0;
-  bool equal = false;  // different placements are forbidden
+  bool equal = false;  // the edge only forbids different placements
   Hiding hiding;
 
   friend auto operator<=>(const TransferKind&, const TransferKind&) = default;
@@ -41,8 +41,8 @@ std::vector<double> equality(const PlacementColumn& source, const PlacementColum
   return costs;
 }
 
-// For the edge from a mover to a consumer that hides a part of the time of moving: gives every
-// choice of the mover a row of its own, and adds its time of moving to the row.
+// For the edge from a mover to a consumer that hides a part of the time of moving. Gives each
+// choice of the mover a separate row, and adds the choice's time of moving to this row.
 void charge_by_mover(const StrategyClass& mover, AtenTransfer& transfer) {
   const std::vector<double> equal = std::move(transfer.costs);
   transfer.costs.clear();
@@ -58,7 +58,7 @@ void charge_by_mover(const StrategyClass& mover, AtenTransfer& transfer) {
 // A row or column before regroup(), and a compute time of the operator that hides moving.
 using Hidden = std::pair<std::uint32_t, double>;
 
-// Groups choices by their group in `group_of` and their compute time. Returns the new groups in
+// Divides each group of choices in `group_of` by their compute times. Returns the new groups in
 // order of appearance, and sets `group_of` to their numbers.
 std::vector<Hidden> regroup(const std::vector<double>& compute_us,
                             std::vector<std::uint32_t>& group_of) {
@@ -98,9 +98,10 @@ void hide(const Hiding& hiding, const StrategyClass& producer, const StrategyCla
   transfer.costs = std::move(costs);
 }
 
-// For the edge from a producer to a mover: gives every choice of the mover a column of its own. It
-// is allowed only for source placements from which moving takes the choice's bytes and, if given,
-// its time. In the latter case the edge to the consumer has the cost, so this edge costs nothing.
+// For the edge from a producer to a mover. Gives each choice of the mover a separate column. A
+// source placement allows the choice if moving from it takes the bytes of the choice and, if the
+// mover has times, its time. In this case the edge to the consumer has the cost, and this edge has
+// none.
 void split_by_mover(const AtenTensor& tensor, const AtenVariables& variables,
                     const PlacementColumn& source, const StrategyClass& mover,
                     AtenTransfer& transfer) {
@@ -110,7 +111,7 @@ void split_by_mover(const AtenTensor& tensor, const AtenVariables& variables,
   for (std::size_t from = 0; from < source.distinct.size(); ++from) {
     std::int64_t bytes = 0;
     for (std::size_t s = 0; s < mover.size(); ++s) {
-      // Choices of one target follow each other.
+      // Choices with one target are consecutive.
       if (s == 0 || target.index[s] != target.index[s - 1]) {
         bytes = moving_bytes(tensor, variables.mesh(), source.distinct[from], target.of(s),
                              variables.backend());
@@ -131,7 +132,7 @@ void split_by_mover(const AtenTensor& tensor, const AtenVariables& variables,
   std::iota(transfer.column_of.begin(), transfer.column_of.end(), 0U);
 }
 
-// Collects the distinct transfers of a graph, and prices them.
+// Collects the distinct transfers of a graph and computes their costs.
 // Thread safety: one thread at a time.
 class TransferMaker {
  public:
@@ -228,7 +229,7 @@ class TransferMaker {
 using HeldKind = HeldTensor::Kind;
 using Bytes = std::vector<std::int64_t>;
 
-// The bytes of a tensor by strategy.
+// Returns the bytes of all copies of a tensor, by strategy.
 Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementColumn>& column,
                       std::int64_t copies, const AtenVariables& variables,
                       std::uint32_t class_number) {
@@ -244,13 +245,14 @@ Bytes bytes_of_column(const AtenTensor& tensor, const std::optional<PlacementCol
   return bytes;
 }
 
-// The variable whose choice decides a held tensor's bytes; none for a move without a mover.
+// Returns the variable whose choice decides the bytes of a held tensor; none for a move without a
+// mover.
 std::optional<std::uint32_t> variable_of(const AtenVariables& variables, const HeldTensor& held) {
   if (held.is_taken()) return variables.mover_of(held.taken());
   return held.kind == HeldKind::kGraphOutput ? variables.output_variable(held.index) : held.index;
 }
 
-// The bytes of a tensor on its way, by choice of its mover: 0 if the tensor stays.
+// Returns the bytes of a tensor in motion, by choice of its mover; 0 if the tensor stays.
 Bytes bytes_of_moved(const AtenVariables& variables, const HeldTensor& held,
                      std::uint32_t class_number) {
   const StrategyClass& mover = variables.class_strategies(class_number);
@@ -264,7 +266,7 @@ Bytes bytes_of_moved(const AtenVariables& variables, const HeldTensor& held,
   return bytes;
 }
 
-// The bytes of one tensor, by choice of its variable.
+// Returns the bytes of a held tensor, by choice of its variable.
 Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held,
                     std::uint32_t variable) {
   const AtenGraph& graph = variables.graph();
@@ -283,9 +285,9 @@ Bytes bytes_of_held(const AtenVariables& variables, const HeldTensor& held,
                          held.copies, variables, number);
 }
 
-// By time point, the sum over all tensors of the least that a choice holds.
+// By time point: the sum over all usages of the least bytes that a choice holds.
 std::vector<std::int64_t> least_sums(const AtenUsages& usages) {
-  std::vector<std::int64_t> sums(usages.num_time_points + 1, 0);  // differences at first
+  std::vector<std::int64_t> sums(usages.num_time_points + 1, 0);  // at first differences
   for (const AtenUsages::Usage& usage : usages.usages) {
     const std::vector<std::int64_t>& bytes = usages.bytes[usage.bytes];
     const std::int64_t least = *std::min_element(bytes.begin(), bytes.end());
@@ -325,7 +327,7 @@ std::string_view word_of(AtenConstraint::Of of) {
   return "";
 }
 
-// A tensor that a constraint may name: its target, and the variable that places it.
+// A tensor that a constraint may name by its target, and the variable that decides its placement.
 struct Named {
   std::string_view target;
   std::size_t variable = 0;
@@ -361,7 +363,7 @@ Error unknown_target(const std::string& where, const AtenConstraint& constraint,
                                   suggestion(constraint.target, known));
 }
 
-// As files write it: "[R, S0]".
+// Returns the placement as files write it: "[R, S0]".
 std::string placement_text(const redistribution::Placement& placement, std::size_t num_axes) {
   std::string text;
   for (const std::string& word : redistribution::to_words(placement, num_axes))
@@ -370,7 +372,7 @@ std::string placement_text(const redistribution::Placement& placement, std::size
   return "[" + text + "]";
 }
 
-// The placements that strategies have for a tensor, each once.
+// Lists the distinct placements that strategies have for a tensor.
 std::string allowed_text(const std::optional<PlacementColumn>& column, std::size_t strategies,
                          std::size_t num_axes) {
   constexpr std::size_t kMostShown = 12;
@@ -444,8 +446,7 @@ std::vector<std::vector<double>> compute_costs(const AtenVariables& variables) {
   return costs;
 }
 
-// Lowers one model.
-// Thread safety: one thread at a time.
+// One call of lower(). Thread safety: one thread at a time.
 class Lowering {
  public:
   Lowering(const AtenModel& model, const KeptChoices& kept) : model_(model), kept_(kept) {}
@@ -473,7 +474,7 @@ class Lowering {
   }
 
  private:
-  // The number of the pair of the variable's class and its kept choices.
+  // Returns the number of this pair: the class of the variable and its kept choices.
   std::uint32_t kind_of(std::size_t variable) {
     return kind_numbers_
         .try_emplace({model_.variables.class_of(variable), kept_[variable]},
@@ -526,7 +527,7 @@ AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_st
   const CompressedIntervals compressed = compress(intervals);
   AtenUsages result;
   result.num_time_points = compressed.num_time_points;
-  // Bytes are computed once for all tensors with the same key.
+  // Tensors with the same key have the same bytes, which are computed once.
   std::map<std::tuple<std::uint32_t, HeldKind, std::uint32_t, std::int64_t>, std::uint32_t> known;
   for (std::size_t h = 0; h < held.size(); ++h) {
     if (compressed.intervals[h].empty()) continue;

@@ -15,14 +15,15 @@
 namespace shardwright::operators {
 
 // The cost table of moving a tensor between variables of two classes. Choices with the same
-// placement of the tensor share a row or column. If an operator hides moving, they must also have
-// equal compute times. Thread safety: a value.
+// placement of the tensor share a row (producer) or column (consumer). If an operator hides a part
+// of the time of moving, choices of this operator share one only if their compute times are equal,
+// too. Thread safety: a value.
 struct AtenTransfer {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::vector<double> costs;             // row-major; kForbidden if impossible
-  std::vector<std::uint32_t> row_of;     // by choice of the producer
-  std::vector<std::uint32_t> column_of;  // by choice of the consumer
+  std::vector<std::uint32_t> row_of;     // by choice of the producer: its row
+  std::vector<std::uint32_t> column_of;  // by choice of the consumer: its column
 
   double cost(std::uint32_t from, std::uint32_t to) const {
     return costs[std::size_t{row_of[from]} * columns + column_of[to]];
@@ -31,21 +32,22 @@ struct AtenTransfer {
 
 struct AtenTransfers {
   struct Edge {
-    std::uint32_t first = 0;  // variables
+    std::uint32_t first = 0;  // index of a variable
     std::uint32_t second = 0;
     std::uint32_t transfer = 0;
   };
   std::vector<AtenTransfer> transfers;
-  // By consumer, then by input; then the outputs of the graph; then one edge per AtenPair, which
-  // forbids different placements. The edge to a mover comes before the edge from it.
+  // Sorted by consumer, then by input; then the outputs of the graph; then one edge per AtenPair,
+  // which forbids different placements. A mover's edge from its producer comes before that to its
+  // consumer.
   std::vector<Edge> edges;
 };
 
 // Makes one transfer for all edges between the same classes. Tensors without a placement have no
-// edge. A tensor with a mover has two edges: one to the mover, where the tensor moves, and one on
-// to the consumer, which forbids different placements. The time of moving that an operator hides is
-// subtracted on the edge at this operator; its choices of different compute times then have rows or
-// columns of their own. The result does not depend on `executor`.
+// edge. A tensor with a mover has two edges. On the edge to the mover, the tensor moves. The edge
+// from the mover to the consumer forbids different placements. If an operator hides a part of the
+// time of moving, this part is subtracted on the edge at this operator; its choices of different
+// compute times then have different rows or columns. The result does not depend on `executor`.
 AtenTransfers make_transfers(const AtenVariables& variables, const Overlap& overlap,
                              TransitionCosts& costs, Executor& executor);
 
@@ -54,29 +56,29 @@ struct AtenUsages {
   struct Usage {
     std::uint32_t variable = 0;
     LiveInterval live;
-    std::uint32_t bytes = 0;  // index
+    std::uint32_t bytes = 0;  // index into AtenUsages::bytes
   };
   std::vector<Usage> usages;
   std::vector<std::vector<std::int64_t>> bytes;  // by choice
-  std::uint32_t num_time_points = 0;             // only those at which a limit can bind
+  std::uint32_t num_time_points = 0;             // only time points at which a limit can bind
 };
 
-// Returns the usages of held_tensors(), without tensors that move for a consumer and have no mover.
+// Returns the usages of held_tensors(). Leaves out tensors in motion that have no mover.
 AtenUsages make_usages(const AtenVariables& variables, std::int64_t optimizer_states);
 
-// A lower bound of the peak of all choices: the maximum, over time points, of the sum of all
+// Returns a lower bound of the peak of all choices: the maximum over time points of the sum of all
 // usages' least bytes.
 std::int64_t least_peak(const AtenUsages& usages);
-// The time point of least_peak().
+// Returns the time point at which that sum is highest.
 std::size_t fullest_time(const AtenUsages& usages);
 
 // How repeated blocks of a model are sharded.
 enum class BlockSharing : std::uint8_t {
-  kFree,   // every block has strategies of its own
+  kFree,   // every block has its own strategies
   kEqual,  // the blocks of a list of modules have equal strategies
 };
 
-// A placement that the user demands.
+// A placement that the user requires.
 struct AtenConstraint {
   enum class Of : std::uint8_t { kParameter, kBuffer, kInput, kTangent, kOutput };
   Of of = Of::kInput;
@@ -88,66 +90,66 @@ struct AtenRequest {
   redistribution::MeshShape mesh;
   ComputeDevice device;
   std::optional<std::int64_t> memory_limit;  // bytes of a device
-  std::int64_t optimizer_states = 2;         // states per parameter, each of its size
+  std::int64_t optimizer_states = 2;         // number per parameter, each of its size
   CollectiveBackend backend = CollectiveBackend::kNccl;
   OverlapShares overlap;
   BlockSharing blocks = BlockSharing::kFree;
   std::vector<AtenConstraint> constraints;
 };
 
-// Variables that must choose alike share a leader, whose choice they take.
-// Thread safety: a value.
+// The variables of a plan with their costs and memory. Variables that must choose alike have the
+// same leader and take its choice. Thread safety: a value.
 struct AtenModel {
   Overlap overlap;
   AtenVariables variables;
-  std::vector<std::vector<double>> costs;  // by variable and choice; kForbidden if not allowed
+  std::vector<std::vector<double>> costs;  // by variable and choice; kForbidden: not allowed
   AtenTransfers transfers;
-  AtenUsages usages;                   // none without a memory limit
-  std::vector<std::uint32_t> leaders;  // by variable, mostly itself
+  AtenUsages usages;                   // empty without a memory limit
+  std::vector<std::uint32_t> leaders;  // by variable; mostly the variable itself
 };
 
 // Errors: those of AtenVariables::make; at `/placements/<kind>/<target>`, such as
 // `/placements/inputs/x`, a target that does not exist or a placement that it cannot have. `graph`
-// must outlive the result. Memory includes tensors that move for a consumer only if among `moved`
-// (ascending).
+// must outlive the result. `moved`, ascending: the tensors that get movers. The memory of other
+// tensors in motion is not counted.
 Result<AtenModel> build_model(const AtenGraph& graph, const AtenRequest& request,
                               TransitionCosts& transitions, Executor& executor,
                               std::span<const TakenTensor> moved = {});
 
-// Appends the choices of the movers to a choice by node and output of the graph.
+// `choice` has a choice for each node and output of the graph. Appends the choices of the movers.
 void choose_movers(const AtenVariables& variables, TransitionCosts& transitions,
                    std::vector<std::uint32_t>& choice);
 
-// The plan of a choice by variable. The times are those of the graph and of `transitions`.
+// Returns the plan of a choice by variable. Its times are those of the graph and of `transitions`.
 AtenPlan plan_of(const AtenModel& model, const std::vector<std::uint32_t>& choice,
                  TransitionCosts& transitions);
 
-// The choices that a problem keeps, by variable, ascending.
+// By variable, ascending: the choices that remain in a problem.
 using KeptChoices = std::vector<std::vector<std::uint32_t>>;
 
-// All choices that are not forbidden.
+// Returns all choices that are not forbidden.
 KeptChoices all_choices(const AtenModel& model);
 
-// Adds the choices of `more`. Precondition: equal numbers of variables.
+// Adds the choices of `more` to `kept`. Precondition: equal numbers of variables.
 void add_choices(const KeptChoices& more, KeptChoices& kept);
 
-// Adds the choices of movers that connect kept choices of their producer and consumer.
+// Adds the choices of movers that connect kept choices of the mover's producer and consumer.
 void keep_movers(const AtenModel& model, KeptChoices& kept);
 
-// The cost of a choice by variable; kForbidden if the choice is not allowed.
+// Returns the cost of a choice by variable; kForbidden if the choice is not allowed.
 double cost_of(const AtenModel& model, const std::vector<std::uint32_t>& choice);
 
-// The number of entries of all matrices of lower(), counted as if none were shared.
+// Returns the number of entries of all matrices of lower(), as if no matrices were shared.
 double num_entries(const AtenModel& model, const KeptChoices& kept);
 
-// The choice by variable of a solution of lower().
+// Returns the choice by variable of a solution of lower()'s problem.
 std::vector<std::uint32_t> chosen(const KeptChoices& kept,
                                   const std::vector<std::uint32_t>& solution);
 
-// The problem of the kept choices; strategy i of an operator is its i-th kept choice. Variables of
-// one class with the same kept choices share matrices. `limit` is in bytes. Errors: those of
-// CostInstance::make and LoweredInstance::make.
-// Preconditions: every variable keeps at least one choice, and the same choices as its leader.
+// Makes the problem of the kept choices. Strategy i of an operator is its i-th kept choice.
+// Variables of one class with the same kept choices share matrices. `limit`: bytes on a device.
+// Errors: those of CostInstance::make and LoweredInstance::make. Preconditions: every variable
+// keeps at least one choice, and the same choices as its leader.
 Result<OperatorProblem> lower(const AtenModel& model, const KeptChoices& kept,
                               std::optional<std::int64_t> limit);
 

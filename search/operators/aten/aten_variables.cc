@@ -32,8 +32,7 @@ void append(const AtenTensor& tensor, Words& key) {
   key.insert(key.end(), tensor.stride.begin(), tensor.stride.end());
 }
 
-// Everything in which nodes of different classes can differ. `op` numbers the operator; 0 if times
-// are not measured.
+// A key, equal for nodes of one class. `op`: number of the operator; 0 if times are not measured.
 Words key_of(const AtenGraph& graph, const AtenNode& node, std::int64_t op) {
   Words key{op,
             static_cast<std::int64_t>(node.rule),
@@ -65,7 +64,7 @@ Words key_of_output(const AtenTensor& tensor) {
   return key;
 }
 
-// The list of modules and the number within it.
+// The path of a list of modules, and a number in this list.
 using Place = std::pair<std::string, std::int64_t>;
 
 std::optional<Place> place_of(std::string_view path) {
@@ -89,7 +88,7 @@ std::string_view path_of(const AtenGraph& graph, std::size_t variable) {
   return node.is_placeholder() && node.module.empty() ? node.target : node.module;
 }
 
-// By list of modules, by number: the variables in order.
+// By list of modules and number in the list: the variables, ascending.
 std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> blocks_by_module(
     const AtenVariables& variables) {
   std::map<std::string, std::map<std::int64_t, std::vector<std::uint32_t>>> lists;
@@ -116,7 +115,7 @@ void share_runs(const AtenVariables& variables, std::vector<std::uint32_t>& lead
 }
 
 // The choice of a mover follows from the placements at its producer and its consumer. So movers
-// between variables of the same leaders share a leader.
+// with equal inputs between variables of the same leaders share a leader.
 void share_movers(const AtenVariables& variables, std::vector<std::uint32_t>& leaders) {
   std::map<std::array<std::uint32_t, 5>, std::uint32_t> first;
   for (std::uint32_t m = variables.num_consumers(); m < variables.size(); ++m) {
@@ -179,7 +178,7 @@ Result<AtenVariables> AtenVariables::make(const AtenGraph& graph, const Machine&
 }
 
 void AtenVariables::add_movers(std::span<const TakenTensor> moved, const Times& times) {
-  // Producer's class and output, consumer's class and input, whether the consumer hides moving.
+  // Class and output of the producer, class and input of the consumer, if it hides moving.
   std::map<std::array<std::uint32_t, 5>, std::uint32_t> numbers;
   for (const TakenTensor& taken : moved) {
     const TensorRef ref = taken_value(*graph_, taken);
@@ -220,8 +219,7 @@ std::vector<std::uint32_t> block_leaders(const AtenVariables& variables) {
   if (lists.empty()) share_runs(variables, leaders);
   for (const auto& [name, blocks] : lists) {
     const std::vector<std::uint32_t>& first = blocks.begin()->second;
-    // The backward pass visits blocks in reverse, so the earliest variable may be of the last
-    // block.
+    // The backward pass visits blocks in reverse, so the last block may have the earliest variable.
     std::vector<std::uint32_t> earliest = first;
     for (const auto& [number, block] : blocks) {
       if (!equal_classes(variables, first, block)) continue;

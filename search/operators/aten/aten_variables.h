@@ -1,5 +1,4 @@
-// The variables of a plan: nodes and outputs of a graph, and movers; each has a class of
-// strategies.
+// The variables of a plan (nodes, outputs, movers), each with a class of strategies.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +15,10 @@
 
 namespace shardwright::operators {
 
-// Nodes come first, then the outputs of the graph, then movers. A mover is a tensor on its way to
-// one consumer; its choices tell the placement there and the bytes held while the tensor moves.
-// Variables with equal rules, tensors and flops share a class, whose strategies are made once.
-// Thread safety: const members may be called from any thread.
+// Nodes come first, then the outputs of the graph, then movers. A mover is a variable for a tensor
+// that moves to one consumer. Its choice tells the tensor's placement at the consumer and the bytes
+// held while it moves. Variables with equal rules, tensors and flops share a class, whose
+// strategies are made once. Thread safety: const members may be called from any thread.
 class AtenVariables {
  public:
   // The mesh, and the backend of its collectives.
@@ -34,8 +33,8 @@ class AtenVariables {
     const Overlap& overlap;
   };
   // `moved`, ascending: the tensors that get movers, if they have a placement. `graph` must outlive
-  // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there if no strategy is
-  // left.
+  // this. Errors: those of make_strategies, at `/nodes/<node>`; kInfeasible there without
+  // strategies.
   static Result<AtenVariables> make(const AtenGraph& graph, const Machine& machine,
                                     const Times& times, std::span<const TakenTensor> moved,
                                     Executor& executor);
@@ -53,7 +52,7 @@ class AtenVariables {
   std::uint32_t num_consumers() const { return output_variable(graph_->outputs().size()); }
   // By mover, ascending: the tensor that it moves.
   std::span<const TakenTensor> moved() const { return moved_; }
-  // None if the tensor has no mover.
+  // Returns nullopt if the tensor has no mover.
   std::optional<std::uint32_t> mover_of(const TakenTensor& taken) const;
   std::string name(std::uint32_t variable) const;
   std::uint32_t output_variable(std::size_t output) const {
@@ -73,12 +72,12 @@ class AtenVariables {
   std::vector<TakenTensor> moved_;
 };
 
-// By variable, its leader, which is the variable itself outside of repeated blocks. A block is the
-// set of variables of the modules below one number of a list, such as `layers.3`; placeholders and
-// gradients belong to the module that their target names. If the variables of blocks have the same
-// classes one by one, the earliest variable at each position leads the others. Without module
-// paths, blocks are runs of nodes of equal classes (find_repeated_blocks). Movers between variables
-// of the same two leaders also share a leader.
+// Returns the leader of each variable, which is the variable itself outside of repeated blocks. A
+// block is the set of variables of the modules below one number of a list, such as `layers.3`.
+// Placeholders and gradients belong to the module that their target names. If the blocks of a list
+// have the same classes variable by variable, the earliest variable at each position leads the
+// others. Without module paths, blocks are runs of nodes of equal classes (find_repeated_blocks).
+// Movers with equal inputs between variables of the same two leaders also share a leader.
 std::vector<std::uint32_t> block_leaders(const AtenVariables& variables);
 
 }  // namespace shardwright::operators

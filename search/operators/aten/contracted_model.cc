@@ -16,8 +16,7 @@ constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 }  // namespace
 
-// Makes a contracted model.
-// Thread safety: one thread at a time.
+// Makes a contracted model. Thread safety: one thread at a time.
 class Contraction {
  public:
   Contraction(const AtenModel& model, ContractedModel& result)
@@ -49,21 +48,21 @@ class Contraction {
  private:
   struct Link {
     Edge edge;
-    bool is_new = false;  // its transfer is not made yet
+    bool is_new = false;  // its transfer is yet to be made
   };
   // The edges from a variable to one neighbour.
   struct Side {
     std::uint32_t neighbour = 0;
     std::vector<Edge> edges;
   };
-  // Groups of choices.
+  // A division of a variable's choices into groups.
   struct Groups {
     std::vector<std::uint32_t> of;     // by choice
     std::vector<std::uint32_t> first;  // by group: its first choice, or kNone
   };
-  // A transfer that is to be made.
+  // A transfer that is yet to be made.
   struct Product {
-    std::uint32_t made = 0;  // index
+    std::uint32_t made = 0;  // index into ContractedModel::made_
     std::uint32_t variable = 0;
     std::uint32_t costs = 0;
     Side first;
@@ -79,14 +78,14 @@ class Contraction {
     for (std::uint32_t v = 0; v < blocks.size(); ++v)
       groups[blocks[v]].push_back(v);
     for (auto& [leader, group] : groups) {
-      // Variables that must choose alike cannot be eliminated one by one.
+      // A variable that must choose like others cannot be eliminated alone.
       if (std::all_of(group.begin(), group.end(),
                       [&](std::uint32_t v) { return model_.leaders[v] == v && followers[v] == 1; }))
         groups_.push_back(std::move(group));
     }
   }
 
-  // Variables with equal costs share a number.
+  // Numbers the cost vectors. Variables of a class with equal costs share a number.
   void number_costs() {
     std::map<std::uint32_t, std::vector<std::uint32_t>> of_class;
     for (std::uint32_t v = 0; v < model_.costs.size(); ++v) {
@@ -113,7 +112,7 @@ class Contraction {
     return edge.first == v ? edge.second : edge.first;
   }
 
-  // The neighbours, ascending, with the edges to them.
+  // Returns the neighbours of a variable, ascending, with the edges to them.
   std::vector<Side> sides(std::uint32_t v) const {
     std::map<std::uint32_t, std::vector<Edge>> by_neighbour;
     for (const Link& link : edges_of_[v])
@@ -193,8 +192,7 @@ class Contraction {
     add({first.neighbour, second.neighbour, at->second}, true);
   }
 
-  // For each choice of the variable's only neighbour, adds the least cost of the variable given
-  // that choice to the cost of the choice.
+  // Adds the least cost of the variable, for each choice of its only neighbour, to that choice.
   void fold(std::uint32_t v, const Side& side) {
     std::vector<std::uint32_t> key{costs_of_[v], costs_of_[side.neighbour]};
     append(v, side, key);
@@ -223,8 +221,8 @@ class Contraction {
                                   : transfer(edge.transfer).column_of;
   }
 
-  // Groups the choices of a variable that have the same row or column in all `edges`. The groups of
-  // a single edge keep their numbers.
+  // Groups the choices of a variable that have the same row or column in all `edges`. For a single
+  // edge, the groups are the rows or columns with their numbers.
   Groups joint_groups(const std::vector<Edge>& edges, std::uint32_t variable) const {
     Groups groups;
     if (edges.size() == 1) {
@@ -272,7 +270,7 @@ class Contraction {
     const Groups columns = joint_groups(product.second.edges, product.second.neighbour);
     std::vector<Edge> edges = product.first.edges;
     edges.insert(edges.end(), product.second.edges.begin(), product.second.edges.end());
-    // Choices in the same group of all edges differ only in costs: only the cheapest matters.
+    // Choices in the same group of all edges differ only in costs, so only the cheapest matters.
     const Groups own = joint_groups(edges, product.variable);
     std::vector<double> cheapest(own.first.size(), kForbidden);
     const std::vector<double>& costs = costs_[product.costs];
@@ -327,12 +325,12 @@ class Contraction {
   const AtenModel& model_;
   ContractedModel& result_;
   AtenModel& out_;
-  std::vector<std::vector<std::uint32_t>> groups_;  // ascending
+  std::vector<std::vector<std::uint32_t>> groups_;  // variables to eliminate together, ascending
   std::vector<std::vector<Link>> edges_of_;         // by variable
   std::vector<std::vector<double>> costs_;
-  std::vector<std::uint32_t> costs_of_;  // by variable: index, or kNone if it is left out
-  std::map<std::vector<std::uint32_t>, std::uint32_t> products_;  // transfers
-  std::map<std::vector<std::uint32_t>, std::uint32_t> folded_;    // costs
+  std::vector<std::uint32_t> costs_of_;  // by variable: index into costs_; kNone: eliminated
+  std::map<std::vector<std::uint32_t>, std::uint32_t> products_;  // index into made_
+  std::map<std::vector<std::uint32_t>, std::uint32_t> folded_;    // index into costs_
   std::vector<Product> to_make_;
   double constant_ = 0;
 };
@@ -357,8 +355,8 @@ std::vector<std::uint32_t> ContractedModel::expand(std::vector<std::uint32_t> ch
                                                 : table.cost(choice[edge.first], s);
       }
     }
-    // Takes the last of equally cheap choices. Rules begin with replication, so the last choice
-    // shards most and holds least, which suits the searches within a limit that begin from it.
+    // Takes the last of equally cheap choices. Rules list replication first, so the last choice
+    // shards most and holds fewest bytes. This suits searches within a limit that start from it.
     choice[left->variable] =
         static_cast<std::uint32_t>(sums.rend() - std::min_element(sums.rbegin(), sums.rend()) - 1);
   }

@@ -1,4 +1,4 @@
-// Leaves out the variables of a model that have at most two neighbours.
+// Eliminates the variables of a model that have at most two neighbours.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 namespace shardwright::operators {
 
 // Eliminates variables of a model exactly. A variable with one neighbour is minimised into the
-// costs of the neighbour, a variable with two neighbours into a transfer between them; its best
-// choice then follows from the choices of its neighbours. Equal tables are made once, so repeated
-// blocks take as much work as one block. Variables keep their numbers: an eliminated variable has
-// one choice, which costs nothing, and no edges. A plan of the contracted model costs as much as
-// the best plan of the whole model that agrees with it. Memory is ignored.
-// Thread safety: a value.
+// costs of the neighbour. A variable with two neighbours is minimised into a transfer between them.
+// Its best choice then follows from the choices of its neighbours. Equal tables are made once, so
+// repeated blocks take as much work as one block. Variables keep their numbers: an eliminated
+// variable has one choice, which costs nothing, and no edges. A plan of the contracted model costs
+// as much as the best plan of the whole model with the same choices of the other variables. Memory
+// is ignored. Thread safety: a value.
 class ContractedModel {
  public:
-  // Corresponding variables of repeated blocks are eliminated together or not at all. `model` must
-  // outlive the result, which does not depend on `executor`.
+  // Either all corresponding variables of repeated blocks are eliminated, or none of them. `model`
+  // must outlive the result, which does not depend on `executor`.
   ContractedModel(const AtenModel& model, Executor& executor);
 
   const AtenModel& model() const { return contracted_; }
-  // Completes a choice of the contracted model to the best choice of the whole model that agrees
-  // with it; of equally cheap choices the last.
+  // Completes a choice of the contracted model: each eliminated variable gets its best choice; of
+  // equally cheap choices, the last.
   std::vector<std::uint32_t> expand(std::vector<std::uint32_t> choice) const;
 
  private:
@@ -33,7 +33,7 @@ class ContractedModel {
   // An eliminated variable, with its costs and edges at its elimination.
   struct LeftOut {
     std::uint32_t variable = 0;
-    std::uint32_t costs = 0;  // index
+    std::uint32_t costs = 0;  // index into costs_
     std::vector<AtenTransfers::Edge> edges;
   };
 
@@ -42,8 +42,8 @@ class ContractedModel {
   const AtenModel* whole_;
   AtenModel contracted_;
   std::vector<AtenTransfer> made_;          // numbered after the transfers of the whole model
-  std::vector<std::vector<double>> costs_;  // of variables that were left out
-  std::vector<LeftOut> left_out_;           // in order
+  std::vector<std::vector<double>> costs_;  // costs of eliminated variables
+  std::vector<LeftOut> left_out_;           // in order of elimination
 };
 
 }  // namespace shardwright::operators

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-// What is allowed costs nothing.
+// Sets the costs of allowed choices to 0.
 void forget_costs(std::vector<double>& costs) {
   for (double& cost : costs)
     cost = cost < kForbidden ? 0 : kForbidden;
@@ -26,7 +26,7 @@ AtenModel without_costs(AtenModel model) {
   return model;
 }
 
-// The model whose costs are the bytes held at one time point.
+// Returns the model whose costs are the bytes held at one time point.
 AtenModel with_bytes_as_costs(const AtenModel& model, std::size_t time) {
   AtenModel bytes = without_costs(model);
   for (const AtenUsages::Usage& usage : bytes.usages.usages) {
@@ -38,7 +38,7 @@ AtenModel with_bytes_as_costs(const AtenModel& model, std::size_t time) {
   return bytes;
 }
 
-// The least whole number of bytes that a bound implies, with an allowance for rounding.
+// Returns the least whole number of bytes that a bound implies, with an allowance for rounding.
 std::int64_t whole_bytes(double bound) {
   constexpr double kRounding = 1e-12;
   return static_cast<std::int64_t>(std::ceil(bound * (1 - kRounding)));
@@ -55,8 +55,7 @@ KeptChoices light_choices(const AtenModel& bytes, const Effort& effort) {
   return kept;
 }
 
-// One search.
-// Thread safety: one thread at a time.
+// One call of lightest_search(). Thread safety: one thread at a time.
 class LightestSearch {
  public:
   LightestSearch(const AtenModel& model, const std::vector<std::uint32_t>& cheapest, double cost,
@@ -88,7 +87,7 @@ class LightestSearch {
  private:
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
 
-  // least_ bytes at every fullest time point together cost `worth` times the cheapest plan.
+  // At these prices, least_ bytes at all fullest times together cost `worth` times cost_.
   std::vector<double> prices() const {
     const double price = parameters_.worth * cost_ /
                          (static_cast<double>(std::max<std::int64_t>(least_, 1)) *
@@ -108,7 +107,7 @@ class LightestSearch {
     add_choices(blocks.near(part, parameters_.choices), kept_);
   }
 
-  // Finds nearly the lightest of the kept choices by bisection.
+  // Finds a choice of nearly the lowest peak among the kept choices, by bisection.
   Status solve_kept() {
     keep_movers(model_, kept_);
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, kept_, least_));
@@ -123,8 +122,8 @@ class LightestSearch {
     return {};
   }
 
-  // Returns true if a choice within the limit is found, and keeps the lightest choice. Time points
-  // get a limit only when a choice exceeds it there.
+  // Searches a choice within the limit and keeps the lightest one found. Returns true if there is
+  // one. A time point gets a limit only once a choice exceeds the limit there.
   bool try_within(const OperatorProblem& problem, std::int64_t limit) {
     const CostInstance& instance = problem.lowered.instance();
     SolveOptions options;
@@ -150,8 +149,8 @@ class LightestSearch {
     }
   }
 
-  // Gives the fullest time point of the lightest choice a price. Returns false if it has a price
-  // already.
+  // Gives a price to the time point at which the lightest choice holds most. Returns false if this
+  // time point has a price already.
   bool add_fullest() {
     std::vector<std::size_t>& times = best_.fullest;
     if (std::find(times.begin(), times.end(), worst_) != times.end()) return false;
@@ -166,9 +165,9 @@ class LightestSearch {
   const ProblemSolveOptions& options_;
   const LightestParameters& parameters_;
   KeptChoices kept_;
-  std::vector<std::int64_t> limits_;  // by time point; kNoLimit until it was exceeded
+  std::vector<std::int64_t> limits_;  // by time point; kNoLimit until a choice exceeds it
   std::int64_t least_ = 0;            // no choice has a lower peak
-  std::size_t worst_ = 0;             // of the lightest choice
+  std::size_t worst_ = 0;             // time point at which the lightest choice holds most
   LightestSolution best_;
 };
 
@@ -202,7 +201,7 @@ std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>&
 }
 
 // Minimises the bytes at fullest_time(), where a limit binds most. Other time points get a limit
-// only when a choice exceeds it there.
+// only once a choice exceeds the limit there.
 Result<WithinSolution> choice_within(const AtenModel& model, std::int64_t limit,
                                      const Effort& effort, Executor& executor, Budget& budget,
                                      const ProblemSolveOptions& options) {
@@ -218,7 +217,7 @@ Result<WithinSolution> choice_within(const AtenModel& model, std::int64_t limit,
   solving.seed = options.seed;
   solving.cutoff = static_cast<double>(limit) + 1;
   SolverParameters parameters = options.parameters;
-  // Branch and bound ends with a proof, the local search does not.
+  // Branch and bound can prove that there is no choice; the local search cannot.
   parameters.stages.most_branched_strategies = std::numeric_limits<std::size_t>::max();
   while (!budget.interrupted() && budget.work_left()) {
     Budget part = budget.with_work_left(effort.work);

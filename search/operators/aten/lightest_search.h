@@ -1,4 +1,4 @@
-// Finds choices of a model of low peak memory, and lower bounds of the peak.
+// Finds choices of a model with a low peak of memory, and lower bounds of the peak.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,19 @@
 
 namespace shardwright::operators {
 
-// Tuning numbers of lightest_search().
-// Thread safety: a value.
+// Tuning numbers of lightest_search(). Thread safety: a value.
 struct LightestParameters {
   PruningParameters pruning;
   // The price of all bytes at the fullest time point, as a multiple of the cost of the cheapest
-  // plan. It is so high that costs only decide between choices of nearly equal memory.
+  // plan. The price is so high that costs only decide between choices of nearly equal memory.
   double worth = 1e4;
-  // Hurried sweeps at these prices, with repeated blocks merged, and choices kept per variable.
+  // Hurried sweeps at these prices with repeated blocks merged, and choices kept per variable.
   int sweeps = 12;
   double choices = 4;
-  // Limit of the turns. In each turn another time point gets a price, which adds further choices.
+  // Limit of the turns. Each turn gives one more time point a price, which adds further choices.
   int most_turns = 4;
-  // Bisection steps between the bound and the peak of the lightest choice, and the work of each, in
-  // strategy evaluations.
+  // Steps of a bisection between the bound and the peak of the lightest choice, and the work of
+  // each step in strategy evaluations.
   int halvings = 6;
   std::uint64_t work = 2'000'000;
 };
@@ -36,40 +35,39 @@ struct LightestSolution {
   std::vector<std::size_t> fullest;   // the time points with a price
 };
 
-// Looks for the choice of the lowest peak. `cheapest` is a choice by variable, of cost `cost`.
-// Deterministic and budgeted as solve_problem(). Precondition: the model has usages.
+// Searches the choice of the lowest peak. `cheapest`: a choice by variable, of cost `cost`.
+// Determinism and budget are those of solve_problem(). Precondition: the model has usages.
 Result<LightestSolution> lightest_search(const AtenModel& model,
                                          const std::vector<std::uint32_t>& cheapest, double cost,
                                          Executor& executor, Budget& budget,
                                          const ProblemSolveOptions& options,
                                          const LightestParameters& parameters = {});
 
-// A lower bound of the peak of all choices: the maximum of least_peak() and, for each of `times`,
-// the message-passing bound of the bytes held there.
+// Returns a lower bound of the peak of all choices, in bytes: the maximum of least_peak() and, for
+// each time point in `times`, a message-passing bound of the bytes held then.
 std::int64_t least_bytes(const AtenModel& model, const std::vector<std::size_t>& times,
                          const Budget& budget, const PruningParameters& parameters = {});
 
-// The effort of a search for any choice within a limit.
-// Thread safety: a value.
+// How much work to spend on a search for any choice within a limit. Thread safety: a value.
 struct Effort {
   std::uint64_t work = 40'000'000;  // limit per problem, in strategy evaluations; a second
-  // Limit of the choices per variable. It applies only if the matrices of all choices would have
-  // more than `most_entries` entries (two gigabytes).
+  // Limit of the choices per variable. Applies only if the matrices of all choices would have more
+  // than `most_entries` entries (two gigabytes).
   double choices = 24;
   double most_entries = 3e8;
 
-  // The next effort after a search without an answer.
+  // Returns the effort for the next search after a search without an answer.
   Effort more() const { return {work * 4, choices * 2, most_entries}; }
 };
 
 struct WithinSolution {
   std::vector<std::uint32_t> choice;  // by variable; empty if none was found
   bool is_impossible = false;         // proved: no choice is within the limit
-  std::int64_t least_bytes = 0;       // proved: no choice holds less
+  std::int64_t least_bytes = 0;       // proved: no choice has a lower peak
 };
 
-// Finds a choice that holds no more than the limit, whatever it costs. Deterministic and budgeted
-// as solve_problem(). Precondition: the model has usages.
+// Finds a choice that holds no more than `limit` bytes at any time, whatever it costs. Determinism
+// and budget are those of solve_problem(). Precondition: the model has usages.
 Result<WithinSolution> choice_within(const AtenModel& model, std::int64_t limit,
                                      const Effort& effort, Executor& executor, Budget& budget,
                                      const ProblemSolveOptions& options);

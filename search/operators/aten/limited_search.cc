@@ -24,8 +24,7 @@ std::size_t size(const KeptChoices& kept) {
   return sum;
 }
 
-// One search.
-// Thread safety: one thread at a time.
+// One call of limited_search(). Thread safety: one thread at a time.
 class LimitedSearch {
  public:
   LimitedSearch(const AtenModel& model, const SievedSolution& cheapest, std::int64_t limit,
@@ -70,7 +69,7 @@ class LimitedSearch {
       if (num_entries(model_, open) <= (last ? parameters_.most_last_entries : most)) {
         SHARDWRIGHT_RETURN_IF_ERROR(prove(open));
         if (best_.status == SolveStatus::kOptimal || !is_accepted()) break;
-        // The next proof is tried when better plans have halved the problem.
+        // Tries the next proof when better plans have halved the problem.
         most = num_entries(model_, open) / 2;
       }
       if (last) break;
@@ -96,7 +95,7 @@ class LimitedSearch {
 
   bool is_accepted() const { return context_.accepts(best_); }
 
-  // Takes over the choices of an earlier search, except of movers, which may be other variables.
+  // Takes over the choices of an earlier searchexcept movers, whose variables may differ.
   void take_kept() {
     kept_ = only(cheapest_.choice);
     KeptChoices more = *context_.kept;
@@ -132,8 +131,8 @@ class LimitedSearch {
     }
   }
 
-  // Computes bounds at the prices of the last problem. The first messages come from `blocks`, in
-  // which repeated blocks are merged to one.
+  // Computes bounds at the prices of the last problem. The first messages come from `blocks`, where
+  // repeated blocks are merged to one.
   void find_messages(ChoicePruning& blocks) {
     if (!pruning_) {
       blocks.settle_at(prices_, limit_, parameters_.pruning);
@@ -154,7 +153,7 @@ class LimitedSearch {
     add_choices(pruning.near(part, choices_), kept_);
   }
 
-  // Adds choices that are good at the current prices; adds more if few of these choices are new.
+  // Adds choices that are good at the current prices. If few of them are new, adds more.
   void add_more() {
     const auto before = static_cast<double>(size(kept_));
     add_near(*pruning_);
@@ -176,13 +175,13 @@ class LimitedSearch {
   }
 
   // Finds the best plan of the kept choices, if the work suffices. Returns a lower bound of all
-  // such plans. A time point gets a limit only when a plan exceeds the limit there: few time points
-  // bind, and the others would hinder reductions.
+  // such plans. A time point gets a limit only once a plan exceeds the limit there, since few time
+  // points bind and further limits would hinder reductions.
   double solve(const OperatorProblem& problem, const KeptChoices& kept, const SolveOptions& options,
                std::uint64_t work) {
     best_.kept = size(kept);
     const CostInstance& instance = problem.lowered.instance();
-    bool is_trial = !knows_limits_;  // more time points may bind
+    bool is_trial = !knows_limits_;  // other time points may bind, too
     for (;;) {
       Budget budget =
           budget_.with_work_left(is_trial ? std::min(work, parameters_.work_of_limits) : work);
@@ -216,8 +215,7 @@ class LimitedSearch {
     }
   }
 
-  // Improves the messages while the bound rises enough. Returns the choices of possible better
-  // plans.
+  // Sweeps while the bound rises enough. Returns the choices that a better plan could take.
   KeptChoices sharpen() {
     for (int i = 0;; ++i) {
       pruning_->messages().exclude_above(best_.objective);
@@ -230,7 +228,7 @@ class LimitedSearch {
     }
   }
 
-  // `open` has all choices that a better plan could take.
+  // `open`: all choices that a better plan could take.
   Status prove(const KeptChoices& open) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const OperatorProblem problem, lower(model_, open, limit_));
     const bool is_close =
@@ -239,7 +237,7 @@ class LimitedSearch {
     options.seed = options_.seed;
     options.cutoff = best_.objective;
     options.prices = prices_;
-    // A plan close to the bound is proved by labels alone.
+    // If the plan is close to the bound, labels alone suffice for the proof.
     options_.parameters.exact.counts.most_parts = is_close ? 0 : parameters_.most_parts;
     const double bound = solve(problem, open, options,
                                is_close ? parameters_.work_if_close : parameters_.work_of_proof);
@@ -256,12 +254,12 @@ class LimitedSearch {
   Budget& budget_;
   ProblemSolveOptions options_;
   const LimitedParameters& parameters_;
-  double choices_;                    // per variable, that a set of prices adds
+  double choices_;                    // number per variable that each set of prices adds
   std::vector<std::int64_t> limits_;  // by time point
-  bool knows_limits_ = false;         // the time points that bind have one
+  bool knows_limits_ = false;         // limits_ has all time points that bind
   KeptChoices kept_;
-  std::vector<double> prices_;            // of the last problem that was solved
-  std::optional<ChoicePruning> pruning_;  // of all plans, at the last prices
+  std::vector<double> prices_;            // those of the last problem solved
+  std::optional<ChoicePruning> pruning_;  // for all plans, at the last prices
   SievedSolution best_;
 };
 

@@ -124,11 +124,10 @@ double ChoicePruning::least_left_out(const KeptChoices& kept) const {
 
 namespace {
 
-// No limit in practice.
+// In practice no limit.
 constexpr std::uint64_t kAllWork = std::uint64_t{1} << 62;
 
-// One search.
-// Thread safety: one thread at a time.
+// One call of sieved_search(). Thread safety: one thread at a time.
 class PrunedSearch {
  public:
   PrunedSearch(const AtenModel& model, ChoicePruning& pruning, Executor& executor, Budget& budget,
@@ -166,11 +165,11 @@ class PrunedSearch {
   }
 
  private:
-  // Solves the problem of the choices nearest to the bound, for a good plan early.
+  // Solves the problem of the choices nearest to the bound, to have a good plan early.
   Status look_near() {
     offer(pruning_.messages().decode());
     if (is_closed()) return {};
-    // A problem solved to its end gives better plans than a larger problem cut short.
+    // A small problem solved completely gives better plans than a larger problem cut short.
     for (double choices = parameters_.first_choices;; choices /= 2) {
       SHARDWRIGHT_RETURN_IF_ERROR(
           solve_kept(pruning_.near(part_, choices), kForbidden, parameters_.work_of_look));
@@ -187,7 +186,7 @@ class PrunedSearch {
     best_.choice = std::move(choice);
   }
 
-  // The lower bound of all plans has reached the cost of the best plan.
+  // Returns true if the lower bound of all plans has reached the cost of the best plan.
   bool is_closed() const {
     constexpr double kRounding = 1e-10;
     return has_choice() && bound() >= best_.objective * (1 - kRounding);
@@ -196,12 +195,12 @@ class PrunedSearch {
   bool has_choice() const { return !best_.choice.empty(); }
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
 
-  // `kept` has all choices that a better plan could take.
+  // `kept`: all choices that a better plan could take.
   Status prove(const KeptChoices& kept, std::uint64_t work) {
     return solve_kept(kept, has_choice() ? best_.objective : kForbidden, work);
   }
 
-  // Takes the best plan of the kept choices that costs less than the cutoff, if `work` suffices.
+  // Finds the best plan of the kept choices that costs less than the cutoff, if `work` suffices.
   Status solve_kept(const KeptChoices& kept, double cutoff, std::uint64_t work) {
     left_out_ = pruning_.least_left_out(kept);
     last_status_ = SolveStatus::kInfeasible;
@@ -227,10 +226,10 @@ class PrunedSearch {
     return {};
   }
 
-  // A lower bound of all plans.
+  // Returns a lower bound of all plans.
   double bound() const { return std::max(solved_bound_, pruning_.messages().bound()); }
 
-  // Proved: the problem of the kept choices was solved, and no plan with other choices costs less.
+  // Returns true if the kept choices were solved and no plan with other choices costs less.
   bool is_proved() const {
     if (is_closed()) return true;
     const double least = has_choice() ? best_.objective : kForbidden;
@@ -263,10 +262,10 @@ class PrunedSearch {
   const ProblemSolveOptions& options_;
   const PruningParameters& parameters_;
   ChoicePruning& pruning_;
-  std::uint64_t proof_work_ = parameters_.work_of_proof;  // of the next one
-  double part_;  // fraction: the next look takes choices within it of the bound
+  std::uint64_t proof_work_ = parameters_.work_of_proof;  // limit of the next proof
+  double part_;  // the next look takes choices within this fraction of the bound
   double solved_bound_ = 0;
-  double left_out_ = kForbidden;  // least bound of the choices that the last problem left out
+  double left_out_ = kForbidden;  // least bound of the choices not in the last problem
   SolveStatus last_status_ = SolveStatus::kUnknown;
   SievedSolution best_;
 };

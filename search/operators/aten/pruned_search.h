@@ -1,4 +1,4 @@
-// Finds an optimal plan by solving the problem of only the choices with lower bounds near the best.
+// Finds an optimal plan by solving only problems of the choices with lower bounds near the best.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@
 
 namespace shardwright::operators {
 
-// Tuning numbers of the pruning.
-// Thread safety: a value.
+// Tuning numbers of ChoicePruning and sieved_search(). Thread safety: a value.
 struct PruningParameters {
-  // A look solves the problem of the choices with the lowest bounds. Sweeps of messages before the
-  // first look, and before each further look. The bound is mostly tight after a dozen sweeps; each
-  // sweep reads all tables.
+  // A look is a problem of the choices with the lowest bounds. These are the sweeps of messages
+  // before the first look, and before each further look. The bound is mostly tight after a dozen
+  // sweeps. Each sweep reads all tables.
   int first_sweeps = 14;
   int more_sweeps = 2;
-  // Hurried sweeps before the first sweeps for all blocks, before each further set of sweeps, and
-  // their haste. They adapt the messages at the first and the last block, which differ from the
-  // others. With more of them the bound stays lower, with fewer it needs many more sweeps.
+  // Hurried sweeps (TrwsRelaxation::hurry) before the first set of sweeps for all blocks and before
+  // each further set, and their haste. They adapt the messages of the first and last block, which
+  // differ from the other blocks. With more hurried sweeps the bound stays lower; with fewer it
+  // needs many more sweeps.
   int hurried = 2;
   int more_hurried = 4;
   double haste = 0.5;
-  // Where blocks repeat: rounds of `block_sweeps` sweeps for one block, at most
+  // If blocks repeat: rounds of `block_sweeps` sweeps with all blocks merged to one, at most
   // `most_block_rounds`, while a round raises the bound by the fraction `least_block_gain`. Then
-  // sweeps for all blocks.
+  // `sweeps_from_blocks` sweeps for all blocks.
   int block_sweeps = 8;
   double least_block_gain = 1e-4;
   int most_block_rounds = 4;
@@ -41,51 +41,50 @@ struct PruningParameters {
   double first_part = 0.01;
   double first_choices = 4;
   double part_growth = 4;
-  // If its work does not suffice, a look is repeated with half the choices, at least this number.
+  // If its work does not suffice, a look is repeated with half the choices, at least this many.
   double fewest_choices = 2;
-  // Work of a look, in strategy evaluations. A problem that needs more gets better bounds first.
+  // Work of a look, in strategy evaluations. Problems that need more work get better bounds first.
   std::uint64_t work_of_look = 10'000'000;
   // The problem that proves the optimum may keep `most_choices` choices per variable. Its first
-  // attempt gets `work_of_proof`; each further attempt, after a round of better bounds, gets
-  // `work_growth` times the work. At most `most_rounds` rounds.
+  // attempt gets `work_of_proof`. Each further attempt follows a round of better bounds and gets
+  // `work_growth` times the work. There are at most `most_rounds` rounds.
   double most_choices = 12;
   std::uint64_t work_of_proof = 20'000'000;
   std::uint64_t work_growth = 2;
   int most_rounds = 16;
-  // After these rounds a last attempt without a limit of work is made, if its matrices have at most
+  // After these rounds, a last attempt has no limit of work, if its matrices have at most
   // `most_last_entries` entries (half a gigabyte). Otherwise the best plan stays unproved.
   double most_last_entries = 3e7;
 };
 
-// Messages of a model, and the choices that their bounds select.
+// The messages of a model, and the choices that bounds from these messages select.
 // Thread safety: one thread at a time.
 class ChoicePruning {
  public:
-  // Borrows the model. Makes the first sweeps; where blocks repeat, first for one block.
+  // Borrows the model. Makes the first sweeps; if blocks repeat, first with merged blocks.
   ChoicePruning(const AtenModel& model, const PruningParameters& parameters);
-  // A pruning with repeated blocks merged to one, which takes a fraction of the time. Its bounds
-  // hold only for plans whose blocks are equal; its messages are a start for all plans, see
-  // spread(). Without repetition it is a pruning for all plans.
+  // Returns a pruning with repeated blocks merged to one, which takes a fraction of the time. Its
+  // bounds hold only for plans whose blocks are equal. Its messages are a good start for all plans;
+  // see spread(). Without repetition, its bounds hold for all plans.
   static ChoicePruning of_blocks(const AtenModel& model, const PruningParameters& parameters);
-  // A pruning for all plans, without prices, that starts from these messages divided among the
-  // blocks.
+  // Returns a pruning for all plans, without prices. Divides these messages among the blocks.
   ChoicePruning spread() const;
 
-  // `prices` by time point; `limit` in bytes holds at each. Sweeps until the bound settles.
+  // `prices`: by time point. `limit`: bytes at each time point. Sweeps until the bound settles.
   void settle_at(std::span<const double> prices, std::int64_t limit,
                  const PruningParameters& parameters);
 
   TrwsRelaxation& messages() { return messages_; }
   const TrwsRelaxation& messages() const { return messages_; }
 
-  // The choices whose bound is at most `most`, the same for all variables of a leader.
+  // Returns the choices whose bounds are at most `most`. A leader's variables have the same.
   KeptChoices at_most(double most) const;
-  // The choices whose bounds exceed the least bound by at most the fraction `part`. Halves `part`
-  // while these are more than `choices` choices per variable.
+  // Returns the choices whose bounds exceed the least bound by at most the fraction `part`. Halves
+  // `part` while these are more than `choices` choices per variable on average.
   KeptChoices near(double& part, double choices) const;
 
   double per_variable(const KeptChoices& kept) const;
-  // The least bound of the choices that are not kept; kForbidden if there is none.
+  // Returns the least bound of the choices that are not kept; kForbidden if all are kept.
   double least_left_out(const KeptChoices& kept) const;
 
  private:
@@ -95,28 +94,27 @@ class ChoicePruning {
   void settle(const PruningParameters& parameters);
 
   const AtenModel* model_;
-  std::vector<std::uint32_t> leaders_;  // by variable; those of the model, or of its blocks
+  std::vector<std::uint32_t> leaders_;  // by variable; of the model or of its blocks
   TrwsRelaxation messages_;
 };
 
 struct SievedSolution {
   SolveStatus status = SolveStatus::kUnknown;
-  std::vector<std::uint32_t>
-      choice;  // by variable, of its choices; empty unless optimal or feasible
+  std::vector<std::uint32_t> choice;  // by variable: index of its choice; empty: none found
   double objective = 0;
   double lower_bound = 0;
   StopReason stopped_by = StopReason::kFinished;
-  std::uint64_t kept = 0;  // choices of the last problem that was solved
+  std::uint64_t kept = 0;  // number of choices of the last problem solved
 };
 
 enum class SieveGoal : std::uint8_t {
   kOptimum,
-  kAnyPlan,  // a good plan quickly, for callers that only need one to start from
+  kAnyPlan,  // quickly a good plan, for callers that only start from it
 };
 
 // Finds the cheapest plan without a memory limit. Bounds choices by messages, solves the problem of
 // the choices near the bound, and proves that all other choices have bounds above the cost found.
-// Deterministic and budgeted as solve_problem().
+// Determinism and budget are those of solve_problem().
 Result<SievedSolution> sieved_search(const AtenModel& model, ChoicePruning& pruning,
                                      Executor& executor, Budget& budget,
                                      const ProblemSolveOptions& options,

@@ -19,19 +19,18 @@
 namespace shardwright::operators {
 namespace {
 
-// The tensors that get movers: the few tensors that move where memory is short. The bytes of other
-// tensors in motion are not counted, so the memory of a plan is never overestimated.
-// Thread safety: a value.
+// The tensors that get movers: the few that move where memory is short. Bytes of other tensors in
+// motion are not counted, so the memory of a plan is never overestimated. Thread safety: a value.
 class CountedMoves {
  public:
   explicit CountedMoves(std::int64_t optimizer_states) : optimizer_states_(optimizer_states) {}
 
-  // Ascending: the tensors that have movers.
+  // The tensors that have movers, ascending.
   std::span<const TakenTensor> tensors() const { return tensors_; }
 
-  // Adds the tensors that move where the plan holds more than `limit`, and the same inputs of all
-  // consumers of the same classes, since memory that is short in one block will be short in others.
-  // Returns true if tensors were added.
+  // Adds the tensors that move where the plan holds more than `limit`. Also adds the same inputs of
+  // all consumers of the same classes, since other blocks will be short of memory, too. Returns
+  // true if tensors were added.
   bool add(const AtenVariables& variables, const AtenPlan& plan, std::int64_t limit) {
     const AtenGraph& graph = variables.graph();
     std::set<std::pair<std::uint32_t, std::uint32_t>> kinds;  // class and input
@@ -51,7 +50,7 @@ class CountedMoves {
   }
 
  private:
-  // The tensors without movers that move where the plan exceeds the limit.
+  // Returns the tensors without movers that move where the plan exceeds the limit.
   std::vector<TakenTensor> uncounted(const AtenGraph& graph, const AtenPlan& plan,
                                      std::int64_t limit) const {
     // By moment: the number of earlier moments at which the plan exceeds the limit.
@@ -76,18 +75,18 @@ class CountedMoves {
 };
 
 struct LightestPlan {
-  // None if no plan was found. The evaluation has no violations and counts all tensors' memory.
+  // Empty if none was found. The evaluation has no violations and counts all tensors' memory.
   std::optional<AtenPlan> plan;
   AtenEvaluation evaluation;
   std::vector<std::uint32_t> choice;  // by node and output of the graph
   std::int64_t least_bytes = 0;       // proved: no plan has a lower peak
 };
 
-// Limit of the searches. Each adds movers for the tensors that the previous plan moved at its peak.
-// A light plan moves nearly all tensors, so the second search mostly has the movers that matter.
+// Limit of the searches. Each search adds movers for the tensors that the previous plan moved at
+// its peak. A light plan moves nearly all tensors, so the second search mostly has all movers.
 constexpr int kMostSearches = 4;
 
-// Once the transfers have more entries than this (a gigabyte), no further movers are added.
+// No further movers are added once the transfers have more entries than this (a gigabyte).
 constexpr std::size_t kMostTransitions = 20'000'000;
 
 std::size_t num_transitions(const AtenModel& model) {
@@ -97,9 +96,9 @@ std::size_t num_transitions(const AtenModel& model) {
   return sum;
 }
 
-// Looks for a plan of the lowest peak. `cheapest` is any plan of the graph. The result does not
-// depend on the request's limit, so a request with `evaluation.peak_bytes` as limit finds the plan
-// again. Precondition: the request has a limit. Errors: those of build_model().
+// Searches a plan of the lowest peak. `cheapest` is any plan of the graph. The result does not
+// depend on the request's limit, so a request with `evaluation.peak_bytes` as its limit finds the
+// same plan. Precondition: the request has a limit. Errors: those of build_model().
 Result<LightestPlan> lightest_plan(const AtenGraph& graph, const AtenRequest& request,
                                    TransitionCosts& transitions, const SievedSolution& cheapest,
                                    Executor& executor, Budget& budget,
@@ -137,7 +136,7 @@ Result<LightestPlan> lightest_plan(const AtenGraph& graph, const AtenRequest& re
   return best;
 }
 
-// The solver and the verifier add the same costs in different orders.
+// Relative difference between solver and verifier, which add costs in different orders.
 constexpr double kRounding = 1e-9;
 
 AtenCounters count(const AtenModel& model) {
@@ -167,7 +166,7 @@ Status verify(const AtenSolution& solution, double objective) {
   return {};
 }
 
-// Solves one request, and verifies the plan.
+// One call of solve_plan(): solves the request and verifies the plan.
 // Thread safety: one thread at a time.
 class PlanSolver {
  public:
@@ -211,17 +210,16 @@ class PlanSolver {
       if (!exceeds()) return std::move(solution_);
     }
     solution_.without_limit_us = solution_.evaluation.total_us();
-    pruning.reset();  // takes as much memory as the model
+    pruning.reset();  // it takes as much memory as the model
     contracted.reset();
     return within_limit(std::move(model), cheapest);
   }
 
  private:
-  // Repeats the search within the limit. If a plan exceeds the limit because of moving tensors
+  // Repeats the search within the limit. If a plan exceeds the limit because of tensors in motion
   // without movers, these tensors get movers and the search begins again. If a search finds no
-  // plan, the next search begins from the lightest plan or, if this plan does not fit, from any
-  // plan within the limit: seek_any() looks for such a plan with ever more work, or proves none
-  // exists.
+  // plan, the next one starts from the lightest plan. If that plan does not fit, seek_any()
+  // searches any plan within the limit with more and more work, or proves that there is none.
   Result<AtenSolution> within_limit(AtenModel model, const SievedSolution& cheapest) {
     std::optional<AtenPlan> heavy = solution_.plan;
     bool is_searched = false;
@@ -244,7 +242,7 @@ class PlanSolver {
         heavy = solution_.plan;
       } else if (is_any_sought) {
         if (solution_.status == SolveStatus::kInfeasible) break;
-        is_any_sought = !solution_.plan;  // another search begins from it
+        is_any_sought = !solution_.plan;  // another search starts from this plan
       } else if (solution_.plan || fitting_ || is_over()) {
         break;
       } else {
@@ -262,8 +260,8 @@ class PlanSolver {
     return best_of_all(light);
   }
 
-  // The last solution or, if it does not fit or is worse, the best plan that fits, with the last
-  // bound. `light` has a value if a search found no plan.
+  // Returns the last solution, or the best plan that fits if the last one does not fit or is worse.
+  // The lower bound is the last one. `light` is set if a search found no plan.
   AtenSolution best_of_all(const std::optional<LightestPlan>& light) {
     const bool fits = solution_.plan && !exceeds();
     const bool is_worse = fitting_ && (!fits || fitting_->solution.evaluation.total_us() <
@@ -310,7 +308,7 @@ class PlanSolver {
     return {};
   }
 
-  // Finds any plan within the limit, whatever it costs.
+  // Searches any plan within the limit, whatever it costs.
   Status seek_any(const AtenModel& model, const SievedSolution& cheapest) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(
         const WithinSolution found,
@@ -342,7 +340,7 @@ class PlanSolver {
     solution_.stopped_by = budget_.interrupted().value_or(StopReason::kWorkLimit);
   }
 
-  // Keeps the solution if it fits and is the best so far. `choice`, by variable, is its choice.
+  // Keeps the solution if it fits and is the best so far. `choice`: its choice by variable.
   bool keep_if_fitting(std::vector<std::uint32_t> choice) {
     if (exceeds()) return false;
     if (solution_.status != SolveStatus::kOptimal) solution_.status = SolveStatus::kFeasible;
@@ -353,7 +351,7 @@ class PlanSolver {
     return true;
   }
 
-  // Takes the lightest plan as start of the next search. Returns false if it does not fit.
+  // Makes the lightest plan the start of the next search. Returns false if the plan does not fit.
   bool offer(const LightestPlan& light) {
     if (!light.plan || light.evaluation.peak_bytes > *request_.memory_limit) return false;
     fitting_ = Fitting{solution_, light.choice};
@@ -364,7 +362,7 @@ class PlanSolver {
     return true;
   }
 
-  // Adds the choice to those that searches within the limit keep.
+  // Adds the choice to the choices that searches within the limit keep.
   void keep_choice(const std::vector<std::uint32_t>& choice) {
     KeptChoices chosen;
     for (std::size_t v = 0; v < graph_.size() + graph_.outputs().size(); ++v)
@@ -386,7 +384,7 @@ class PlanSolver {
   bool is_over() const { return budget_.interrupted() || !budget_.work_left(); }
   bool exceeds() const { return solution_.evaluation.peak_bytes > *request_.memory_limit; }
 
-  // Makes a choice by variable the solution's plan, and verifies it.
+  // Makes a choice by variable the plan of the solution, and verifies the plan.
   Status take(const AtenModel& model, const SievedSolution& solved) {
     solution_.counters = count(model);
     solution_.status = solved.status;
@@ -415,9 +413,9 @@ class PlanSolver {
   };
 
   CountedMoves moves_;
-  KeptChoices kept_;                // by searches within the limit
-  std::optional<Fitting> fitting_;  // the best one
-  Effort effort_;                   // of the next search for any plan
+  KeptChoices kept_;                // choices that searches within the limit keep
+  std::optional<Fitting> fitting_;  // the best plan that fits
+  Effort effort_;                   // of the next seek_any()
   std::int64_t least_bytes_ = 0;    // proved: no plan has a lower peak
   AtenSolution solution_;
 };

@@ -14,14 +14,14 @@
 
 namespace shardwright::operators {
 
-// Counted work: the same for any machine and number of threads.
+// Counters of the work done; the same for any machine and number of threads.
 struct AtenCounters {
   std::size_t classes = 0;     // distinct kinds of variables
   std::size_t strategies = 0;  // of all variables
   std::size_t edges = 0;
   std::size_t transfers = 0;    // distinct kinds of edges
-  std::size_t transitions = 0;  // pairs of placements, of the distinct kinds
-  std::uint64_t kept = 0;       // choices of the last problem that was solved
+  std::size_t transitions = 0;  // entries of all transfers: pairs of placements
+  std::uint64_t kept = 0;       // number of choices of the last problem solved
 };
 
 struct AtenSolution {
@@ -32,7 +32,7 @@ struct AtenSolution {
   double lower_bound_us = 0;
   // Time of the plan found without the memory limit, if that plan exceeds the limit.
   std::optional<double> without_limit_us;
-  // The memory that a plan needs, if none was found and memory is the reason.
+  // Set if no plan was found and memory is the reason.
   std::optional<MemoryShortage> shortage;
   StopReason stopped_by = StopReason::kFinished;
   AtenCounters counters;

@@ -16,10 +16,10 @@ using redistribution::AxisPlacement;
 using redistribution::MeshShape;
 using redistribution::Placement;
 
-// A limit is needed because cost matrices have an entry per pair of two nodes' strategies.
+// Needed because cost matrices have an entry for each pair of strategies of two nodes.
 constexpr std::size_t kMostStrategies = 20'000;
 
-// The codes of the placements of all tensors of a strategy.
+// Hashes the codes of the placements of all tensors of a strategy.
 struct CodesHash {
   std::size_t operator()(const std::vector<std::uint64_t>& codes) const {
     std::uint64_t hash = codes.size();
@@ -29,16 +29,15 @@ struct CodesHash {
   }
 };
 
-// Chooses an entry for one axis after the other.
-// Thread safety: one thread at a time.
+// Makes all combinations of entries, one axis after the other. Thread safety: one thread at a time.
 class Combinations {
  public:
-  // `tensors`: outputs, then inputs; null where the entries have no placement.
+  // `tensors`: outputs, then inputs; null if the entries have no placement for it.
   Combinations(const std::vector<AxisEntry>& entries, std::vector<const AtenTensor*> tensors,
                const MeshShape& mesh)
       : entries_(entries), tensors_(std::move(tensors)), mesh_(mesh), devices_(entries.size(), 1) {}
 
-  // Returns false if there are more than the limit.
+  // Returns false if there are more than kMostStrategies combinations.
   bool run() {
     extend(0, std::vector<Placement>(tensors_.size()));
     return !too_many_;
@@ -53,7 +52,7 @@ class Combinations {
   }
 
   // Adds the entry's placements on an axis to the placements on earlier axes. Returns false if they
-  // are incompatible or a device gets no elements.
+  // are incompatible or if a device gets no elements.
   bool place(const AxisEntry& entry, std::size_t axis, std::vector<Placement>& placements) const {
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       if (tensors_[t] == nullptr) continue;
@@ -73,7 +72,7 @@ class Combinations {
     return true;
   }
 
-  // Along an axis of one device all placements are the same, so tensors are replicated there.
+  // Along an axis of size 1 all placements are the same, so tensors are replicated there.
   void extend(std::size_t axis, const std::vector<Placement>& placements) {
     if (axis == mesh_.size()) return keep(placements);
     if (mesh_[axis] == 1) return extend(axis + 1, placements);
@@ -102,7 +101,7 @@ class Combinations {
   const std::vector<AxisEntry>& entries_;
   std::vector<const AtenTensor*> tensors_;
   const MeshShape& mesh_;
-  std::vector<std::int64_t> devices_;  // by entry: product of the sizes of the axes that use it
+  std::vector<std::int64_t> devices_;  // by entry: product of the sizes of its axes
   std::vector<std::vector<Placement>> found_;
   std::unordered_map<std::vector<std::uint64_t>, std::size_t, CodesHash> seen_;
   bool too_many_ = false;

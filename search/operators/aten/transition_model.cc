@@ -27,8 +27,9 @@ constexpr double kTransitionUs = 1;  // Source: AutoParallel's transition term
 constexpr double kCopyEfficiency = 0.70;
 constexpr double kUsPerSecond = 1e6;
 
-// Returns a shape with the same costs, to share searches. Extents that are multiples of the number
-// of devices are cut into equal pieces however they are sharded, so only their product matters.
+// Returns a shape with the same costs, so that shapes can share searches. An extent that is a
+// multiple of the number of devices is cut into equal pieces by any sharding. So of such extents
+// only the product matters.
 Shape canonical(const Shape& shape, std::int64_t devices) {
   Shape result = shape;
   std::int64_t* last = nullptr;
@@ -66,7 +67,7 @@ std::vector<AxisPlacement> along(const Placement& placement, const std::vector<s
   return placements;
 }
 
-// The costs of collectives on the mesh of a subset of the axes.
+// The costs of collectives on a mesh of some of the axes.
 class CostsAlong final : public redistribution::CollectiveCosts {
  public:
   CostsAlong(const redistribution::CollectiveCosts& all, const std::vector<std::size_t>& axes)
@@ -94,7 +95,7 @@ double autoparallel_us(const TransitionModelOptions& options, const AtenTensor& 
                        const Placement& source, const Placement& target) {
   const MeshShape& mesh = options.collectives->mesh();
   if (effective_placement(mesh, source) == effective_placement(mesh, target)) return 0;
-  // The estimate depends on the number of axes, so axes of one device are left out.
+  // The estimate depends on the number of axes, so axes of size 1 are left out.
   const std::vector<std::size_t> axes = axes_of_several(mesh);
   const CostsAlong collectives(*options.collectives, axes);
   redistribution::RedistributionSpec spec;
@@ -121,7 +122,7 @@ class MoveFinder {
   MoveFinder(const AtenPlan& plan, const TransitionModel& transitions)
       : plan_(plan), transitions_(transitions) {}
 
-  // Sets the path of the move and the bytes sent.
+  // Sets the path of the move, and the bytes sent.
   void find(const AtenTensor& tensor, const Placement& source, const Placement& target,
             AtenMove& move) {
     Key key{{tensor.shape.begin(), tensor.shape.end()},
@@ -164,7 +165,7 @@ class MoveFinder {
 
 }  // namespace
 
-// The searches of kShortest, by kind of tensor.
+// The searches of kShortest; tensors of one kind share them.
 // Thread safety: every member may be called from any thread.
 class TransitionModel::Searches {
  public:

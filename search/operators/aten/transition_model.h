@@ -1,4 +1,4 @@
-// The cost of moving a tensor between placements, by a model of the user's choice, and the
+// The cost of moving a tensor between placements, by a model that the user selects, and the
 // collectives that move the tensors of a plan.
 #pragma once
 
@@ -16,13 +16,13 @@ namespace shardwright::operators {
 
 enum class RedistributionChoice : std::uint8_t {
   kShortest,      // the cheapest sequence of moves that the planner finds
-  kAutoParallel,  // AutoParallel's estimate, and 1 more for every tensor that moves
+  kAutoParallel,  // AutoParallel's estimate, plus 1 us per tensor that moves
 };
 
 struct TransitionModelOptions {
   RedistributionChoice choice = RedistributionChoice::kShortest;
   std::shared_ptr<const redistribution::CollectiveCosts> collectives;
-  double memory_bytes_per_second = 0;  // of copies
+  double memory_bytes_per_second = 0;  // for copies
 };
 
 // With kShortest, moves create no partial placements, slices are copied at 70 % of the memory's
@@ -39,8 +39,8 @@ class TransitionModel final : public TransitionCosts {
                             std::span<const redistribution::Placement> sources,
                             std::span<const redistribution::Placement> targets) override;
 
-  // The moves of kShortest, whatever the choice is. Searches anew at each call. Precondition: some
-  // sequence of moves leads to the target.
+  // Returns the moves of kShortest, even with another choice. Searches anew at each call.
+  // Precondition: some sequence of moves leads to the target.
   redistribution::Path path(const AtenTensor& tensor, const redistribution::Placement& source,
                             const redistribution::Placement& target) const;
 
@@ -51,21 +51,21 @@ class TransitionModel final : public TransitionCosts {
   std::unique_ptr<Searches> searches_;
 };
 
-// A tensor whose placement differs from the one that its consumer takes.
+// A tensor whose placement differs from the placement that its consumer takes.
 struct AtenMove {
-  bool to_output = false;   // of the graph, instead of to a node
+  bool to_output = false;   // the consumer is an output of the graph
   std::uint32_t index = 0;  // of the node, or of the output of the graph
   std::uint32_t input = 0;  // of the node
-  double us = 0;            // as in the plan
-  // The cheapest sequence of moves, also where the plan's time is AutoParallel's estimate.
+  double us = 0;            // time of the move in the plan
+  // The cheapest sequence of moves, even if the plan's time is AutoParallel's estimate.
   redistribution::Path path;
-  std::int64_t sent_bytes = 0;  // by the device that sends most, in all steps
+  std::int64_t sent_bytes = 0;  // of all steps, by the device that sends most
 
   friend bool operator==(const AtenMove&, const AtenMove&) = default;
 };
 
-// Returns the moves by node and input, then by output. Leaves out moves along axes of one device.
-// Searches once for each kind of move.
+// Returns the moves by node and input, then by output. Leaves out moves along axes of size 1.
+// Searches once for each distinct move.
 std::vector<AtenMove> moves_of(const AtenGraph& graph, const AtenPlan& plan,
                                const TransitionModel& transitions);
 

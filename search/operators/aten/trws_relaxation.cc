@@ -10,7 +10,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Takes four rows at a time, so that results are read and written less often.
+// Adds four rows at a time, so that results are read and written less often.
 template <typename T>
 [[gnu::always_inline]] inline void add_rows(const T* sent, const std::uint32_t* rows,
                                             std::size_t num_rows, const T* costs,
@@ -40,7 +40,7 @@ template <typename T>
 }
 
 #if defined(__x86_64__)
-// Wider registers give the same sums and minima: nothing is multiplied, so nothing is fused.
+// Wider registers give the same bits: there are no products that could be fused with sums.
 template <typename T>
 [[gnu::target("avx2")]] void add_rows_wide(const T* sent, const std::uint32_t* rows,
                                            std::size_t num_rows, const T* costs,
@@ -67,16 +67,16 @@ void find_least(const std::vector<T>& sent, const std::vector<std::uint32_t>& ro
   add_rows(sent.data(), rows.data(), rows.size(), costs, least.size(), least.data());
 }
 
-// Exceeds the relative error by which a sum in single precision can be rounded up.
+// Exceeds the relative error of a sum in single precision.
 constexpr double kRoundingOfSum = 0x1p-23;
 
-// Costs between open choices are copied to a table of their own if they are at most this fraction
-// of the whole table: copies are faster to read, and small enough for many blocks.
+// Costs between open choices are copied to a separate table if they are at most this fraction of
+// all costs. The copy is faster to read, and small enough to have many.
 constexpr double kLargestPart = 0.25;
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-// Without branches, since it is called for every entry.
+// Has no branches, since it is called for every entry.
 float round_down(double cost) {
   const auto rounded = static_cast<float>(cost);
   const float lower = rounded - std::max(std::abs(rounded) * static_cast<float>(kRoundingOfSum),
@@ -96,7 +96,7 @@ void least_rows(const std::vector<double>& sent, const std::vector<std::uint32_t
   find_least(sent, rows, costs, least);
 }
 
-// The costs of a transfer in single precision, from either end.
+// The costs of a transfer in single precision, for reading from either end.
 struct TrwsRelaxation::Table {
   Table() = default;
   explicit Table(const AtenTransfer& transfer) {
@@ -229,7 +229,7 @@ void TrwsRelaxation::set_prices(std::span<const double> prices, std::int64_t lim
   }
 }
 
-// Adds all messages to the node to its costs.
+// Sets gathered_ to the node's costs plus all messages to the node.
 void TrwsRelaxation::gather(std::uint32_t node) {
   const std::vector<std::uint32_t>& open = open_[node];
   const std::vector<double>& costs = costs_[node];
@@ -251,7 +251,7 @@ void TrwsRelaxation::gather(std::uint32_t node) {
   }
 }
 
-// Sends a message along the link, less its least element, which is returned.
+// Sends a message along the link. Subtracts its least element from all elements and returns it.
 double TrwsRelaxation::send(std::uint32_t node, const Link& link, double share) {
   const double* to_own = messages_.data() + link.to_own;
   const std::vector<std::uint32_t>& open = open_[node];
@@ -274,7 +274,7 @@ double TrwsRelaxation::send(std::uint32_t node, const Link& link, double share) 
   }
   least_.resize(part == nullptr ? link.other_groups : part->columns.size());
   least_rows(sent_, sending_, part == nullptr ? link.costs : part->costs.data(), least_);
-  // Rounded down; infinite values stay infinite.
+  // Rounds down; infinite values stay infinite.
   received_.resize(least_.size());
   const double of_positive = link.edges * (1 - kRoundingOfSum);
   const double of_negative = link.edges * (1 + kRoundingOfSum);
@@ -289,8 +289,8 @@ double TrwsRelaxation::send(std::uint32_t node, const Link& link, double share) 
   return least;
 }
 
-// Returns the sum of the minima subtracted from nodes and messages. After a backward pass it is the
-// sum of the minima over the chains into which the edges are divided, a lower bound.
+// Returns the sum of the minima subtracted from nodes and messages. After a backward pass, it is
+// the sum of the minima over the chains into which the edges are divided, which is a lower bound.
 double TrwsRelaxation::pass(bool forward, double haste) {
   double sum = -granted_;
   double magnitude = std::abs(granted_);
@@ -323,7 +323,7 @@ double TrwsRelaxation::pass(bool forward, double haste) {
     for (std::size_t l = begin; l < end; ++l)
       take(send(node, links_[node][l], share * links_[node][l].edges));
   }
-  // A generous allowance for rounding, relative to the sum of magnitudes.
+  // Allowance for rounding, relative to the sum of magnitudes.
   constexpr double kRounding = 1e-13;
   return sum - kRounding * magnitude;
 }
@@ -365,14 +365,14 @@ std::vector<char> TrwsRelaxation::open_groups(std::uint32_t node, const std::uin
   return open;
 }
 
-// Lists the open choices. Links with equal tables and open choices (repeated blocks) share a part.
+// Lists the open choices. Links with equal tables and equal open choices share a part.
 void TrwsRelaxation::open_allowed() {
   open_.assign(own_.size(), {});
   for (std::size_t node = 0; node < own_.size(); ++node) {
     for (std::uint32_t s = 0; s < own_[node].size(); ++s) {
       if (own_[node][s] < kForbidden) open_[node].push_back(s);
     }
-    // If all choices are forbidden, keeps one of them, so that the bound becomes infinite.
+    // If all choices are forbidden, keeps one so that the bound becomes infinite.
     if (open_[node].empty()) open_[node].push_back(0);
   }
   parts_.clear();

@@ -50,7 +50,7 @@ void PairwiseModel::build(const Graph& graph, std::int64_t devices, CostModel mo
 }
 
 void PairwiseModel::add_op(const Graph& graph, std::uint32_t op) {
-  // RR is allowed everywhere.
+  // RR (replicated) is a possible first decision for every op.
   if (specs_from_first(graph, op, Spec::kRR, model_)->count > 0) {
     add_variable(graph, op);
     add_reshards(graph, op);
@@ -115,8 +115,7 @@ void PairwiseModel::add_output(const Graph& graph, std::uint32_t op) {
 
 std::array<std::int64_t, 9>& PairwiseModel::costs_between(std::uint32_t first,
                                                           std::uint32_t second) {
-  // Pairs with the same second variable are added one after another, so a known pair is among the
-  // last.
+  // Pairs with the same second variable are added one after another, so search from the end.
   for (std::size_t i = pairs_.size(); i > 0 && pairs_[i - 1].second == second; --i) {
     if (pairs_[i - 1].first == first) return pairs_[i - 1].costs;
   }
@@ -149,7 +148,7 @@ std::optional<std::uint32_t> Elimination::run(const PairwiseModel& model) {
   return std::nullopt;
 }
 
-// Returns the variable at which kMaxStates is exceeded, or nothing on success.
+// Returns nullopt on success, otherwise the variable at which kMaxStates is exceeded.
 std::optional<std::uint32_t> Elimination::choose_order(Rule rule) {
   InteractionGraph& graph = order_.graph();
   graph.reset(sizes_.size());
@@ -183,7 +182,7 @@ std::optional<std::uint32_t> Elimination::choose_order(Rule rule) {
   return too_wide;
 }
 
-// The variable that is eliminated first runs fastest.
+// In a table, the index of the variable that is eliminated first varies fastest.
 void Elimination::fill_pair_tables() {
   const auto& pairs = model_->pairs();
   pairs_.clear();
@@ -228,7 +227,7 @@ void Elimination::fill_message(const Buckets::Bucket& bucket) {
   }
 }
 
-// The number of optimal assignments of the bucket's subtree if its variable takes the value.
+// Returns how many assignments of the bucket's subtree are optimal if its variable takes `value`.
 std::uint64_t Elimination::count_of(const Buckets::Bucket& bucket, std::size_t value) const {
   std::uint64_t count = 1;
   if (bucket.num_children == 0) return count;
@@ -241,8 +240,8 @@ std::uint64_t Elimination::count_of(const Buckets::Bucket& bucket, std::size_t v
   return count;
 }
 
-// The loss of a value is its sum minus the least sum of its bucket, an entry of the bucket's
-// message. All losses add up to cost - optimum.
+// The loss of a value is its sum minus the least sum of its bucket, which is an entry of the
+// bucket's message. The losses of all variables add up to cost - optimum.
 std::span<const std::uint8_t> Elimination::select(std::int64_t slack) {
   SHARDWRIGHT_CHECK(slack >= 0);
   chosen_.assign(buckets_.size(), 0);

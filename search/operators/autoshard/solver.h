@@ -1,4 +1,4 @@
-// Auto-sharding solved exactly, one request or many at once.
+// Solves auto-sharding problems exactly, one request or many at once.
 #pragma once
 
 #include <array>
@@ -19,12 +19,13 @@
 
 namespace shardwright::operators::autoshard {
 
-// The costs of a request, scaled, as functions of one or two decisions (variables). Every output
-// spec is a function of one variable, through any chain of ops that follow their operand.
-// Thread safety: one thread at a time while it is built, then const members from any thread.
+// A request as costs of one or two decisions (variables). Costs are scaled to integers: they are
+// multiplied by the number of devices. The output spec of every op depends on at most one variable,
+// since ops that follow their operand pass its variable on. Thread safety: one thread at a time
+// while it is built, then const members from any thread.
 class PairwiseModel {
  public:
-  // The first decision of an op; the second follows from it.
+  // The first decision of an op. The second decision follows from the first.
   struct Variable {
     std::uint32_t op = 0;
     std::uint8_t size = 0;                // the number of allowed values
@@ -32,7 +33,7 @@ class PairwiseModel {
     std::array<std::int64_t, 3> costs{};  // by position in `values`
   };
   struct Pair {
-    std::uint32_t first = 0;  // variables, first < second
+    std::uint32_t first = 0;  // index of a variable; first < second
     std::uint32_t second = 0;
     std::array<std::int64_t, 9> costs{};  // [3 * position of first + position of second]
   };
@@ -47,10 +48,10 @@ class PairwiseModel {
  private:
   static constexpr std::uint32_t kConstant = UINT32_MAX;
 
-  // Where an op's output spec comes from.
+  // Where an op's output spec comes from: a variable, or always the same spec.
   struct Source {
     std::uint32_t variable = kConstant;
-    std::array<Spec, 3> specs{};  // by position of the variable's value; the first one if constant
+    std::array<Spec, 3> specs{};  // by position of the variable's value; [0] if constant
   };
 
   void add_op(const Graph& graph, std::uint32_t op);
@@ -69,30 +70,29 @@ class PairwiseModel {
   std::vector<Source> sources_;  // by op
 };
 
-// Minimises a PairwiseModel exactly and counts its optima. Each message has, for every assignment
-// of its separator, the least cost of the variables in the bucket's subtree and the number of
-// assignments that attain it. Keeps its memory from model to model. Cost: states * factors of a
-// bucket.
-// Thread safety: one thread at a time.
+// Minimises a PairwiseModel exactly by bucket elimination (Buckets) and counts its optima. For each
+// assignment of a bucket's separator, the bucket's message has the least cost of the variables in
+// its subtree, and the number of assignments with this cost. Keeps its memory from model to model.
+// Cost: states * factors of a bucket. Thread safety: one thread at a time.
 class Elimination {
  public:
-  // Entries of all messages together: 3^15, at 16 bytes each. Models that need more are refused.
+  // Limit of the entries of all messages together: 3^15, at 16 bytes each.
   static constexpr std::size_t kMaxStates = 14'348'907;
 
-  // Returns the variable at which kMaxStates is exceeded, or nothing on success. `model` must
-  // outlive the calls below. Eliminates the variable with the fewest neighbours first. If that
-  // order needs too many states, tries the variable whose elimination adds the fewest edges first.
+  // Returns nullopt on success, otherwise the variable at which kMaxStates is exceeded. `model`
+  // must outlive the calls below. Eliminates the variable with the fewest neighbours first. If that
+  // order needs too many states, eliminates the variable that adds the fewest edges first.
   std::optional<std::uint32_t> run(const PairwiseModel& model);
 
-  // Of the last model; scaled.
+  // The optimum of the last model; scaled.
   std::int64_t optimum() const { return optimum_; }
-  // The number of assignments that cost optimum(); UINT64_MAX = that many or more.
+  // The number of assignments with this cost; UINT64_MAX: that many or more.
   std::uint64_t num_optimal() const { return num_optimal_; }
   std::size_t states() const { return buckets_.num_entries(); }
 
-  // An assignment that costs at most optimum() + slack, as positions of values by variable. From
-  // the variable eliminated last to the first, each takes the first value that the remaining slack
-  // allows. Precondition: slack >= 0. O(pairs).
+  // Returns an assignment that costs at most optimum() + slack: by variable, the position of its
+  // value. Each variable, from the last eliminated to the first, takes the first value that the
+  // remaining slack allows. Precondition: slack >= 0. O(pairs).
   std::span<const std::uint8_t> select(std::int64_t slack);
 
  private:
@@ -110,9 +110,9 @@ class Elimination {
   BucketSum<std::int64_t> sum_;
   std::vector<std::uint32_t> sizes_;  // by variable
   std::vector<Buckets::Pair> pairs_;
-  std::vector<std::int64_t> pair_costs_;  // by pair, room for 3 * 3 entries each
+  std::vector<std::int64_t> pair_costs_;  // by pair, 3 * 3 entries each
   std::vector<std::int64_t> costs_;       // all messages
-  std::vector<std::uint64_t> counts_;     // as costs_
+  std::vector<std::uint64_t> counts_;     // by entry of costs_
   std::vector<std::uint8_t> chosen_;      // by variable
   std::int64_t optimum_ = 0;
   std::uint64_t num_optimal_ = 1;
@@ -127,28 +127,27 @@ struct Request {
 struct Solution {
   std::int64_t scaled_optimum = 0;
   double optimum = 0;
-  std::uint64_t num_optimal = 0;  // UINT64_MAX = that many or more
+  std::uint64_t num_optimal = 0;  // UINT64_MAX: that many or more
   Assignment assignment;          // one optimum, always the same for a request
-  std::size_t states = 0;         // of all tables of the search
+  std::size_t states = 0;         // entries of all messages
 
   friend bool operator==(const Solution&, const Solution&) = default;
 };
 
-// Solves requests one after another in the same memory.
-// Thread safety: one thread at a time.
+// Solves requests one after another in the same memory. Thread safety: one thread at a time.
 class Solver {
  public:
-  // Errors: as check_request; kUnsupported with `where` = the op at which the tables of the search
-  // exceed Elimination::kMaxStates.
+  // Errors: as check_request; kUnsupported if a search exceeds Elimination::kMaxStates, with
+  // `where` = the op at which it does.
   Status prove(const Request& request);
 
-  // Of the last request that was proved.
+  // These describe the last request that was proved.
   std::int64_t scaled_optimum() const { return elimination_.optimum(); }
   std::uint64_t num_optimal() const { return elimination_.num_optimal(); }
   Solution solution();
-  // An assignment that costs less than `scaled_bound`, if there is one. Its cost is at most halfway
-  // between the optimum and the bound, so few calls, each with the last cost as bound, reach the
-  // optimum.
+  // Returns an assignment that costs less than `scaled_bound`, if there is one. The assignment
+  // costs at most the mean of optimum and bound. So few calls, each bounded by the last cost, reach
+  // the optimum.
   std::optional<Assignment> find_below(std::int64_t scaled_bound);
 
  private:
@@ -159,11 +158,10 @@ class Solver {
   Elimination elimination_;
 };
 
-// prove() and solution() of a solver made for this request.
+// Solves one request with a new Solver.
 Result<Solution> solve(const Request& request);
 
-// Solves many requests at once. The answers are in the order of requests and the same for any
-// executor.
+// Solves requests in parallel. The answers are in their order and independent of the executor.
 std::vector<Result<Solution>> solve_all(std::span<const Request> requests, Executor& executor);
 
 // Returns an assignment whose scaled cost is less than the bound, or nothing if there is none.
@@ -176,23 +174,22 @@ struct Iteration {
 };
 
 struct ImproveResult {
-  std::optional<Iteration> last;  // nothing if no assignment is below the first bound
-  std::size_t iterations = 0;     // improving ones
-  bool exhausted = false;         // nothing is cheaper, so `last` is optimal
+  std::optional<Iteration> last;  // nullopt if the first bound is not improved
+  std::size_t iterations = 0;     // number of improvements
+  bool exhausted = false;         // no cheaper assignment exists; `last` is optimal
 };
 
 inline constexpr std::int64_t kFirstBound = 1'000'000'000'000;
 inline constexpr std::size_t kMaxIterations = 100;
 
-// Slapo's counter-example loop. The first bound is kFirstBound; each later bound is the cost of the
-// iteration before. Asks the oracle at most kMaxIterations times. Calls `on_iteration` for every
-// improvement. Errors: as evaluate; kVerificationFailed if an answer does not cost less than the
-// bound.
-// Source: see CostModel, `solve`.
+// Slapo's loop: asks the oracle for an assignment that costs less than a bound, which is first
+// kFirstBound and then the cost of the previous answer. Asks at most kMaxIterations times. Calls
+// `on_iteration` for every improvement. Errors: as evaluate; kVerificationFailed if an answer does
+// not cost less than the bound. Source: see CostModel, `solve`.
 Result<ImproveResult> improve(const Request& request, const Oracle& oracle,
                               const std::function<void(const Iteration&)>& on_iteration);
 
-// The lines of a Slapo schedule: first the lines that shard parameters of modules, then the lines
+// Returns the lines of a Slapo schedule: first those that shard parameters of modules, then those
 // that reshard activations, each in graph order.
 // Precondition: `assignment` has passed evaluate.
 // Source: see CostModel, `generate_schedule_sequence`.

@@ -37,7 +37,7 @@ void Buckets::add_buckets(const EliminationOrder& order, std::span<const std::ui
   }
 }
 
-// A table belongs to the bucket of its variable that is eliminated first.
+// Gives each table to the bucket of that variable of the table that is eliminated first.
 void Buckets::add_factors(const EliminationOrder& order, std::span<const Pair> pairs) {
   const auto bucket_of = [&](const Pair& pair) {
     return std::min(order.position(pair.first), order.position(pair.second));
@@ -73,7 +73,7 @@ void Buckets::add_factors(const EliminationOrder& order, std::span<const Pair> p
     set_strides(bucket);
 }
 
-// Keeps the factors of a bucket sorted by level, and in order of insertion within a level.
+// Inserts a factor; keeps factors sorted by level, and in order of insertion within a level.
 void Buckets::place(Bucket& bucket, Factor factor, std::uint32_t level) {
   std::size_t at = bucket.first_factor + bucket.num_factors++;
   for (; at > bucket.first_factor && levels_[at - 1] > level; --at) {
@@ -90,8 +90,8 @@ std::uint32_t Buckets::pair_level(const Bucket& bucket, std::uint32_t other) con
          1;
 }
 
-// The last variable of the child's separator is the bucket's own, so the variable before it gives
-// the level.
+// The last variable of the child's separator is the variable of `bucket` itself, so the variable
+// before it determines the level.
 std::uint32_t Buckets::message_level(const Bucket& bucket, const Bucket& child) const {
   return child.depth < 2 ? 0 : pair_level(bucket, separator(child)[child.depth - 2]);
 }
@@ -121,8 +121,8 @@ void Buckets::set_strides(const Bucket& bucket) {
 
 namespace {
 
-// Scores a node by the logarithm of the table entries that eliminating it takes, plus a penalty for
-// the edges that it adds, since they make later tables larger.
+// The score of a node: the logarithm of the entries of its table, plus a penalty for the edges that
+// its elimination adds, since these edges make later tables larger.
 class TableScore {
  public:
   TableScore(const CostInstance& instance, const InteractionGraph& graph, double fill_weight,
@@ -133,7 +133,7 @@ class TableScore {
   }
 
   double operator()(std::uint32_t node) {
-    if (stopped_(work_)) return 0;  // the order is given up
+    if (stopped_(work_)) return 0;  // the caller gives up this order
     const auto& around = graph_->neighbours(node);
     work_ += around.size() * around.size() / 2 + 1;
     double fill = 0;
@@ -154,7 +154,7 @@ class TableScore {
   }
 
   bool stopped() { return stopped_(work_); }
-  // Pairs of neighbours looked at.
+  // The number of pairs of neighbours looked at.
   std::size_t work() const { return work_; }
 
  private:
@@ -301,7 +301,7 @@ void BucketTables::compute_outside() {
   }
 }
 
-// Passes outside costs to the children of the bucket, at the current assignment of its separator.
+// Passes outside costs to the bucket's children, at the current assignment of its separator.
 void BucketTables::pass_outside(const Buckets::Bucket& bucket, double outside,
                                 std::span<const double> sums) {
   for (const std::uint32_t f : tree_->children(bucket)) {

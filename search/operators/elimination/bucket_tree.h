@@ -1,4 +1,4 @@
-// Bucket elimination: the tables that each bucket sums, their layout, and the elimination itself.
+// Bucket elimination: the tables of each bucket, their layout, and the elimination itself.
 #pragma once
 
 #include <algorithm>
@@ -15,67 +15,67 @@
 
 namespace shardwright::operators {
 
-// The layout of a bucket's tables (factors), for a walk over the assignments of its separator.
+// The layout of a bucket's tables, which are called factors, for a walk over the assignments of the
+// bucket's separator (see Buckets).
 struct BucketShape {
-  std::uint32_t own_size = 1;            // values of the variable that is minimised out
-  std::span<const std::uint32_t> sizes;  // values of each variable of the separator
-  // By factor, ascending: the number of first variables of the separator that determine its row.
+  std::uint32_t own_size = 1;            // number of values of the variable to minimise out
+  std::span<const std::uint32_t> sizes;  // number of values, by separator variable
+  // By factor, ascending: a factor of level k depends on the first k variables of the separator.
   std::span<const std::uint32_t> levels;
-  // [variable of the separator * factors + factor]: the stride of the variable in the factor, 0 if
+  // [variable of the separator * factors + factor]: the stride of the variable in the factor; 0 if
   // the factor does not depend on the variable.
   const std::size_t* strides = nullptr;
 };
 
-// One bucket per variable in order of elimination. A bucket's variable is minimised out of the sum
-// of its own costs, of pair tables with variables that are eliminated later, and of the messages of
-// earlier buckets that depend on it. The result, its message, is a table over the separator: the
-// later variables that occur in these tables.
-// In every table the index of the variable eliminated first varies fastest, that of the variable
-// eliminated last slowest. So the parent bucket reads a message without reordering it.
-// Source: Dechter, Bucket elimination: a unifying framework for reasoning, 1999.
-// Thread safety: const members may be called from any thread.
+// One bucket per variable, in order of elimination. A bucket adds the costs of its variable, pair
+// tables with variables that are eliminated later, and the messages of earlier buckets that depend
+// on the variable. It minimises its variable out of this sum. The result, its message, is a table
+// over the separator: the later variables that occur in the sum. In every table the variable
+// eliminated first varies fastest, and the variable eliminated last slowest. So the parent bucket
+// reads a message without reordering it. Source: Dechter, Bucket elimination: a unifying framework
+// for reasoning, 1999. Thread safety: const members may be called from any thread.
 class Buckets {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   struct Pair {
-    std::uint32_t first;  // variables; both are in the order
+    std::uint32_t first;  // variable; both are in the order
     std::uint32_t second;
   };
   struct Factor {
-    std::uint32_t source;  // index of the pair, or the bucket whose message it is
+    std::uint32_t source;  // index of the pair, or of the bucket that sends the message
     bool is_message;
   };
   struct Bucket {
     std::uint32_t variable = 0;
     std::uint32_t parent = kNone;  // the bucket that takes the message; kNone: a root
     std::uint32_t own_size = 1;
-    std::uint32_t depth = 0;  // variables of the separator
+    std::uint32_t depth = 0;  // number of variables of the separator
     std::uint32_t num_factors = 0;
     std::uint32_t num_children = 0;
-    std::size_t entries = 1;  // of the message
+    std::size_t entries = 1;  // number of entries of the message
     std::size_t first_message = 0;
     std::size_t first_scope = 0;
     std::size_t first_factor = 0;
     std::size_t first_stride = 0;
   };
 
-  // `sizes` are by variable. Reuses the memory of earlier calls. O(sum over buckets of factors *
-  // depth).
+  // `sizes`: by variable, the number of its values. Reuses the memory of earlier calls. O(sum over
+  // buckets of factors * depth).
   void build(const EliminationOrder& order, std::span<const std::uint32_t> sizes,
              std::span<const Pair> pairs);
 
   std::span<const Bucket> list() const { return buckets_; }
   const Bucket& operator[](std::size_t bucket) const { return buckets_[bucket]; }
   std::size_t size() const { return buckets_.size(); }
-  // The number of entries of all messages; those of a bucket begin at its `first_message`.
+  // The entries of all messages. Those of a bucket's message begin at `first_message`.
   std::size_t num_entries() const { return num_entries_; }
 
-  // The bucket's separator; the variable eliminated first comes last.
+  // The variables of the bucket's separator, from the last eliminated to the first.
   std::span<const std::uint32_t> separator(const Bucket& bucket) const {
     return std::span(scopes_).subspan(bucket.first_scope, bucket.depth);
   }
-  // The bucket's factors by level; within a level first pairs by index, then messages by bucket.
+  // The bucket's factors by level. Within a level: pairs by index, then messages.
   std::span<const Factor> factors(const Bucket& bucket) const {
     return std::span(factors_).subspan(bucket.first_factor, bucket.num_factors);
   }
@@ -103,15 +103,15 @@ class Buckets {
 };
 
 // Walks over the assignments of a bucket's separator, the last variable fastest, and sums the
-// bucket's tables at each. Partial sums are kept by level: if only the last variables change, only
-// the tables that depend on them are added again. A sum always adds the own costs first and then
-// the tables by level, so its rounding does not depend on the walk.
-// Keeps its memory from bucket to bucket. Thread safety: one thread at a time.
+// bucket's tables at each assignment. Partial sums are kept by level, so only the tables that
+// depend on changed variables are added again. A sum always adds the variable's own costs first and
+// then the tables by level, so its rounding does not depend on the walk. Keeps its memory from
+// bucket to bucket. Thread safety: one thread at a time.
 template <class Cost>
 class BucketSum {
  public:
-  // Begins at the assignment of all zeros. `own` has the costs of the bucket's variable; `table(f)`
-  // points to the entries of factor f. Both must outlive the walk.
+  // Begins a walk at the assignment of all zeros. `own`: the costs of the bucket's variable.
+  // `table(f)` points to the entries of factor f. The costs and tables must outlive the walk.
   template <class TableOf>
   void start(const BucketShape& shape, const Cost* own, const TableOf& table) {
     shape_ = shape;
@@ -150,25 +150,25 @@ class BucketSum {
   // Goes to the next assignment; after the last one, back to the first.
   void advance() { advance(values_.size()); }
 
-  // The sums at the present assignment, by value of the bucket's variable.
+  // Returns the sums at the current assignment, by value of the bucket's variable.
   std::span<const Cost> sums() {
     const std::size_t depth = values_.size();
     return {refresh(depth), shape_.own_size};
   }
 
-  // Minimises the bucket's variable out: message[entry] is the least of sums() at that assignment.
-  // Precondition of both overloads: the walk is at its beginning, where it also ends.
+  // Minimises the bucket's variable out: sets message[entry] to the least of sums() at each
+  // assignment. Precondition of both overloads: the walk is at its beginning. It ends there, too.
   void send(Cost* message) {
     sweep([&](std::size_t entry, const auto& sum) { message[entry] = least_of(sum); });
   }
-  // Also writes the first value of least cost to `argument`. Slower.
+  // Also sets argument[entry] to the first value of least cost. Slower.
   void send(Cost* message, std::uint32_t* argument) {
     sweep([&](std::size_t entry, const auto& sum) {
       argument[entry] = argument_of(sum, message[entry]);
     });
   }
 
-  // The entries of factor f at the present assignment, by value of the bucket's variable.
+  // The entries of factor f at the current assignment, by value of the bucket's variable.
   const Cost* row(std::size_t f) const { return rows_[f]; }
 
  private:
@@ -191,7 +191,8 @@ class BucketSum {
     valid_ = std::min(valid_, i + 1);
   }
 
-  // Sums of the levels up to `level`, which must not be beyond the depth.
+  // Returns the sums of the factors up to `level`, by value of the bucket's variable. Precondition:
+  // `level` is at most the depth.
   const Cost* refresh(std::size_t level) {
     for (; valid_ <= level; ++valid_) {
       const Cost* below = valid_ == 0 ? own_ : by_level_[valid_ - 1];
@@ -224,8 +225,8 @@ class BucketSum {
     }
   }
 
-  // Calls use(entry, sum) at every assignment, where sum(s) equals sums()[s]. The last table is not
-  // added beforehand: a sum that is read once need not be stored.
+  // Calls use(entry, sum) at every assignment, where sum(s) equals sums()[s]. Adds the last table
+  // only when sum(s) is read, which saves storing the sums.
   template <class Use>
   void sweep(const Use& use) {
     const std::size_t depth = values_.size();
@@ -251,7 +252,7 @@ class BucketSum {
     }
   }
 
-  // Two independent minima shorten the chain of dependent instructions.
+  // Two independent minima halve the chain of dependent instructions.
   template <class SumOf>
   Cost least_of(const SumOf& sum) const {
     const std::size_t size = shape_.own_size;
@@ -280,48 +281,48 @@ class BucketSum {
 
   BucketShape shape_;
   const Cost* own_ = nullptr;
-  std::vector<const Cost*> rows_;         // by factor, at the present assignment
-  std::vector<std::uint32_t> values_;     // the present assignment
-  std::vector<std::size_t> level_begin_;  // of factors
+  std::vector<const Cost*> rows_;         // by factor, at the current assignment
+  std::vector<std::uint32_t> values_;     // the current assignment
+  std::vector<std::size_t> level_begin_;  // by level: its first factor
   std::vector<Cost> partial_;             // [level * own_size + value]
-  std::vector<const Cost*> by_level_;     // by level: its partial sums, or those of a level below
+  std::vector<const Cost*> by_level_;     // by level: pointer to its sums, maybe of a lower level
   std::size_t valid_ = 0;                 // the first level whose sums are out of date
 };
 
-// Parameters of the elimination order. Finding an order whose tables fit takes far less work than
-// the limit; an instance that reaches the limit is too wide.
+// Parameters of the search for an elimination order. An order whose tables fit is found with far
+// less work than the limit, so an instance that reaches the limit is too wide.
 // Thread safety: a value.
 struct TableOrderParameters {
-  // The score of a node is the logarithm of its table's entries plus, for every edge that
-  // eliminating it adds, `fill_weight` times the product of the logarithms of the sizes of the
-  // edge's ends.
+  // The score of a node is the logarithm of the entries of its table plus a penalty. The penalty is
+  // `fill_weight` times, for every edge that the elimination adds, the product of the logarithms of
+  // the sizes of both ends.
   double fill_weight = 0.3;
-  // Limit of the pairs of neighbours that ordering looks at: `most_work` + `work_per_node` * nodes.
+  // Limit of the pairs of neighbours looked at: `most_work` + `work_per_node` * nodes.
   std::size_t most_work = 20'000'000;
   std::size_t work_per_node = 200;
 };
 
-// The nodes of an instance in an order of elimination, and their edges as tables of the buckets.
-// Thread safety: const members may be called from any thread.
+// The buckets of an instance, one per node, and the costs of its edges in the layout of the
+// buckets. Thread safety: const members may be called from any thread.
 class BucketTree {
  public:
-  // Returns nothing if the tables would have more than `max_entries` entries before minimisation,
-  // or if finding an order takes too much work, or if the budget is interrupted meanwhile.
+  // Returns nullopt if the tables would have more than `max_entries` entries before minimisation,
+  // if finding an order takes too much work, or if the budget is interrupted.
   static std::optional<BucketTree> make(const CostInstance& instance, double max_entries,
                                         const TableOrderParameters& parameters = {},
                                         const Budget& budget = {});
 
   const CostInstance& instance() const { return *instance_; }
   const Buckets& buckets() const { return buckets_; }  // variable = node
-  // The costs of an edge in the layout of the bucket that sums them.
+  // The costs of an edge in the layout of the bucket that adds them.
   const double* edge_costs(std::uint32_t edge) const {
     return edge_costs_.data() + first_edge_cost_[edge];
   }
-  // The factors of the bucket that are messages, as indices, ordered by the sending bucket.
+  // Indices of the bucket's factors that are messages, in the order of the sending buckets.
   std::span<const std::uint32_t> children(const Buckets::Bucket& bucket) const {
     return std::span(children_).subspan(bucket.first_factor, bucket.num_children);
   }
-  // Where the strategies of a node begin in a flat list of node costs.
+  // Index of the node's first strategy in a flat list over all nodes and strategies.
   std::size_t first_cost(std::uint32_t node) const { return first_cost_[node]; }
   std::size_t num_costs() const { return num_costs_; }
 
@@ -333,22 +334,22 @@ class BucketTree {
   Buckets buckets_;
   std::vector<double> edge_costs_;
   std::vector<std::size_t> first_edge_cost_;  // by edge
-  std::vector<std::uint32_t> children_;       // factors; a bucket's begin at its first_factor
+  std::vector<std::uint32_t> children_;       // indices of factors, at the bucket's first_factor
   std::vector<std::size_t> first_cost_;
   std::size_t num_costs_ = 0;
 };
 
-// The messages towards the roots and, on request, the messages from the roots back.
+// The messages from the leaves to the roots and, on request, the messages from the roots back.
 // Thread safety: one thread at a time.
 class BucketTables {
  public:
   explicit BucketTables(const BucketTree& tree);
 
   // Minimises the total cost with these node costs (flat, see BucketTree::first_cost). Returns the
-  // minimum, infinite if everything is forbidden; sets `choice` to a choice that attains it.
+  // minimum and sets `choice` to a choice with this cost. Returns infinity if none is allowed.
   double minimize(std::span<const double> costs, std::vector<std::uint32_t>& choice);
-  // After minimize: computes, for every bucket and assignment of its separator, the least cost of
-  // everything outside the bucket's subtree.
+  // Call this after minimize(). Computes, for every bucket and assignment of its separator, the
+  // least cost of all nodes and edges outside the bucket's subtree.
   void compute_outside();
 
   double message(std::uint32_t bucket, std::size_t entry) const {
@@ -359,7 +360,7 @@ class BucketTables {
   }
 
   // Calls visit(entry, sums) for every assignment of the bucket's separator for which wanted(entry)
-  // holds: sums[s] is the least cost of the subtree if the bucket's node takes s.
+  // is true. sums[s] is the least cost of the subtree if the bucket's node takes strategy s.
   template <class Wanted, class Visit>
   void for_each_entry(std::uint32_t bucket, const Wanted& wanted, const Visit& visit) {
     const Buckets::Bucket& b = tree_->buckets()[bucket];
@@ -370,11 +371,10 @@ class BucketTables {
     }
   }
 
-  // Within visit: the entries of factor f at the current assignment, by strategy of the bucket's
-  // node.
+  // Within visit(): the entries of factor f at the current assignment, by the node's strategy.
   const double* row(std::size_t f) const { return sum_.row(f); }
-  // Within visit: the offset of the current assignment in the table of factor f; add the bucket's
-  // strategy.
+  // May be called within visit(): the offset of the current assignment in the table of factor f.
+  // The caller adds the strategy of the bucket's node.
   std::size_t offset(const Buckets::Bucket& bucket, std::size_t f) const {
     return static_cast<std::size_t>(sum_.row(f) - table(tree_->buckets().factors(bucket)[f]));
   }
@@ -392,7 +392,7 @@ class BucketTables {
   std::span<const double> costs_;
   std::vector<double> messages_;
   std::vector<double> outside_;
-  double roots_ = 0;  // sum over the roots' messages
+  double roots_ = 0;  // sum of the roots' messages
   BucketSum<double> sum_;
 };
 

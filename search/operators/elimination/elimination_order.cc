@@ -106,7 +106,8 @@ void EliminationOrder::take(std::uint32_t variable, bool eliminated) {
   order_.push_back(variable);
 }
 
-// Variables that were fixed after a neighbour was eliminated are still among its neighbours.
+// Leaves out fixed variables. A variable that was fixed after the elimination of its neighbour is
+// still in the neighbour's list.
 void EliminationOrder::collect_scopes() {
   scopes_.clear();
   scope_begin_.assign(1, 0);

@@ -1,4 +1,4 @@
-// The order in which variables are eliminated, chosen greedily by a score.
+// Chooses the order in which variables are eliminated, greedily by a score.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,14 @@
 
 namespace shardwright::operators {
 
-// Adjacency lists, ascending. A variable that has left the graph keeps the neighbours it had then;
-// these are the scope of its table.
-// Thread safety: one thread at a time.
+// Adjacency lists, ascending. A variable that leaves the graph keeps its neighbours of that moment;
+// they are the scope of its table. Thread safety: one thread at a time.
 class InteractionGraph {
  public:
   // Starts a graph without edges. Keeps the memory of earlier graphs.
   void reset(std::size_t num_variables);
-  // Adds one direction of an edge; the caller adds the other. May be called in any order, and more
-  // than once for an edge. Call sort() after the last one.
+  // Adds one direction of an edge; the caller adds the other direction. The order of calls does not
+  // matter, and an edge may be added several times. Call sort() after the last call.
   void add_neighbour(std::uint32_t variable, std::uint32_t neighbour) {
     neighbours_[variable].push_back(neighbour);
   }
@@ -29,9 +28,9 @@ class InteractionGraph {
   // O(log degree).
   bool adjacent(std::uint32_t a, std::uint32_t b) const;
 
-  // Takes the variable out and connects all its neighbours with each other.
+  // Removes the variable and connects all its neighbours with each other.
   void eliminate(std::uint32_t variable);
-  // Takes the variable out without new edges: its value is fixed from now on.
+  // Removes the variable without new edges, because its value is fixed from now on.
   void fix(std::uint32_t variable);
 
  private:
@@ -39,7 +38,7 @@ class InteractionGraph {
   std::vector<std::vector<std::uint32_t>> neighbours_;  // never shrinks, to reuse its memory
 };
 
-// Variables by score in an indexed binary heap; ties go to the smaller index.
+// Variables in a binary heap, the least score first. Ties go to the smaller index.
 // Thread safety: one thread at a time.
 class ScoreQueue {
  public:
@@ -85,37 +84,37 @@ class ScoreQueue {
 
   std::vector<double> scores_;        // by variable
   std::vector<std::uint32_t> heap_;   // variables
-  std::vector<std::uint32_t> place_;  // by variable: where it is in the heap, or kGone
+  std::vector<std::uint32_t> place_;  // by variable: its index in the heap, or kGone
 };
 
-// An order of the variables, and their scopes: the later variables that a table depends on.
-// Thread safety: one thread at a time.
+// An order of the variables, and for each the scope of its table: the later variables that it
+// depends on. Thread safety: one thread at a time.
 class EliminationOrder {
  public:
   static constexpr std::uint32_t kFixed = ~std::uint32_t{0};
 
-  // What to do with the variable of the least score.
+  // What choose() does with the variable of the least score.
   enum class Step : std::uint8_t {
     kEliminate,
-    kFix,   // leave Decision::fixed out of the order
-    kStop,  // give up: the order is not needed any more
+    kFix,   // leave Decision::fixed out of the order instead
+    kStop,  // give up the order
   };
   struct Decision {
     Step step = Step::kEliminate;
-    std::uint32_t fixed = 0;  // of kFix
+    std::uint32_t fixed = 0;  // the variable, for kFix
   };
-  // Which scores to update when a variable leaves the graph.
+  // Which scores change when a variable leaves the graph.
   enum class ScoreReach : std::uint8_t {
-    kNeighbours,         // scores that depend on the neighbours of a variable
-    kNeighboursOfThese,  // scores that also depend on edges between neighbours
+    kNeighbours,         // those of its neighbours
+    kNeighboursOfThese,  // also those of the neighbours of its neighbours
   };
 
-  // The graph to fill before choose().
+  // The caller fills this graph before choose().
   InteractionGraph& graph() { return graph_; }
   const InteractionGraph& graph() const { return graph_; }
 
-  // Repeatedly takes the variable of the least `score(v)` and asks `decide(v, queue)`. Returns
-  // false if `decide` stopped. Reuses memory.
+  // Repeatedly takes the variable of the least `score(v)` and asks `decide(v, queue)` for a
+  // Decision. Returns false if the decision was kStop. Reuses memory.
   template <class Score, class Decide>
   bool choose(ScoreReach reach, const Score& score, const Decide& decide) {
     start();
@@ -140,7 +139,7 @@ class EliminationOrder {
   }
 
   std::span<const std::uint32_t> order() const { return order_; }
-  // Where the variable is in the order; kFixed if it is not.
+  // The index of the variable in the order; kFixed if the variable is not in the order.
   std::uint32_t position(std::uint32_t variable) const { return position_[variable]; }
   // The scope of order()[i] without fixed variables; the variable eliminated first comes last.
   std::span<const std::uint32_t> scope(std::size_t i) const {

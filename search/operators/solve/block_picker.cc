@@ -6,7 +6,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Returns the cost of the dearest less the cheapest pair; twice the dearest if pairs are forbidden.
+// Returns the highest cost of a pair minus the lowest; twice the highest if pairs are forbidden.
 double spread(std::span<const double> entries) {
   double least = kForbidden, most = 0;
   bool forbids = false;
@@ -43,7 +43,7 @@ BlockPicker::BlockPicker(const ChoiceGraph& graph, const BlockPickerParameters& 
 bool BlockPicker::pick(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
                        std::uint64_t key) const {
   RandomGenerator random(key);
-  // The first bits chose the shape.
+  // Skips the bits of the key that chose the shape.
   random.bits();
   scratch.block.clear();
   if (shape.kind == BlockKind::kFollow) return follow(state, shape, scratch, random);
@@ -83,7 +83,7 @@ void BlockPicker::grow(BlockScratch& scratch, std::uint32_t start, std::size_t s
   }
 }
 
-// The priced cost of the node and its pairs in the current choice.
+// Returns the priced cost of the node and its pairs in the current choice.
 double BlockPicker::cost_around(const SearchState& state, std::uint32_t n) const {
   double cost = state.priced[graph_.first_strategy(n) + state.choice[n]];
   for (const ChoiceGraph::Arc& arc : graph_.arcs(n)) {
@@ -92,8 +92,8 @@ double BlockPicker::cost_around(const SearchState& state, std::uint32_t n) const
   return cost;
 }
 
-// Grows from a node of high cost along the pairs whose costs vary most. The border of the block
-// then crosses pairs whose costs vary little, so that a change can end there.
+// Grows from a node of high cost along the pairs whose costs vary most. The pairs at the border of
+// the block then vary little, so that a change can end there.
 void BlockPicker::grow_stiff(const SearchState& state, BlockScratch& scratch, std::size_t size,
                              RandomGenerator& random) const {
   std::uint32_t start = random.remainder(graph_.num_nodes());
@@ -142,7 +142,7 @@ void BlockPicker::grow_around_holders(BlockScratch& scratch, std::size_t size,
 }
 
 // Changes the strategy of a random node, and then of every node whose strategy the changes forbid,
-// until nothing forbidden is left. The block is these nodes and some of their neighbours. Returns
+// until nothing is forbidden. The block is the changed nodes and some of their neighbours. Returns
 // false if the change leads to a contradiction, has too many followers, or changes nothing.
 bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
                          RandomGenerator& random) const {
@@ -181,8 +181,8 @@ bool BlockPicker::follow(const SearchState& state, const BlockShape& shape, Bloc
   return possible;
 }
 
-// The cheapest strategy left for the node. Ignores pairs that the strategy forbids, since these
-// neighbours will change.
+// Returns the cheapest remaining strategy of the node. Ignores pairs that the strategy forbids,
+// since the neighbours in these pairs will change.
 std::uint32_t BlockPicker::best_left(const SearchState& state, const BlockScratch& scratch,
                                      std::uint32_t n) const {
   std::uint32_t best = 0;
@@ -220,7 +220,7 @@ BlockArms::BlockArms(const ArmParameters& parameters, bool any_holders)
   shares_.resize(arms_.size());
 }
 
-// The first estimates: all arms gain the same, and work is proportional to size x table limit.
+// First estimates: all arms gain the same, and work is proportional to size x table limit.
 void BlockArms::add(BlockKind kind, std::uint32_t size, std::size_t max_table) {
   arms_.push_back({{kind, size, max_table}, 1.0, 1.0, static_cast<double>(size * max_table)});
 }

@@ -1,4 +1,4 @@
-// Picks the nodes of blocks, which are the neighbourhoods of the local search.
+// Picks the nodes of blocks: the sets of nodes whose strategies the local search changes together.
 #pragma once
 
 #include <cstddef>
@@ -16,37 +16,36 @@ enum class BlockKind : std::uint8_t {
   kBall,     // breadth first around a node
   kWindow,   // consecutive nodes
   kHolders,  // several small balls around nodes that hold memory
-  kFollow,   // a node that changes, and the nodes that have to follow
-  kStiff,    // around a dear node, along pairs whose costs vary most
+  kFollow,   // a node that changes, and nodes that must change with it
+  kStiff,    // around a node of high cost, along pairs whose costs vary most
 };
 
 struct BlockShape {
   BlockKind kind = BlockKind::kBall;
   std::uint32_t size = 0;
-  std::size_t max_table = 0;  // for the solver of the block, in entries
+  std::size_t max_table = 0;  // limit of tables of the block's solver, in entries
 };
 
-// The memory of one worker, and the block that was picked.
-// Thread safety: one thread at a time.
+// The memory of one worker, and the block that was picked. Thread safety: one thread at a time.
 struct BlockScratch {
   explicit BlockScratch(const ChoiceGraph& graph);
 
   std::vector<std::uint32_t> block;
-  std::vector<std::uint32_t> choice;  // after kFollow: the choice of the state, with the changes
+  std::vector<std::uint32_t> choice;  // after kFollow: the state's choice with the changes
   ConsistentDomains domains;
   std::size_t consistent = 0;  // number of first removals that hold for every choice
   std::vector<std::uint8_t> seen;
   std::vector<std::pair<double, std::uint32_t>> frontier;
 };
 
-// Borrows the graph.
+// Picks blocks of a graph, which must outlive the picker.
 // Thread safety: const members may be called from any thread.
 class BlockPicker {
  public:
   explicit BlockPicker(const ChoiceGraph& graph, const BlockPickerParameters& parameters = {});
 
-  // Fills scratch.block: the same nodes for the same state, shape and key. Returns false if the
-  // shape gives no block this time.
+  // Sets scratch.block. Equal states, shapes and keys give the same nodes. Returns false if the
+  // shape gives no block for this key.
   bool pick(const SearchState& state, const BlockShape& shape, BlockScratch& scratch,
             std::uint64_t key) const;
 
@@ -66,17 +65,17 @@ class BlockPicker {
 
   const ChoiceGraph& graph_;
   BlockPickerParameters parameters_;
-  std::vector<double> stiffness_;  // by node and arc: how much pair costs vary
+  std::vector<double> stiffness_;  // by node and arc: how much the costs of the pair vary
   std::vector<std::size_t> first_arc_{0};
 };
 
-// Draws arms (shapes of blocks) in proportion to their gain per unit of work, in which recent
-// batches count more. Every arm gets at least the fraction ArmParameters::least_share of the
+// Draws arms (shapes of blocks) in proportion to their gain per unit of work. Gains and work of
+// recent batches count more. Every arm gets at least the fraction ArmParameters::least_share of the
 // blocks. An arm whose blocks take more work than the mean gets this fraction of the work instead,
 // unless its last block was long ago. Thread safety: const members may be called from any thread.
 class BlockArms {
  public:
-  // Without holders of memory, shapes around holders are left out.
+  // `any_holders`: some node holds memory. If false, there are no arms with blocks around holders.
   BlockArms(const ArmParameters& parameters, bool any_holders);
 
   const BlockShape& shape(std::uint32_t arm) const { return arms_[arm].shape; }

@@ -8,7 +8,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Returns the variable of the largest table among `draws` random variables.
+// Returns the variable with the largest table among `draws` random variables.
 std::uint32_t heaviest_drawn(const ScoreQueue& left, int draws, RandomGenerator& random) {
   const auto count = static_cast<std::uint32_t>(left.num_variables());
   std::uint32_t heaviest = Block::kOutside;
@@ -21,7 +21,7 @@ std::uint32_t heaviest_drawn(const ScoreQueue& left, int draws, RandomGenerator&
   return heaviest;
 }
 
-// Sums of the same costs in another order differ by less than this relative error.
+// Limit of the relative error between sums of the same costs in different orders.
 constexpr double kRounding = 1e-12;
 
 }  // namespace
@@ -140,7 +140,7 @@ void BlockElimination::choose_order(const Block& block, const Limits& limits, st
     }
   }
   graph.sort();
-  // The sums that eliminating the variable takes.
+  // Returns the number of sums that eliminating the variable takes.
   const auto score = [&](std::uint32_t v) {
     double product = sizes_[v];
     for (const std::uint32_t w : graph.neighbours(v))
@@ -155,8 +155,8 @@ void BlockElimination::choose_order(const Block& block, const Limits& limits, st
                 });
 }
 
-// Fills the tables of pairs of decided variables. Pairs with a variable that keeps its value are
-// added to the base costs.
+// Fills the tables of pairs of eliminated variables. Adds the costs of pairs with a variable that
+// keeps its value to the base costs.
 void BlockElimination::fill_pair_tables(Block& block, std::uint64_t& work) {
   pairs_.clear();
   first_entry_.clear();

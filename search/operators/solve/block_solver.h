@@ -14,8 +14,9 @@
 namespace shardwright::operators {
 
 // The nodes of a block as variables. The values of a variable are the strategies that no neighbour
-// outside the block forbids. The base cost of a value is the priced cost of the strategy and of its
-// pairs with nodes outside.
+// outside the block forbids. The base cost of a value is the priced cost of the strategy plus the
+// costs of its pairs with nodes outside the block. (Priced cost: cost plus the prices of the bytes
+// held.)
 // Thread safety: one thread at a time; several blocks may read one state.
 class Block {
  public:
@@ -26,14 +27,14 @@ class Block {
     std::uint32_t first;    // index of its first value in the block
     std::uint32_t size;     // number of values
     std::uint32_t current;  // value of its strategy in `start`
-    std::uint32_t chosen;   // value
+    std::uint32_t chosen;   // value that the solver chose
   };
 
   explicit Block(const ChoiceGraph& graph) : graph_(&graph), local_(graph.num_nodes(), kOutside) {}
 
-  // `nodes` are distinct. `start`, a choice of all nodes, differs from the choice of the state only
-  // at `nodes`. Adds the strategies evaluated to `work`. Returns false if no variable has two
-  // values. Call unload() before the next load().
+  // `nodes` are distinct. `start` is a choice of all nodes that equals the choice of the state
+  // except at `nodes`. Adds the number of evaluated strategies to `work`. Returns false if no
+  // variable has two values. Call unload() before the next load().
   bool load(const SearchState& state, std::span<const std::uint32_t> start,
             std::span<const std::uint32_t> nodes, std::uint64_t& work);
   void unload();
@@ -41,24 +42,25 @@ class Block {
   const ChoiceGraph& graph() const { return *graph_; }
   std::uint32_t num_variables() const { return static_cast<std::uint32_t>(variables_.size()); }
   const Variable& operator[](std::uint32_t variable) const { return variables_[variable]; }
-  // The variable of a node, or kOutside.
+  // Returns the variable of a node, or kOutside.
   std::uint32_t variable_of(std::uint32_t node) const { return local_[node]; }
   std::uint32_t strategy(std::uint32_t variable, std::uint32_t value) const {
     return strategy_[variables_[variable].first + value];
   }
-  // By value of the variable.
+  // Returns the base costs by value of the variable.
   const double* base_costs(std::uint32_t variable) const {
     return base_.data() + variables_[variable].first;
   }
 
   void choose(std::uint32_t variable, std::uint32_t value) { variables_[variable].chosen = value; }
   void reset_choice();
-  // Adds the costs of the pair `arc`, whose other node is in the block and keeps its current value.
+  // Adds the costs of the pair `arc` to the base costs. The other node of the pair is in the block
+  // and keeps its current value.
   void add_fixed(std::uint32_t variable, const ChoiceGraph::Arc& arc);
-  // Adds the price of the bytes held throughout the kept time points [begin, end).
+  // Adds `price` per byte held during all kept time points [begin, end) to the base costs.
   void add_price(std::uint32_t variable, std::uint32_t begin, std::uint32_t end, double price);
 
-  // The priced cost of the block's nodes and pairs, without prices added since load().
+  // The priced cost of the block's nodes and pairs. Prices added since load() do not count.
   double cost_of_state(const SearchState& state) const;
   double cost_of_chosen(const SearchState& state) const;
 
@@ -71,27 +73,27 @@ class Block {
   const ChoiceGraph* graph_;
   std::vector<std::uint32_t> local_;  // by node
   std::vector<Variable> variables_;
-  std::vector<std::uint32_t> strategy_;  // by value of the block
-  std::vector<double> base_;             // by value of the block
+  std::vector<std::uint32_t> strategy_;  // by value: index among the node's strategies
+  std::vector<double> base_;             // base costs, by value
   std::vector<double> column_;           // scratch: by strategy of one node
 };
 
-// Keeps its memory from block to block.
+// Bucket elimination on a block. Keeps its memory from block to block.
 // Thread safety: one thread at a time.
 class BlockElimination {
  public:
   struct Limits {
-    std::size_t table;  // sums that eliminating one variable may take
+    std::size_t table;  // limit of the sums to eliminate one variable
     int draws;          // BlockSolverParameters::draws
   };
 
   // Orders the variables of the block and fills the tables of its pairs. If the next variable would
-  // need too large a table, a variable drawn by `key` keeps its current value. Adds the entries
-  // filled to `work`.
+  // need too large a table, a variable drawn by `key` keeps its current value instead. Adds the
+  // number of entries filled to `work`.
   void prepare(Block& block, const Limits& limits, std::uint64_t key, std::uint64_t& work);
 
-  // Chooses the values of least total cost under the present base costs. Ties go to the current
-  // value. Adds the sums made to `work`.
+  // Chooses the values of least total cost for the present base costs. Prefers the current value
+  // among equal ones. Adds the number of sums to `work`.
   void minimize(Block& block, std::uint64_t& work);
 
   // Returns false if the variable keeps its current value.
@@ -119,20 +121,20 @@ struct ChoiceChange {
   std::uint32_t strategy;
 };
 
-// The largest excess of bytes over the limits.
+// The largest excess of held bytes over the limits.
 struct Excess {
   std::int64_t bytes = 0;  // 0: all limits hold
-  // The changes hold `more` bytes than the present choice at the kept time points [begin, end).
+  // At the kept time points [begin, end), the changes hold `more` bytes than the present choice.
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   std::int64_t more = 0;
 };
 
-// Keeps its scratch. Thread safety: one thread at a time.
+// Finds the largest excess after changes. Keeps its scratch. Thread safety: one thread at a time.
 class ExcessFinder {
  public:
-  // The largest excess at a time point where the changes hold more than the choice of the state.
-  // Cost: O(usages * log times).
+  // Returns the largest excess at the time points where the changes hold more bytes than the choice
+  // of the state. Cost: O(usages * log times).
   Excess largest(const SearchState& state, std::span<const ChoiceChange> changes);
 
  private:
@@ -143,33 +145,32 @@ class ExcessFinder {
   std::vector<Event> events_;
 };
 
-// Solves blocks one after another. Bucket elimination minimises the priced cost exactly. If the
-// result exceeds a limit, bytes there get a higher price and the block is solved again.
-// Thread safety: one thread at a time; several solvers may read one state.
+// Solves blocks one after another. Bucket elimination finds the choice of least priced cost. If
+// this choice exceeds a limit, the bytes at the exceeded time points get a higher price and the
+// block is solved again. Thread safety: one thread at a time; several solvers may read one state.
 class BlockSolver {
  public:
   struct Outcome {
-    bool improved = false;   // changed() lowers the priced cost, within the limits if required
-    double gain = 0;         // of the priced cost
-    std::uint64_t work = 0;  // strategies evaluated, and table entries
-    // Set if a cheaper choice exceeded a limit: the most exceeded time point of the first such
-    // choice, and its gain per byte there.
+    bool improved = false;   // changed() lowers the priced cost and is allowed
+    double gain = 0;         // by which the priced cost falls
+    std::uint64_t work = 0;  // strategies evaluated, plus table entries
+    // Set if a cheaper choice exceeded a limit. The other two describe the first such choice: its
+    // most exceeded time point, and its gain per byte there.
     bool blocked = false;
     std::uint32_t blocked_at = 0;
     double gain_per_byte = 0;
   };
 
-  // A node whose table would need more than `max_table` sums keeps its strategy.
+  // A node whose elimination would need more than `max_table` sums keeps its strategy.
   BlockSolver(const ChoiceGraph& graph, std::size_t max_table,
               const BlockSolverParameters& parameters = {})
       : parameters_(parameters), block_(graph), max_table_(max_table) {}
 
   void set_max_table(std::size_t max_table) { max_table_ = max_table; }
 
-  // `nodes` are distinct. `start` differs from the choice of the state only at these nodes; a node
-  // that is not decided keeps its strategy of `start`. With `within_limits`, the changes add no
-  // bytes at a time point whose limit is then exceeded. The changes are in changed() until the next
-  // call.
+  // `nodes` are distinct. `start` equals the choice of the state except at these nodes. A node that
+  // is not decided keeps its strategy in `start`. With `within_limits`, the changes add no bytes at
+  // a time point that would exceed its limit. changed() holds the changes until the next call.
   Outcome solve(const SearchState& state, std::span<const std::uint32_t> start,
                 std::span<const std::uint32_t> nodes, bool within_limits, std::uint64_t key);
 

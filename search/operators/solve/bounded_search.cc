@@ -12,7 +12,7 @@ bool BoundedSearch::is_proved() const {
   return dual_->bound() >= search_->best_cost() * (1 - kProvedWithin);
 }
 
-// While the ascent goes on, its step is the first candidate, since it takes longer than any block.
+// During the ascent, its step is the first candidate, since it takes longer than a block.
 std::size_t BoundedSearch::propose(std::size_t slot, const Budget& budget) {
   if (is_proved()) return 0;
   if (!ascends_ && search_->batches_without_better() >= parameters_.patience) return 0;

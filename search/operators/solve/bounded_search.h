@@ -1,4 +1,4 @@
-// The local search and the dual ascent side by side, for the choice and bound of large instances.
+// Runs the local search and the dual ascent together: the choice and the bound of large instances.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace shardwright::operators {
 
-// A bound below the cost by at most this fraction proves the choice optimal: sums are rounded.
+// Sums are rounded, so a bound that is below the cost by at most this fraction proves optimality.
 inline constexpr double kProvedWithin = 1e-9;
 
 // Runs a LocalSearch and a DualAscent side by side. While the blocks of a batch are solved, one
-// worker takes a step of the ascent, whose work is a fraction of the work of the previous batch.
-// Between batches the ascent takes the best cost of the search as target, and the search begins
-// cycles with choices of the ascent. Ends when neither improves, or the bound proves the choice. An
-// ExplorationDomain; the answer does not depend on the number of workers. Borrows its arguments.
-// Thread safety: as of an ExplorationDomain.
+// worker takes a step of the ascent. The work of a step is a fraction of the work of the previous
+// batch. Between batches the ascent gets the best cost of the search as its target, and the search
+// begins cycles with choices of the ascent. Ends when neither of them improves, or when the bound
+// proves the choice. An ExplorationDomain; the answer does not depend on the number of workers.
+// Borrows its arguments. Thread safety: as of an ExplorationDomain.
 class BoundedSearch {
  public:
   BoundedSearch(LocalSearch& search, DualAscent& dual, const StageParameters& parameters);
@@ -42,9 +42,9 @@ class BoundedSearch {
   LocalSearch* search_;
   DualAscent* dual_;
   StageParameters parameters_;
-  double suggested_at_;           // the bound whose choice was suggested last
-  bool ascends_ = true;           // the dual bound still rises
-  std::uint64_t work_to_do_ = 0;  // of the step
+  double suggested_at_;           // bound at the last suggestion
+  bool ascends_ = true;           // the bound still rises
+  std::uint64_t work_to_do_ = 0;  // of the ascent's step
   std::uint64_t work_done_ = 0;
 };
 

@@ -14,23 +14,23 @@
 namespace shardwright::operators {
 namespace {
 
-// A price that is not zero.
+// A price above 0.
 struct PricedTime {
-  std::uint32_t time = 0;  // of the instance
+  std::uint32_t time = 0;  // index of the time point in the instance
   double price = 0;
 };
 
-// All choices that take one of the kept strategies at every node.
+// The choices that take a kept strategy at every node.
 struct Subproblem {
   std::vector<char> kept;  // flat by node and strategy
   std::vector<PricedTime> prices;
   double bound = 0;
-  std::uint64_t order = 0;  // of creation; decides ties
+  std::uint64_t order = 0;  // number in order of creation; decides ties
 };
 
 // The result of processing a subproblem.
 struct ProcessedSubproblem {
-  double bound = kForbidden;  // kForbidden = closed
+  double bound = kForbidden;  // kForbidden: no child remains open
   std::optional<std::vector<std::uint32_t>> choice;
   double cost = kForbidden;
   std::vector<Subproblem> children;
@@ -67,11 +67,11 @@ ProcessedSubproblem closed(ProcessedSubproblem result) {
   return result;
 }
 
-// The prices by time point of the core.
+// Returns the prices by time point of the core.
 std::vector<double> core_prices(const Reduction& reduction, const std::vector<PricedTime>& sparse) {
   std::vector<double> prices(reduction.times.size(), 0);
   for (const PricedTime& priced : sparse) {
-    // The limit of a dropped time point is implied by a neighbour, which gets the price.
+    // A neighbour's limit implies that of a dropped time point. The neighbour gets the price.
     const auto at = std::lower_bound(reduction.times.begin(), reduction.times.end(), priced.time);
     if (at != reduction.times.end())
       prices[static_cast<std::size_t>(at - reduction.times.begin())] += priced.price;
@@ -88,7 +88,7 @@ std::vector<PricedTime> sparse_prices(const Reduction& reduction,
   return sparse;
 }
 
-// By strategy of the node, the price of what it holds.
+// Returns, by strategy of the node, the price of the bytes that the node holds.
 std::vector<double> priced_bytes(const CostInstance& core, const std::vector<double>& prices,
                                  std::uint32_t node) {
   std::vector<double> weights(core.num_strategies(node), 0);
@@ -103,11 +103,11 @@ std::vector<double> priced_bytes(const CostInstance& core, const std::vector<dou
   return weights;
 }
 
-// Reduces a subproblem, solves it by tables if its width is small, otherwise bounds and divides it.
-// Thread safety: const members may be called from any thread.
+// Reduces a subproblem. Solves it by tables if its graph is narrow; otherwise bounds and divides
+// it. Thread safety: const members may be called from any thread.
 class SubproblemProcessor {
  public:
-  // Borrows its arguments. Reads only deadline and stop of the budget; results state the work.
+  // Borrows its arguments. Reads only deadline and stop of the budget; results report their work.
   SubproblemProcessor(const CostInstance& instance, const Budget& budget,
                       const SolverParameters& parameters)
       : instance_(&instance),
@@ -121,14 +121,14 @@ class SubproblemProcessor {
     }
   }
 
-  // The cost that a choice must stay below to improve on `best`. The difference allows for
-  // rounding; if all costs are whole numbers, better choices cost at least 1 less.
+  // Returns the cost below which a choice improves on `best`, with an allowance for rounding. If
+  // all costs are whole numbers, better choices cost at least 1 less.
   double cutoff(double best) const {
-    constexpr double kTolerance = 1e-11;  // of sums of costs that are not whole numbers
+    constexpr double kTolerance = 1e-11;  // relative error of sums of costs
     return whole_costs_ && best < kForbidden ? best - 0.5 : best * (1 - kTolerance);
   }
 
-  // `best` is the cost of the best known choice.
+  // `best`: the cost of the best known choice.
   ProcessedSubproblem run(Subproblem problem, double best) const {
     ProcessedSubproblem result;
     result.cost = best;
@@ -175,7 +175,7 @@ class SubproblemProcessor {
     KnownSolution known;
     if (result.cost < kForbidden) known.cost = cutoff(result.cost) - reduction.constant;
     ExactParameters parameters = parameters_->exact;
-    parameters.counts.most_parts = 0;  // too much work for each of many subproblems
+    parameters.counts.most_parts = 0;  // would be too much work per subproblem
     const ExactResult exact = search_exactly(*tree, known, branch.most_labels, budget, parameters);
     result.work += budget.work_done() - before;
     if (exact.choice) offer(reduction, *exact.choice, result);
@@ -199,8 +199,8 @@ class SubproblemProcessor {
     result.work += budget.work_done() - before;
   }
 
-  // Drops the strategies of the core whose bound reaches the cutoff. Returns their number, or
-  // kEverything if no choice is left.
+  // Drops the strategies of the core whose bounds reach the cutoff. Returns the number of
+  // strategies dropped, or kEverything if a node has no strategy left.
   std::size_t exclude(const Reduction& reduction, const DualAscent& dual, double cutoff,
                       Subproblem& problem) const {
     std::size_t excluded = 0;
@@ -218,14 +218,15 @@ class SubproblemProcessor {
     return excluded;
   }
 
-  // `node` and `strategy` are those of the core.
+  // `node` and `strategy` are numbers in the core.
   void drop(std::vector<char>& kept, const Reduction& reduction, std::uint32_t node,
             std::uint32_t strategy) const {
     kept[first_[reduction.core_nodes[node]] + reduction.origins[node][strategy]] = 0;
   }
 
-  // Makes two children, with the light and the heavy strategies of the node whose strategies near
-  // the bound differ most in priced bytes: memory limits decide there; the bound knows only prices.
+  // Makes two children at one node: one keeps its light strategies, the other its heavy ones. The
+  // node is the one whose strategies near the bound differ most in priced bytes. There the memory
+  // limits decide, which the bound knows only as prices.
   void divide(const Reduction& reduction, const DualAscent& dual, const Subproblem& problem,
               ProcessedSubproblem& result) const {
     const CostInstance& core = *reduction.core;
@@ -267,10 +268,10 @@ class SubproblemProcessor {
   const Budget* budget_;
   const SolverParameters* parameters_;
   bool whole_costs_;
-  std::vector<std::size_t> first_;  // by node: where its strategies begin in Subproblem::kept
+  std::vector<std::size_t> first_;  // by node: index of its first strategy in Subproblem::kept
 };
 
-// The open subproblems, the lowest bound first. Of equal bounds, the older one is first.
+// The open subproblems, lowest bound first. Of equal bounds, the older one comes first.
 // Thread safety: one thread at a time.
 class OpenList {
  public:
@@ -286,7 +287,7 @@ class OpenList {
     problems_.push_back(std::move(problem));
     std::push_heap(problems_.begin(), problems_.end(), later);
   }
-  // Takes out at most `size` subproblems. Drops subproblems whose bound is not below the cutoff.
+  // Takes out at most `size` subproblems. Drops those whose bound is not below the cutoff.
   std::vector<Subproblem> take(std::size_t size, double cutoff) {
     std::vector<Subproblem> batch;
     while (!problems_.empty() && batch.size() < size) {
@@ -296,7 +297,7 @@ class OpenList {
     }
     return batch;
   }
-  // The least bound of the subproblems, at most `cost`.
+  // Returns the least bound of all subproblems, or `cost` if that is less.
   double bound(double cost) const {
     for (const Subproblem& problem : problems_)
       cost = std::min(cost, problem.bound);

@@ -18,8 +18,8 @@ std::vector<double> transposed(std::span<const double> entries, std::size_t rows
   return result;
 }
 
-// The time points to keep. While no usage ends, the bytes held can only grow, so of time points
-// with equal limits the last one decides.
+// Returns the time points to keep. Until a usage ends, the bytes held can only grow. So of the time
+// points before that with equal limits, only the last one matters.
 std::vector<std::uint32_t> decisive_times(const CostInstance& instance) {
   const std::span<const std::int64_t> limits = instance.limits();
   std::vector<std::int64_t> change(limits.size() + 1, 0);
@@ -56,7 +56,7 @@ std::pair<std::uint32_t, std::uint32_t> ends_of(const CostInstance::Edge& edge) 
   return std::minmax(edge.first, edge.second);
 }
 
-// The numbers of the edges, sorted so that parallel edges are adjacent.
+// Returns the indices of the edges, sorted so that parallel edges are adjacent.
 std::vector<std::uint32_t> order_by_ends(std::span<const CostInstance::Edge> edges) {
   std::vector<std::uint32_t> order(edges.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -86,7 +86,7 @@ void ChoiceGraph::add_arcs(const CostInstance& instance) {
   struct Pair {
     std::uint32_t first, second;
     const double* by_first;   // rows by strategies of the first node, columns of the second
-    const double* by_second;  // the transpose
+    const double* by_second;  // rows by strategies of the second node
   };
   const std::span<const CostInstance::Edge> edges = instance.edges();
   const std::vector<std::uint32_t> order = order_by_ends(edges);
@@ -144,7 +144,7 @@ void ChoiceGraph::add_usages(const CostInstance& instance) {
   times_ = times;
   for (const std::uint32_t t : times)
     limits_.push_back(instance.limits()[t]);
-  // Kept time points before each time point.
+  // By time point: the number of kept time points before it.
   std::vector<std::uint32_t> before(instance.limits().size() + 1, 0);
   for (const std::uint32_t t : times)
     before[t + 1] = 1;
@@ -242,7 +242,7 @@ void ConsistentDomains::enqueue(std::uint32_t n) {
   queue_.push_back(n);
 }
 
-// Removes the strategies of the neighbour that all strategies left at the node forbid.
+// Removes strategies of the neighbour that all remaining strategies of the node forbid.
 bool ConsistentDomains::revise(std::uint32_t n, const ChoiceGraph::Arc& arc) {
   const std::uint32_t m = arc.node, size = graph_.num_strategies(n);
   const std::uint8_t* own = alive_.data() + graph_.first_strategy(n);
@@ -276,7 +276,7 @@ bool ConsistentDomains::revise(std::uint32_t n, const ChoiceGraph::Arc& arc) {
 bool ConsistentDomains::propagate() {
   bool consistent = true;
   std::size_t head = 0;
-  while (head < queue_.size()) {  // grows inside
+  while (head < queue_.size()) {  // the queue grows inside
     const std::uint32_t n = queue_[head++];
     queued_[n] = 0;
     if (!consistent) continue;
@@ -314,7 +314,7 @@ void UsageProfile::add(std::size_t begin, std::size_t end, std::int64_t bytes) {
     largest_[i] += bytes;
     added_[i] += bytes;
   };
-  // The vertices next to the rest of the range, on its left and right.
+  // The vertices on the left and right of the range that remains.
   std::size_t left = begin + leaves_, right = end + leaves_ + 1;
   while ((left ^ right) != 1) {
     if ((left & 1) == 0) raise(left + 1);

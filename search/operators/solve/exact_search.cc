@@ -14,7 +14,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Sums of the same costs in another order differ by less than this relative error.
+// Limit of the relative error between sums of the same costs in different orders.
 inline constexpr double kCostRounding = 1e-11;
 
 void keep_if_better(const CostInstance& instance, std::vector<std::uint32_t> choice,
@@ -26,9 +26,9 @@ void keep_if_better(const CostInstance& instance, std::vector<std::uint32_t> cho
 }
 
 // Finds the cheapest choice below the cutoff that is within the limits of the time points with
-// prices; `choice` stays empty if there is none. The cutoff of the label search rises in steps from
-// the bound to `cutoff`, the first time by `step`; the bound of the result rises with it. Returns
-// false if the label search gives up.
+// prices. `choice` is empty if there is none. The cutoff of the label search rises in steps from
+// the bound to `cutoff`. The first step is `step`. The bound of the result rises with the cutoff.
+// Returns false if the label search gives up.
 bool search_in_steps(const CostInstance& instance, LabelSearch& labels,
                      const LabelParameters& parameters, double bound, double step, double cutoff,
                      Budget& budget, ExactResult& result, std::vector<std::uint32_t>& choice) {
@@ -52,19 +52,19 @@ bool search_in_steps(const CostInstance& instance, LabelSearch& labels,
   }
 }
 
-// A count to divide by: the number of nodes in a group that take a heavy strategy. The strategies
-// of all nodes in a group hold the same bytes, or have the same costs and bytes.
+// A group of nodes in which CardinalityBranching limits a count: the number of nodes with a heavy
+// strategy. The nodes' strategies hold the same bytes, or have the same costs and bytes.
 // Thread safety: a value.
 struct CardinalityRow {
   std::uint32_t nodes = 0;
-  std::vector<std::int64_t> bytes;   // heavy less light, by time point with a price
+  std::vector<std::int64_t> bytes;   // of a heavy less a light strategy, by priced time point
   std::int64_t unit = 1;             // weight of a node: priced `bytes` / sum of the prices
-  std::vector<std::uint32_t> heavy;  // flat strategies
-  // By flat strategy: `unit` for the group's heavy (other_weights: light) strategies, otherwise 0.
+  std::vector<std::uint32_t> heavy;  // flat indices of strategies
+  // By flat strategy: `unit` for heavy (other_weights: light) strategies of the group, otherwise 0.
   std::shared_ptr<const std::vector<std::int64_t>> weights, other_weights;
 };
 
-// The bytes of a strategy at the time points with prices, less those of the node's lightest one.
+// What a strategy holds at the time points with prices, beyond the node's lightest strategy.
 using Held = std::vector<std::int64_t>;
 
 struct Heaviness {
@@ -93,15 +93,15 @@ std::vector<Heaviness> heaviness(const BucketTree& tree, const MemoryPrices& mem
   return all;
 }
 
-// All counts of the tree's instance. A strategy is heavy if the price of its bytes reaches a level;
-// every difference between the strategies of a group gives a level.
+// Returns all counts of the tree's instance. A strategy is heavy if the price of its bytes reaches
+// a level. Every difference between the strategies of a group gives one such level.
 std::vector<CardinalityRow> cardinality_rows(const BucketTree& tree, const MemoryPrices& memory) {
   const CostInstance& instance = tree.instance();
   double price = 0;
   for (std::size_t row = 0; row < memory.times().size(); ++row)
     price += memory.prices()[row];
   if (!(price > 0)) return {};
-  // Nodes by costs (empty: any costs) and bytes of their strategies.
+  // Nodes with equal bytes of their strategies, and with equal costs unless these are left empty.
   using Group = std::pair<std::vector<double>, std::vector<Held>>;
   std::map<Group, std::vector<std::uint32_t>> groups;
   std::vector<std::vector<Heaviness>> by_node;
@@ -147,16 +147,16 @@ std::vector<CardinalityRow> cardinality_rows(const BucketTree& tree, const Memor
   return counts;
 }
 
-// Branch and bound on counts. Where memory binds, prices alone leave a gap: at the best prices
-// equal nodes are all heavy or all light, and the bound is that of a fractional count of heavy
-// nodes. A division makes two parts (subproblems): it limits the count from above in one part and
-// from below in the other; both limits have prices. Branching on a single node would not help,
-// since another equal node takes its place. Bounds or a LabelSearch close the parts.
+// Branch and bound on counts. If memory binds, prices alone leave a gap: at the best prices, equal
+// nodes are all heavy or all light, so the bound belongs to a fractional number of heavy nodes. A
+// division makes two subproblems, called parts. One limits the count from above, the other from
+// below, and both limits have prices. Branching on a single node would not help, since an equal
+// node would take its place. Bounds or a LabelSearch close the parts.
 // Thread safety: one thread at a time.
 class CardinalityBranching {
  public:
-  // `known` has the best choice so far and receives better ones; `memory` has the prices that the
-  // first part starts from. Lists have at most `max_labels` partial choices.
+  // `known` has the best choice so far and receives better ones. `memory` has the prices of the
+  // first part. Lists have at most `max_labels` partial choices.
   CardinalityBranching(const BucketTree& tree, const MemoryPrices& memory, ExactResult& known,
                        std::size_t max_labels, const ExactParameters& parameters)
       : tree_(&tree),
@@ -171,9 +171,9 @@ class CardinalityBranching {
                      std::min(max_labels_, parameters.counts.first_labels)});
   }
 
-  // Raises the bound of `known` until its choice is proved, which sets known.finished, or until
-  // nothing can be divided, the budget ends or there are too many parts. Work is counted as in
-  // LabelSearch and MemoryPrices.
+  // Raises the bound of `known`. Ends when the choice is proved, which sets known.finished, when
+  // nothing can be divided, when the budget ends, or when there are too many parts. Work is counted
+  // as in LabelSearch and MemoryPrices.
   void run(Budget& budget) {
     for (std::size_t parts = 0; !open_.empty(); ++parts) {
       known_->lower_bound = std::max(known_->lower_bound, least_bound());
@@ -192,22 +192,22 @@ class CardinalityBranching {
 
  private:
   struct Limit {
-    std::uint32_t count = 0;  // index
-    bool is_least = false;    // a lower limit of the count, otherwise an upper limit
+    std::uint32_t count = 0;  // index into counts_
+    bool is_least = false;    // a lower limit of the count; false: an upper limit
     std::int64_t nodes = 0;
     double price = 0;
   };
 
   struct Fraction {
-    std::uint32_t count = 0;  // index
+    std::uint32_t count = 0;  // index into counts_
     double mean = 0;
   };
 
   struct Part {
     std::vector<Limit> limits;
-    std::vector<double> prices;  // by index of times_; missing ones are 0
+    std::vector<double> prices;  // by index of times_; 0 beyond the end
     double bound = 0;
-    std::size_t labels = 0;  // limit for the lists
+    std::size_t labels = 0;  // limit of the labels
   };
 
   void close_or_divide(Part part, Budget& budget) {
@@ -228,7 +228,7 @@ class CardinalityBranching {
     add(std::move(part));
   }
 
-  // The best prices of the part. The search for them starts from the prices of its parent.
+  // Finds the best prices of the part, starting from the prices of its parent.
   MemoryPrices price(Part& part, Budget& budget) {
     MemoryPrices memory(*tree_, *known_, {}, parameters_->memory_prices);
     part.prices.resize(times_.size(), 0);
@@ -240,14 +240,15 @@ class CardinalityBranching {
     return memory;
   }
 
-  // Returns true if the part is closed, or open again with more time points.
+  // Returns true if labels close the part, or if it is open again with more time points.
   bool search_labels(Part& part, MemoryPrices& memory, Budget& budget) {
     LabelSearch labels(*tree_, memory, part.labels, parameters_->labels);
     std::vector<std::uint32_t> choice;
     const double cutoff = known_->cost * (1 - kCostRounding);
     const double step = std::min((cutoff - part.bound) / parameters_->labels.first_step_parts,
                                  parameters_->counts.first_step * std::abs(part.bound));
-    // The bound of the part ignores time points without prices, which may get prices later.
+    // A bound by labels ignores time points without prices. They may get prices later, so the bound
+    // is kept apart from that of `known`.
     ExactResult own;
     own.choice = known_->choice;
     own.cost = known_->cost;
@@ -269,8 +270,7 @@ class CardinalityBranching {
     return true;
   }
 
-  // The count with the largest priced distance to a whole number in the mean of the cheapest
-  // choices.
+  // Returns the count whose mean over cheapest choices is farthest, in price, from a whole number.
   std::optional<Fraction> fraction(const Part& part, const MemoryPrices& memory) const {
     const std::vector<double> mean = memory.mean();
     std::optional<Fraction> best;
@@ -297,7 +297,7 @@ class CardinalityBranching {
   }
 
   // Takes over bound and prices of the part. If more time points have prices now, reopens the parts
-  // closed by labels, since their lists compared bytes at fewer time points.
+  // that labels closed, since their lists compared bytes at fewer time points.
   void take_over(const MemoryPrices& memory, Part& part) {
     part.bound = std::max(part.bound, memory.bound());
     const std::size_t times = memory.times().size();
@@ -354,14 +354,14 @@ class CardinalityBranching {
   ExactResult* known_;
   const ExactParameters* parameters_;
   std::size_t max_labels_;
-  std::vector<std::uint32_t> times_;  // with prices in any part
+  std::vector<std::uint32_t> times_;  // time points with a price in any part
   std::vector<CardinalityRow> counts_;
   std::vector<Part> open_;
-  std::vector<Part> listed_;       // closed by labels at times_
-  double undivided_ = kForbidden;  // the least bound of parts that were given up
+  std::vector<Part> listed_;       // parts closed by labels at times_
+  double undivided_ = kForbidden;  // least bound of the parts that were given up
 };
 
-// No feasible choice costs more.
+// Returns a cost that no feasible choice exceeds.
 double dearest(const CostInstance& instance) {
   const auto largest = [](std::span<const double> costs) {
     double most = 0;
@@ -410,7 +410,8 @@ ExactResult search_exactly(const BucketTree& tree, const KnownSolution& known,
       break;
     }
     const CostEvaluation evaluation = evaluate(instance, choice);
-    // The cheapest choice under some of the limits: a bound, and optimal if it keeps all limits.
+    // `choice` is the cheapest choice under some of the limits, so its cost is a bound. It is
+    // optimal if it keeps all limits.
     result.lower_bound = std::max(result.lower_bound, evaluation.total() * (1 - kCostRounding));
     if (evaluation.feasible()) {
       result.choice = choice;

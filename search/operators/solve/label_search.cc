@@ -52,7 +52,7 @@ LabelSearch::End LabelSearch::run(double cutoff, Budget& budget) {
   return fits ? pick() : End::kGivenUp;
 }
 
-// Returns false if the labels, or the combinations made for them, exceed their limit.
+// Returns false if the number of labels, or of combinations made for them, exceeds its limit.
 bool LabelSearch::affordable(std::size_t num_labels) const {
   return num_labels <= max_labels_ &&
          combinations_ <= parameters_.combinations_per_label * max_labels_;
@@ -75,7 +75,7 @@ bool LabelSearch::list_entry(std::uint32_t b, std::size_t entry, std::span<const
   return affordable(labels_.list.size());
 }
 
-// Starts a label with the node's own cost and bytes, and collects the children's lists for it.
+// Starts a label with the node's own cost and bytes, and collects the lists of the children.
 void LabelSearch::begin_label(std::uint32_t b, std::uint32_t s, double sum) {
   const Buckets& buckets = tree_->buckets();
   const Buckets::Bucket& bucket = buckets[b];
@@ -108,7 +108,7 @@ bool LabelSearch::combine_all(double outside) {
   return true;
 }
 
-// Combines every partial label with every label of the child.
+// Combines every partial label with every label of child number `c`.
 bool LabelSearch::combine(std::size_t c, double outside) {
   const auto [range, least] = children_[c];
   next_.clear();
@@ -118,7 +118,7 @@ bool LabelSearch::combine(std::size_t c, double outside) {
     for (std::uint32_t l = range.begin; l < range.end; ++l) {
       ++combinations_;
       const double sum = priced + labels_.list[l].priced;
-      // Lists ascend by priced cost.
+      // The labels of a list ascend by priced cost.
       if (sum + outside >= cutoff_) break;
       const std::int64_t* more = labels_.bytes.data() + l * rows_;
       bool fits = true;
@@ -140,7 +140,7 @@ bool LabelSearch::combine(std::size_t c, double outside) {
   return true;
 }
 
-// Keeps the labels listed in order_, in that order.
+// Keeps only the labels in order_, in that order.
 void LabelSearch::keep(Labels& labels, std::size_t num_parts) {
   kept_.clear();
   for (const std::uint32_t i : order_) {
@@ -153,8 +153,8 @@ void LabelSearch::keep(Labels& labels, std::size_t num_parts) {
   std::swap(labels, kept_);
 }
 
-// Removes the labels that another label dominates: neither dearer nor heavier at any time point.
-// Sorts the rest by priced cost.
+// Removes each label that another label dominates: it costs no more, and holds no more at any time
+// point. Sorts the remaining labels by priced cost.
 void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
   if (labels.list.size() < 2) return;
   by_cost_.resize(labels.list.size());
@@ -168,7 +168,7 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
   });
   order_.clear();
   for (const std::uint32_t i : by_cost_) {
-    // Limits other than memory only decide between labels of equal cost and bytes.
+    // Limits that are not memory limits matter only between labels of equal cost and bytes.
     const auto lighter = [&](std::uint32_t j) {
       if (!std::equal(bytes(j), bytes(j) + times_, bytes(i), std::less_equal<>())) return false;
       return times_ == rows_ || labels.list[j].cost < labels.list[i].cost ||
@@ -176,7 +176,7 @@ void LabelSearch::remove_dominated(Labels& labels, std::size_t num_parts) {
              std::equal(bytes(j) + times_, bytes(j) + rows_, bytes(i) + times_,
                         std::less_equal<>());
     };
-    // With a single time point, the label kept last is the lightest so far.
+    // With a single time point, the label that was kept last is the lightest so far.
     const auto first = times_ == 1 && !order_.empty() ? order_.end() - 1 : order_.begin();
     const auto beaten_by = std::find_if(first, order_.end(), lighter);
     combinations_ +=

@@ -1,4 +1,4 @@
-// Finds the cheapest choice within limits by labels: partial choices listed over a bucket tree.
+// Finds the cheapest choice within limits by labels, which are partial choices, over a bucket tree.
 #pragma once
 
 #include <cstddef>
@@ -15,40 +15,38 @@
 
 namespace shardwright::operators {
 
-// Lists labels bucket by bucket. A label is a partial choice of a subtree with its cost and its
+// Lists labels bucket by bucket. A label is a partial choice of a subtree, with its cost and its
 // bytes at the time points that have prices. A label is dropped if the priced cost of its cheapest
-// completion reaches the cutoff, or if another label is neither dearer nor heavier. Keeps its
-// tables from call to call.
-// Source: Handler and Zang, A dual algorithm for the constrained shortest path problem, 1980.
-// Thread safety: one thread at a time.
+// completion reaches the cutoff, or if another label costs no more and holds no more. Keeps its
+// tables from call to call. Source: Handler and Zang, A dual algorithm for the constrained shortest
+// path problem, 1980. Thread safety: one thread at a time.
 class LabelSearch {
  public:
-  // At most `max_labels` labels are kept at a time; the work of all calls is limited in proportion.
+  // Keeps at most `max_labels` labels at a time, and limits the work of all calls accordingly.
   LabelSearch(const BucketTree& tree, const MemoryPrices& memory, std::size_t max_labels,
               const LabelParameters& parameters = {});
 
   enum class End : std::uint8_t {
     kFound,
     kNothing,  // proved: no such choice exists
-    kGivenUp,  // too many labels, or the budget ended
+    kGivenUp,  // gave up: too many labels, or the budget ended
   };
-  // Finds the cheapest choice among those that keep the limits of the time points with prices and
-  // whose priced cost is below `cutoff`. Within the limits the priced cost is at most the cost, so
-  // every such choice that costs less than the cutoff qualifies. Work counts combinations of
-  // labels.
+  // Finds the cheapest choice within the limits of the time points with prices, among the choices
+  // whose priced cost is below `cutoff`. Within the limits, the priced cost is at most the cost. So
+  // every choice that costs less than the cutoff is considered. Work counts combinations of labels.
   End run(double cutoff, Budget& budget);
-  // After kFound.
+  // The choice and its cost; valid after kFound.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
   double cost() const { return cost_; }
 
  private:
   struct Label {
     double cost = 0;
-    double priced = 0;  // priced cost if children not combined yet are cheapest
+    double priced = 0;  // priced cost with the cheapest choice of children not combined yet
     std::uint32_t strategy = 0;
     std::uint32_t parts = 0;  // index of its first child's label in Labels::parts
   };
-  // Labels by column. Each label combines `num_parts` labels, one per child.
+  // A table of labels. Each label combines `num_parts` labels, one per child.
   struct Labels {
     std::vector<Label> list;
     std::vector<std::int64_t> bytes;
@@ -62,7 +60,7 @@ class LabelSearch {
   };
   struct Child {
     Range range;
-    double least;  // priced
+    double least;  // least priced cost of its labels
   };
 
   bool affordable(std::size_t num_labels) const;
@@ -80,17 +78,17 @@ class LabelSearch {
   const MemoryPrices* memory_;
   std::size_t max_labels_;
   LabelParameters parameters_;
-  std::size_t rows_;                  // limits with prices
-  std::size_t times_;                 // of these, the limits of time points, which come first
+  std::size_t rows_;                  // number of limits with prices
+  std::size_t times_;                 // of these, the limits of time points; they come first
   std::vector<std::int64_t> limits_;  // by row
-  double granted_;                    // price times limit
-  std::vector<double> costs_;         // priced
+  double granted_;                    // sum of price times limit
+  std::vector<double> costs_;         // priced costs, by flat strategy
   BucketTables tables_;
   double cutoff_ = 0;
-  std::uint64_t combinations_ = 0;  // in all calls
+  std::uint64_t combinations_ = 0;  // made in all calls
   std::vector<std::uint32_t> choice_;
   double cost_ = 0;
-  std::vector<std::vector<Range>> lists_;  // by bucket and entry
+  std::vector<std::vector<Range>> lists_;  // by bucket and entry: range of labels_
   Labels labels_;
   // Scratch.
   std::vector<Child> children_;

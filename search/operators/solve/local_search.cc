@@ -12,7 +12,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Thread safety: one thread at a time.
+// The search of first_feasible(). Thread safety: one thread at a time.
 class FeasibleAssignment {
  public:
   FeasibleAssignment(const ChoiceGraph& graph, Budget& budget, std::uint64_t seed,
@@ -48,7 +48,7 @@ class FeasibleAssignment {
   }
 
  private:
-  // By time point, the bytes of the lightest strategies left, divided by the limit.
+  // By time point: the bytes of all nodes' lightest remaining strategies, divided by the limit.
   std::vector<double> held_at_least() const {
     const auto limits = graph_.limits();
     std::vector<std::int64_t> change(limits.size() + 1, 0);
@@ -67,7 +67,7 @@ class FeasibleAssignment {
     std::int64_t sum = 0;
     for (std::size_t t = 0; t < limits.size(); ++t) {
       sum += change[t];
-      // Rounding must not hide an excess.
+      // Despite rounding, only a sum above the limit may give more than 1.
       held[t] = sum > limits[t]
                     ? std::max(1.0 + 1e-9, static_cast<double>(sum) /
                                                std::max(1.0, static_cast<double>(limits[t])))
@@ -136,7 +136,7 @@ class FeasibleAssignment {
         if (domains_.left(n) == 1) continue;
         if (!assign(n)) {
           ++failures_[n];
-          // Goes on, so that one restart finds all nodes that fail.
+          // Goes on to the other nodes, so that one restart finds all nodes that fail.
           complete = false;
         }
         if (budget_.interrupted()) return false;
@@ -147,7 +147,7 @@ class FeasibleAssignment {
     return false;
   }
 
-  // By how much the removals since `mark` raise the sum of the nodes' least weights.
+  // Returns by how much the removals since `mark` raise the sum of the nodes' least weights.
   double consequences(std::size_t mark) {
     double more = 0;
     const auto& removals = domains_.removals();
@@ -176,7 +176,7 @@ class FeasibleAssignment {
     double least = std::numeric_limits<double>::infinity();
     std::size_t found = 0;
     for (const std::uint32_t s : candidates_) {
-      // Consequences only add weight, so no later candidate can have the least weight.
+      // Consequences only add weight, so no later candidate can weigh less.
       if (found >= parameters_.most_trials || weight[s] - least_[n] >= least) break;
       if (domains_.assign(n, s)) {
         ++found;
@@ -212,11 +212,11 @@ class FeasibleAssignment {
   std::uint64_t restarts_ = 0;
   std::uint64_t spent_ = 0;
   ConsistentDomains domains_;
-  std::size_t consistent_ = 0;      // removals that hold for every choice
-  std::vector<double> importance_;  // of a byte, by time point; 1 = the most important
+  std::size_t consistent_ = 0;      // number of removals that hold for every choice
+  std::vector<double> importance_;  // of a byte, by time point; the highest is 1
   std::vector<double> weight_;      // of the bytes held, by strategy
-  std::vector<double> spread_;      // between the heaviest and the lightest, by node
-  std::vector<double> least_;       // weight of the lightest strategy left, by node
+  std::vector<double> spread_;      // weight of the heaviest less the lightest, by node
+  std::vector<double> least_;       // weight of the lightest remaining strategy, by node
   std::vector<std::uint32_t> failures_;
   std::vector<std::uint32_t> candidates_;
   std::vector<std::uint32_t> touched_;
@@ -232,7 +232,7 @@ std::optional<std::vector<std::uint32_t>> first_feasible(const ChoiceGraph& grap
 
 namespace {
 
-// In each sequence of consecutive exceeded time points, the time point of the largest excess.
+// Returns the time point of largest excess of each run of consecutive exceeded time points.
 std::vector<std::uint32_t> exceeded_peaks(const std::vector<std::int64_t>& excess) {
   std::vector<std::uint32_t> peaks;
   for (std::uint32_t t = 0; t < excess.size(); ++t) {
@@ -247,10 +247,10 @@ std::vector<std::uint32_t> exceeded_peaks(const std::vector<std::int64_t>& exces
   return peaks;
 }
 
-// A subgradient step: prices rise where the limit is exceeded and fall where there is room. Its
-// length makes the sum of price change times excess equal to `worth`. Among consecutive exceeded
-// time points only the price at the largest excess moves, since the others hold similar bytes.
-// Returns false if nothing is priced or exceeded.
+// Takes a subgradient step: prices rise where a limit is exceeded and fall where there is room. The
+// sum of price change times excess is `worth`. In a run of consecutive exceeded time points, only
+// the price at the largest excess moves, since the others hold similar bytes. Returns false if no
+// time point has a price or an excess.
 bool step_prices(SearchState& state, double worth) {
   const std::vector<std::int64_t> excess = state.excess();
   std::vector<std::uint32_t> times = exceeded_peaks(excess);
@@ -272,7 +272,7 @@ bool step_prices(SearchState& state, double worth) {
   return true;
 }
 
-// Raises the prices of the time points exceeded_peaks().
+// Raises the prices of exceeded_peaks().
 void raise_exceeded_prices(SearchState& state, const PriceParameters& parameters) {
   double largest = 0;
   for (const double price : state.prices)
@@ -283,7 +283,7 @@ void raise_exceeded_prices(SearchState& state, const PriceParameters& parameters
   }
 }
 
-// Lowers prices where there is room.
+// Lowers the prices of time points with room.
 void lower_idle_prices(SearchState& state, const PriceParameters& parameters) {
   const std::vector<std::int64_t> excess = state.excess();
   const auto limits = state.graph.limits();
@@ -378,7 +378,7 @@ void LocalSearch::evaluate(std::size_t, unsigned worker, std::size_t begin, std:
   }
 }
 
-// The cost of the changing nodes and their pairs, without and with priced bytes.
+// Returns the cost of the changing nodes and their pairs, first without and then with priced bytes.
 std::pair<double, double> LocalSearch::cost_around(std::span<const ChoiceChange> changes) const {
   double plain = 0, priced = 0;
   for (const ChoiceChange& change : changes) {
@@ -453,7 +453,7 @@ void LocalSearch::keep_best() {
   }
 }
 
-// Moves the prices, and starts the next phase if this phase is over.
+// Moves the prices at the end of a pass. Starts the next phase if this phase is over.
 void LocalSearch::end_pass() {
   nodes_seen_ = 0;
   ++passes_;

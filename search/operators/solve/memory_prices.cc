@@ -64,7 +64,7 @@ double MemoryPrices::Line::at(std::span<const double> prices) const {
   return sum;
 }
 
-// Finds a choice of the least priced cost, which is a lower bound.
+// Finds a choice of least priced cost. This cost, less granted(), is a lower bound.
 MemoryPrices::Line MemoryPrices::evaluate(std::span<const double> prices) {
   const std::vector<double> costs = priced_costs(prices);
   Line line;
@@ -78,7 +78,7 @@ MemoryPrices::Line MemoryPrices::evaluate(std::span<const double> prices) {
   return line;
 }
 
-// Keeps the choice if it is within all limits and cheaper than the best.
+// Keeps the choice if it is within all limits and cheaper than the best choice.
 void MemoryPrices::offer(const std::vector<std::uint32_t>& choice) {
   const CostEvaluation evaluation = operators::evaluate(tree_->instance(), choice);
   if (!evaluation.feasible() || evaluation.total() >= best_->cost) return;
@@ -108,7 +108,7 @@ bool MemoryPrices::take_in_mean(std::span<const Line> lines) {
 }
 
 bool MemoryPrices::take_in_worst(std::span<const double> excess) {
-  // Means are rounded; whole bytes are not.
+  // Smaller values are rounding errors of the mean, since excesses of choices are whole bytes.
   constexpr double kRounding = 0.5;
   std::optional<std::uint32_t> worst;
   for (std::uint32_t t = 0; t < excess.size(); ++t) {
@@ -151,9 +151,9 @@ void MemoryPrices::raise(Budget& budget) {
   }
 }
 
-// The bound is concave and piecewise linear in a single price, and each choice gives a line. The
-// next price is where the line of a choice over the limit intersects the line of a choice under the
-// limit. Returns the two lines that intersect at the maximum.
+// The bound is a concave, piecewise linear function of a single price, and each choice gives a
+// line. The next price is where the line of a choice over the limit meets the line of a choice
+// under the limit. Returns the two lines that meet at the maximum.
 std::vector<MemoryPrices::Line> MemoryPrices::raise_single(Budget& budget) {
   std::optional<Line> over;
   std::optional<Line> under;

@@ -9,7 +9,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Returns the least sum a[i] + b[i]. Four independent minima keep the processor from waiting.
+// Returns the least sum a[i] + b[i]. Four independent minima run in parallel.
 double least_sum(const double* a, const double* b, std::size_t size) {
   std::array<double, 4> least;
   least.fill(kForbidden);
@@ -29,7 +29,7 @@ double share(const MessagePassing& messages, std::uint32_t node) {
   return 1.0 / static_cast<double>(messages.num_chains(node));
 }
 
-// The first of the strategies with slack 0.
+// Returns the first strategy of least slack, which is 0.
 std::uint32_t least_slack(const MessagePassing& messages, std::uint32_t node) {
   std::uint32_t least = 0;
   for (std::uint32_t s = 1; s < messages.instance().num_strategies(node); ++s) {
@@ -38,8 +38,8 @@ std::uint32_t least_slack(const MessagePassing& messages, std::uint32_t node) {
   return least;
 }
 
-// Returns the strategy that a cheapest chain takes at the link's other node after `strategy`. After
-// a backward pass the rest of the chain behind this node costs 0.
+// Returns the strategy that a cheapest chain takes at the link's other node, given `strategy` at
+// this node. After a backward pass, the rest of the chain costs 0.
 std::uint32_t next_strategy(const MessagePassing& messages, const Link& link,
                             std::uint32_t strategy) {
   const double part = share(messages, link.other);
@@ -92,7 +92,7 @@ void MessagePassing::make_links() {
   }
 }
 
-// The i-th chain of a node comes from its i-th earlier neighbour and goes on to its i-th later one.
+// Chain i of a node comes from its i-th earlier neighbour and goes on to its i-th later neighbour.
 void MessagePassing::join_chains() {
   std::vector<std::size_t> chains(
       messages_.size());  // where the message to a node begins: its chain
@@ -113,7 +113,7 @@ void MessagePassing::join_chains() {
   }
 }
 
-// Adds all messages to the node to its costs.
+// Sets gathered_ to the node's costs plus all messages to the node.
 void MessagePassing::gather(std::uint32_t node) {
   const std::uint32_t size = instance_->num_strategies(node);
   const double* costs = costs_.data() + first_cost_[node];
@@ -124,7 +124,7 @@ void MessagePassing::gather(std::uint32_t node) {
   }
 }
 
-// Sends a message along the link, less its least element, which is returned.
+// Sends a message along the link. Subtracts its least element from all elements and returns it.
 double MessagePassing::send(std::uint32_t node, const Link& link, double share) {
   const std::uint32_t size = instance_->num_strategies(node);
   const std::uint32_t other_size = instance_->num_strategies(link.other);
@@ -135,7 +135,7 @@ double MessagePassing::send(std::uint32_t node, const Link& link, double share) 
     const double own = share * gathered_[s] - to_own[s];
     sent_[s] = own < kForbidden ? own : kForbidden;
   }
-  // In both cases the inner loop reads contiguous entries of the matrix.
+  // In both branches, the inner loop reads contiguous entries of the matrix.
   if (link.own_stride == 1) {
     for (std::uint32_t k = 0; k < other_size; ++k) {
       to_other[k] = least_sum(sent_.data(), link.costs + k * link.other_stride, size);
@@ -168,9 +168,9 @@ void MessagePassing::begin_pass(bool forward) {
   base_ = -granted_;
 }
 
-// After a backward pass the sum of the subtracted minima is the sum of the minima over the chains.
+// After a backward pass, the sum of the subtracted minima equals the sum of the chains' minima.
 double MessagePassing::pass_bound() const {
-  // A generous allowance for rounding, relative to the sum of magnitudes.
+  // Allowance for rounding, relative to the sum of magnitudes.
   constexpr double kRounding = 1e-13;
   return sum_ - granted_ - kRounding * (magnitude_ + granted_);
 }
@@ -185,7 +185,7 @@ std::uint64_t MessagePassing::visit(std::uint64_t entries) {
   return read;
 }
 
-// Returns the entries of matrices that were read.
+// Returns the number of matrix entries read.
 std::uint64_t MessagePassing::visit_node(std::uint32_t node) {
   gather(node);
   const double least = *std::min_element(gathered_.begin(), gathered_.end());
@@ -215,8 +215,7 @@ double MessagePassing::pass(bool forward) {
   return pass_bound();
 }
 
-// Each node takes the best strategy given the choice of earlier neighbours and the messages of
-// later ones.
+// Each node takes the best strategy given earlier neighbours' choices and later ones' messages.
 std::vector<std::uint32_t> MessagePassing::decode() const {
   std::vector<std::uint32_t> choice(links_.size());
   std::vector<double> sums;
@@ -348,7 +347,7 @@ DualAscent::DualAscent(const CostInstance& instance, std::vector<double> prices,
   messages_.save(best_state_);
 }
 
-// A part of a pass, forward and backward in turn.
+// Does a part of a pass. Forward and backward passes alternate.
 std::uint64_t DualAscent::pass(std::uint64_t work) {
   const bool forward = passes_ % 2 == 0;
   if (messages_.is_pass_over()) messages_.begin_pass(forward);
@@ -366,7 +365,7 @@ std::uint64_t DualAscent::work_of_round(int sweeps) const {
   return 2 * entries_ * static_cast<std::uint64_t>(sweeps) + work_of_lines();
 }
 
-// Decoding and chains read all messages once each; every line reads two values per chain and node.
+// Decoding and chains each read all messages once. Every line reads two values per chain and node.
 std::uint64_t DualAscent::work_of_lines() const {
   const std::size_t chains =
       messages_.first_chain(static_cast<std::uint32_t>(messages_.instance().num_nodes()));
@@ -380,8 +379,8 @@ void DualAscent::keep_best() {
   best_choice_ = choice_;
 }
 
-// Adds the line of the cheapest chains and moves the prices. If the prices were bad, restores the
-// messages of the best bound first. Returns the work of the step.
+// Adds the line of the cheapest chains to the bundle and moves the prices. If the current prices
+// gave a much worse bound, first restores the messages of the best bound. Returns the work.
 std::uint64_t DualAscent::take_line(double target) {
   const double best = bundle_.best_bound();
   ChainChoice chains = cheapest_chains(messages_);

@@ -14,22 +14,21 @@
 namespace shardwright::operators {
 
 // Tree-reweighted message passing (TRW-S). The edges are divided into chains of nodes in ascending
-// order. Messages move costs between nodes and edges so that the sum of the minima over the chains
-// grows; the sum is a lower bound. A node is in max(1, earlier neighbours, later neighbours)
-// chains, and each chain has an equal share of its costs. Costs include priced bytes.
-// Memory: two messages per edge.
+// order. A node is in max(1, earlier neighbours, later neighbours) chains, each with an equal share
+// of the node's costs. The sum of the chains' minima is a lower bound. Messages move costs between
+// nodes and edges so that the sum grows. Costs include priced bytes. Memory: two messages per edge.
 // Source: Kolmogorov, Convergent tree-reweighted message passing for energy minimization, 2006.
 // Thread safety: one thread at a time; const members may be called from any thread meanwhile.
 class MessagePassing {
  public:
   struct Link {
     std::uint32_t other;
-    std::size_t to_own;    // where the message to this node begins
-    std::size_t to_other;  // where the message to the other node begins
+    std::size_t to_own;    // index where the message to this node begins
+    std::size_t to_other;  // index where the message to `other` begins
     const double* costs;
     std::size_t own_stride;
     std::size_t other_stride;
-    std::size_t own_chain;  // index at this node of the link's chain; see first_chain()
+    std::size_t own_chain;  // number of the link's chain; see first_chain()
     std::size_t other_chain;
 
     double cost(std::uint32_t own_strategy, std::uint32_t other_strategy) const {
@@ -37,53 +36,53 @@ class MessagePassing {
     }
   };
 
-  // Borrows the instance. `prices` by time point.
+  // Borrows the instance. `prices`: of a byte, by time point.
   MessagePassing(const CostInstance& instance, std::span<const double> prices);
 
   void set_prices(std::span<const double> prices);
 
-  // Visits all nodes in order, forward or backward, and sends messages to the neighbours that come
-  // later in this direction. After a pass in each direction the result is a lower bound of every
-  // priced cost, less an allowance for rounding.
+  // Visits all nodes in ascending (`forward`) or descending order, and sends messages to the
+  // neighbours that come later in this order. Returns, after a pass in each direction, a lower
+  // bound of every priced cost, less an allowance for rounding.
   double pass(bool forward);
-  // A pass in parts: visit() continues the pass until it has read about `entries` matrix entries,
-  // and returns their number. pass_bound() is the result of a pass that is over.
+  // The same in parts: visit() continues the pass until it has read about `entries` matrix entries,
+  // and returns the number read. pass_bound() is the result once the pass is over.
   void begin_pass(bool forward);
   std::uint64_t visit(std::uint64_t entries);
   bool is_pass_over() const { return visited_ == links_.size(); }
   double pass_bound() const;
 
   const CostInstance& instance() const { return *instance_; }
-  // The neighbours of the node, earlier ones first.
+  // The neighbours of the node, those with lower numbers first.
   std::span<const Link> links(std::uint32_t node) const { return links_[node]; }
   std::size_t num_earlier(std::uint32_t node) const { return earlier_[node]; }
   // The strategies of a node have consecutive indices.
   std::size_t first_strategy(std::uint32_t node) const { return first_cost_[node]; }
-  std::size_t num_messages() const { return messages_.size(); }  // numbers, by strategy
+  std::size_t num_messages() const { return messages_.size(); }  // total number of elements
   // The chains of a node have consecutive indices.
   std::size_t first_chain(std::uint32_t node) const { return first_chain_[node]; }
   std::size_t num_chains(std::uint32_t node) const {
     return first_chain_[node + 1] - first_chain_[node];
   }
-  // The priced cost of the strategy plus all messages to it, less the minimum over the node's
-  // strategies, as of the last backward pass.
+  // The priced cost of the strategy plus all messages to it, less the minimum over the strategies
+  // of the node. Dates from the last backward pass.
   double slack(std::uint32_t node, std::uint32_t strategy) const {
     return slack_[first_cost_[node] + strategy];
   }
   double message(std::size_t at) const { return messages_[at]; }
-  // The sum of the minima that slack() leaves out, less price times limit over all time points.
+  // The sum of the minima that slack() subtracts, less price times limit over all time points.
   double base() const { return base_; }
-  // A choice made greedily by the messages, node by node in ascending order.
+  // Returns a choice, made greedily from the messages, node by node in ascending order.
   std::vector<std::uint32_t> decode() const;
 
-  // The results of passes, for save() and restore(). Thread safety: a value.
+  // What passes have computed, for save() and restore(). Thread safety: a value.
   struct State {
     std::vector<double> messages;
     std::vector<double> slack;
     double base = 0;
   };
   void save(State& state) const;
-  // Precondition: the state was saved by this object, at the current prices.
+  // Precondition: this object saved the state, at the current prices.
   void restore(const State& state);
 
  private:
@@ -104,68 +103,66 @@ class MessagePassing {
   double granted_ = 0;         // price times limit, over all time points
   std::vector<double> slack_;
   double base_ = 0;
-  // Of the pass.
+  // State of the pass in progress.
   bool forward_ = true;
-  std::size_t visited_ = 0;  // nodes; all if no pass is in progress
+  std::size_t visited_ = 0;  // number of nodes; all if no pass is in progress
   double sum_ = 0;           // of the minima subtracted from nodes and messages
   double magnitude_ = 0;
   std::vector<double> gathered_;
   std::vector<double> sent_;
 };
 
-// A strategy for every chain at every node that it passes, by the indices of first_chain(). The
-// chains of a node may take different strategies.
+// By chain index (first_chain()), the strategy of that chain at that node. The chains of a node may
+// take different strategies.
 using ChainChoice = std::vector<std::uint32_t>;
 
-// The cheapest choice of every chain. Precondition: the last pass went backward.
-// Cost: the sum of strategies over all edges.
+// Returns the cheapest choice of every chain. Precondition: the last pass went backward. Cost: the
+// sum of strategies over all edges.
 ChainChoice cheapest_chains(const MessagePassing& messages);
 
-// The sum of the chains' costs at the current messages and prices, less price times limit. The
+// Returns the sum of the chains' costs at the current messages and prices, less price * limit. The
 // bound is the minimum of this sum over all ChainChoices. Precondition: the last pass went
 // backward.
 double chain_bound(const MessagePassing& messages, const ChainChoice& choice);
 
-// By time point, the bytes held less the limit. A node holds the mean of its chains.
+// By time point, the bytes held less the limit. A node holds the mean over its chains.
 std::vector<double> chain_excess(const MessagePassing& messages, const ChainChoice& choice);
 
-// A lower bound that rises round by round. The minima of the chains of MessagePassing add up to a
-// bound in which bytes at binding time points have prices (Lagrangian relaxation). The excess of
-// the cheapest chains is a subgradient of the bound with respect to the prices; PriceBundle moves
-// the prices by these subgradients. The bound is valid for any messages and prices, and approaches
-// that of the linear relaxation.
-// Memory: messages, and the chains of every line of the bundle.
-// Thread safety: one thread at a time.
+// A lower bound that rises round by round. It is the bound of MessagePassing, with prices for bytes
+// at the time points that bind (Lagrangian relaxation). The excess of the cheapest chains is a
+// subgradient of the bound with respect to the prices, and PriceBundle moves the prices by these
+// subgradients. It is valid for any messages and prices, and approaches that of the linear
+// relaxation. Memory: messages, and the chains of every line of the bundle. Thread safety: one
+// thread at a time.
 class DualAscent {
  public:
-  // `prices` by time point, to start from; empty = all 0.
+  // `prices`: the first prices, by time point; empty: all 0.
   explicit DualAscent(const CostInstance& instance, std::vector<double> prices = {},
                       const DualAscentParameters& parameters = {});
 
-  // Completes the round in progress, or runs a new one: `sweeps` passes in both directions, more in
-  // the first round, then a step of the prices. `target` is the cost of a known choice. Work is
+  // Completes the round in progress, or runs a new one: `sweeps` passes in both directions (more in
+  // the first round), then a step of the prices. `target`: the cost of a known choice. Work is
   // counted in matrix entries.
   void round(int sweeps, double target, Budget& budget);
-  // Does a part of a round, for callers that interleave other work: about `work` matrix entries of
-  // a pass, or the step of the prices, which ends the round. Returns the work done.
+  // Does a part of a round, between other work of the caller: about `work` matrix entries of a
+  // pass, or the step of the prices, which ends the round. Returns the work done.
   std::uint64_t step(int sweeps, double target, std::uint64_t work);
   bool is_between_rounds() const { return passes_ == 0 && messages_.is_pass_over(); }
   // Returns the approximate work of a round other than the first.
   std::uint64_t work_of_round(int sweeps) const;
 
   double bound() const { return bound_; }
-  // By time point, the prices that gave the bound.
+  // The prices that gave the bound, by time point.
   const std::vector<double>& prices() const { return bundle_.best_prices(); }
-  // True after every `stretch` rounds if these closed less than the fraction `progress` of the gap.
+  // True after each `stretch` rounds that closed less than the fraction `progress` of the gap.
   bool stalled(int stretch, double progress) const;
-  // A lower bound of all choices in which the node takes the strategy, from the round with the best
-  // bound.
+  // A lower bound of choices in which the node takes the strategy, at the best prices.
   double bound_with(std::uint32_t node, std::uint32_t strategy) const {
     return best_previous_ + best_state_.slack[messages_.first_strategy(node) + strategy];
   }
-  // The greedy choice by the messages of the last round. It may exceed limits and be forbidden.
+  // The greedy choice from the messages of the last round. It may exceed limits and be forbidden.
   const std::vector<std::uint32_t>& choice() const { return choice_; }
-  // The greedy choice of the round with the best bound. Bad trial prices can spoil other rounds.
+  // The greedy choice of the round with the best bound. Other prices may spoil the messages.
   const std::vector<std::uint32_t>& best_choice() const { return best_choice_; }
 
  private:
@@ -179,15 +176,15 @@ class DualAscent {
   MessagePassing messages_;
   PriceBundle bundle_;
   std::vector<ChainChoice> lines_;  // by line of the bundle
-  std::uint64_t entries_ = 0;       // of all matrices
-  int passes_ = 0;                  // of the round that has begun
+  std::uint64_t entries_ = 0;       // total entries of all matrices
+  int passes_ = 0;                  // number of passes in this round
   double at_prices_ = 0;            // the bound at the current prices
-  double previous_ = 0;             // the same before the last backward pass
+  double previous_ = 0;             // at_prices_ before the last backward pass
   double best_previous_ = -kForbidden;
   MessagePassing::State best_state_;
   double bound_ = 0;
-  double target_ = 0;           // of the last round
-  std::vector<double> bounds_;  // after every round, and before the first
+  double target_ = 0;           // target of the last round
+  std::vector<double> bounds_;  // the bound before the first round and after each
   std::vector<std::uint32_t> choice_;
   std::vector<std::uint32_t> best_choice_;
 };

@@ -9,8 +9,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The weights of the lines in one step, and the prices that result from them.
-// Thread safety: one thread at a time.
+// Exchanges weight between lines; keeps the resulting prices. Thread safety: one thread at a time.
 class Exchanges {
  public:
   Exchanges(const ProximalModel& model, std::vector<double> weights)
@@ -23,8 +22,8 @@ class Exchanges {
     measure();
   }
 
-  // Moves weight from the line with the largest value, among those with a weight, to the line with
-  // the least value. Returns false if the two differ by no more than `tolerance` of the gain.
+  // Moves weight to the line of least value from the line of largest value among those with a
+  // weight. Returns false if their values differ by no more than `tolerance` of the gain.
   bool exchange(double tolerance) {
     const std::size_t low = lowest();
     const std::size_t high = highest_of_mean();
@@ -92,7 +91,7 @@ class Exchanges {
 
   const ProximalModel* model_;
   std::vector<double> weights_;
-  std::vector<double> reached_;  // center + step x mean slope; below 0 means 0
+  std::vector<double> reached_;  // center + step x mean slope, at least 0
   std::vector<double> values_;   // by line, at the prices reached
 };
 
@@ -136,7 +135,7 @@ std::size_t PriceBundle::add(double bound, std::vector<double> excess) {
   return newest_;
 }
 
-// Returns the line to replace: the line of least weight in the last step, of several the oldest.
+// Returns the line to replace: that of least weight in the last step; of several, the oldest.
 std::size_t PriceBundle::place_for_line() const {
   if (lines_.size() < parameters_.most_lines) return lines_.size();
   const auto least =
@@ -146,8 +145,8 @@ std::size_t PriceBundle::place_for_line() const {
   return static_cast<std::size_t>(least - lines_.begin());
 }
 
-// Keeps the prices if the bound is better. Lengthens steps if the model predicted the gain well,
-// and shortens them if it predicted a gain that did not come.
+// Keeps the prices if the bound is better. Lengthens steps if the gain came close to the model's
+// expectation, and shortens them if an expected gain did not come.
 void PriceBundle::judge(double bound) {
   const double gain = bound - best_bound_;
   if (gain > 0) {
@@ -167,7 +166,7 @@ void PriceBundle::judge(double bound) {
   }
 }
 
-// Marks the time point of the largest excess in each stretch of time.
+// Marks the time point of the largest excess in each interval of time.
 void PriceBundle::mark_exceeded(const std::vector<double>& excess) {
   const std::size_t size = excess.size();
   const std::size_t stretch = std::max<std::size_t>(1, size / parameters_.stretches);
@@ -204,7 +203,7 @@ double PriceBundle::first_step(std::span<const std::uint32_t> times, double gap)
   return norm > 0 ? parameters_.first_step * gap / norm : 0;
 }
 
-// The model over the prices of these time points, with the best prices as center.
+// Returns the model over the prices of these time points, with the best prices as center.
 ProximalModel PriceBundle::model(std::span<const std::uint32_t> times,
                                  std::span<const double> values) const {
   ProximalModel model{at_times(best_prices_, times), {}, {}, step_};

@@ -19,7 +19,7 @@ struct Segment {
   std::vector<std::int64_t> bytes;  // by strategy
 };
 
-// An edge as one of its ends sees it.
+// An edge as seen from one of its nodes.
 struct EdgeSide {
   const double* costs;
   std::size_t own_stride;
@@ -49,7 +49,7 @@ std::vector<Border> borders_by_time(const std::vector<Segment>& segments) {
   return borders;
 }
 
-// The edge's entries in the layout that the kernel reads: the node's own strategy varies fastest.
+// Returns the edge's entries as BucketSum reads them: the node's own strategy varies fastest.
 const double* own_fastest(const EdgeSide& side, std::size_t own_size,
                           std::vector<double>& scratch) {
   if (side.own_stride == 1) return side.costs;
@@ -72,14 +72,15 @@ void compact(std::vector<T>& values, std::span<const char> kept) {
   values.resize(to);
 }
 
-// Keeps its memory from node to node.
+// Minimises a node out of the sum of its costs and edges. Keeps its memory from node to node.
 // Thread safety: one thread at a time.
 class NodeMessage {
  public:
   static constexpr std::size_t kMaxEdges = 2;
 
-  // Computes the node's least cost with its edges, and the strategy that attains it, for each
-  // choice of the neighbours (the second's varies fastest). Precondition: at most kMaxEdges edges.
+  // Computes, for each choice of the neighbours, the least cost of the node with its edges and the
+  // strategy that has this cost. The strategy of the second neighbour varies fastest. Precondition:
+  // at most kMaxEdges edges.
   void send(std::span<const double> costs, std::span<const EdgeSide> edges) {
     const auto own_size = static_cast<std::uint32_t>(costs.size());
     const std::size_t count = edges.size();
@@ -113,11 +114,11 @@ class NodeMessage {
   std::vector<double> costs_;
   std::vector<std::uint32_t> best_;
   BucketSum<double> sum_;
-  std::array<std::vector<double>, kMaxEdges> packed_;  // scratch: the tables of the edges
+  std::array<std::vector<double>, kMaxEdges> packed_;  // scratch of own_fastest()
 };
 
-// Replaces overlapping segments by disjoint segments in order of time, with the sums of their
-// bytes. Adjacent segments with equal bytes are joined.
+// Replaces overlapping segments by disjoint segments in order of time that hold the sums of their
+// bytes. Joins adjacent segments with equal bytes.
 void make_disjoint(std::vector<Segment>& segments, std::size_t num_strategies) {
   const std::vector<Border> borders = borders_by_time(segments);
   std::vector<Segment> disjoint;
@@ -143,8 +144,7 @@ void make_disjoint(std::vector<Segment>& segments, std::size_t num_strategies) {
 }
 
 // A cost instance that can be modified. Removing strategies renumbers the others; `origins` has
-// their original numbers. At most one edge joins two nodes.
-// Thread safety: one thread at a time.
+// their original numbers. At most one edge joins two nodes. Thread safety: one thread at a time.
 class ReductionGraph {
  public:
   struct Node {
@@ -205,7 +205,7 @@ class ReductionGraph {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<std::int64_t> limits;  // by time point
-  std::vector<std::uint32_t> times;  // the original number of each time point
+  std::vector<std::uint32_t> times;  // by time point: its original number
   double constant = 0;
   bool infeasible = false;
   std::vector<Reduction::Elimination> eliminations;
@@ -217,7 +217,7 @@ class ReductionGraph {
     return {e.costs.data(), 1, columns, e.first, nodes[e.first].size()};
   }
 
-  // A queue of the nodes that have changed. next() returns false if it is empty.
+  // Adds the node to the queue of changed nodes. next() takes one; returns false if there is none.
   void touch(std::uint32_t node) {
     if (nodes[node].queued) return;
     nodes[node].queued = true;
@@ -234,7 +234,7 @@ class ReductionGraph {
     return false;
   }
 
-  // Removes the strategies s with kept[s] = 0. If none is left, the instance is infeasible.
+  // Removes the strategies s with kept[s] = 0. The instance is infeasible if no strategy remains.
   void keep(std::uint32_t node, std::span<const char> kept) {
     Node& n = nodes[node];
     const std::uint32_t before = n.size();
@@ -257,7 +257,7 @@ class ReductionGraph {
     touch(node);
   }
 
-  // Adds `costs` (rows = strategies of `first`) to the edge between the two nodes, or makes it.
+  // Adds `costs` (rows = strategies of `first`) to the edge of the nodes; makes it if necessary.
   void add_edge(std::uint32_t first, std::uint32_t second, std::vector<double> costs) {
     const std::uint32_t fewer =
         nodes[first].edges.size() <= nodes[second].edges.size() ? first : second;
@@ -300,8 +300,8 @@ class ReductionGraph {
     std::vector<double>().swap(e.costs);
   }
 
-  // Removes the node, which takes its best strategy for each choice of its neighbours.
-  // Precondition: it holds no memory and has at most two neighbours.
+  // Removes the node. It takes its best strategy for each choice of its neighbours. Precondition:
+  // the node holds no memory and has at most two neighbours.
   void eliminate(std::uint32_t node) {
     const Node& n = nodes[node];
     std::array<Side, NodeMessage::kMaxEdges> sides{};
@@ -342,8 +342,8 @@ class ReductionGraph {
     add_edge(first, second, {least.begin(), least.end()});
   }
 
-  // Removes the node: adds its costs to its neighbours and subtracts its bytes from the limits.
-  // Precondition: it has one strategy.
+  // Removes the node: adds its edges' costs to its neighbours and subtracts its bytes from the
+  // limits. Precondition: the node has one strategy.
   void fix(std::uint32_t node) {
     Node& n = nodes[node];
     constant += n.costs[0];
@@ -364,8 +364,8 @@ class ReductionGraph {
     detach(node);
   }
 
-  // Removes `node`: adds its costs, edges and memory to `into`, whose strategy s implies
-  // partner[s].
+  // Removes `node`, whose strategy is partner[s] if `into` takes strategy s. Adds its costs, edges
+  // and memory to `into`.
   void merge(std::uint32_t node, std::uint32_t into, std::span<const std::uint32_t> partner) {
     record(node, into, partner);
     Node& n = nodes[node];
@@ -415,7 +415,7 @@ class ReductionGraph {
     nodes[node].segments.clear();
   }
 
-  // Records an elimination: best[s] is the strategy of `node` for strategy s of the neighbour.
+  // Records an elimination. best[s]: the strategy of `node` if the neighbour takes strategy s.
   void record(std::uint32_t node, std::uint32_t neighbour, std::span<const std::uint32_t> best) {
     Reduction::Elimination elimination;
     elimination.node = node;
@@ -442,10 +442,10 @@ void find_cheapest_partners(std::span<const EdgeSide> sides, std::uint32_t s,
   }
 }
 
-// `cheapest`: by edge, the partner that is cheapest for s.
+// Returns true if t dominates s (see Dominance). `cheapest`: by edge, the cheapest partner of s.
 bool dominates(const ReductionGraph::Node& n, std::span<const EdgeSide> sides,
                std::span<const std::uint32_t> cheapest, std::uint32_t t, std::uint32_t s) {
-  // The loss of t with the cheapest partners of s is a lower bound that rejects most pairs.
+  // The loss of t with the cheapest partners of s is a lower bound, which rejects most pairs.
   double loss = n.costs[t] - n.costs[s];
   for (std::size_t e = 0; e < sides.size(); ++e)
     loss += sides[e].at(t, cheapest[e]) - sides[e].at(s, cheapest[e]);
@@ -466,14 +466,14 @@ bool dominates(const ReductionGraph::Node& n, std::span<const EdgeSide> sides,
   return loss <= 0;
 }
 
-// Strategy s is dominated by t if t costs at most as much whatever the neighbours choose, and holds
-// at most as many bytes at any time. Keeps its scratch from node to node.
-// Source: Goldstein, Efficient rotamer elimination applied to protein side-chains, 1994.
-// Thread safety: one thread at a time.
+// Removes dominated strategies. Strategy t dominates s if t costs no more than s whatever the
+// neighbours choose, and holds no more bytes at any time. Keeps its scratch from node to node.
+// Source: Goldstein, Efficient rotamer elimination applied to protein side-chains, 1994. Thread
+// safety: one thread at a time.
 class Dominance {
  public:
-  // Removes the dominated strategies of the node; of equal strategies the last stays. Returns false
-  // if there is none. Makes the segments of the node disjoint.
+  // Removes the dominated strategies of the node; of equal strategies, the last remains. Returns
+  // false if none is dominated. Makes the segments of the node disjoint.
   bool remove_dominated(ReductionGraph& graph, std::uint32_t node) {
     graph.normalize(node);
     const ReductionGraph::Node& n = graph.nodes[node];
@@ -497,12 +497,12 @@ class Dominance {
  private:
   std::vector<char> kept_;
   std::vector<ReductionGraph::Side> sides_;
-  std::vector<std::uint32_t> cheapest_;  // by edge: the partner that is cheapest for s
+  std::vector<std::uint32_t> cheapest_;  // by edge: the cheapest partner of s
 };
 
 using Node = ReductionGraph::Node;
 
-// Minimum over ranges of a fixed sequence, O(1) each. Thread safety: const members.
+// Returns the minimum of ranges of a fixed sequence in O(1). Thread safety: const members.
 class RangeMinimum {
  public:
   explicit RangeMinimum(const std::vector<std::int64_t>& values) : levels_{values} {
@@ -514,7 +514,7 @@ class RangeMinimum {
       levels_.push_back(std::move(level));
     }
   }
-  // Precondition: not empty.
+  // Precondition: the range is not empty.
   std::int64_t operator()(LiveInterval range) const {
     const std::uint32_t length = range.end - range.begin;
     std::size_t level = 0;
@@ -528,8 +528,8 @@ class RangeMinimum {
   std::vector<std::vector<std::int64_t>> levels_;
 };
 
-// Subtracts the bytes that all strategies of a node hold from the strategies and the limits, and
-// drops segments in which all strategies hold the same.
+// Subtracts the bytes that all strategies of a node hold from the strategies and the limits. Drops
+// segments in which all strategies hold the same.
 void take_off_common(ReductionGraph& graph) {
   std::vector<std::int64_t> change(graph.limits.size() + 1, 0);
   for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -556,8 +556,8 @@ void take_off_common(ReductionGraph& graph) {
   }
 }
 
-// Removes strategies that hold more than a limit at some time point. Preconditions: the least bytes
-// of every segment are 0, and no limit is negative.
+// Removes strategies that alone hold more than a limit at some time point. Preconditions: the least
+// bytes of every segment are 0, and no limit is negative.
 void remove_too_large(ReductionGraph& graph) {
   const RangeMinimum room(graph.limits);
   std::vector<char> kept;
@@ -578,8 +578,8 @@ void remove_too_large(ReductionGraph& graph) {
   }
 }
 
-// By time point, 1 if its limit can bind: the sum of the nodes' largest bytes exceeds the limit,
-// and no neighbouring time point that is kept implies the limit.
+// Returns, by time point, 1 if its limit can bind: the sum of the nodes' largest bytes exceeds the
+// limit, and the limit of no kept neighbouring time point implies it.
 std::vector<char> binding(const ReductionGraph& graph) {
   const std::size_t size = graph.limits.size();
   std::vector<std::int64_t> change(size + 1, 0);
@@ -601,9 +601,9 @@ std::vector<char> binding(const ReductionGraph& graph) {
     peak += change[t];
     binds[t] = peak > graph.limits[t] ? 1 : 0;
   }
-  // Of two neighbours, drops the time point whose segments are a subset of the other's, unless its
-  // limit is lower. `last` is the last time point kept; the segments that began or ended since
-  // `last` tell which set is the subset.
+  // Drops one of two neighbouring time points if its segments are a subset of the segments at the
+  // other, and its limit is not lower. `last` is the last time point kept. The segments that began
+  // or ended since `last` tell which set is the subset.
   std::size_t last = size;
   std::uint32_t began = 0;
   std::uint32_t ended = 0;
@@ -646,7 +646,7 @@ void keep_time_points(ReductionGraph& graph, const std::vector<char>& kept) {
 }
 
 // Subtracts the bytes common to all strategies of a node from the limits. Removes strategies that
-// do not fit, and time points whose limit cannot be exceeded or is implied by a neighbour's.
+// hold too much, and time points whose limit cannot be exceeded or follows from a neighbour's.
 void reduce_memory(ReductionGraph& graph) {
   take_off_common(graph);
   if (graph.infeasible || graph.limits.empty()) return;
@@ -658,8 +658,7 @@ void reduce_memory(ReductionGraph& graph) {
 
 using Side = ReductionGraph::Side;
 
-// One call of reduce().
-// Thread safety: one thread at a time.
+// One call of reduce(). Thread safety: one thread at a time.
 class Reducer {
  public:
   Reducer(const CostInstance& instance, const Budget& budget, std::span<const char> kept,
@@ -673,7 +672,7 @@ class Reducer {
   }
 
   ReductionGraph run() {
-    // Applies the cheap rules until nothing changes before each round of the expensive rules.
+    // Before each round of the expensive rules, applies the cheap rules until nothing changes.
     for (bool changed = true; changed && !stopped();) {
       settle();
       if (stopped()) break;
@@ -683,7 +682,7 @@ class Reducer {
       changed = graph_.eliminations.size() > eliminated;
       if (parameters_.removes_dominated) changed = remove_dominated() || changed;
     }
-    // The nodes that were fixed last may exceed a limit.
+    // The nodes fixed last may have made a limit negative.
     graph_.infeasible =
         graph_.infeasible || std::any_of(graph_.limits.begin(), graph_.limits.end(),
                                          [](std::int64_t limit) { return limit < 0; });
@@ -731,7 +730,7 @@ class Reducer {
   }
 
   // An edge is separable if every entry is a row term plus a column term. Moves the terms of the
-  // first separable edge to the nodes and removes the edge. Returns false if there is none.
+  // first separable edge to the two nodes and removes the edge. Returns false if there is none.
   bool split_separable_edges(std::uint32_t node) {
     for (const std::uint32_t edge : graph_.nodes[node].edges) {
       const Side side = graph_.side(edge, node);
@@ -770,8 +769,8 @@ class Reducer {
     return true;
   }
 
-  // Merges a neighbour whose strategy is a function of this node's strategy into this node, or this
-  // node into such a neighbour, unless matrices would become much larger.
+  // Finds a neighbour whose strategy is a function of this node's strategy, or the other way round,
+  // and merges the dependent node into the other, unless matrices would become much larger.
   bool merge_functional(std::uint32_t node) {
     for (const std::uint32_t edge : graph_.nodes[node].edges) {
       const std::uint32_t other = graph_.side(edge, node).other;
@@ -833,7 +832,7 @@ class Reducer {
   Dominance dominance_;
 };
 
-// Makes the core from the nodes, edges and time points that are left.
+// Makes the core from the remaining nodes, edges and time points.
 void extract_core(ReductionGraph& graph, Reduction& reduction) {
   CostInstanceSpec spec;
   std::vector<std::uint32_t> core_of(graph.nodes.size(), Reduction::Elimination::kNone);

@@ -12,31 +12,31 @@
 
 namespace shardwright::operators {
 
-// A smaller instance (the core) with the same optimum, and the way back to the original.
+// A smaller instance (the core) with the same optimum, and how to complete its choices.
 struct Reduction {
   // Proved: the original has no feasible choice.
   bool infeasible = false;
-  // The cost of all decisions made by reduce(), to be added to any cost of the core.
+  // The cost of all decisions that reduce() made. Add it to any cost of the core.
   double constant = 0;
-  // What is left to decide; may have no nodes.
+  // The instance that remains; may have no nodes.
   std::unique_ptr<const CostInstance> core;
 
-  // Completes a choice of the core to one of the original: each eliminated node takes its best
+  // Completes a choice of the core to a choice of the original: each eliminated node takes its best
   // strategy given its neighbours.
   std::vector<std::uint32_t> expand(std::span<const std::uint32_t> core_choice) const;
   // The strategy of an eliminated node as a function of the strategies of up to two other nodes.
-  // Nodes and strategies have their numbers in the original.
+  // Nodes and strategies have the numbers of the original.
   struct Elimination {
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::uint32_t node = 0;
-    std::uint32_t first = kNone;   // kNone = always best[0]
-    std::uint32_t second = kNone;  // kNone = depends on the first alone
+    std::uint32_t first = kNone;   // kNone: always best[0]
+    std::uint32_t second = kNone;  // kNone: depends on the first only
     std::uint32_t columns = 1;     // strategies of the second
     std::vector<std::uint32_t> best;
   };
-  std::vector<Elimination> eliminations;            // in the order in which they were made
+  std::vector<Elimination> eliminations;            // in order of elimination
   std::vector<std::uint32_t> core_nodes;            // core node -> original node
-  std::vector<std::vector<std::uint32_t>> origins;  // core node, core strategy -> original strategy
+  std::vector<std::vector<std::uint32_t>> origins;  // [core node][core strategy]: original strategy
   std::vector<std::uint32_t> times;                 // core time point -> original time point
   std::size_t num_original_nodes = 0;
 };

@@ -41,7 +41,7 @@ std::int64_t least_allowed(std::span<const double> costs, std::span<const std::i
   return least == std::numeric_limits<std::int64_t>::max() ? 0 : least;
 }
 
-// By time point, the sum over nodes of the least that a strategy holds.
+// By time point: the sum over nodes of the least bytes that a strategy of the node holds.
 std::vector<std::int64_t> least_sums(const CostInstance& instance, std::size_t num_time_points) {
   std::vector<std::int64_t> sums(num_time_points, 0);
   for (std::size_t n = 0; n < instance.num_nodes(); ++n) {
@@ -57,8 +57,8 @@ std::vector<std::int64_t> least_sums(const CostInstance& instance, std::size_t n
   return sums;
 }
 
-// The instance whose costs are the bytes held at one time point. Forbidden strategies and pairs
-// stay forbidden.
+// Returns an instance whose costs are the bytes held at one time point. Forbidden strategies and
+// pairs stay forbidden.
 Result<CostInstance> bytes_as_costs(const CostInstance& instance, std::size_t time) {
   CostInstanceSpec spec;
   for (std::size_t n = 0; n < instance.num_nodes(); ++n) {
@@ -109,7 +109,7 @@ LeastMemory least_memory(const CostInstance& instance, std::size_t num_time_poin
   if (found.status == SolveStatus::kOptimal && num_time_points == 1) {
     least.bytes = reached;
   } else {
-    // Rounding must not raise the bound.
+    // Allows for rounding, so that the bound is not too high.
     constexpr double kExactBelow = 0x1p53;
     const double bound = std::floor(found.lower_bound * (1 - 0x1p-50));
     if (bound < kExactBelow) least.bytes = std::max(least.bytes, static_cast<std::int64_t>(bound));
@@ -157,7 +157,7 @@ class Solver {
  private:
   const CostInstance& core() const { return *reduction_.core; }
 
-  // The caller gave a cutoff, so branch and bound needs no first choice.
+  // With a cutoff from the caller, branch and bound needs no first choice.
   bool is_bounded() const { return options_->cutoff < kForbidden; }
 
   bool is_large() const { return core().num_strategies() > stages().most_branched_strategies; }
@@ -182,7 +182,7 @@ class Solver {
         [this](const ExactResult& result) { (void)take(result); }, *parameters_));
   }
 
-  // Finds a first choice, then lower bounds by dual ascent, whose messages suggest better choices.
+  // Finds a first choice, then lower bounds by dual ascent. Its messages suggest better choices.
   void relax() {
     graph_.emplace(core());
     if (auto first = first_feasible(*graph_, *budget_, options_->seed, parameters_->feasible)) {
@@ -203,7 +203,7 @@ class Solver {
     report_dual();
   }
 
-  // What is known of the core.
+  // The best choice, its cost and the caller's prices, for the core.
   KnownSolution known() const {
     KnownSolution known{best_, core_cost_, {}};
     if (options_->prices.empty()) return known;
@@ -219,7 +219,7 @@ class Solver {
     return std::cmp_less(affordable, stages().least_rounds) ? 1 : static_cast<int>(affordable);
   }
 
-  // An early answer for large cores.
+  // Finds an early answer for large cores by a local search that stays within the limits.
   void search_within_limits() {
     LocalSearchOptions options;
     options.descent_passes = stages().descent_passes;
@@ -228,12 +228,12 @@ class Solver {
     });
   }
 
-  // Continues the ascent beside the local search, which begins with the ascent's choice and prices.
+  // Continues the ascent beside a local search, which starts from its choice and prices.
   void improve() {
     if (!dual_) return;
     LocalSearchOptions options;
     options.prices = dual_->prices();
-    // The local search never leaves a choice that takes something forbidden.
+    // The local search would keep what is forbidden, so it must not start with such a choice.
     if (evaluate(core(), dual_->best_choice()).total() < kForbidden)
       options.relaxed_start = dual_->best_choice();
     search_locally(std::move(options), [this](LocalSearch& search) {
@@ -265,7 +265,7 @@ class Solver {
     return best_ && result_.lower_bound >= result_.objective * (1 - kProvedWithin);
   }
 
-  // Takes over what an exact method found and proved. Returns true if it finished.
+  // Keeps what an exact method found and proved. Returns true if the method finished.
   bool take(const ExactResult& exact) {
     if (exact.choice && exact.cost < core_cost_) offer(*exact.choice);
     if (exact.lower_bound < kForbidden) raise_bound(exact.lower_bound);
@@ -280,14 +280,14 @@ class Solver {
     report();
   }
 
-  // `prices` by time point of the core.
+  // `prices`: by time point of the core.
   void report_prices(const std::vector<double>& prices) {
     result_.prices.assign(instance_->limits().size(), 0);
     for (std::size_t t = 0; t < prices.size(); ++t)
       result_.prices[reduction_.times[t]] = prices[t];
   }
 
-  // Keeps the prices found by tables if their bound is better.
+  // Keeps the prices of the ascent unless another method has proved a better bound.
   void report_dual() {
     if (dual_->bound() + reduction_.constant >= result_.lower_bound) report_prices(dual_->prices());
   }

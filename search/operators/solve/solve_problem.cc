@@ -13,7 +13,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The most that `choice` holds at any of the first `num_time_points`.
+// Returns the most bytes that `choice` holds at any of the first `num_time_points` time points.
 std::int64_t peak_of(const CostInstance& instance, const std::vector<std::uint32_t>& choice,
                      std::size_t num_time_points) {
   const std::vector<std::int64_t> held = held_bytes(instance, choice);
@@ -23,8 +23,7 @@ std::int64_t peak_of(const CostInstance& instance, const std::vector<std::uint32
   return peak;
 }
 
-// One call of solve_problem().
-// Thread safety: one thread at a time.
+// One call of solve_problem(). Thread safety: one thread at a time.
 class ProblemSolver {
  public:
   ProblemSolver(const OperatorProblem& problem, Executor& executor, Budget& budget,
@@ -50,7 +49,7 @@ class ProblemSolver {
            static_cast<double>(peak - problem_.soft_budget->bytes);
   }
 
-  // `other_bound`: a lower bound of the choices that this instance's limits exclude; 0 = none.
+  // `other_bound`: a lower bound of the choices that this instance's limits exclude; 0: none.
   SolveResult solve_instance(const CostInstance& instance, double other_bound) {
     SolveOptions options;
     options.seed = options_.seed;
@@ -81,7 +80,7 @@ class ProblemSolver {
     options_.on_progress(progress);
   }
 
-  // Returns the peak of the choice that was found.
+  // Returns the peak of the choice found; 0 if there is none.
   std::int64_t keep_if_better(const SolveResult& found, const CostInstance& instance) {
     if (found.choice.empty()) {
       if (solution_.choice.empty()) {
@@ -141,7 +140,7 @@ class ProblemSolver {
     solution_.status = status;
   }
 
-  // Finds out whether memory is why no choice exists, and how much memory a choice would need.
+  // Finds out whether memory is why no choice exists, and how much memory a choice needs.
   void find_shortage() {
     const CostInstance& instance = problem_.lowered.instance();
     const std::size_t count = problem_.num_memory_time_points;

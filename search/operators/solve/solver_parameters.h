@@ -1,6 +1,5 @@
-// All parameters of the operators' solver. The gap is the best known cost less the lower bound.
-//
-// perf/parameters/README.md has the measured effect of halving and doubling each.
+// All parameters of the operators' solver. The gap is the best known cost minus the lower bound.
+// perf/parameters/README.md has the measured effect of halving and doubling each parameter.
 #pragma once
 
 #include <array>
@@ -13,36 +12,36 @@ namespace shardwright::operators {
 
 // Thread safety: a value.
 struct BlockSolverParameters {
-  // Limit of the attempts per block. If an attempt exceeds a limit, the price there rises for the
-  // next attempt. A new block mostly gains more than further attempts.
+  // Limit of the attempts per block. If an attempt exceeds a limit, the price at the exceeded time
+  // point rises for the next attempt. A new block mostly gains more than further attempts.
   int most_attempts = 5;
   // The new price is this factor times the gain per byte of the choice that exceeded the limit.
-  // With a factor of 1, that choice would tie with the best.
+  // With a factor of 1, that choice would cost as much as the best.
   double overshoot = 1.3;
-  // If a table would be too large, one variable keeps its strategy: of `draws` random variables,
-  // the one with the largest table. Fixing this variable shrinks the tables most; random draws let
-  // other variables keep theirs in other blocks.
+  // If a table would be too large, one of `draws` random variables keeps its strategy: the one with
+  // the largest table, since this shrinks the tables most. Random draws let different variables
+  // keep their strategies in different blocks.
   int draws = 6;
 };
 
 // Thread safety: a value.
 struct BlockPickerParameters {
-  // A ball grows from a node drawn among the first `frontier_width` nodes of its frontier. So the
-  // same start gives different balls; a large width turns balls into chains.
+  // A ball grows from a random node among the first `frontier_width` nodes of its frontier. So the
+  // same start gives different balls. A large width turns balls into chains.
   std::size_t frontier_width = 4;
-  // If a ball's connected component is too small, the ball takes nodes after its first node in the
-  // node order, up to a distance of `fill_reach` times its size.
+  // If the connected component of a ball is too small, the ball also takes nodes that follow its
+  // first node in the node order, up to a distance of `fill_reach` times its size.
   std::size_t fill_reach = 8;
   // A block around holders of memory consists of about `holder_balls` balls, each of at least
-  // `least_holder_ball` nodes. It takes at most `holder_tries_per_node` tries per node. Holders can
-  // exchange bytes only within one block.
+  // `least_holder_ball` nodes. It takes at most `holder_tries_per_node` random draws per node.
+  // Bytes can move between holders only if one block has both.
   std::size_t holder_balls = 4;
   std::size_t least_holder_ball = 4;
   std::size_t holder_tries_per_node = 4;
-  // A stiff block starts at the dearest of 2^k random nodes, where 0 <= k < start_draw_powers is
-  // drawn. So starts range from any node to the dearest nodes.
+  // A stiff block starts at the most costly of 2^k random nodes, where 0 <= k < start_draw_powers
+  // is drawn. So starts range from any node to the most costly nodes.
   std::uint32_t start_draw_powers = 10;
-  // A change is dropped if more nodes than this have to follow, since it would rarely gain.
+  // A change is dropped if it forces more nodes than this to change, since it would rarely gain.
   std::size_t most_followers = 600;
 };
 
@@ -52,18 +51,18 @@ struct BlockParameters {
   BlockPickerParameters picker;
 };
 
-// Parameters of PriceBundle.
-// Thread safety: a value.
+// Parameters of PriceBundle. Thread safety: a value.
 struct PriceBundleParameters {
-  // Limit of the model's lines. Few miss how limits interact; each costs a pass over all chains.
+  // Limit of the lines of the model. Few miss how limits interact; each costs a pass over all
+  // chains.
   std::size_t most_lines = 12;
   // The first step, as a fraction of the step that would reach the target if the bound were linear.
   double first_step = 0.05;
   // Steps grow by `step_growth` if the first evaluation after a better bound gains more than the
-  // fraction `enough_gain` of the gain that the model expects. They shrink by `large_step_decay` if
-  // the bound falls by more than the expected gain, otherwise by `step_decay` once `patience`
-  // evaluations in a row gain nothing. The expected gain counts as at least the fraction
-  // `least_gain` of the gap: smaller gains come from better messages, not from the prices.
+  // fraction `enough_gain` of the gain that the model expects. Steps shrink by `large_step_decay`
+  // if the bound falls by more than the expected gain. Otherwise they shrink by `step_decay` after
+  // `patience` consecutive evaluations without a gain. The expected gain counts as at least the
+  // fraction `least_gain` of the gap, since smaller gains come from better messages.
   double step_growth = 1.3;
   double enough_gain = 0.5;
   double large_step_decay = 0.6;
@@ -79,119 +78,110 @@ struct PriceBundleParameters {
   unsigned most_exchanges = 200;
 };
 
-// Parameters of DualAscent.
-// Thread safety: a value.
+// Parameters of DualAscent. Thread safety: a value.
 struct DualAscentParameters {
   PriceBundleParameters bundle;
-  // Pairs of a forward and a backward pass in the first round. Before messages have settled, lines
+  // Pairs of a forward and a backward pass in the first round. Until messages have settled, lines
   // are misleading and steps of the prices become too long.
   int first_sweeps = 10;
-  // If the bound at new prices is worse by more than this fraction of the gap, these prices have
-  // spoiled the messages, and the messages of the best bound are restored.
+  // If the bound at new prices is worse by more than this fraction of the gap, the messages of the
+  // best bound are restored, since messages at such prices are of no use.
   double spoiled = 0.02;
 };
 
-// Parameters of MemoryPrices.
-// Thread safety: a value.
+// Parameters of MemoryPrices. Thread safety: a value.
 struct MemoryPriceParameters {
-  // A single price is found by intersecting lines, in at most `most_single_steps` steps. It begins
-  // at `first_price` times cost / excess in bytes, and grows `price_growth`-fold while there is
-  // excess.
+  // A single price is found by intersecting lines, in at most `most_single_steps` steps. Its first
+  // value is `first_price` times cost / excess in bytes. It grows `price_growth`-fold while excess
+  // remains.
   int most_single_steps = 60;
   double first_price = 1e-6;
   double price_growth = 8;
   // If a price is known from a similar problem, the first step multiplies or divides it by this
   // factor. Each further step squares the factor, up to `price_growth`.
   double known_price_step = 1.02;
-  // Several prices are found by PriceBundle: at most `most_steps` steps, until `stretch` steps
-  // close less than the fraction `progress` of the gap.
+  // Several prices are found by PriceBundle, in at most `most_steps` steps. The search ends when
+  // `stretch` steps close less than the fraction `progress` of the gap.
   PriceBundleParameters bundle;
   int most_steps = 300;
   int stretch = 20;
   double progress = 1e-3;
-  // While no cost is known, the target of the steps is the bound plus this fraction of the bound.
+  // Without a known cost, the target of the steps is the bound plus this fraction of the bound.
   double blind_target = 0.01;
 };
 
-// Parameters of LabelSearch and of its cutoffs.
-// Thread safety: a value.
+// Parameters of LabelSearch and of its cutoffs. Thread safety: a value.
 struct LabelParameters {
-  // This number of comparisons of bytes counts as one combination of labels.
+  // This many comparisons of bytes count as one combination of labels.
   std::uint64_t comparisons_per_combination = 8;
-  // Limit of combinations of all calls / limit of labels. Beyond it, other methods do better.
+  // Limit of the combinations of all calls, per label allowed. Beyond it, other methods are better.
   std::uint64_t combinations_per_label = 16;
-  // The cutoff rises in steps from the bound to the best known cost, or to the cost of the dearest
-  // choice while none is known. The first step is this whole range divided by `first_step_parts`;
-  // each further step is `step_growth` times the previous step. Short lists suffice to prove a
-  // cheap choice.
+  // The cutoff rises in steps from the bound to the best known cost, or to the cost of the most
+  // costly choice if none is known. The first step is this range divided by `first_step_parts`.
+  // Each further step is `step_growth` times the previous one. A low cutoff keeps lists short.
   double first_step_parts = 16;
   double step_growth = 2;
 };
 
-// Parameters of CardinalityBranching.
-// Thread safety: a value.
+// Parameters of CardinalityBranching. Thread safety: a value.
 struct CountParameters {
-  // Limit of the subproblems (parts). 0: no division by counts, only a LabelSearch.
+  // Limit of the subproblems (parts). 0: no CardinalityBranching, only a LabelSearch.
   std::size_t most_parts = 0;
-  // Limit of partial choices in the first part. If a division closes less than `least_gain` of the
-  // gap, the part's limit grows by the factor `labels_growth`, up to `max_labels`.
+  // Limit of partial choices in the first part. If a division closes less than the fraction
+  // `least_gain` of the gap, the limit of the part grows by `labels_growth`, up to `max_labels`.
   std::size_t first_labels = 10'000;
   double least_gain = 0.02;
   std::size_t labels_growth = 4;
-  // The first step of the cutoff, as a fraction of the bound: bounds of parts are mostly tight.
+  // First step of the cutoff, as a fraction of the bound; bounds of parts are mostly tight.
   double first_step = 1e-6;
 };
 
-// Parameters of search_exactly().
-// Thread safety: a value.
+// Parameters of search_exactly(). Thread safety: a value.
 struct ExactParameters {
   MemoryPriceParameters memory_prices;
   LabelParameters labels;
   CountParameters counts;
 };
 
-// Parameters of branch_and_bound().
-// Thread safety: a value.
+// Parameters of branch_and_bound(). Thread safety: a value.
 struct BranchParameters {
-  // Subproblems that are processed at once: enough to occupy the workers of a machine, few enough
-  // that each batch profits from the results of the batch before.
+  // Subproblems that are processed at once: enough for the workers of a machine, few enough that
+  // each batch profits from the results of the batch before.
   std::size_t batch = 8;
-  // Limits of the tables and labels of a subproblem, of which there are many.
+  // Limits of the tables and labels of each subproblem; low, since there are many subproblems.
   double most_table_entries = 1e6;
   std::size_t most_labels = 200'000;
-  // Rounds of dual ascent for a subproblem, and passes over all nodes in both directions per round.
+  // Rounds of dual ascent per subproblem, and passes over all nodes in both directions per round.
   // The ascent ends after `stretch` rounds that close less than the fraction `progress` of the gap,
-  // since dividing then gains more.
+  // since division then gains more.
   int most_rounds = 150;
   int sweeps = 2;
   int stretch = 10;
   double progress = 0.03;
-  // While no cost is known, the target of the ascent is the bound plus this fraction of the bound.
+  // Without a known cost, the target of the ascent is the bound plus this fraction of the bound.
   double blind_target = 0.02;
-  // A subproblem is reduced again if bounds excluded over 1 / reduce_again_one_in of its
-  // strategies.
+  // A subproblem is reduced again if bounds exclude 1 / reduce_again_one_in of its strategies.
   std::size_t reduce_again_one_in = 20;
   // The node to divide is chosen by its strategies with bounds within this fraction of the gap.
   double near_share = 0.25;
 };
 
 // An arm is a shape, a size and a table limit of blocks. Arms that gained more per unit of work are
-// picked more often. Table sizes are in entries.
-// Thread safety: a value.
+// picked more often. Table sizes are in entries. Thread safety: a value.
 struct ArmParameters {
-  // Sizes of balls, windows and blocks around holders, in nodes: small blocks are cheap, large
+  // Sizes of balls, windows and blocks around holders, in nodes. Small blocks are cheap; large
   // blocks find changes that no small block can make.
   std::array<std::uint32_t, 4> sizes{8, 30, 100, 300};
   // Nodes of the largest ball, which gets large tables.
   std::uint32_t largest_ball = 1000;
-  // Nodes around a change that others must follow.
+  // Nodes around a change that forces other nodes to change.
   std::uint32_t follow_size = 30;
-  // Sizes of stiff blocks, each tried with tables of both sizes.
+  // Sizes of stiff blocks, in nodes. Each is tried with tables of both sizes.
   std::array<std::uint32_t, 3> stiff_sizes{10, 40, 150};
-  // Largest table of the elimination. A variable that needs a larger one keeps its strategy.
+  // Limit of the tables of the elimination. A variable that needs a larger one keeps its strategy.
   std::size_t table = 20'000;
   std::size_t large_table = 300'000;
-  // Gains and work are multiplied by `fade` after every batch: the best arms change meanwhile.
+  // Gains and work are multiplied by `fade` after every batch, since the best arms change.
   double fade = 0.98;
   // Every arm gets at least the fraction `least_share` of the blocks, so that a bad start does not
   // end the arm. An arm whose blocks take more work than the mean gets this fraction of the work
@@ -201,37 +191,35 @@ struct ArmParameters {
 };
 
 // The relaxed phase ignores memory limits; prices alone make memory costly. Prices take a step
-// after each pass over all nodes. Entry i of all arrays describes the same cycle.
+// after each pass over all nodes. Entry i of each array describes the same cycle.
 // Thread safety: a value.
 struct RelaxationParameters {
-  // Steps of the first cycles, and the size of their first step: the sum of price change times
-  // excess over the time points is this fraction of the cost.
+  // Number of steps of the first cycles, and the size of their first step: the sum over time points
+  // of price change times excess, as a fraction of the cost.
   std::array<int, 2> first_steps{12, 40};
   std::array<double, 2> first_sizes{0.1, 0.1};
-  // The same for the later cycles, in rotation: small steps stay near the best choice, large steps
-  // leave it.
+  // The same for later cycles, in rotation. Small steps stay near the best choice.
   std::array<int, 3> later_steps{8, 16, 40};
   std::array<double, 3> later_sizes{0.01, 0.03, 0.08};
   // The same for cycles that begin with a choice and prices of the dual ascent. Their steps are
-  // small, since the prices are good already.
+  // small, since these prices are good already.
   std::array<int, 2> suggested_steps{40, 80};
   double suggested_size = 0.03;
   // Each step is `decay` times the previous step, so that prices settle.
   double decay = 0.95;
-  // A cycle begins from the best choice if the current cost exceeds `give_up` times the best cost.
+  // If the current cost exceeds `give_up` times the best cost, a cycle begins from the best choice.
   double give_up = 1.02;
 };
 
-// How prices move outside of the relaxed phase.
-// Thread safety: a value.
+// How prices move outside of the relaxed phase. Thread safety: a value.
 struct PriceParameters {
-  // Repair: the price of an exceeded time point rises by `raise_of_own` times itself or by
-  // `raise_of_largest` times the largest price, whichever is more, until the limits hold.
+  // Repair: the price of an exceeded time point rises by the larger of `raise_of_own` times itself
+  // and `raise_of_largest` times the largest price, until the limits hold.
   double raise_of_own = 0.2;
   double raise_of_largest = 0.05;
-  // Strict: if a limit blocked a gain, the price there rises by this fraction of the gain per byte.
+  // Strict: if a limit blocked a gain, its price rises by this fraction of the gain per byte.
   double blocked_step = 0.1;
-  // Strict: if more than `room` times a limit is free, its price is multiplied by `decay` per pass.
+  // Strict: a price is multiplied by `decay` per pass if more than `room` times the limit is free.
   double room = 0.002;
   double decay = 0.97;
 };
@@ -240,8 +228,7 @@ struct PriceParameters {
 struct LocalSearchParameters {
   // Blocks of a batch: enough for the workers of a machine, few enough to share results soon.
   std::size_t blocks_per_batch = 16;
-  // The strict phase ends if `strict_passes` passes lower the cost by less than `progress` times
-  // it.
+  // The strict phase ends if `strict_passes` passes lower the cost by less than `progress` of it.
   std::uint64_t strict_passes = 20;
   double progress = 1e-5;
   ArmParameters arms;
@@ -252,14 +239,14 @@ struct LocalSearchParameters {
 
 // Thread safety: a value.
 struct ReduceParameters {
-  // Rules in use; measurements switch single rules off.
+  // Rules in use. Measurements switch single rules off.
   bool splits_separable_edges = true;
   bool merges_functional = true;
   bool eliminates_nodes = true;
   bool reduces_memory = true;
   bool removes_dominated = true;
   // A node whose strategy is a function of a neighbour's strategy is merged into the neighbour,
-  // unless the matrices would grow to more entries than this in all (16 MiB).
+  // unless all matrices together would have more entries than this (16 MiB).
   std::size_t most_merged_entries = std::size_t{1} << 21;
   // Eliminating a node of two neighbours makes an edge between them. The edge may have `most_fill`
   // entries, or `fill_growth` times the entries of the edges that it replaces.
@@ -267,62 +254,58 @@ struct ReduceParameters {
   std::size_t fill_growth = 4;
 };
 
-// Parameters of first_feasible().
-// Thread safety: a value.
+// Parameters of first_feasible(). Thread safety: a value.
 struct FeasibleParameters {
-  // Limit of the rounds. Each round tries an assignment with new weights of the time points;
-  // weights that have not settled after these rounds rarely settle.
+  // Limit of the rounds. Each round assigns strategies with new weights of the time points. Weights
+  // that have not settled after these rounds rarely settle.
   int most_rounds = 60;
-  // Restarts of an assignment that runs into a contradiction. The first `steered_restarts` take the
-  // nodes whose strategies differ most in weighted bytes first, the others take a random order.
-  // Both prefer the nodes that failed most often.
+  // Restarts after an assignment that leads to a contradiction. The first `steered_restarts` begin
+  // with the nodes whose strategies differ most in weighted bytes; the others take nodes in random
+  // order. Both prefer the nodes that failed most often.
   int most_restarts = 40;
   int steered_restarts = 20;
-  // Strategies of a node whose consequences are computed, lightest first. For a node with hundreds
-  // of strategies, computing all would cost more than it gains.
+  // For each node, the number of strategies whose consequences are computed, lightest first. Nodes
+  // may have hundreds of strategies, and computing all would cost more than it gains.
   std::size_t most_trials = 24;
   // The weight of a time point is multiplied by its fill (bytes / limit, at least `least_fill`) to
   // this power. A high power moves the weight to the exceeded limits within one round.
   double fill_power = 12;
   double least_fill = 0.01;
-  // No weight falls below this fraction of the largest, so that a time point can matter again.
+  // No weight falls below this fraction of the largest, so that all time points can matter again.
   double least_weight = 1e-6;
 };
 
-// How much solve() spends on each stage.
-// Thread safety: a value.
+// How much solve() spends on each stage. Thread safety: a value.
 struct StageParameters {
-  // Limits of the exact search on the core: entries of its tables, about a second of work, and
-  // labels.
+  // Limits of the exact search on the core: table entries (about a second of work), and labels.
   double most_table_entries = 2e7;
   std::size_t most_labels = 3'000'000;
-  // Cores of more strategies are large. The local search improves large cores; branch and bound
-  // would reduce them anew in every subproblem.
+  // Cores with more strategies are large. Large cores get the local search, since branch and bound
+  // would reduce the whole core again in every subproblem.
   std::size_t most_branched_strategies = 30'000;
-  // For large cores: passes of the local search within the limits before the dual ascent, for an
-  // early answer.
+  // For large cores: passes of the local search before the dual ascent, for an early answer.
   std::uint64_t descent_passes = 2;
   // Rounds of dual ascent on the core, and passes over all nodes in both directions per round. The
-  // ascent ends after `stretch` rounds that close less than `progress` of the gap.
+  // ascent ends after `stretch` rounds that close less than the fraction `progress` of the gap.
   int most_rounds = 800;
   int sweeps = 2;
   int stretch = 40;
   double progress = 1e-3;
-  // Limit of the work of all rounds. If the limit allows fewer than `least_rounds` rounds, a single
-  // round is made for its bound, since prices after a few steps are of no use.
+  // Limit of the work of all rounds. If it allows fewer than `least_rounds` rounds, only one round
+  // is made, for its bound, since prices after a few steps are of no use.
   std::uint64_t most_relaxation_work = 3'000'000'000;
   int least_rounds = 60;
-  // Beside the local search the ascent does `ascent_share` times the work of the search, until
-  // `last_stretch` rounds close less than the fraction `last_progress` of the gap. Each time that
-  // the bound has closed the fraction `suggested_progress` of the gap, the search begins a cycle
-  // with the choice that the messages suggest.
+  // Beside the local search, the ascent does `ascent_share` times the work of the search, until
+  // `last_stretch` rounds close less than the fraction `last_progress` of the gap. Whenever the
+  // bound has closed the fraction `suggested_progress` of the gap, the search begins a cycle with
+  // the choice that the messages suggest.
   double ascent_share = 0.5;
   int last_stretch = 100;
   double last_progress = 1e-3;
   double suggested_progress = 1e-3;
-  // While no cost is known, the target of the ascent is the bound plus this fraction of the bound.
+  // Without a known cost, the target of the ascent is the bound plus this fraction of the bound.
   double blind_target = 0.05;
-  // Batches without a better choice after which the local search ends, once the ascent has ended.
+  // After the ascent, the local search ends after this many batches without a better choice.
   std::size_t patience = 2000;
 };
 

@@ -16,8 +16,8 @@ StrategyName form(Form which) {
   return name;
 }
 
-// Two axes before one. Source: enumerate_all_possible_output, ColossalAI
-// node_handler/strategy/binary_elementwise_generator.py.
+// Visits placements of two axes, then of one axis. Source: enumerate_all_possible_output,
+// ColossalAI node_handler/strategy/binary_elementwise_generator.py.
 template <class Visit>
 void doubles_first(const StrategyWriter& writer, std::size_t rank, Visit&& visit) {
   const MeshAxes axes(writer.mesh());
@@ -27,7 +27,7 @@ void doubles_first(const StrategyWriter& writer, std::size_t rank, Visit&& visit
   visit(DimSpecs(rank));
 }
 
-// One axis before two, on the first `count` dimensions. Source:
+// Visits placements of one axis, then of two axes, on the first `count` dimensions. Source:
 // enumerate_all_possible_output_spec, ColossalAI node_handler/strategy/where_generator.py.
 template <class Visit>
 void singles_first(const StrategyWriter& writer, std::size_t rank, std::size_t count,
@@ -40,7 +40,7 @@ void singles_first(const StrategyWriter& writer, std::size_t rank, std::size_t c
 }
 
 // Source: maxpool_meta_info, ColossalAI auto_parallel/meta_profiler/meta_registry/pooling.py. The
-// positions of the maxima are kept as integers of eight bytes.
+// positions of the maxima are kept as integers of eight bytes, twice the bytes of the output.
 void cost_of_pooling(const StrategyWriter& writer, Strategy& strategy) {
   const std::size_t output = writer.output();
   const std::int64_t in = writer.local_float_bytes(0);
@@ -50,9 +50,9 @@ void cost_of_pooling(const StrategyWriter& writer, Strategy& strategy) {
   strategy.memory = phases({in + out + positions, 0, 0, 0}, {in - positions, 0, positions, 0});
 }
 
-// Source: NormalPoolStrategyGenerator.update_compute_cost, ColossalAI
-// node_handler/strategy/normal_pooling_generator.py; ColossalAI has no measured costs of an
-// average.
+// ColossalAI has no measured costs of average pooling. Source:
+// NormalPoolStrategyGenerator.update_compute_cost, ColossalAI
+// node_handler/strategy/normal_pooling_generator.py.
 void cost_of_average(const OpNode& node, const StrategyWriter& writer, Strategy& strategy) {
   double window = 1;
   for (const std::int64_t extent : node.attrs.kernel_size)
@@ -63,9 +63,8 @@ void cost_of_average(const OpNode& node, const StrategyWriter& writer, Strategy&
   strategy.memory = follow_memory(writer.local_bytes(0), writer.local_bytes(output), false);
 }
 
-// Source: binary_elementwise_meta_info, ColossalAI
-// auto_parallel/meta_profiler/meta_registry/binary_elementwise_ops.py. Operations are counted by
-// the first tensor.
+// Counts one operation per element of the first tensor. Source: binary_elementwise_meta_info,
+// ColossalAI auto_parallel/meta_profiler/meta_registry/binary_elementwise_ops.py.
 void cost_of_binary(const StrategyWriter& writer, Strategy& strategy) {
   const double operations = rank_of(writer, 0) == 0 ? 0 : writer.local_elements(0);
   strategy.compute = phases(operations, 2 * operations);
@@ -80,8 +79,7 @@ void cost_of_binary(const StrategyWriter& writer, Strategy& strategy) {
                            {inputs, parameters, 0, 0});
 }
 
-// Places every input to match the output. Sets `removed` to the axes along which each input
-// is repeated.
+// Places inputs to match the output. Sets removed[i] to the axes along which input i is repeated.
 bool place_broadcast(StrategyWriter& writer, const DimSpecs& out, std::span<std::uint8_t> removed) {
   const std::size_t output = writer.output();
   if (!writer.place(output, out)) return false;
@@ -110,8 +108,8 @@ void generate_pooling(const GeneratorInput& input, StrategyWriter& writer) {
   });
 }
 
-// Communication of broadcast operands is listed but not charged, as in ColossalAI, which finds it
-// after costs were added up.
+// Lists the communication of broadcast operands without its cost, as ColossalAI does: it adds this
+// communication after it has added up the costs.
 void generate_binary_elementwise(const GeneratorInput&, StrategyWriter& writer) {
   doubles_first(writer, rank_of(writer, writer.output()), [&](const DimSpecs& out) {
     std::array<std::uint8_t, 2> removed{};
@@ -126,7 +124,7 @@ void generate_binary_elementwise(const GeneratorInput&, StrategyWriter& writer) 
   });
 }
 
-// Source: WhereGenerator.update_memory_cost: inputs count as large as the output.
+// Every input counts as large as the output. Source: WhereGenerator.update_memory_cost.
 void generate_where(const GeneratorInput&, StrategyWriter& writer) {
   const std::size_t output = writer.output();
   const std::size_t rank = rank_of(writer, output);

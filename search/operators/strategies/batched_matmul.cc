@@ -19,9 +19,9 @@ struct BatchedAxes {
 };
 
 // A mesh of two axes with several devices each gets all combinations. Any other mesh splits only
-// the batch; with two axes, along the first one that has a single device (as ColossalAI does,
-// although nothing is split then). Source: BatchedMatMulStrategyGenerator.collate_strategies,
-// ColossalAI node_handler/strategy/matmul_strategy_generator.py.
+// the batch. If an axis of a two-axis mesh has size 1, ColossalAI splits along this axis, so
+// nothing is split. Source: BatchedMatMulStrategyGenerator.collate_strategies, ColossalAI
+// node_handler/strategy/matmul_strategy_generator.py.
 std::vector<BatchedAxes> batched_axes(const DeviceMesh& mesh) {
   const MeshAxes axes(mesh);
   if (axes.singles.size() == 1) return {{axes.all, 0, 0, 0}};
@@ -39,12 +39,12 @@ std::vector<BatchedAxes> batched_axes(const DeviceMesh& mesh) {
   return list;
 }
 
-// The product with vectors padded to matrices and batch dimensions broadcast.
+// The product after vectors are padded to matrices and batch dimensions are broadcast.
 struct Batched {
   Extents input, other;  // padded
   bool padded_input = false;
   bool padded_other = false;
-  Extents batch;  // dimensions of the result's batch
+  Extents batch;  // batch dimensions of the result
   double matrices = 1;
   double rows = 0, contracted = 0, columns = 0;
 
@@ -69,7 +69,7 @@ struct Batched {
            divides(other.back(), axes.column);
   }
 
-  // Turns the placement of an operand in the broadcast product into that of the tensor itself.
+  // Returns an operand's placement, given the axes that shard it in the broadcast product.
   DimSpecs placement(const Extents& padded, std::uint8_t batch_axes, std::size_t at,
                      std::uint8_t first, std::uint8_t second) const {
     Extents logical = batch;
@@ -110,7 +110,7 @@ bool place(StrategyWriter& writer, const Batched& product, const BatchedAxes& ax
          writer.place(writer.output(), output);
 }
 
-// Elements on one device of the operands as broadcast.
+// The elements of the broadcast operands on one device.
 struct LocalSizes {
   double input, other, output;
 
@@ -134,14 +134,14 @@ void communicate(const StrategyWriter& writer, Strategy& strategy, const Batched
   if (axes.row != 0) writer.all_reduce_backward(strategy, kOther, axes.row, sizes.other);
   if (axes.contracted != 0)
     writer.all_reduce_forward(strategy, writer.output(), axes.contracted, sizes.output);
-  // Parameters are arguments here.
+  // Operands that are parameters are arguments here, so their gradients have no hooks.
   for (CommAction& action : strategy.actions) {
     if (action.place == CommPlace::kHook) action.place = CommPlace::kBefore;
   }
 }
 
-// Source: BatchedMatMulStrategyGenerator.update_compute_cost (whole sizes, not those of a device)
-// and MatMulStrategyGenerator.update_memory_cost.
+// Source: BatchedMatMulStrategyGenerator.update_compute_cost, which takes the sizes of whole
+// tensors, not of their parts on a device, and MatMulStrategyGenerator.update_memory_cost.
 void generator_costs(const StrategyWriter& writer, const Batched& product, const LocalSizes& sizes,
                      Strategy& strategy) {
   const Operand& output = writer.operand(writer.output());
@@ -165,7 +165,7 @@ bool same_batch(const LocalShape& a, const LocalShape& b) {
   return true;
 }
 
-// The costs that ColossalAI measures depend on the number of dimensions of the operands. Source:
+// ColossalAI's measured costs depend on the number of dimensions of the operands. Source:
 // matmul_meta_info, ColossalAI auto_parallel/meta_profiler/meta_registry/linear.py.
 void measured_costs(const StrategyWriter& writer, Strategy& strategy) {
   const LocalShape a(writer.mesh(), writer.placed(kInput));
@@ -195,7 +195,7 @@ void measured_costs(const StrategyWriter& writer, Strategy& strategy) {
     const double multiplications = extended_in * b.back(1);
     strategy.compute = phases(multiplications, 2 * multiplications);
     if (!same_batch(a, b)) {
-      // Both operands are repeated to the whole batch.
+      // Both operands are repeated for all matrices of the batch.
       const std::int64_t extended = static_cast<std::int64_t>(extended_in + extended_other) * 4;
       forward = {out + extended, 0, 0, 0};
       backward = {in + other - extended, 0, extended, 0};
@@ -206,8 +206,9 @@ void measured_costs(const StrategyWriter& writer, Strategy& strategy) {
 
 }  // namespace
 
-// Of the batch dimensions that could be split, ColossalAI keeps only the last one, numbered by how
-// many there were. Source: MatMulHandler.post_process, ColossalAI node_handler/matmul_handler.py.
+// If several batch dimensions could be split, ColossalAI keeps only the last of them. Its name has
+// the number of these dimensions minus 1. Source: MatMulHandler.post_process, ColossalAI
+// node_handler/matmul_handler.py.
 void generate_batched_matmul(const GeneratorInput& input, StrategyWriter& writer) {
   const Batched product(writer.operand(kInput).shapes[0]->dims,
                         writer.operand(kOther).shapes[0]->dims);

@@ -1,10 +1,10 @@
-// Inputs and outputs of a graph, and operators that make tensors from nothing.
+// Inputs and outputs of a graph, and operators that make tensors without inputs.
 #include "search/operators/strategies/writer.h"
 
 namespace shardwright::operators::generators {
 namespace {
 
-// Replicated, or the first dimension over all axes.
+// Replicated; if `distributed`, all axes shard the first dimension.
 DimSpecs boundary_placement(const TensorShape& shape, const MeshAxes& axes, bool distributed) {
   const DimSpecs replicated(shape.rank());
   return distributed && shape.rank() > 0 ? replicated.with(0, dim(axes.all)) : replicated;

@@ -7,8 +7,8 @@ namespace {
 constexpr std::size_t kWeight = 1;
 constexpr std::size_t kBias = 2;
 
-// Rows are the batch, columns the output channels; the input channels are contracted. Source:
-// ConvStrategyGenerator.collate_strategies, ColossalAI
+// A convolution as a product: rows are the batch, columns the output channels, and the input
+// channels are contracted. Source: ConvStrategyGenerator.collate_strategies, ColossalAI
 // node_handler/strategy/conv_strategy_generator.py.
 ProductAxesList convolution_axes(const MeshAxes& axes) {
   ProductAxesList list;
@@ -43,7 +43,7 @@ bool place(StrategyWriter& writer, const ProductAxes& axes, bool has_bias) {
          (!has_bias || writer.place(kBias, DimSpecs(1).with(0, dim(axes.column))));
 }
 
-// In ColossalAI's order of additions.
+// Adds the actions in ColossalAI's order.
 void communicate(const StrategyWriter& writer, Strategy& strategy, const ProductAxes& axes,
                  bool has_bias) {
   const std::size_t output = writer.output();

@@ -17,17 +17,17 @@ namespace {
 
 struct EdgeCosts {
   std::vector<CostEdge> edges;    // by consumer, then by its inputs
-  std::size_t num_computed = 0;   // matrices that were computed
+  std::size_t num_computed = 0;   // computed matrices
   std::size_t num_questions = 0;  // path costs asked of the planner
 };
 
 using SpecPointer = const ShardingSpec*;
 
-// The specs of an operand by strategy. Strategies with the same specs share a row.
+// The specs of an operand by strategy. Strategies with equal specs share a row.
 struct SpecList {
-  std::size_t width = 1;              // tensors of the operand
-  std::vector<SpecPointer> rows;      // `width` each
-  std::vector<std::uint32_t> row_of;  // by strategy
+  std::size_t width = 1;              // number of tensors of the operand
+  std::vector<SpecPointer> rows;      // `width` specs each
+  std::vector<std::uint32_t> row_of;  // by strategy: index of its row
 
   std::size_t num_rows() const { return rows.size() / width; }
   friend bool operator==(const SpecList&, const SpecList&) = default;
@@ -59,7 +59,7 @@ std::uint64_t hash_of(const SpecList& list) {
   return hash;
 }
 
-// Lists numbered in the order in which they appear.
+// Distinct lists, numbered in the order in which they were first added.
 // Thread safety: const members may be called from any thread.
 class SpecLists {
  public:
@@ -81,7 +81,7 @@ class SpecLists {
   std::unordered_multimap<std::uint64_t, std::uint32_t> by_hash_;
 };
 
-// The input from which a matrix is computed.
+// What a matrix depends on: indices of two SpecLists, and the element size.
 struct Question {
   std::uint32_t from;
   std::uint32_t to;
@@ -110,7 +110,7 @@ CostMatrix compute(const SpecList& from, const SpecList& to, double element_byte
                    ReshardPlanner& planner) {
   SHARDWRIGHT_CHECK(from.width == to.width);
   const std::size_t width = from.width;
-  std::vector<double> by_row;  // of distinct rows
+  std::vector<double> by_row;  // by pair of rows
   by_row.reserve(from.num_rows() * to.num_rows());
   for (std::size_t i = 0; i < from.num_rows(); ++i) {
     for (std::size_t j = 0; j < to.num_rows(); ++j) {
@@ -129,11 +129,11 @@ CostMatrix compute(const SpecList& from, const SpecList& to, double element_byte
   return matrix;
 }
 
-// The inputs of all edges, each once.
+// What the matrices of all edges depend on, each combination once.
 struct Questions {
   SpecLists lists;
   std::vector<Question> distinct;
-  std::vector<CostEdge> edges;  // `matrix` numbers the inputs
+  std::vector<CostEdge> edges;  // `matrix` is an index into `distinct`
 };
 
 Questions ask(const OpGraph& graph, std::span<const NodeStrategies> strategies) {
@@ -158,11 +158,11 @@ Questions ask(const OpGraph& graph, std::span<const NodeStrategies> strategies) 
   return questions;
 }
 
-// One edge per node and input; edges with equal matrices share one. Entry [i][j] is the planner's
-// total cost of the path from the producer's output under i to the consumer's operand under j,
-// times the element size, summed over the elements of a tuple. A matrix is computed once for all
-// edges that have the same lists of specs on both sides. Precondition: every node has a strategy,
-// and all specs are of the planner's table. The result does not depend on `executor`.
+// Makes one edge per node and input. Edges with equal matrices share one matrix. Entry [i][j] is
+// the cost of converting the producer's output under strategy i to the consumer's operand under
+// strategy j: the planner's total cost times the element size, summed over the tensors of a tuple.
+// Edges with the same lists of specs on both sides are computed once. Precondition: every node has
+// a strategy, and all specs are of the planner's table. The result does not depend on `executor`.
 EdgeCosts compute_edge_costs(const OpGraph& graph, std::span<const NodeStrategies> strategies,
                              ReshardPlanner& planner, Executor& executor, MatrixPool& pool) {
   Questions questions = ask(graph, strategies);
@@ -211,8 +211,8 @@ MergedGraph merge(const OpGraph& graph, CostGraph& costs) {
   return merge_nodes(num_strategies, may_merge, costs.edges, costs.matrices);
 }
 
-// The aliases of repeated blocks, without nodes that differ in their number of strategies:
-// node_classes() treats modules of one type as equal whatever their sizes.
+// Returns the aliases of repeated blocks. Leaves out nodes that differ in their number of
+// strategies: node_classes() treats modules of one type as equal whatever their sizes.
 std::vector<NodeAlias> find_aliases(const OpGraph& graph, const CostGraph& costs) {
   std::vector<NodeAlias> aliases = block_aliases(find_repeated_blocks(node_classes(graph)));
   std::erase_if(aliases, [&](const NodeAlias& alias) {

@@ -17,29 +17,30 @@
 
 namespace shardwright::operators {
 
-// Counted work: the same for any machine and number of threads.
+// Counters of the work done; the same for any machine and number of threads.
 struct CostGraphCounters {
   std::size_t strategies = 0;
   std::size_t dim_specs = 0;       // ways in which the mesh can shard a dimension
-  std::size_t shapes = 0;          // interned
-  std::size_t specs = 0;           // interned
+  std::size_t shapes = 0;          // distinct ones
+  std::size_t specs = 0;           // distinct ones
   std::size_t path_searches = 0;   // distinct conversions
   std::size_t path_questions = 0;  // path costs asked for by matrices
-  std::size_t matrix_entries = 0;  // of all edges, shared or not
+  std::size_t matrix_entries = 0;  // of all edges, with shared matrices counted each time
   std::size_t matrices_computed = 0;
   std::size_t matrices = 0;  // distinct ones, including those of the merged form
 };
 
-// The input of ColossalAI's solver, by node of the operator graph. A node costs the compute and
-// communication of its strategy. The merged form adds `merged.extra`, and aliases share variables.
-// Thread safety: a value; copies share specs, and the table may be used from any thread.
+// The input of ColossalAI's solver, by node of the operator graph. The cost of a node is the
+// compute and communication cost of its strategy. The merged form adds `merged.extra` and lets
+// aliases share one strategy. Thread safety: a value; copies share specs and the table, which any
+// thread may use.
 struct CostGraph {
   std::shared_ptr<SpecTable> table;  // owns the specs
   std::vector<NodeStrategies> strategies;
   MatrixPool matrices;
   std::vector<CostEdge> edges;  // by consumer, then by its inputs
   MergedGraph merged;
-  std::vector<NodeAlias> aliases;  // by node; used in the merged form if the node follows no other
+  std::vector<NodeAlias> aliases;  // by node; for nodes of the merged form that follow no other
   CostGraphCounters counters;
 
   const CostMatrix& matrix(const CostEdge& edge) const { return matrices[edge.matrix]; }
@@ -50,10 +51,10 @@ struct CostGraph {
 Result<CostGraph> build_cost_graph(const OpGraph& graph, std::shared_ptr<const DeviceMesh> mesh,
                                    Executor& executor);
 
-// Which form of a cost graph to solve, and the memory limit.
+// Selects the form of a cost graph to solve, and the memory limit.
 struct CostGraphForm {
-  bool merged = true;                  // false: all nodes and edges, nothing shared
-  std::optional<std::int64_t> budget;  // bytes on one device, held by all nodes together
+  bool merged = true;                  // false: all nodes and edges, no shared strategies
+  std::optional<std::int64_t> budget;  // limit of the bytes of all nodes on one device
 };
 
 // Errors: those of CostInstance::make and LoweredInstance::make.

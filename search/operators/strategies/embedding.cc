@@ -7,7 +7,7 @@ namespace {
 constexpr std::size_t kIds = 0;
 constexpr std::size_t kTable = 1;
 
-// Rows are the ids, columns the embedding dimension. Source:
+// An embedding as a product: rows are the ids, columns the embedding dimension. Source:
 // EmbeddingStrategyGenerator.collate_strategies, ColossalAI
 // node_handler/strategy/embedding_generator.py.
 ProductAxesList embedding_axes(const MeshAxes& axes) {

@@ -13,7 +13,7 @@ struct FollowCosts {
   PhaseMemory memory;
 };
 
-// ColossalAI does not recognise a parameter below an index or an activation.
+// Returns true if ColossalAI counts the input as a parameter (not for indexing and activations).
 bool counts_as_param(const OpNode& node, const StrategyWriter& writer) {
   if (node.kind == OpKind::kGetitem || is_unary_elementwise(node.kind)) return false;
   return writer.operand(kInput).type == OperandType::kParameter;
@@ -34,7 +34,7 @@ FollowCosts activation_costs(const StrategyWriter& writer) {
   return {phases(operations, operations), phases({2 * in, 0, 0, 0}, {in, 0, 0, 0})};
 }
 
-// Source: elementwise_meta_info, too. The backward pass needs the mask of one byte per element.
+// Source: elementwise_meta_info. The backward pass needs the dropout mask, of one byte per element.
 FollowCosts dropout_costs(const StrategyWriter& writer) {
   FollowCosts costs = activation_costs(writer);
   const std::int64_t in = writer.local_float_bytes(kInput);
@@ -43,9 +43,9 @@ FollowCosts dropout_costs(const StrategyWriter& writer) {
   return costs;
 }
 
-// Operators that only change the layout of memory: twice the output forward, and backward as the
-// factors say. Source: tensor_related_metainfo, ColossalAI
-// auto_parallel/meta_profiler/meta_registry/tensor.py.
+// Operators that only change the layout of memory. Forward memory is twice the output; `backward`
+// and `temporary` are multiples of the output in the backward pass. Source:
+// tensor_related_metainfo, ColossalAI auto_parallel/meta_profiler/meta_registry/tensor.py.
 FollowCosts layout_costs(const StrategyWriter& writer, std::int64_t backward,
                          std::int64_t temporary) {
   const std::int64_t out = writer.local_float_bytes(writer.output());
@@ -77,12 +77,12 @@ FollowCosts default_reshape_costs(const OpNode& node, const StrategyWriter& writ
   return generator_costs(node, writer);
 }
 
-// The costs of the strategy under construction. Precondition: all operands are placed.
+// Returns the costs of the unfinished strategy. Precondition: all operands are placed.
 FollowCosts follow_costs(const OpNode& node, const StrategyWriter& writer) {
   switch (node.kind) {
     case OpKind::kRelu:
       return activation_costs(writer);
-    case OpKind::kTanh:  // ColossalAI has measured the function, not the module
+    case OpKind::kTanh:  // ColossalAI has measured only the function
       return node.call == OpCall::kFunction ? activation_costs(writer)
                                             : generator_costs(node, writer);
     case OpKind::kDropout:
@@ -115,7 +115,7 @@ DimSpecs replicate(DimSpecs dims, std::span<const std::size_t> which) {
   return dims;
 }
 
-// Makes one strategy of a follower for each strategy of its producer.
+// Makes one strategy of the node for each strategy of its producer.
 class Follower {
  public:
   Follower(const GeneratorInput& input, StrategyWriter& writer);
@@ -140,7 +140,7 @@ class Follower {
   StrategyWriter& writer_;
   std::size_t in_rank_;
   std::size_t out_rank_;
-  std::vector<std::size_t> dims_;  // of the attributes, from the front
+  std::vector<std::size_t> dims_;  // dimensions in the attributes, counted from the front
   std::optional<std::vector<ReshapeGroup>> groups_;
   std::int32_t suffix_ = 0;
 };
@@ -204,7 +204,7 @@ void Follower::simple(const DimSpecs& in, const DimSpecs& out, Form form) {
   if (writer_.place(kInput, in) && writer_.place(writer_.output(), out)) finish(form);
 }
 
-// Gathers a sharded dimension: one axis by one collective, several axes by a conversion.
+// Gathers all sharded dimensions: a single axis by one collective, several axes by a conversion.
 void Follower::gather_all(Strategy& strategy, const ShardingSpec& from) {
   const std::uint8_t axes = from.dims.used_axes();
   if (axes == 0) return;
@@ -238,15 +238,15 @@ void Follower::split(const ShardingSpec& from) {
   if (strategy == nullptr || gathered.replicated()) return;
   const ShardingSpec& target = writer_.placed(kInput);
   if (gathered.num_axes() == 1) {
-    // ColossalAI prices the collective by its output.
+    // ColossalAI prices this collective by its output.
     writer_.gather(*strategy, kInput, gathered.axes, static_cast<double>(target.local_elements));
   } else {
     writer_.reshard(*strategy, kInput, input_.planner.path(&from, &target));
   }
 }
 
-// Gathers the indexed dimensions. If the index begins with a number, the dimensions behind move to
-// the front. Source: TensorStrategyGenerator, ColossalAI
+// Gathers the indexed dimensions. If the first index is a number, the dimensions after the indexed
+// ones move to the front. Source: TensorStrategyGenerator, ColossalAI
 // node_handler/strategy/getitem_generator.py.
 void Follower::getitem(const DimSpecs& from) {
   const OpAttrs& attrs = input_.node.attrs;

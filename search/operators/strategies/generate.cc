@@ -69,7 +69,7 @@ Status run_generator(const GeneratorInput& input, StrategyWriter& writer) {
   return {};
 }
 
-// The nodes in rounds: nodes of a round follow only nodes of earlier rounds.
+// Divides the nodes into rounds. A node follows only nodes of earlier rounds.
 std::vector<std::vector<std::uint32_t>> rounds_of(const OpGraph& graph) {
   std::vector<std::vector<std::uint32_t>> rounds(1);
   std::vector<std::size_t> round(graph.size(), 0);
@@ -98,8 +98,8 @@ Result<NodeStrategies> generate_strategies(const OpGraph& graph, std::uint32_t n
   SHARDWRIGHT_RETURN_IF_ERROR(check_mesh(table.mesh()));
   const OpKind kind = graph[node].kind;
   SHARDWRIGHT_CHECK(producer != nullptr || !follows_input(kind));
-  // The placement of graph inputs and outputs follows from the options above, not from the shard
-  // option.
+  // Placeholders and outputs ignore the shard option; their placements follow from the options
+  // distributed_placeholder and distributed_output.
   const bool boundary = kind == OpKind::kPlaceholder || kind == OpKind::kOutput;
   NodeStrategies strategies(graph, node, table);
   StrategyWriter writer(strategies, table,

@@ -27,28 +27,28 @@ struct StrategyOptions {
   }
 };
 
-// The strategies of one node in ColossalAI's order, with unique names; none if no placement divides
-// the tensors evenly. `producer` has the strategies of the node's first input if the node follows
-// it (follows_input(kind)), and is ignored otherwise. `planner` prices conversions of several
-// steps; it belongs to `table` and its mode is kCompat or kSum (both have the same steps). Errors:
-// kUnsupported for a mesh of more than two axes; kInvalidInput, with the place below
-// `/nodes/<node>`, for a distributed placeholder or output that the devices do not divide.
-// Cost: O(strategies); strategies allocate nothing beyond the growth of vectors.
+// Generates the strategies of one node in ColossalAI's order, with unique names. The result is
+// empty if no placement divides the tensors evenly. If the node follows its first input
+// (follows_input(kind)), `producer` has the strategies of that input; otherwise it is ignored.
+// `planner` prices conversions of several steps. It belongs to `table`, and its mode is kCompat or
+// kSum, which both have the same steps. Errors: kUnsupported for a mesh of more than two axes;
+// kInvalidInput below `/nodes/<node>` for a distributed placeholder or output that the devices do
+// not divide. Cost: O(strategies); allocates only when vectors grow.
 Result<NodeStrategies> generate_strategies(const OpGraph& graph, std::uint32_t node,
                                            const NodeStrategies* producer,
                                            const StrategyOptions& options, SpecTable& table,
                                            ReshardPlanner& planner);
 
-// The strategies of the last node of `chain`. A node that follows its input follows the node before
-// it in the chain. The nodes before the last are generated with the standard shard option and
-// preference. Precondition: the chain is not empty.
+// Generates the strategies of the last node of `chain`. Each node of the chain that follows its
+// input follows the node before it. The other nodes have the standard shard option and preference.
+// Precondition: the chain is not empty.
 Result<NodeStrategies> generate_chain(const OpGraph& graph, std::span<const std::uint32_t> chain,
                                       const StrategyOptions& options, SpecTable& table,
                                       ReshardPlanner& planner);
 
-// The strategies of all nodes of a graph, with its options. Nodes that follow no other are
-// generated in parallel, then those that follow them, level by level. The result does not depend on
-// `executor`.
+// Generates the strategies of all nodes of a graph, with the graph's options. Nodes that follow no
+// other node are generated in parallel first, then their followers, level by level. The result does
+// not depend on `executor`.
 Result<std::vector<NodeStrategies>> generate_strategies(const OpGraph& graph, SpecTable& table,
                                                         ReshardPlanner& planner,
                                                         Executor& executor);

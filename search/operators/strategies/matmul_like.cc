@@ -35,7 +35,7 @@ ProductAxesList linear_axes(const MeshAxes& axes, SolverPreference preference) {
 void communicate(StrategyWriter& writer, Strategy& strategy, const ProductAxes& axes) {
   if (axes.column != 0) {
     writer.all_reduce_backward(strategy, kInput, axes.column, writer.local_elements(kInput));
-    // The gradient of the input is summed first, even if the input is a parameter.
+    // Gradients of the input are summed before the operator, even if the input is a parameter.
     strategy.actions[strategy.num_actions - 1U].place = CommPlace::kBefore;
   }
   if (axes.row != 0)
@@ -46,7 +46,7 @@ void communicate(StrategyWriter& writer, Strategy& strategy, const ProductAxes& 
   }
 }
 
-// The multiplications of one local product: |input| * columns, for operands of any rank.
+// Returns the multiplications of the product on one device: elements of the input * columns.
 double local_multiplications(const StrategyWriter& writer) {
   const LocalShape output(writer.mesh(), writer.placed(writer.output()));
   return writer.local_elements(kInput) * output.back(1);
@@ -81,7 +81,7 @@ void generate_dot(const GeneratorInput& input, StrategyWriter& writer) {
     communicate(writer, *strategy, product);
     const double elements = writer.local_elements(kInput);
     if (measured(input)) {
-      // ColossalAI counts no backward multiplications, as the output is a scalar.
+      // ColossalAI counts no multiplications in the backward pass, as the output is a scalar.
       strategy->compute = phases(elements, 0);
       strategy->memory = measured_memory(writer, 0);
     } else {
@@ -129,7 +129,7 @@ void cost_of_matrix_product(const GeneratorInput& input, const StrategyWriter& w
                             Strategy& strategy) {
   const double multiplications = local_multiplications(writer);
   if (!measured(input)) {
-    // ColossalAI sets the forward cost to the backward one, except in the total. Source:
+    // As ColossalAI does, sets the forward cost to the backward cost, but not in the total. Source:
     // LinearProjectionStrategyGenerator.update_compute_cost.
     strategy.compute = {2 * multiplications, 2 * multiplications,
                         multiplications + 2 * multiplications};
@@ -146,7 +146,7 @@ void cost_of_matrix_product(const GeneratorInput& input, const StrategyWriter& w
   strategy.memory = measured_memory(writer, 0);
 }
 
-// A vector stands for one row, which can only be split over an axis of one device.
+// A vector input counts as a matrix of one row. Only an axis of size 1 can split this row.
 bool place_matrix_product(StrategyWriter& writer, const ProductAxes& axes) {
   const DimSpecs other = DimSpecs(2).with(0, dim(axes.contracted)).with(1, dim(axes.column));
   if (!writer.place(kOther, other)) return false;
@@ -213,7 +213,7 @@ void generate_linear(const GeneratorInput& input, StrategyWriter& writer) {
       add(axes, 0, -1);
       continue;
     }
-    // The rows are all leading dimensions together; any one of them may be split.
+    // The rows are all leading dimensions together. Any one of these dimensions may be split.
     for (std::size_t d = 0; d + 1 < rank; ++d)
       add(axes, d, static_cast<std::int32_t>(d));
   }

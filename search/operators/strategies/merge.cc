@@ -14,7 +14,7 @@
 namespace shardwright::operators {
 namespace {
 
-// Everything in which nodes of different classes can differ.
+// The properties by which node_classes() tells nodes apart.
 // Thread safety: const members may be called from any thread.
 class ClassKey {
  public:
@@ -66,7 +66,7 @@ class BlockSearch {
 
   RepeatedBlocks run() {
     constexpr std::size_t kNever = ~std::size_t{0};
-    // By class: the length at which its blocks differ, and the length at which they stop growing.
+    // By class: the length from which its blocks differ, and the length at which they cannot grow.
     std::vector<std::size_t> differs_from(members_.size(), kNever);
     std::vector<std::size_t> settled_at(members_.size(), kNever);
     RepeatedBlocks found;
@@ -97,7 +97,8 @@ class BlockSearch {
     });
   }
 
-  // First nodes have one class, so the second are compared first. Blocks end within the graph.
+  // The first nodes of all blocks have the same class, so the comparison begins at the second
+  // nodes. All blocks must end within the graph.
   bool equal(const std::vector<std::uint32_t>& starts) const {
     if (starts.back() + length_ > classes_.size()) return false;
     for (std::size_t offset = 1; offset < length_; ++offset) {
@@ -106,7 +107,8 @@ class BlockSearch {
     return true;
   }
 
-  // Blocks that end with the last node of the graph become one node shorter.
+  // Extends the blocks while they stay equal. Blocks that end with the last node of the graph
+  // become one node shorter.
   void extend(const std::vector<std::uint32_t>& starts) {
     const std::size_t room = classes_.size() - starts.back() - length_;
     if (room == 0) {
@@ -173,7 +175,7 @@ std::uint64_t hash_of(const CostMatrix& matrix) {
   return hash;
 }
 
-// By strategy of the parent: the last of the cheapest strategies of the child.
+// By strategy of the parent: the cheapest strategy of the child; of equally cheap ones, the last.
 std::vector<std::uint32_t> cheapest_columns(const CostMatrix& matrix) {
   std::vector<std::uint32_t> cheapest(matrix.rows, 0);
   for (std::uint32_t i = 0; i < matrix.rows; ++i) {
@@ -196,8 +198,7 @@ CostMatrix select_rows(const CostMatrix& matrix, std::span<const std::uint32_t> 
   return selected;
 }
 
-// Edges in order of creation, which can be removed.
-// Thread safety: one thread at a time.
+// The edges in order of creation. Edges can be removed. Thread safety: one thread at a time.
 class Merger {
  public:
   Merger(std::span<const std::uint32_t> num_strategies, std::span<const CostEdge> edges,
@@ -212,7 +213,7 @@ class Merger {
       add(edge);
   }
 
-  // `edge` is one of the edges given at first.
+  // Merges the second node of `edge` into the first. The constructor was given this edge.
   void merge(const CostEdge& edge) {
     const std::uint32_t into = edge.first;
     const std::uint32_t node = edge.second;
@@ -220,7 +221,7 @@ class Merger {
     charge(edge, implied);
     drop(into, node);
     const bool gone = num_parents_[node] == 0;
-    const std::vector<std::uint32_t> outgoing = children_[node];  // positions of edges
+    const std::vector<std::uint32_t> outgoing = children_[node];  // indices of edges
     for (const std::uint32_t position : outgoing) {
       const CostEdge old = edges_[position];
       if (!find(into, old.second)) {
@@ -235,7 +236,8 @@ class Merger {
     for (std::size_t e = 0; e < edges_.size(); ++e) {
       if (alive_[e]) merged_.edges.push_back(edges_[e]);
     }
-    // Leaders come before their followers.
+    // If a leader follows another node itself, its followers take that node as leader. Leaders come
+    // before their followers.
     for (std::uint32_t& leader : merged_.follows) {
       if (leader != MergedGraph::kNone && merged_.follows[leader] != MergedGraph::kNone) {
         leader = merged_.follows[leader];
@@ -282,7 +284,7 @@ class Merger {
   MatrixPool& pool_;
   std::vector<CostEdge> edges_;
   std::vector<bool> alive_;
-  std::vector<std::vector<std::uint32_t>> children_;  // by node: positions of its outgoing edges
+  std::vector<std::vector<std::uint32_t>> children_;  // by node: indices of its outgoing edges
   std::vector<std::uint32_t> num_parents_;
   MergedGraph merged_;
 };

@@ -8,7 +8,7 @@ namespace {
 // ColossalAI colossalai/_analyzer/_subclasses/flop_tensor.py.
 constexpr double kNormOperations = 5;
 
-// Operands of a norm by role.
+// Indices of the operands of a normalization.
 struct NormOperands {
   std::size_t weight, bias, output;
 
@@ -46,8 +46,8 @@ bool place_batch_norm(StrategyWriter& writer, const ProductAxes& axes) {
   return true;
 }
 
-// Source: batchnormnd_meta_info, ColossalAI auto_parallel/meta_profiler/meta_registry/norm.py. Its
-// totals leave out temporaries and buffers.
+// Source: batchnormnd_meta_info, ColossalAI auto_parallel/meta_profiler/meta_registry/norm.py,
+// whose totals leave out temporaries and buffers.
 void cost_of_batch_norm(const StrategyWriter& writer, std::size_t mean, std::size_t variance,
                         Strategy& strategy) {
   const NormOperands of(writer);
@@ -65,8 +65,8 @@ void cost_of_batch_norm(const StrategyWriter& writer, std::size_t mean, std::siz
   strategy.memory.total.buffer = 0;
 }
 
-// Source: layernorm_meta_info in the same file. The statistics are a mean and a variance per
-// index of the first dimension.
+// Source: layernorm_meta_info in the same file. The statistics are one mean and one variance for
+// each index of the first dimension.
 void cost_of_layer_norm(const StrategyWriter& writer, Strategy& strategy) {
   const NormOperands of(writer);
   const LocalShape x(writer.mesh(), writer.placed(kInput));

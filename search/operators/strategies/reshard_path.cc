@@ -17,7 +17,7 @@
 namespace shardwright::operators {
 namespace {
 
-// The local cost of a gather or split, so that conversions without traffic are not free. Source:
+// Cost of a gather or split that needs no traffic, so that no conversion is free. Source:
 // CommSpec.get_comm_cost, ColossalAI colossalai/tensor/comm_spec.py.
 constexpr double kLocalCost = 100;
 
@@ -109,14 +109,14 @@ std::vector<ReshardStep> one_step_reshards(const SpecTable& table, const TensorS
 
 namespace {
 
-// Source: MAX_TRANSFORM_STEPS, ColossalAI colossalai/tensor/shape_consistency.py; it
-// counts from 0.
+// Limit of the steps of a path. Source: MAX_TRANSFORM_STEPS, ColossalAI
+// colossalai/tensor/shape_consistency.py; its count begins at 0.
 constexpr std::size_t kMaxRounds = 21;
 
 using Moves = boost::container::static_vector<ReshardMove, kMaxRounds>;
 
-// In every step takes the first move of least difference() to the target. Returns nothing if these
-// moves do not reach the target. Source: shape_consistency, ColossalAI
+// In every step, takes the first move after which the difference to the target is least. Returns no
+// moves if these moves do not reach the target. Source: shape_consistency, ColossalAI
 // colossalai/tensor/shape_consistency.py.
 Moves greedy_moves(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
                    const DimSpecs& to) {
@@ -150,7 +150,7 @@ Moves greedy_moves(const DeviceMesh& mesh, const TensorShape& shape, const DimSp
   return moves;
 }
 
-// ColossalAI's price of a move, forward and backward.
+// ColossalAI's price of a move: the total of forward and backward cost.
 class AlphaBetaCosts final : public redistribution::StepCosts {
  public:
   explicit AlphaBetaCosts(const DeviceMesh& mesh) : mesh_(mesh) {}
@@ -162,7 +162,7 @@ class AlphaBetaCosts final : public redistribution::StepCosts {
   }
   bool is_monotone() const override { return true; }
 
-  // None if ColossalAI has no such conversion.
+  // Returns nullopt if ColossalAI has no such conversion.
   static std::optional<ReshardMove> reshard_move(const redistribution::Move& move,
                                                  const DimSpecs& result) {
     using Kind = redistribution::Move::Kind;
@@ -183,7 +183,7 @@ class AlphaBetaCosts final : public redistribution::StepCosts {
   const DeviceMesh& mesh_;
 };
 
-// The cheapest sequence of the moves that for_each_move visits.
+// Returns the cheapest sequence of the moves that for_each_move() visits.
 std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShape& shape,
                                         const DimSpecs& from, const DimSpecs& to) {
   redistribution::MoveRules rules;
@@ -201,9 +201,9 @@ std::vector<ReshardMove> cheapest_moves(const DeviceMesh& mesh, const TensorShap
   return moves;
 }
 
-// The elements that a device holds while converting. The source stays; each intermediate is freed
-// once the next one exists. Collectives need memory besides their output; a split of the first
-// dimension is a view of its input. Source: mem_cost, ColossalAI
+// Computes the peak of the elements that a device holds during a conversion. The source stays; each
+// intermediate tensor is freed once the next one exists. Collectives need memory besides their
+// output. A split of the first dimension is a view of its input. Source: mem_cost, ColossalAI
 // colossalai/tensor/shape_consistency.py.
 class MemoryTrace {
  public:
@@ -231,7 +231,7 @@ class MemoryTrace {
   void reach(std::int64_t more) { peak_ = std::max(peak_, held_ + more); }
 
   std::int64_t held_;
-  std::int64_t intermediate_ = 0;  // what the next move frees
+  std::int64_t intermediate_ = 0;  // elements that the next move frees
   std::int64_t peak_;
 };
 
@@ -296,7 +296,7 @@ struct Question {
   friend bool operator==(const Question&, const Question&) = default;
 };
 
-// A hash of the contents, not of the addresses, so that all runs allocate equally often.
+// Hashes the contents, not the addresses, so that all runs allocate equally often.
 struct QuestionHash {
   std::uint64_t operator()(const Question& question) const {
     const std::uint64_t dims = hash_mix(question.from->dims.bits(), question.to->dims.bits());

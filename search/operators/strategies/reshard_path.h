@@ -1,5 +1,4 @@
-// The conversions of a tensor that one collective can make, visited without allocating, and what
-// collectives cost.
+// The conversions of a tensor that take one collective, and what collectives cost.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +11,10 @@
 
 namespace shardwright::operators {
 
-// Times of collectives along one axis of a mesh. Several axes count as the mesh flattened to one
-// axis of all its devices. `volume` is in elements; the unit of the result is that of alpha. The
-// order of multiplications and divisions is ColossalAI's. Source: AlphaBetaProfiler / DeviceMesh
-// cost functions, ColossalAI colossalai/device/device_mesh.py.
+// Times of collectives along one axis of a mesh, or along several axes as if the mesh were one axis
+// of all its devices. `volume` is in elements; results are in the unit of alpha. Multiplications
+// and divisions have ColossalAI's order. Source: AlphaBetaProfiler / DeviceMesh cost functions,
+// ColossalAI colossalai/device/device_mesh.py.
 struct CollectiveAxis {
   std::uint32_t devices = 1;
   double alpha = 0;
@@ -23,7 +22,7 @@ struct CollectiveAxis {
 
   static CollectiveAxis along(const DeviceMesh& mesh, int axis);
   static CollectiveAxis flattened(const DeviceMesh& mesh);
-  // Along the axis if `axes` has one axis, along the flattened mesh if it has several axes.
+  // `axes`: a set of bits. One axis: along(); several axes: flattened().
   static CollectiveAxis over(const DeviceMesh& mesh, std::uint8_t axes);
 
   double all_gather(double volume) const;
@@ -43,9 +42,8 @@ struct PhaseCost {
 
 enum class ReshardPattern : std::uint8_t { kAllGather, kAllToAll, kShard };
 
-// One conversion: gathers `gather_dim` and splits `shard_dim` along `axis`. No other dimension
-// changes.
-// Thread safety: a value.
+// One conversion: gathers `gather_dim`, splits `shard_dim`, or exchanges both, along `axis`. No
+// other dimension changes. Thread safety: a value.
 struct ReshardMove {
   ReshardPattern pattern = ReshardPattern::kAllGather;
   std::uint8_t gather_dim = 0;
@@ -56,11 +54,11 @@ struct ReshardMove {
   friend bool operator==(const ReshardMove&, const ReshardMove&) = default;
 };
 
-// The cost of a move of a tensor of which each device holds `local_elements` before it. Source:
+// Returns the cost of a move. Before it, each device holds `local_elements`. Source:
 // CommSpec.get_comm_cost, ColossalAI colossalai/tensor/comm_spec.py.
 PhaseCost move_cost(const DeviceMesh& mesh, const ReshardMove& move, std::int64_t local_elements);
 
-// The elements that each device holds after the move.
+// Returns the number of elements that each device holds after the move.
 std::int64_t elements_after(const DeviceMesh& mesh, const ReshardMove& move,
                             std::int64_t local_elements);
 
@@ -99,11 +97,12 @@ void visit_all_to_all(const DeviceMesh& mesh, const TensorShape& shape, const Di
 
 }  // namespace generators
 
-// Calls `visit(const ReshardMove&)` for each move possible from `from`: gathers of the last axis of
-// a dimension, then all-to-alls between two dimensions, then splits of a dimension along an unused
-// axis above all axes of the dimension. Leaves out exchanges and splits that would not divide a
-// dimension evenly. Does not allocate. Precondition: `from` is valid for the shape. Source:
-// get_all_one_step_transform_spec, ColossalAI colossalai/tensor/shape_consistency.py.
+// Calls `visit(const ReshardMove&)` for each move possible from `from`. First come gathers of the
+// last axis of a dimension, then all-to-alls between two dimensions. Last come splits of a
+// dimension along an unused axis with a higher number than all axes of the dimension. Leaves out
+// all-to-alls and splits that would not divide a dimension evenly. Does not allocate. Precondition:
+// `from` is valid for the shape. Source: get_all_one_step_transform_spec, ColossalAI
+// colossalai/tensor/shape_consistency.py.
 template <class Visit>
 void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSpecs& from,
                    Visit&& visit) {
@@ -130,7 +129,7 @@ void for_each_move(const DeviceMesh& mesh, const TensorShape& shape, const DimSp
   }
 }
 
-// A move with its cost in elements. Multiply by the element size for bytes.
+// A move with its cost for elements of one byte. Multiply it by the element size.
 // Thread safety: a value.
 struct ReshardStep : ReshardMove {
   PhaseCost cost;
@@ -138,40 +137,40 @@ struct ReshardStep : ReshardMove {
   friend bool operator==(const ReshardStep&, const ReshardStep&) = default;
 };
 
-// The valid conversions of `from` in one step, in ColossalAI's order: gathers, all-to-alls, splits;
-// each result once. Precondition: `from` is valid for the shape.
+// Returns the valid conversions of `from` in one step, in ColossalAI's order: gathers, all-to-alls,
+// splits. Contains each result once. Precondition: `from` is valid for the shape.
 std::vector<ReshardStep> one_step_reshards(const SpecTable& table, const TensorShape& shape,
                                            const DimSpecs& from);
 
-// How a path is found, and what its cost is.
+// How a path is found, and how its cost is computed.
 enum class PathCost : std::uint8_t {
   kCompat,  // ColossalAI's greedy path and its sum; see path_cost()
-  kSum,     // the same path, the sum of its steps
-  kExact,   // the cheapest path by the sum of total costs
+  kSum,     // ColossalAI's path with the sum of its steps
+  kExact,   // the path with the least sum of total costs
 };
 
-// A path. It has no steps if the two specs are equal.
-// Thread safety: a value.
+// A path. It has no steps if the two specs are equal. Thread safety: a value.
 struct ReshardPath {
   bool found = true;  // false if the greedy search gives up: no steps, infinite cost
   std::vector<ReshardStep> steps;
   PhaseCost cost;
-  // The most elements that a device holds while converting, with the source; 0 without steps.
+  // The most elements that a device holds at a time, including the source; 0 without steps.
   std::int64_t peak_elements = 0;
 
   friend bool operator==(const ReshardPath&, const ReshardPath&) = default;
 };
 
-// The cost of all steps. kSum and kExact add up the steps. kCompat doubles the running total before
-// each step, so the k-th of n steps counts 2^(n-k) times.
+// Returns the cost of all steps. kSum and kExact add up the steps. kCompat doubles the sum so far
+// before it adds a step, so the k-th of n steps counts 2^(n-k) times.
 PhaseCost path_cost(std::span<const ReshardStep> steps, PathCost mode);
 
-// Searches the path between two specs of one shape. Precondition: both are valid for the shape.
-// Greedy: O(steps x moves), allocates only the result. Exact: O(valid specs of the shape x moves).
+// Finds the path between two specs of one shape. Precondition: both are valid for the shape. The
+// greedy search of kCompat and kSum is O(steps x moves) and allocates only the result. kExact is
+// O(valid specs of the shape x moves).
 ReshardPath find_reshard_path(const SpecTable& table, const TensorShape& shape,
                               const DimSpecs& from, const DimSpecs& to, PathCost mode);
 
-// Searches once per (shape, source, target).
+// Searches once per (shape, source, target) and keeps the path.
 // Thread safety: const members and path() may be called from any thread.
 class ReshardPlanner {
  public:
@@ -181,16 +180,16 @@ class ReshardPlanner {
   ReshardPlanner(const ReshardPlanner&) = delete;
   ReshardPlanner& operator=(const ReshardPlanner&) = delete;
 
-  // Precondition: both specs belong to the table and have one shape. The path lives as long as the
-  // planner. Once it is known, O(1) and without a lock.
+  // Precondition: both specs belong to the table and have the same shape. The path lives as long as
+  // the planner. A known path takes O(1), without a lock.
   const ReshardPath& path(const ShardingSpec* from, const ShardingSpec* to);
-  // The total cost of that path. Equal specs cost nothing and need no search.
+  // Returns the total cost of that path; 0 for equal specs, without a search.
   double cost(const ShardingSpec* from, const ShardingSpec* to) {
     return from == to ? 0 : path(from, to).cost.total;
   }
 
-  // The number of paths found by a search, each counted once. Threads that ask for the same new
-  // path at once may all search, but one result is kept.
+  // Returns the number of distinct paths found by a search. Threads that ask for the same new path
+  // at once may all search, but one result is kept.
   std::size_t num_searches() const;
 
  private:

@@ -59,8 +59,8 @@ void append_product(std::string& text, const StrategyName& name) {
     dims({name.contracted});
     return;
   }
-  // The name of a product of matrix and vector has no columns, unless it is sharded: then both
-  // sides count as matrices.
+  // The name of a matrix-vector product has no columns unless its row dimension is sharded. Then
+  // the name has the form of a product of matrices.
   const bool plain_vector = vector && name.row == 0;
   dims({name.row});
   if (!plain_vector) dims({name.column});

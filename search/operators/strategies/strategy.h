@@ -18,7 +18,7 @@ namespace shardwright::operators {
 
 enum class OperandType : std::uint8_t { kArgument, kParameter, kBuffer, kOutput };
 
-// A tensor that an operator reads, owns or returns. A tuple is one operand of several tensors.
+// A tensor that an operator reads, owns or returns. A tuple of tensors is a single operand.
 struct Operand {
   static constexpr std::uint32_t kNoProducer = std::numeric_limits<std::uint32_t>::max();
 
@@ -26,8 +26,8 @@ struct Operand {
   OperandType type = OperandType::kArgument;
   bool tuple = false;
   std::int64_t element_bytes = 4;
-  std::uint32_t producer = kNoProducer;  // node of the graph
-  std::uint32_t first = 0;               // its first tensor among those of the node
+  std::uint32_t producer = kNoProducer;  // node of the graph, or kNoProducer
+  std::uint32_t first = 0;               // index of its first tensor among the tensors of the node
   std::vector<const TensorShape*> shapes;
 };
 
@@ -38,15 +38,15 @@ enum class CommPattern : std::uint8_t {
   kReshard,            // a conversion of several steps
 };
 enum class CommPlace : std::uint8_t {
-  kBefore,  // of an argument or its gradient
-  kAfter,   // of the output
-  kHook,    // of a parameter's gradient
+  kBefore,  // on an argument or its gradient, before the operator
+  kAfter,   // on the output, after the operator
+  kHook,    // on the gradient of a parameter, as a hook
 };
 
 struct CommAction {
   std::uint8_t operand = 0;
   CommPattern pattern = CommPattern::kReshard;
-  std::uint8_t axes = 0;  // bit a = mesh axis a; several = the flattened mesh
+  std::uint8_t axes = 0;  // bit a = mesh axis a; several: the flattened mesh
   CommPlace place = CommPlace::kBefore;
 
   // The axis as ColossalAI shows it: 0 for the flattened mesh.
@@ -66,7 +66,7 @@ struct PhaseMemory {
   MemoryCost total;
 };
 
-// The parts of a strategy's name, which is put together on request.
+// The parts of a strategy's name. NodeStrategies::name() makes the text from them.
 struct StrategyName {
   enum class Form : std::uint8_t {
     kMatmul,           // "S0S1 = S0R x RS1"
@@ -91,11 +91,11 @@ struct StrategyName {
   };
 
   Form form = Form::kMatmul;
-  std::uint8_t row = 0;         // axes of the rows, or of the batch of a batched product
+  std::uint8_t row = 0;         // axes of the rows; of a batched product: of the batch
   std::uint8_t contracted = 0;  // axes of the contracted dimension
   std::uint8_t column = 0;      // axes of the columns
   std::uint8_t inner_row = 0;   // axes of the rows of a batched product
-  std::int32_t suffix = -1;     // "_3"; negative = none
+  std::int32_t suffix = -1;     // the number in "_3"; negative: none
   std::int32_t element = 0;
 
   friend bool operator==(const StrategyName&, const StrategyName&) = default;
@@ -107,21 +107,21 @@ struct Strategy {
   StrategyName name;
   std::array<CommAction, kMaxActions> actions{};
   std::uint8_t num_actions = 0;
-  PhaseCost comm;  // of bytes
+  PhaseCost comm;  // for bytes
   PhaseCost compute;
   PhaseMemory memory;
 
   std::span<const CommAction> comm_actions() const { return {actions.data(), num_actions}; }
-  // The bytes that count for a memory budget: all but temporaries.
+  // The bytes that count for a memory budget: all but temporary ones.
   std::int64_t budget_bytes() const {
     return memory.total.activation + memory.total.parameter + memory.total.buffer;
   }
 };
 
 // The strategies of one node. The operands are the inputs of the graph node (input k is operand k),
-// then parameters and buffers, then the output. A strategy's specs are one row over
-// the tensors of all operands; they belong to the SpecTable that they were generated with.
-// Thread safety: const members may be called from any thread.
+// then parameters and buffers, then the output. The specs of a strategy are a row with one spec for
+// each tensor of each operand. Specs belong to the SpecTable that they were generated with. Thread
+// safety: const members may be called from any thread.
 class NodeStrategies {
  public:
   NodeStrategies() = default;
@@ -134,7 +134,7 @@ class NodeStrategies {
   std::span<const Operand> operands() const { return operands_; }
   const Operand& output() const { return operands_.back(); }
 
-  // The specs of an operand under strategy `s`: one, or one per element of a tuple.
+  // The specs of an operand under strategy `s`: one, or one per tensor of a tuple.
   std::span<const ShardingSpec* const> specs(std::size_t s, const Operand& operand) const {
     return {specs_.data() + s * width_ + operand.first, operand.shapes.size()};
   }
@@ -149,7 +149,7 @@ class NodeStrategies {
     return specs_[s * width_ + operands_[operand].first];
   }
 
-  // ColossalAI's name of the strategy, which is unique within the node. Allocates.
+  // Returns ColossalAI's name of the strategy, which is unique within the node. Allocates.
   std::string name(std::size_t s) const;
 
  private:

@@ -8,11 +8,11 @@
 namespace shardwright::operators::generators {
 namespace {
 
-// One side of the walk from the last dimension to the first.
+// The walk over one of the two shapes, from the last dimension to the first.
 struct Side {
   std::span<const std::int64_t> shape;
-  std::size_t taken = 0;  // number of dimensions before it, counted from the last
-  std::int64_t size = 0;  // of the group so far
+  std::size_t taken = 0;  // number of dimensions already left behind
+  std::int64_t size = 0;  // product of the group's extents so far
   std::vector<std::size_t> dims;
 
   explicit Side(std::span<const std::int64_t> of) : shape(of) { restart(); }
@@ -20,13 +20,13 @@ struct Side {
   bool done() const { return taken == shape.size(); }
   std::size_t current() const { return shape.size() - 1 - taken; }
 
-  // Starts a group with the current dimension, or an empty group of size 1 if no dimension is left.
+  // Starts a group with the current dimension; without a dimension, an empty group of size 1.
   void restart() {
     size = done() ? 1 : shape[current()];
     dims.clear();
     if (!done()) dims.push_back(current());
   }
-  // Adds the next dimension to the group. Returns false if no dimension is left.
+  // Adds the next dimension to the group. Returns false if there is none.
   bool extend() {
     ++taken;
     if (taken >= shape.size()) return false;
@@ -34,8 +34,8 @@ struct Side {
     dims.push_back(current());
     return true;
   }
-  // Starts a group with the rest of the current dimension, of which the other side's group of size
-  // `divisor` has taken its part.
+  // Starts a group with the rest of the current dimension, after the other side's group has taken
+  // the factor `divisor` of it.
   void keep_rest(std::int64_t divisor) {
     size /= divisor;
     dims.assign(1, current());
@@ -51,8 +51,8 @@ struct Side {
 };
 
 // Advances when the group of `large` is larger than that of `small`. If `large` was extended last,
-// the group is closed and the rest of its current dimension starts the next one. Otherwise `small`
-// is extended.
+// closes the group and starts the next one with the rest of its current dimension. Else extends
+// `small`.
 bool advance(Side& large, Side& small, bool large_was_extended, bool& small_extended, bool& reset,
              const auto& close) {
   if (!large_was_extended) {
@@ -145,7 +145,7 @@ std::size_t StrategyWriter::param(std::string_view name) const {
 }
 
 void StrategyWriter::begin() {
-  // New entries are null, so a forgotten operand is noticed.
+  // New entries are null, so that an operand without a placement is noticed.
   out_.specs_.resize(out_.strategies_.size() * out_.width_);
   out_.specs_.resize((out_.strategies_.size() + 1) * out_.width_, nullptr);
 }
@@ -155,7 +155,7 @@ bool StrategyWriter::place(std::size_t operand, const DimSpecs& dims) {
   const ShardingSpec** row =
       out_.specs_.data() + out_.strategies_.size() * out_.width_ + placed.first;
   for (std::size_t i = 0; i < placed.shapes.size(); ++i) {
-    // The elements of a split mostly have one shape.
+    // Most tensors of a split have the same shape.
     row[i] = i > 0 && placed.shapes[i] == placed.shapes[i - 1]
                  ? row[i - 1]
                  : table_.find_or_add(placed.shapes[i], dims);
@@ -173,7 +173,7 @@ void StrategyWriter::place(std::size_t operand, std::span<const ShardingSpec* co
 }
 
 const ShardingSpec& StrategyWriter::placed(std::size_t operand) const {
-  // The row under construction, or the last one if it is finished.
+  // The unfinished row; if there is none, the last row.
   const std::size_t row = out_.specs_.size() / out_.width_ - 1;
   return *out_.specs_[row * out_.width_ + out_.operands_[operand].first];
 }
@@ -199,8 +199,7 @@ Strategy* StrategyWriter::finish(const StrategyName& name) {
 }
 
 // Source: NodeHandler.register_strategy, ColossalAI
-// colossalai/auto_parallel/tensor_shard/node_handler/node_handler.py; tuples are not
-// counted there.
+// colossalai/auto_parallel/tensor_shard/node_handler/node_handler.py, which does not count tuples.
 bool StrategyWriter::allowed() const {
   if (option_ == ShardOption::kStandard) return true;
   unsigned used = 0;
@@ -227,7 +226,8 @@ bool StrategyWriter::duplicate(const StrategyName& name) const {
   const std::size_t count = out_.strategies_.size();
   for (std::size_t s = 0; s < count; ++s) {
     if (!(out_.strategies_[s].name == name)) continue;
-    // The names of these forms consist of axes alone. Other names contain the specs.
+    // The names of these forms contain only axes, so equal names mean equal strategies. For all
+    // other forms, the specs are compared, too.
     if (name.form <= StrategyName::Form::kNoSplitNorm) return true;
     if (std::equal(row(s), row(s + 1), row(count))) return true;
   }
@@ -267,7 +267,7 @@ void StrategyWriter::note_all_reduce_backward(Strategy& strategy, std::size_t op
 
 void StrategyWriter::gather(Strategy& strategy, std::size_t operand, std::uint8_t axes,
                             double elements) const {
-  // The backward cost of a split. Source: CommSpec.get_comm_cost, ColossalAI
+  // The cost of the split in the backward pass. Source: CommSpec.get_comm_cost, ColossalAI
   // colossalai/tensor/comm_spec.py.
   constexpr double kSplitCost = 100;
   add_action(strategy, {static_cast<std::uint8_t>(operand), CommPattern::kGatherForward, axes,

@@ -1,4 +1,4 @@
-// Matches the dimensions of a tensor before and after a reshape.
+// Writes the strategies of a node; matches dimensions of a tensor before and after a reshape.
 #pragma once
 
 #include <bit>
@@ -18,20 +18,21 @@
 
 namespace shardwright::operators::generators {
 
-// Dimensions of the source that become those of the target. Either side may be empty.
+// Dimensions of the source that become dimensions of the target. Either side may be empty.
 struct ReshapeGroup {
   std::vector<std::size_t> from;
   std::vector<std::size_t> to;
 };
 
-// Returns the groups from the last dimension to the first, or nothing if the walks over the two
-// shapes end at different times. Precondition: equal element counts. Source:
+// Returns the groups from the last dimension to the first. Returns nullopt if the walk over one
+// shape ends before the walk over the other. Precondition: equal element counts. Source:
 // detect_reshape_mapping, ColossalAI colossalai/auto_parallel/tensor_shard/utils/reshape.py.
 std::optional<std::vector<ReshapeGroup>> reshape_groups(std::span<const std::int64_t> from,
                                                         std::span<const std::int64_t> to);
 
-// The placement after the reshape, or nothing if it cannot be kept: only the first dimension of a
-// group may be sharded. Source: check_keep_sharding_status, infer_output_dim_partition_dict.
+// Returns the placement after the reshape, or nullopt if the placement cannot be kept. Only the
+// first dimension of a group may be sharded. Source: check_keep_sharding_status,
+// infer_output_dim_partition_dict.
 std::optional<DimSpecs> reshape_placement(const std::vector<ReshapeGroup>& groups,
                                           const DimSpecs& from, std::size_t to_rank);
 
@@ -50,7 +51,7 @@ struct GeneratorInput {
   ReshardPlanner& planner;
 };
 
-// Thread safety: one thread at a time.
+// Adds strategies to a NodeStrategies, row by row. Thread safety: one thread at a time.
 class StrategyWriter {
  public:
   StrategyWriter(NodeStrategies& out, SpecTable& table, ShardOption option)
@@ -60,35 +61,34 @@ class StrategyWriter {
   const Operand& operand(std::size_t i) const { return out_.operands_[i]; }
   std::size_t num_operands() const { return out_.operands_.size(); }
   std::size_t output() const { return out_.operands_.size() - 1; }
-  // The operand with this name among parameters and buffers. Precondition: there is one.
+  // Returns the operand with this name among parameters and buffers. Precondition: it exists.
   std::size_t param(std::string_view name) const;
 
-  // Starts a row, which has the specs of all tensors under one strategy. Drops an unfinished row.
+  // Starts a row, which holds the specs of all tensors under one strategy. Drops an unfinished row.
   void begin();
-  // Places all tensors of an operand in the same way. Returns false if the devices do not divide
-  // one of them.
+  // Places all tensors of an operand alike. Returns false if the devices do not divide one of them.
   bool place(std::size_t operand, const DimSpecs& dims);
-  // Places each tensor of the operand with its element of `specs`.
+  // Places tensor i of the operand as specs[i] says.
   void place(std::size_t operand, std::span<const ShardingSpec* const> specs);
-  // The placement of the operand's first tensor.
+  // Returns the placement of the operand's first tensor.
   const ShardingSpec& placed(std::size_t operand) const;
   double local_elements(std::size_t operand) const {
     return static_cast<double>(placed(operand).local_elements);
   }
-  // The bytes of all tensors of the operand on one device.
+  // Returns the bytes of all tensors of the operand on one device.
   std::int64_t local_bytes(std::size_t operand) const;
-  // local_bytes() with four bytes per element, for operators whose costs ColossalAI measures on
-  // float tensors.
+  // Returns local_bytes() for four bytes per element, since ColossalAI measures the costs of some
+  // operators on float tensors.
   std::int64_t local_float_bytes(std::size_t operand) const;
 
-  // Turns the row into a strategy without costs. Returns nullptr if the shard option rules it out
-  // or the node has a strategy of that name. Precondition: every operand is placed. The pointer is
-  // valid until the next finish().
+  // Turns the row into a strategy without costs. Returns nullptr if the shard option excludes it,
+  // or if the node already has a strategy of that name. Precondition: every operand is placed. The
+  // pointer is valid until the next finish().
   Strategy* finish(const StrategyName& name);
   // Drops a row that was not finished.
   void close() { out_.specs_.resize(out_.strategies_.size() * out_.width_); }
 
-  // Adds an action and its cost. `elements` are those of the communicated tensor on one device.
+  // These add an action and its cost. `elements`: of the communicated tensor on one device.
   void all_reduce_forward(Strategy& strategy, std::size_t operand, std::uint8_t axes,
                           double elements) const;
   void all_reduce_backward(Strategy& strategy, std::size_t operand, std::uint8_t axes,
@@ -129,8 +129,8 @@ Status generate_placeholder(const GeneratorInput& input, StrategyWriter& writer)
 Status generate_output(const GeneratorInput& input, StrategyWriter& writer);
 void generate_tensor_constructor(const GeneratorInput& input, StrategyWriter& writer);
 
-// The sets of axes that generators combine. A mesh of one axis has no pairs, and `all` is that
-// axis. Strategies whose names then coincide count once.
+// The sets of axes that generators combine. A mesh of one axis has no pairs, and `all` is this
+// axis. Strategies that get the same name are added once.
 struct MeshAxes {
   using Pair = std::pair<std::uint8_t, std::uint8_t>;
   boost::container::static_vector<std::uint8_t, 2> singles;
@@ -165,7 +165,7 @@ class LocalShape {
 
   std::size_t rank() const { return rank_; }
   double operator[](std::size_t i) const { return extents_[i]; }
-  // Counted from the end: back(1) is the last extent.
+  // Returns the i-th extent from the end: back(1) is the last extent.
   double back(std::size_t i) const { return extents_[rank_ - i]; }
   // Product of the extents [first, last).
   double product(std::size_t first, std::size_t last) const;
@@ -176,21 +176,22 @@ class LocalShape {
   std::size_t rank_;
 };
 
-// Returns the part of the result's placement that a broadcast tensor keeps. Sets `removed` to the
-// axes along which the tensor was repeated. Source: recover_sharding_spec_for_broadcast_shape,
-// ColossalAI colossalai/auto_parallel/tensor_shard/utils/broadcast.py.
+// Returns the placement of a tensor that was broadcast to the shape of the result, given the
+// placement of the result. Sets `removed` to the axes along which the tensor was repeated. Source:
+// recover_sharding_spec_for_broadcast_shape, ColossalAI
+// colossalai/auto_parallel/tensor_shard/utils/broadcast.py.
 DimSpecs unbroadcast(const DimSpecs& logical, std::span<const std::int64_t> logical_shape,
                      std::span<const std::int64_t> physical_shape, std::uint8_t& removed);
 
-// Calls visit(DimSpecs) for one axis set on each of the first `count` dimensions.
+// Calls visit(DimSpecs) for each of the first `count` dimensions, sharded by `axes`.
 template <class Visit>
 void place_single(std::size_t rank, std::size_t count, std::uint8_t axes, Visit&& visit) {
   for (std::size_t d = 0; d < count; ++d)
     visit(DimSpecs(rank).with(d, dim(axes)));
 }
 
-// Calls visit(DimSpecs) for two axes on two of the first `count` dimensions, in both orders, then
-// for both axes on each dimension.
+// Calls visit(DimSpecs) for two axes on two of the first `count` dimensions, in both orders. Then
+// calls it for both axes on each of these dimensions.
 template <class Visit>
 void place_double(std::size_t rank, std::size_t count, const MeshAxes& axes, Visit&& visit) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -209,8 +210,8 @@ inline PhaseCost phases(double forward, double backward) {
 // Sets the total to the sum of the phases.
 PhaseMemory phases(const MemoryCost& forward, const MemoryCost& backward);
 
-// The memory of an operator that keeps its input and output forward and makes the gradient of its
-// input backward.
+// Returns the memory of an operator that keeps its input and output in the forward pass and makes
+// the gradient of its input in the backward pass.
 PhaseMemory follow_memory(std::int64_t input_bytes, std::int64_t output_bytes, bool input_is_param);
 
 // The cost of nodes that compute nothing. Source: ReshapeGenerator.update_compute_cost, ColossalAI

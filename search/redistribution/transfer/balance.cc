@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint32_t kUnreached = ~std::uint32_t{0};
 
-// One computation of Dinic's algorithm. Nodes are demands and ports. The residual capacity of an
-// arc is unlimited forward, and its amount backward.
+// One run of Dinic's algorithm. Nodes are demands and ports. An arc's residual capacity is
+// unlimited from the demand to the port, and the arc's amount in the other direction.
 class Dinic {
  public:
   Dinic(const BipartiteGraph& graph, const std::vector<std::int64_t>& capacity, std::uint64_t& work)
@@ -86,7 +86,7 @@ class Dinic {
     }
   }
 
-  // Sends at most `most` from a demand along shortest paths. Returns the amount sent.
+  // Sends at most `most` bytes of a demand along shortest paths. Returns the bytes sent.
   std::int64_t push_demand(std::size_t d, std::int64_t most) {
     std::int64_t sent = 0;
     for (std::size_t& arc = next_arc_[d]; arc < graph_.first_arc[d + 1]; ++arc) {
@@ -96,7 +96,7 @@ class Dinic {
       const std::int64_t pushed = push_port(port, most - sent);
       amount_[arc] += pushed;
       sent += pushed;
-      if (sent == most) break;  // the arc may carry more
+      if (sent == most) break;  // do not skip the arc: it may carry more
     }
     return sent;
   }
@@ -138,12 +138,12 @@ class Dinic {
   std::vector<std::int64_t> room_;   // by port
   std::vector<std::vector<std::size_t>> arcs_of_port_;
   std::vector<std::uint32_t> arc_demand_;
-  // Levels of the breadth-first search: 0 for unmet demands; i + 1 for ports reached from a demand
-  // of level i, and for the demands whose amounts at these ports could be taken back.
+  // Levels of the breadth-first search: 0 for unmet demands. A port reached from a demand of level
+  // i has level i + 1, and so do the demands that could take bytes back from this port.
   std::vector<std::uint32_t> demand_level_;
   std::vector<std::uint32_t> port_level_;
-  std::vector<std::size_t> next_arc_;   // by demand; those before lead nowhere
-  std::vector<std::size_t> next_back_;  // by port
+  std::vector<std::size_t> next_arc_;   // by demand: the first arc that may still be useful
+  std::vector<std::size_t> next_back_;  // by port: the same, as an index into arcs_of_port_
 };
 
 }  // namespace
@@ -155,16 +155,16 @@ BipartiteFlow largest_flow(const BipartiteGraph& graph, const std::vector<std::i
 
 namespace {
 
-// Demands and ports that share nothing with the others.
+// Demands and ports that are balanced apart from all others.
 struct Region {
   std::vector<std::uint32_t> demands;
   std::vector<std::uint32_t> ports;
 };
 
-// A region as a graph of its own.
+// The graph of one region.
 struct Part {
   BipartiteGraph graph;
-  std::vector<std::size_t> arcs;  // of the whole graph
+  std::vector<std::size_t> arcs;  // by arc of `graph`: its index in the whole graph
 };
 
 class Balancer {
@@ -203,7 +203,8 @@ class Balancer {
     return all;
   }
 
-  // Settles the region at one level, or adds its two parts to `open`.
+  // Settles the region if its ports can have equal loads per weight; otherwise cuts it in two and
+  // adds both parts to `open`.
   void divide(const Region& region, std::vector<Region>& open) {
     const Part part = part_of(region);
     const auto& demands = part.graph.demands;
@@ -244,10 +245,10 @@ class Balancer {
     return part;
   }
 
-  // The shares of `total`, rounded up to whole bytes.
+  // Returns the share of each port in `total`, by weight, rounded up to whole bytes.
   std::vector<std::int64_t> capacities(const Region& region, std::int64_t total,
                                        double weight) const {
-    // Exceeds the error of a product of two doubles, so that rounding keeps whole shares.
+    // Exceeds the rounding error of `share`, so that a share of whole bytes is not rounded up.
     constexpr double kRounding = 1e-12;
     std::vector<std::int64_t> capacity;
     std::int64_t missing = total;
@@ -256,7 +257,7 @@ class Balancer {
       capacity.push_back(static_cast<std::int64_t>(std::ceil(share - share * kRounding)));
       missing -= capacity.back();
     }
-    // Adds bytes lost by the rounding of large shares, so that the capacities add up to `total`.
+    // Rounding errors of large shares may leave the sum below `total`. Adds the missing bytes.
     for (std::size_t i = 0; missing > 0; i = (i + 1) % capacity.size()) {
       ++capacity[i];
       --missing;
@@ -276,7 +277,7 @@ class Balancer {
   const BipartiteGraph& graph_;
   const std::vector<double>& weights_;
   std::uint64_t& work_;
-  std::vector<std::uint32_t> place_;  // by port: its place in the region
+  std::vector<std::uint32_t> place_;  // by port: its index in the region, or kOutside
   Balance result_;
 };
 

@@ -169,7 +169,7 @@ class DemandFinder {
 
   void sort_into_needs() {
     const auto first_of = [&](const WantedPiece& piece) {
-      return demands_.sets[piece.receivers].front();  // ranks of a host follow each other
+      return demands_.sets[piece.receivers].front();  // ranks of a host are consecutive
     };
     std::sort(demands_.wanted.begin(), demands_.wanted.end(),
               [&](const WantedPiece& a, const WantedPiece& b) {
@@ -201,7 +201,7 @@ class DemandFinder {
   std::uint64_t& work_;
   std::vector<std::vector<std::uint32_t>> places_;  // by mesh and device
   std::map<GridKey, ShardGrid> grids_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;  // of sets
+  std::map<std::vector<std::uint32_t>, std::uint32_t> numbers_;  // indices into Demands::sets
   Demands demands_;
 };
 

@@ -8,7 +8,7 @@
 namespace shardwright::redistribution {
 namespace {
 
-// A position in the tensors of a group: in front of row `row` of the box of tensor `tensor`.
+// A position in the tensors of a group: before row `row` of the piece's box in tensor `tensor`.
 struct CutPlace {
   std::int64_t tensor = 0;
   std::int64_t row = 0;
@@ -30,7 +30,7 @@ struct Sent {
 };
 constexpr std::size_t kOwn = ~std::size_t{0};
 
-// The transfer of a piece, and the range of its bytes in the stream of the transfer.
+// The transfer that contains a piece, and the range of the piece's bytes in it.
 struct StreamPlace {
   std::size_t transfer = 0;
   std::int64_t begin = 0;
@@ -42,7 +42,7 @@ class PieceCutter {
   PieceCutter(const TransferProblem& problem, const Demands& demands, std::int64_t passed_bytes)
       : problem_(problem), demands_(demands), passed_bytes_(passed_bytes) {}
 
-  // Adds the pieces of a need. Holders send, in stretches, what receivers do not pass on.
+  // Adds the pieces of a need. Holders send, in stretches, the bytes that receivers do not pass on.
   void add_need(const Need& need, const SenderChoice& choice,
                 const std::vector<SenderShare>& shares) {
     Senders senders{shares, 0, shares.empty() ? 0 : shares[0].bytes, 0};
@@ -125,8 +125,8 @@ class PieceCutter {
     return all;
   }
 
-  // Takes about `bytes` from the front of the stretches, in parts of about `passed_bytes_`, since a
-  // part is passed on only when it has arrived.
+  // Takes about `bytes` from the front of the stretches, in parts of about `passed_bytes_`. A part
+  // is passed on only when all of it has arrived.
   std::vector<Stretch> take(std::int64_t bytes, std::vector<Stretch>& rest) const {
     std::vector<Stretch> taken;
     std::size_t used = 0;
@@ -147,7 +147,7 @@ class PieceCutter {
     return taken;
   }
 
-  // Sends a stretch to a rank, which passes it on to the others of `receivers` if there are any.
+  // Sends a stretch to a rank, which passes it on to the other `receivers` unless these are null.
   void send(Stretch stretch, std::uint32_t to, const std::vector<std::uint32_t>* receivers,
             Senders& senders) {
     while (bytes_of(stretch) > 0) {
@@ -179,7 +179,7 @@ class PieceCutter {
     return static_cast<std::int64_t>(problem_.groups()[group].tensors.size());
   }
 
-  // The longest dimension, of equal ones the first. Precondition: the box has dimensions.
+  // Returns the longest dimension; of several, the first. Precondition: the box has dimensions.
   static std::size_t row_dim(const Box& box) {
     const auto longest =
         std::max_element(box.begin(), box.end(),
@@ -187,7 +187,7 @@ class PieceCutter {
     return static_cast<std::size_t>(longest - box.begin());
   }
 
-  // Rows of a piece's box, and the bytes of one of them.
+  // Returns the number of rows of a piece's box, and the bytes of one row.
   std::pair<std::int64_t, std::int64_t> rows_of(const WantedPiece& piece) const {
     const Box& box = demands_.boxes[piece.box];
     const std::int64_t rows = box.empty() ? 1 : box[row_dim(box)].size();
@@ -200,7 +200,7 @@ class PieceCutter {
            of_row;
   }
 
-  // The position closest to `bytes` after the begin of the stretch, at most its end.
+  // Returns the position closest to `bytes` after the start of the stretch, but not beyond its end.
   CutPlace place_after(const Stretch& stretch, std::int64_t bytes) const {
     if (bytes >= bytes_of(stretch)) return stretch.to;
     const auto [rows, of_row] = rows_of(*stretch.piece);
@@ -225,7 +225,7 @@ class PieceCutter {
     if (from.row < end.row) add_rows(piece, sender, to, from.tensor, from.row, end.row);
   }
 
-  // Adds the rows of a tensor from `begin` to `end`; -1 = to the last row.
+  // Adds the rows of a tensor from `begin` to `end`; `end` = -1: to the last row.
   void add_rows(const WantedPiece& piece, std::uint32_t sender, std::uint32_t to,
                 std::int64_t tensor, std::int64_t begin, std::int64_t end) {
     const Box& all = demands_.boxes[piece.box];

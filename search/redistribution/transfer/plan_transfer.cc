@@ -15,19 +15,19 @@
 namespace shardwright::redistribution {
 namespace {
 
-// A run has at least 1 / kLeastPart of a message, unless it ends the transfer. Shorter runs would
-// mean more short messages, longer ones would waste memory of a round.
+// A run has at least 1 / kLeastPart of a message, unless it ends the transfer. A lower limit would
+// make more short messages; a higher one would leave memory of a round unused.
 constexpr std::int64_t kLeastPart = 8;
 
 struct Pending {
   std::size_t transfer;
   std::size_t from;
   std::int64_t left;
-  std::size_t waits = 0;  // those that are over
+  std::size_t waits = 0;  // number of waits that are over
 };
 
-// Fills round after round. A receiver takes from its senders in turn until its memory is full. The
-// senders with most bytes left to send come first, since they determine the number of rounds.
+// Fills one round after the other. A receiver takes from its senders in turn until its memory is
+// full. Senders with most bytes left to send come first, since they determine the number of rounds.
 class RoundPlanner {
  public:
   RoundPlanner(const TransferProblem& problem, std::int64_t message_bytes,
@@ -75,7 +75,7 @@ class RoundPlanner {
   }
 
  private:
-  // The unsent bytes that the sender holds by now, up to the first byte that it still waits for.
+  // Returns the number of unsent bytes before the first byte that still waits.
   std::int64_t sendable(Pending& pending) const {
     const std::vector<StreamWait>& waits = waits_[pending.transfer];
     const std::int64_t sent = transfers_[pending.transfer].bytes - pending.left;
@@ -116,10 +116,10 @@ class RoundPlanner {
   std::vector<std::int64_t> arrived_;                           // by transfer, in earlier rounds
   std::vector<std::pair<std::size_t, std::int64_t>> arriving_;  // transfers and bytes of this round
   std::vector<std::vector<Pending>> pending_;                   // by receiver
-  std::vector<std::int64_t> to_send_;  // by rank: bytes that no round has yet
+  std::vector<std::int64_t> to_send_;  // by rank: bytes that are in no round yet
   std::vector<std::int64_t> to_receive_;
-  std::vector<std::size_t> receivers_;  // that have something pending
-  std::vector<std::int64_t> room_;      // of senders in this round
+  std::vector<std::size_t> receivers_;  // ranks with pending transfers
+  std::vector<std::int64_t> room_;      // by rank: bytes it may still send in this round
   std::int64_t round_ = 0;
 };
 
@@ -134,8 +134,8 @@ std::optional<std::int64_t> assign_rounds(const TransferProblem& problem,
 
 namespace {
 
-// The memory of a round divided by this is the size of the parts that are passed on. With larger
-// parts, receivers would wait longer; smaller parts would cut tensors into more pieces.
+// A part that is passed on has the memory of a round divided by this. With larger parts, receivers
+// would wait longer; smaller parts would cut tensors into more pieces.
 constexpr std::int64_t kPassedParts = 16;
 
 Status check_limits(const TransferLimits& limits) {

@@ -12,12 +12,12 @@ namespace {
 
 using Kind = TransferPort::Kind;
 
-// Ranks pass nothing on if that might take more transfers than this: the plan would be too large.
+// Limit of passing_pairs(). Above it ranks pass nothing on: the plan would be too large.
 constexpr std::size_t kMostPassingPairs = std::size_t{1} << 20;
 
-// The bytes of each need from its own host, and the bytes from each other host.
+// The bytes of each need that its own host sends, and the bytes that each other host sends.
 struct HostShares {
-  std::vector<std::vector<SenderShare>> within;  // by need: of ranks that hold it
+  std::vector<std::vector<SenderShare>> within;  // by need: of holders on its host
   std::vector<std::vector<SenderShare>> passed;  // as SenderChoice::passed
   std::vector<std::vector<HostShare>> between;   // by need
   double within_time = 0;                        // of the busiest rank within a host
@@ -55,7 +55,7 @@ class SenderChooser {
   }
 
  private:
-  static constexpr double kAlike = 1 + 1e-12;  // sums are rounded
+  static constexpr double kAlike = 1 + 1e-12;  // allows for rounding of sums
 
   double time_of(const HostShares& shares) const {
     return std::max({receiving_time_, shares.within_time, shares.between_time});
@@ -71,8 +71,8 @@ class SenderChooser {
     return pairs;
   }
 
-  // Chooses the shares of holders and hosts. Adds bounds only with kYes, since only these bounds
-  // hold for all plans.
+  // Chooses the shares of ranks and hosts. Adds bounds only with kYes, since bounds without passing
+  // on do not hold for all plans.
   std::optional<HostShares> choose_hosts(Within mode, Passing passing) {
     HostShares shares;
     shares.within.resize(demands_.needs.size());
@@ -94,12 +94,12 @@ class SenderChooser {
     if (passing == Passing::kNo) return shares;
     if (mode == Within::kAll) add_bound(incoming);
     if (mode == Within::kAll) add_bound(bound_of(between, *links));
-    // A bound of senders within hosts requires that other hosts are ports, too, or do not exist.
+    // This bound holds only if the ports include those of other hosts, or there are none.
     if (mode == Within::kEven || demands_.num_hosts == 1) add_bound(bound_of(within, *inside));
     return shares;
   }
 
-  // Adds the shares of ranks on the need's host. Returns the bytes left for other hosts, by need.
+  // Adds the shares of ranks on each need's host. Returns the bytes left for other hosts, by need.
   std::vector<std::int64_t> add_within(const ChoiceGraph& within, const Balance& inside,
                                        HostShares& shares) const {
     std::vector<std::int64_t> outside;
@@ -143,7 +143,7 @@ class SenderChooser {
     if (bound.bytes > 0) bounds_.push_back(std::move(bound));
   }
 
-  // Divides what a host sends to others among its ranks, and adds these shares.
+  // Divides the bytes that each host sends to others among its ranks. Returns false if interrupted.
   bool add_ranks_of_hosts(HostShares& shares) {
     const HostSenders senders(demands_, shares.between);
     const std::vector<double> equal(senders.graph().num_ports, 1);
@@ -221,7 +221,7 @@ TransferPort public_port(const TransferProblem& problem, const Demands& demands,
   return port;
 }
 
-// The port of the largest sum, with the sum as bytes.
+// Returns the port with the largest sum, and this sum; no ports if all sums are 0.
 TransferBound largest(const TransferProblem& problem, const Demands& demands, Kind kind,
                       const std::vector<std::int64_t>& sums) {
   const auto most = std::max_element(sums.begin(), sums.end());

@@ -20,65 +20,69 @@ struct SenderShare {
 };
 
 struct SenderChoice {
-  // By need: the bytes that holders send.
+  // By need: the bytes that each holder sends.
   std::vector<std::vector<SenderShare>> shares;
-  // By Demands::shared: the part of a copy that each rank receives first and passes on to all other
-  // receivers. Empty if no rank passes anything on. With the shares, every receiver gets its copy.
+  // By Demands::shared: the bytes of a copy that each receiver gets first and then passes on to all
+  // other receivers. Empty if no rank passes anything on. With `shares`, all get a copy.
   std::vector<std::vector<SenderShare>> passed;
   std::vector<TransferBound> bounds;
 };
 
-// Without hosts: minimises the load of the busiest sender, then of the next busiest, and so on.
-// With hosts: elements come from the receiver's host if a rank of the host holds them. If the
-// senders within hosts would then be the busiest ports of all, other hosts take over bytes until
-// the loads are even. Bytes from other hosts load the links of these hosts, and then their ranks,
-// as evenly as possible. If it takes less time, ranks pass on elements that they want themselves
-// and have received, within their host (without hosts, to any rank), so that a host receives every
+// Chooses the bytes that each holder sends of each need. Without hosts, minimises the load of the
+// busiest sender, then of the next busiest, and so on. With hosts, elements come from the
+// receiver's host if a rank of this host holds them. If the senders within hosts would then be the
+// busiest ports of all, other hosts take over bytes until the loads are even. Bytes from other
+// hosts load the links of the sending hosts, and then their ranks, as evenly as possible. Ranks may
+// also pass on elements that they want themselves and have received: within their host, or to any
+// rank if there are no hosts. This happens if it takes less time, and then a host receives every
 // element once. Bounds also hold for plans in which ranks pass on. Returns nullopt if the budget
-// was interrupted. `work` counts steps of flows.
+// was interrupted. Adds the steps of flows to `work`.
 std::optional<SenderChoice> choose_senders(const TransferProblem& problem, const Demands& demands,
                                            const Budget& budget, std::uint64_t& work);
 
-// A graph of demands and ports. Port numbers index TransferProblem::ranks(), or hosts as in
-// Demands.
+// The demands and ports of one balancing problem. Port numbers are indices into
+// TransferProblem::ranks(), or host numbers as in Demands::host_of.
 struct ChoiceGraph {
   static constexpr std::size_t kFirst = ~std::size_t{0};
 
   BipartiteGraph graph;
   std::vector<std::size_t> needs;   // by demand of the graph
-  std::vector<std::size_t> shared;  // by demand of the graph; kFirst: the first copies of a need
+  std::vector<std::size_t> shared;  // by demand of the graph; kFirst: the first copy of each piece
   std::vector<TransferPort> ports;
   std::vector<double> weights;  // by port: its bandwidth
 };
 
-// Whether other hosts may serve a need that ranks of its own host can serve.
+// Whether other hosts may serve a need that ranks of the receivers' host can serve.
 enum class Within : std::uint8_t {
   kAll,   // other hosts may not
-  kEven,  // other holders may; their bytes load the incoming link
+  kEven,  // other hosts may; their bytes load the host's incoming link
 };
 
 // Whether ranks pass on, within their host, elements that they want themselves and have received.
-// One copy of each piece then comes from a holder; the others may come from earlier receivers.
+// If they do, only one copy of each piece must come from a holder.
 enum class Passing : std::uint8_t { kNo, kYes };
 
-// kAll: demands are the needs that ranks of their own host can serve, with the ports kSend of these
-// ranks. kEven: all needs are demands; a need that other hosts can serve also has the port kHostIn.
+// Builds the graph of senders within hosts. kAll: demands are the needs that ranks of their own
+// host can serve, with the ports kSend of these ranks. kEven: all needs are demands; a need that
+// other hosts can serve also has the port kHostIn.
 ChoiceGraph graph_within_hosts(const TransferProblem& problem, const Demands& demands, Within mode,
                                Passing passing);
 
-// Demands are the bytes of each need from other hosts, with the ports kHostOut of these hosts.
+// Builds the graph of senders between hosts. Demands are the bytes of each need from other hosts
+// (`outside`, by need), with the ports kHostOut of these hosts.
 ChoiceGraph graph_between_hosts(const TransferProblem& problem, const Demands& demands,
                                 const std::vector<std::int64_t>& outside);
 
-// The bound given by the demands that only these ports can serve.
+// Returns the bound that follows from the demands that only these ports can serve.
 TransferBound bound_of(const TransferProblem& problem, const Demands& demands,
                        const ChoiceGraph& choice, const std::vector<std::uint32_t>& ports);
 
-// The bound of the rank that receives most. The bytes that ranks receive do not depend on the plan.
+// Returns the bound of the rank that receives most. All plans send a rank the same bytes.
 TransferBound busiest_receiver(const TransferProblem& problem, const Demands& demands);
 
-// The host that receives most from other hosts; `outside`: by need, the bytes from other hosts. A
-// bound only if these bytes cannot come from within the host. Has no ports without other hosts.
+// Returns the bound of the host that receives most from other hosts. `outside`: by need, the bytes
+// from other hosts. It is a bound only if these bytes cannot come from within the host. Has no
+// ports if no bytes come from other hosts.
 TransferBound busiest_host_in(const TransferProblem& problem, const Demands& demands,
                               const std::vector<std::int64_t>& outside);
 
@@ -95,26 +99,26 @@ void for_each_amount(const ChoiceGraph& choice, const Balance& balance, const Fu
 
 // The bytes of a need that a host sends.
 struct HostShare {
-  std::uint32_t host = 0;  // as Demands numbers them
+  std::uint32_t host = 0;  // number as in Demands::host_of
   std::int64_t bytes = 0;
 };
 
-// Divides the bytes that a host sends among its ranks. The needs with the same holders that a host
-// serves form one demand, which its ranks among the holders share. Each need then takes a stretch
-// of these bytes, so that it has few senders.
+// Divides the bytes that each host sends to other hosts among its ranks. Needs with the same
+// holders form one demand, which the holders on the sending host share. Each need then takes a
+// stretch of these bytes, so that it has few senders.
 // Thread safety: one thread at a time. Refers to the demands.
 class HostSenders {
  public:
-  // `between`: by need.
+  // `between`: by need, the bytes that each sending host sends.
   HostSenders(const Demands& demands, const std::vector<std::vector<HostShare>>& between);
 
   // The demands and the ranks that may send; ports are indices into TransferProblem::ranks().
   const BipartiteGraph& graph() const { return graph_; }
-  // Adds the shares of the ranks to those of each need.
+  // Adds each rank's bytes to `shares`, by need.
   void assign(const Balance& balance, std::vector<std::vector<SenderShare>>& shares) const;
 
  private:
-  // The bytes that a host sends to a need, among the needs with the same holders.
+  // The bytes of one need that a host sends.
   struct Stretch {
     std::size_t need;
     std::int64_t bytes;
