@@ -14,11 +14,9 @@ from ..model_plan import ModelPlan, NodePlan
 from ..tracing.calls import input_nodes, output_metas, producer_of
 from ..tracing.document import TracedModel
 from ..tracing.joint import Placeholder
-from .layouts import Layout, layout_of
-from .moving import move_between
-from .operators import local_call
+from .layouts import Layout, layout_of, move_between
+from .operators import RandomState, local_call, seeded
 from .program import HOLE, Program, Read, Step, Value, Write, with_last_reads
-from .randomness import RandomState, seeded
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from torch.distributed.tensor import DTensor
 
 from ... import errors
 from .building import Entering, Programs
-from .layouts import Layout, layout_of_dtensor
-from .moving import move_between
+from .layouts import Layout, layout_of_dtensor, move_between
 from .program import Value
 
 Values = dict[Value, torch.Tensor]

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 import torch
 
 from ... import errors
-from .moving import Move
+from .layouts import Move
 
 # A value of the graph: name of its node, and which output of it.
 Value = tuple[str, int]
