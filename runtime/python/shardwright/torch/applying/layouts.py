@@ -17,8 +17,8 @@ from torch.distributed.tensor.placement_types import (Partial, Placement, Replic
 
 from ... import errors
 from ..tracing.pieces import Piece, piece_of
+from ..tracing.rules.entries import REPLICATE, dim_of
 
-REPLICATE = "R"
 _REDUCE_OPS = {"P": "sum", "Pavg": "avg", "Pmax": "max", "Pmin": "min"}
 
 
@@ -57,10 +57,6 @@ def word_of_placement(placement: Placement) -> str:
     raise errors.UnsupportedError(
         f"{placement} is no placement of a plan; redistribute the tensor to Replicate(), Shard(dim), or Partial "
         f"of {', '.join(_REDUCE_OPS.values())}", "inputs")
-
-
-def shard_dim(word: str) -> int | None:
-    return int(word[1:]) if word[0] == "S" else None
 
 
 @dataclass(frozen=True)
@@ -111,7 +107,7 @@ class Layout:
         """Returns true if several mesh axes cut one dimension into parts that differ in size."""
         sizes: dict[int, list[int]] = {}
         for word, size in zip(self.words, self.mesh.shape):
-            dim = shard_dim(word)
+            dim = dim_of(word)
             if dim is not None and size > 1:
                 sizes.setdefault(dim, []).append(size)
         return any(len(own) > 1 and self.shape[dim] % math.prod(own) for dim, own in sizes.items())
@@ -134,11 +130,6 @@ class Layout:
     def with_words(self, words: Sequence[str]) -> Layout:
         return Layout(self.mesh, tuple(words), self.shape, self.stride, self.dtype)
 
-    def without_axes_of_one(self) -> Layout:
-        """What the ranks hold is the same: a mesh axis of one device neither cuts nor has terms."""
-        return self.with_words([REPLICATE if size == 1 else word
-                                for word, size in zip(self.words, self.mesh.shape)])
-
     def replicated(self) -> Layout:
         return self.with_words([REPLICATE] * len(self.words))
 
@@ -155,7 +146,7 @@ def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
     shape = tuple(int(size) for size in tensor.shape)
     if len(words) != mesh.ndim:
         raise errors.InvalidInputError(f"{list(words)} on a mesh of {mesh.ndim} axes", "plan")
-    if any((shard_dim(word) or 0) >= max(1, len(shape)) for word in words):
+    if any((dim_of(word) or 0) >= max(1, len(shape)) for word in words):
         raise errors.InvalidInputError(f"{list(words)} of a tensor of shape {shape}", "plan")
     stride = tensor.stride() if callable(tensor.stride) else tensor.stride
     return Layout(mesh, tuple(words), shape, tuple(int(step) for step in stride), tensor.dtype)
@@ -166,9 +157,6 @@ def layout_of_dtensor(tensor: DTensor) -> Layout:
     words = [_known_word(placement) or (REPLICATE if size == 1 else word_of_placement(placement))
              for placement, size in zip(tensor.placements, tensor.device_mesh.shape)]
     return layout_of(tensor.device_mesh, words, tensor)
-
-
-_BYTE = torch.uint8
 
 
 class Move:
@@ -193,7 +181,7 @@ class Move:
                 raise errors.UnsupportedError(f"{old} cannot become {new}", "plan")
         self._is_contiguous = source.is_contiguous
         self._is_truth = source.dtype == torch.bool
-        dtype = _BYTE if self._is_truth else source.dtype
+        dtype = torch.uint8 if self._is_truth else source.dtype
         self._source = _as_sums(source, dtype)
         self._target = _as_sums(target, dtype)
 
@@ -203,21 +191,15 @@ class Move:
         if self._source.placements == self._target.placements:
             return local
         if self._is_truth:
-            local = local.view(_BYTE)
+            local = local.view(torch.uint8)
         moved = redistribute_local_tensor(local, self._source, self._target)
         if self._is_contiguous:
             moved = moved.contiguous()
-        if _is_small_part(moved) and not _share_storage(moved, local):
+        storage = moved.untyped_storage()
+        is_small_part = storage.nbytes() >= 2 * max(moved.nbytes, 1)
+        if is_small_part and storage._cdata != local.untyped_storage()._cdata:
             moved = moved.clone()
         return moved.view(torch.bool) if self._is_truth else moved
-
-
-def _is_small_part(tensor: torch.Tensor) -> bool:
-    return bool(tensor.untyped_storage().nbytes() >= 2 * max(tensor.nbytes, 1))
-
-
-def _share_storage(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return bool(a.untyped_storage()._cdata == b.untyped_storage()._cdata)
 
 
 def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:
@@ -227,6 +209,16 @@ def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:
 
 
 def move_between(source: Layout, target: Layout) -> Move | None:
-    """Returns None if nothing is to be done."""
-    source, target = source.without_axes_of_one(), target.without_axes_of_one()
+    """Returns None if nothing is to be done. A mesh axis of one device neither cuts nor has terms,
+    so it does not count.
+    """
+    source, target = (layout.with_words([
+        REPLICATE if size == 1 else word for word, size in zip(layout.words, layout.mesh.shape)])
+        for layout in (source, target))
     return None if source.words == target.words else Move(source, target)
+
+
+def moved(local: torch.Tensor, source: Layout, target: Layout) -> torch.Tensor:
+    """This rank's part in the target layout of its part in the source layout."""
+    move = move_between(source, target)
+    return local if move is None else move(local)

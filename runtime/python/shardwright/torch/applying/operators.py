@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, replace as changed
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Sequence
 
 import torch
 import torch.fx
 
-from ..tracing.calls import replace
+from ..tracing.calls import HOLE, with_holes
 from ..tracing.localise import localised
 from .layouts import Layout
-from .program import HOLE
 
 _aten = torch.ops.aten
 
@@ -45,13 +44,10 @@ class _Node:
 def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[Layout | None]
                ) -> LocalCall:
     """The call of a node of op "call_function" that gives the rank's part of its outputs."""
-    def hole(leaf: Any) -> Any:
-        is_tensor = isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
-        return HOLE if is_tensor else leaf
-
-    arguments: tuple[Any, ...] = replace(node.args, hole)
-    keywords = {key: replace(value, hole) for key, value in node.kwargs.items()}
-    device = torch.device(inputs[0].mesh.device_type) if inputs else _device_of(outputs)
+    arguments: tuple[Any, ...] = with_holes(node.args)
+    keywords = {key: with_holes(value) for key, value in node.kwargs.items()}
+    layout = next(layout for layout in (*inputs, *outputs) if layout is not None)
+    device = torch.device(layout.mesh.device_type)
     if keywords.get("device") is not None:
         keywords["device"] = device
     function, arguments = localised(
@@ -70,11 +66,7 @@ def _nothing(node: _Node, device: torch.device, returns_several: bool) -> LocalC
         made = [None if layout is None else torch.empty(layout.local_shape, dtype=layout.dtype, device=device)
                 for layout in node.outputs]
         return made if returns_several else made[0]
-    return changed(node.call, function=call)
-
-
-def _device_of(outputs: Sequence[Layout | None]) -> torch.device:
-    return next(torch.device(layout.mesh.device_type) for layout in outputs if layout is not None)
+    return replace(node.call, function=call)
 
 
 def _reshape(node: _Node) -> LocalCall:
@@ -87,7 +79,7 @@ def _reshape(node: _Node) -> LocalCall:
 def _contiguous_first(node: _Node) -> LocalCall:
     def call(tensor: torch.Tensor, *arguments: Any) -> Any:
         return node.op(tensor.contiguous(), *arguments)
-    return changed(node.call, function=call)
+    return replace(node.call, function=call)
 
 
 def _as_strided(node: _Node) -> LocalCall:
@@ -98,7 +90,7 @@ def _as_strided(node: _Node) -> LocalCall:
         traced = torch.empty_strided(source.shape, source.stride, dtype=tensor.dtype,
                                      device=tensor.device)
         return node.op(traced.copy_(tensor), *arguments, **keywords)
-    return changed(node.call, function=call)
+    return replace(node.call, function=call)
 
 
 def _extreme(node: _Node) -> LocalCall:
@@ -161,7 +153,7 @@ def seeded(call: LocalCall, name: str, op: Any, outputs: Sequence[Layout | None]
             return call.function(*arguments, **keywords)
         finally:
             generator.set_state(before)
-    return changed(call, function=function)
+    return replace(call, function=function)
 
 
 def _generator(device: str) -> torch.Generator:
