@@ -12,7 +12,7 @@ from torchrec_cases import GIB, Case, Model, bag_module, bags, cases
 from shardwright.torchrec import enumerate_candidates
 from shardwright.torchrec import enumeration
 from shardwright.torchrec.candidates import GivenOptions
-from shardwright.torchrec.estimated import EstimatedOptions
+from shardwright.torchrec.candidates import EstimatedOptions
 
 ATTRIBUTES = ("fqn", "sharding_type", "compute_kernel", "partition_by", "dependency", "is_pooled",
               "is_weighted", "input_lengths", "batch_size", "enforce_hbm", "stochastic_rounding",
@@ -106,13 +106,15 @@ class Costs(unittest.TestCase):
     def test_costs_that_differ_are_found_and_not_used(self):
         case = cases()["optimizers"]
 
+        whole = EstimatedOptions.options
+
         def dearer(of):
-            options = of.options()
+            options = whole(of)
             options[-1].shards[-1].storage.hbm += 1
             return options
 
         with mock.patch.dict(enumeration._checked, clear=True), \
-                mock.patch.object(enumeration, "_all_options", dearer):
+                mock.patch.object(EstimatedOptions, "options", dearer):
             self.given(case)
             self.assertEqual(list(enumeration._checked.values()).count(False), 1)
 

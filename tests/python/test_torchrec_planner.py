@@ -27,7 +27,7 @@ from test_torchrec_plans import WORK, described
 from shardwright import Cancel
 from shardwright.torchrec import (EmbeddingShardingPlanner, ShardwrightPartitioner,
                                   ShardwrightProposer, enumerate_candidates)
-from shardwright.torchrec.on_demand import OptionsOnDemand
+from shardwright.torchrec.enumeration import OptionsOnDemand
 
 
 class DropIn(unittest.TestCase):

@@ -15,7 +15,7 @@ from test_torchrec_costs import ATTRIBUTES
 from test_torchrec_plans import WORK, described
 
 from shardwright.torchrec import EmbeddingShardingPlanner, enumerate_candidates
-from shardwright.torchrec.estimated import EstimatedOptions
+from shardwright.torchrec.candidates import EstimatedOptions
 
 COUNT = 60
 

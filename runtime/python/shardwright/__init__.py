@@ -15,12 +15,11 @@ from .answer import Answer, Cancel, ask
 from .errors import (InfeasibleError, InternalError, InvalidHandleError, InvalidInputError,
                      NoPlanError, ShardwrightError, StoppedError, UnsupportedError,
                      VerificationError)
-from .files import init, kinds, schema
 from .planning import plan, replan
 from .problem import Problem, SearchSpace
 from .progress import Exchange, Progress
 from .questions import (Diff, Explanation, OptionInPlan, Sweep, SweepPoint, Verification, diff,
-                        enumerate_options, explain, sweep, verify)
+                        enumerate_options, explain, init, kinds, schema, sweep, verify)
 from .result import Failure, PlanResult, RankLoad, Shard, TablePlan
 
 __version__ = version()

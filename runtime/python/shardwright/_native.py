@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint8, c_uint32
 from ctypes import c_uint64, c_void_p
 from pathlib import Path
-from typing import Any, Callable, Final
+from typing import Any, Callable, Final, Mapping, TypeVar
 
 from . import errors
 
@@ -16,6 +17,10 @@ ABI_VERSION: Final = 3
 WITH_SEARCH_SPACE, WITH_STATS = 1, 2
 STOPS: Final = ("", "work_limit", "time_limit", "cancelled")
 FAILURE, FAILURE_TYPE, FAILURE_REASON = 0, 1, 2
+
+
+def _fields(**types: Any) -> list[tuple[str, Any]]:
+    return [("struct_size", c_uint32), *types.items()]
 
 
 class _Sized(ctypes.Structure):
@@ -26,91 +31,84 @@ class _Sized(ctypes.Structure):
 
 
 class ProblemInfo(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_tables", c_uint32), ("num_ranks", c_uint32),
-                ("ranks_per_host", c_uint32), ("batch_size", c_int64)]
+    _fields_ = _fields(num_tables=c_uint32, num_ranks=c_uint32, ranks_per_host=c_uint32,
+                       batch_size=c_int64)
 
 
 class SearchSpaceInfo(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_options", c_uint32), ("num_shards", c_uint64)]
+    _fields_ = _fields(num_options=c_uint32, num_shards=c_uint64)
 
 
 class OptionBuffers(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_options", c_uint32), ("num_shards", c_uint64),
-                ("table", POINTER(c_uint32)), ("sharding_type", POINTER(c_uint8)),
-                ("compute_kernel", POINTER(c_uint8)), ("shard_begin", POINTER(c_uint64)),
-                ("load_factor", POINTER(c_double)), ("size", POINTER(c_int64)),
-                ("offset", POINTER(c_int64)), ("hbm", POINTER(c_int64)), ("ddr", POINTER(c_int64)),
-                ("perf", POINTER(c_double)), ("ssd", POINTER(c_int64)),
-                ("is_weighted", POINTER(c_uint8)), ("input_dist_comms", POINTER(c_double))]
+    _fields_ = _fields(num_options=c_uint32, num_shards=c_uint64, table=POINTER(c_uint32),
+                       sharding_type=POINTER(c_uint8), compute_kernel=POINTER(c_uint8),
+                       shard_begin=POINTER(c_uint64), load_factor=POINTER(c_double),
+                       size=POINTER(c_int64), offset=POINTER(c_int64), hbm=POINTER(c_int64),
+                       ddr=POINTER(c_int64), perf=POINTER(c_double), ssd=POINTER(c_int64),
+                       is_weighted=POINTER(c_uint8), input_dist_comms=POINTER(c_double))
 
 
 class Progress(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("has_rating", c_uint32), ("work_steps", c_uint64),
-                ("work_limit", c_uint64), ("proposals", c_uint64), ("proposals_at_most", c_uint64),
-                ("rating", c_double), ("lower_bound", c_double), ("elapsed_s", c_double)]
+    _fields_ = _fields(has_rating=c_uint32, work_steps=c_uint64, work_limit=c_uint64,
+                       proposals=c_uint64, proposals_at_most=c_uint64, rating=c_double,
+                       lower_bound=c_double, elapsed_s=c_double)
 
 
 ProgressCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Progress))
-
-
 MessageSink = ctypes.CFUNCTYPE(None, c_void_p, c_char_p, c_uint64)
 GatherCallback = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_uint64, MessageSink, c_void_p)
 
 
 class AskOptions(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("cancel", c_void_p),
-                ("progress", ProgressCallback), ("user_data", c_void_p), ("problem", c_void_p),
-                ("search_space", c_void_p), ("process", c_uint32), ("processes", c_uint32),
-                ("gather", GatherCallback)]
+    _fields_ = _fields(reserved=c_uint32, cancel=c_void_p, progress=ProgressCallback,
+                       user_data=c_void_p, problem=c_void_p, search_space=c_void_p,
+                       process=c_uint32, processes=c_uint32, gather=GatherCallback)
 
 
 class PlanSummary(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("has_plan", c_int32), ("mode", c_int32),
-                ("stopped_by", c_int32), ("rating", c_double), ("lower_bound", c_double),
-                ("gap", c_double), ("proven_optimal", c_int32), ("num_tables", c_uint32),
-                ("num_ranks", c_uint32), ("threads", c_uint32), ("num_shards", c_uint64),
-                ("num_violations", c_uint64), ("num_proposals", c_uint64), ("num_plans", c_uint64),
-                ("work_steps", c_uint64), ("total_s", c_double)]
+    _fields_ = _fields(has_plan=c_int32, mode=c_int32, stopped_by=c_int32, rating=c_double,
+                       lower_bound=c_double, gap=c_double, proven_optimal=c_int32,
+                       num_tables=c_uint32, num_ranks=c_uint32, threads=c_uint32,
+                       num_shards=c_uint64, num_violations=c_uint64, num_proposals=c_uint64,
+                       num_plans=c_uint64, work_steps=c_uint64, total_s=c_double)
 
 
 class PlanBuffers(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_tables", c_uint32), ("num_shards", c_uint64),
-                ("table", POINTER(c_uint32)), ("option", POINTER(c_uint32)),
-                ("shard_begin", POINTER(c_uint64)), ("rank", POINTER(c_uint32))]
+    _fields_ = _fields(num_tables=c_uint32, num_shards=c_uint64, table=POINTER(c_uint32),
+                       option=POINTER(c_uint32), shard_begin=POINTER(c_uint64),
+                       rank=POINTER(c_uint32))
 
 
 class RankBuffers(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_ranks", c_uint32), ("perf_ms", POINTER(c_double)),
-                ("perf_parts", POINTER(c_double)), ("hbm", POINTER(c_int64)),
-                ("ddr", POINTER(c_int64)), ("available_hbm", POINTER(c_int64)),
-                ("available_ddr", POINTER(c_int64)), ("ssd", POINTER(c_int64)),
-                ("available_ssd", POINTER(c_int64))]
+    _fields_ = _fields(num_ranks=c_uint32, perf_ms=POINTER(c_double), perf_parts=POINTER(c_double),
+                       hbm=POINTER(c_int64), ddr=POINTER(c_int64), available_hbm=POINTER(c_int64),
+                       available_ddr=POINTER(c_int64), ssd=POINTER(c_int64),
+                       available_ssd=POINTER(c_int64))
 
 
 class Redistribution(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_axes", c_uint32), ("num_dims", c_uint32),
-                ("itemsize", c_uint32), ("mesh", POINTER(c_int64)), ("shape", POINTER(c_int64)),
-                ("source", c_uint64), ("target", c_uint64)]
+    _fields_ = _fields(num_axes=c_uint32, num_dims=c_uint32, itemsize=c_uint32,
+                       mesh=POINTER(c_int64), shape=POINTER(c_int64), source=c_uint64,
+                       target=c_uint64)
 
 
 class RedistributionOptions(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("model", c_int32), ("devices_per_host", c_int64),
-                ("latency_us", POINTER(c_double)), ("bandwidth_gb_per_s", POINTER(c_double)),
-                ("copy_gb_per_s", c_double), ("groups", c_int32),
-                ("has_collective_limit", c_int32), ("collective_limit", c_uint32),
-                ("reserved", c_uint32), ("memory_limit", c_int64), ("cancel", c_void_p)]
+    _fields_ = _fields(model=c_int32, devices_per_host=c_int64, latency_us=POINTER(c_double),
+                       bandwidth_gb_per_s=POINTER(c_double), copy_gb_per_s=c_double, groups=c_int32,
+                       has_collective_limit=c_int32, collective_limit=c_uint32, reserved=c_uint32,
+                       memory_limit=c_int64, cancel=c_void_p)
 
 
 class RedistributionBuffers(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_steps", c_uint32), ("kind", POINTER(c_uint8)),
-                ("axes", POINTER(c_uint64)), ("source_dim", POINTER(c_uint8)),
-                ("target_dim", POINTER(c_uint8)), ("reduce_op", POINTER(c_uint8)),
-                ("after", POINTER(c_uint64)), ("cost_us", POINTER(c_double))]
+    _fields_ = _fields(num_steps=c_uint32, kind=POINTER(c_uint8), axes=POINTER(c_uint64),
+                       source_dim=POINTER(c_uint8), target_dim=POINTER(c_uint8),
+                       reduce_op=POINTER(c_uint8), after=POINTER(c_uint64),
+                       cost_us=POINTER(c_double))
 
 
 class RedistributionSummary(_Sized):
-    _fields_ = [("struct_size", c_uint32), ("num_steps", c_uint32), ("num_collectives", c_uint32),
-                ("is_optimal", c_int32), ("cost_us", c_double), ("peak_bytes", c_int64)]
+    _fields_ = _fields(num_steps=c_uint32, num_collectives=c_uint32, is_optimal=c_int32,
+                       cost_us=c_double, peak_bytes=c_int64)
 
 
 _HANDLE_OUT = POINTER(c_void_p)
@@ -221,9 +219,7 @@ def _raise(status: int) -> None:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Calls shardwright_<name>. Raises the exception for its status: MemoryError or a
-    ShardwrightError.
-    """
+    """Calls shardwright_<name>. Raises MemoryError, or the ShardwrightError for its status."""
     status = getattr(_library, "shardwright_" + name)(*arguments)
     if status != 0:
         _raise(status)
@@ -243,11 +239,30 @@ def text_of(name: str, *arguments: Any) -> str:
     return buffer.raw[:size.value].decode()
 
 
-def array(kind: Any, count: int) -> Any:
-    """An array of at least `count` elements for the library to fill. Never empty, because an empty
-    array has no address.
+def filled(structure: Any, name: str, *arguments: Any) -> Any:
+    """Returns the structure after shardwright_<name> has written to it. Raises as `call`."""
+    call(name, *arguments, byref(structure))
+    return structure
+
+
+def field(structure: str, name: str, doc: str) -> Any:
+    """A property with a member of the structure that is the attribute `structure` of an object.
+    Numbers that are not finite are None.
     """
-    return (kind * max(count, 1))()
+    def read(owner: Any) -> Any:
+        value = getattr(getattr(owner, structure), name)
+        return value if isinstance(value, int) or math.isfinite(value) else None
+    return property(read, doc=doc)
+
+
+def buffers(kind: type[_Sized], lengths: Mapping[str, int], **counts: int) -> Any:
+    """A structure of `kind` with an array for each pointer in `lengths`, for the library to fill.
+
+    An array has at least one element, because an empty array has no address.
+    """
+    pointers = dict(kind._fields_)  # type: ignore[arg-type]
+    return kind(**counts, **{name: (pointers[name]._type_ * max(length, 1))()
+                             for name, length in lengths.items()})
 
 
 class Handle:
@@ -293,3 +308,22 @@ class Handle:
     def __reduce__(self) -> Any:
         raise TypeError("objects with native memory cannot be copied or pickled; "
                         "use their JSON text")
+
+
+_Self = TypeVar("_Self", bound="Closable")
+
+
+class Closable:
+    """An object with native memory. `close`, `with` or the garbage collector frees the memory."""
+
+    _handle: Handle
+
+    def close(self) -> None:
+        """Frees the native memory now. Later uses raise InvalidHandleError."""
+        self._handle.close()
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -8,7 +8,7 @@ import os
 from ctypes import byref, c_int32, c_size_t, c_uint64
 from functools import cached_property
 from html import escape
-from typing import Any, Callable, Literal, Mapping, TypeVar, Union
+from typing import Any, Callable, Literal, Mapping, Sequence, TypeVar, Union
 
 from . import _native
 from .arguments import json_of, request
@@ -22,11 +22,8 @@ AnswerType = TypeVar("AnswerType", bound="Answer")
 Row = Mapping[str, Any]
 
 
-class Cancel:
-    """Stops calls from any thread. They end with the best answer so far.
-
-    Thread safety: any.
-    """
+class Cancel(_native.Closable):
+    """Stops calls from any thread. They end with the best answer so far. Thread safety: any."""
 
     def __init__(self) -> None:
         self._handle = _native.Handle("cancel", "cancel_create")
@@ -35,24 +32,20 @@ class Cancel:
         """Stops all calls that were given this object, now and later."""
         _native.call("cancel_request", self._handle.value)
 
-    def close(self) -> None:
-        """Frees the native memory now. Later uses raise InvalidHandleError."""
-        self._handle.close()
 
-    def __enter__(self) -> Cancel:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def write(path: str | os.PathLike[str], text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
-def cancel_value(cancel: object) -> int | None:
-    """The handle for a call. Raises TypeError."""
-    if cancel is None:
-        return None
-    if not isinstance(cancel, Cancel):
-        raise TypeError(f"cancel must be a shardwright.Cancel, not {type(cancel).__name__}")
-    return cancel._handle.value
+def data_frame(rows: Sequence[Row]) -> Any:
+    """A pandas.DataFrame. Raises ImportError without pandas."""
+    return importlib.import_module("pandas").DataFrame(rows)
+
+
+def member(name: str, doc: str, default: object = None) -> Any:
+    """A property of an Answer that reads a member of its JSON, or `default` if it is not there."""
+    return property(lambda answer: answer.data.get(name, default), doc=doc)
 
 
 class Answer:
@@ -64,14 +57,15 @@ class Answer:
     def __init__(self, text: str | None, handle: _native.Handle | None = None) -> None:
         self._handle = handle
         self._text = text
-        self._saved: _native.Handle | None = None  # a loaded answer, asked for again
+        self._saved: _native.Handle | None = None  # the answer of `report` for a loaded answer
 
     @classmethod
     def load(cls: type[AnswerType], path: str | os.PathLike[str]) -> AnswerType:
-        """Reads what `save` or `shardwright ... -o` wrote. Text and page are those of `shardwright
-        report`, which say less where a page needs more than the answer.
+        """Reads what `save` or `shardwright ... -o` wrote. Raises OSError, and ValueError for a
+        file that is no JSON.
 
-        Raises OSError, and ValueError for a file that is no JSON.
+        Text and page are those of `shardwright report`. They say less than the command's where these
+        need more than the answer.
         """
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -92,8 +86,7 @@ class Answer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the JSON to a file, which the command can read."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_json())
+        write(path, self.to_json())
 
     @property
     def outcome(self) -> Outcome:
@@ -103,8 +96,10 @@ class Answer:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the command would print to standard error, a sentence each."""
+        if self._handle is None:
+            return ()
         return tuple(_native.text_of("answer_warning", self._handle.value, index)
-                     for index in range(self._summary()[1])) if self._handle is not None else ()
+                     for index in range(self._summary()[1]))
 
     def _summary(self) -> tuple[int, int]:
         outcome, warnings = c_int32(), c_uint64()
@@ -113,15 +108,13 @@ class Answer:
         return outcome.value, warnings.value
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the HTML page of `shardwright ... --report`, of a loaded answer that of `shardwright
-        report`. Raises UnsupportedError if the command has none.
+        """Writes the HTML page of `shardwright ... --report`, for a loaded answer the page of
+        `shardwright report`. Raises UnsupportedError if the command has no page.
         """
-        page = _native.text_of("answer_to_html", self._shown().value)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
+        write(path, _native.text_of("answer_to_html", self._shown().value))
 
     def _shown(self) -> _native.Handle:
-        """What has the text and the page."""
+        """The handle that has the text and the page."""
         if self._handle is not None:
             return self._handle
         if self._saved is None:
@@ -131,10 +124,9 @@ class Answer:
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with the rows of the answer. Raises ImportError without pandas."""
-        return importlib.import_module("pandas").DataFrame(self._rows())
+        return data_frame(self._rows())
 
     def _rows(self) -> list[Row]:
-        """The rows of `to_pandas`."""
         return list(self.data) if isinstance(self.data, list) else [self.data]
 
     def _repr_html_(self) -> str:
@@ -147,17 +139,26 @@ class Answer:
         return f"<shardwright.{type(self).__name__}: {self.outcome}>"
 
 
-def ask_for(kind: type[AnswerType], command: str, members: Mapping[str, object], *,
-            progress: ProgressLike = None, cancel: Cancel | None = None) -> AnswerType:
-    """Answers a command as an object of type `kind`. `members`: of the request; None is left out."""
-    text = request(command, members)
-    return kind(None, handle_for(command, text, Watch(progress), cancel))
+def ask_for(kind: type[AnswerType], command: str, arguments: Mapping[str, Any]) -> AnswerType:
+    """Answers a command as an object of type `kind`.
+
+    `arguments` has the members of the request, and may have the `progress` and `cancel` of the call.
+    Functions whose parameters are named like the members pass their `locals()`. Members that are
+    None are left out.
+    """
+    members = dict(arguments)
+    watch, cancel = Watch(members.pop("progress", None)), members.pop("cancel", None)
+    return kind(None, handle_for(command, request(command, members), watch, cancel))
 
 
 def handle_for(command: str, text: bytes, watch: Watch, cancel: Cancel | None = None,
                **options: int | None) -> _native.Handle:
-    """The answer of a command. `options`: further ones of the call (`AskOptions`)."""
-    given = _native.AskOptions(cancel=cancel_value(cancel), **options)
+    """The answer of a command. `options` are further members of `AskOptions`. Raises TypeError for
+    a `cancel` of another type.
+    """
+    if cancel is not None and not isinstance(cancel, Cancel):
+        raise TypeError(f"cancel must be a shardwright.Cancel, not {type(cancel).__name__}")
+    given = _native.AskOptions(cancel=None if cancel is None else cancel._handle.value, **options)
     with watch:
         watch.attach(given)
         return watch.run("answer", "ask", command.encode(), text, c_size_t(len(text)),

@@ -46,9 +46,6 @@ class Machine(TypedDict, total=False):
     torchrec: Literal["1.9.2", "a48cef79"]
 
 
-MODES: tuple[Mode, ...] = ("best", "compat")
-
-
 def integer(value: object, name: str) -> int:
     """An int, or anything that counts as one, such as NumPy's integers."""
     if isinstance(value, bool):
@@ -67,13 +64,6 @@ def number(value: object, name: str) -> float:
     if not math.isfinite(found):
         raise ValueError(f"{name} must be a finite number, not {found}")
     return found
-
-
-def choice(value: object, name: str, words: Sequence[str]) -> str:
-    if not isinstance(value, str) or value not in words:
-        listed = ", ".join(repr(word) for word in words[:-1]) + f" or {words[-1]!r}"
-        raise ValueError(f"{name} must be {listed}, not {value!r}")
-    return value
 
 
 def plain(value: object) -> object:

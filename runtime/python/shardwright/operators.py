@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, SupportsIndex
 
-from .answer import Answer, Cancel, ProgressLike, Row, ask_for
+from .answer import Answer, Cancel, ProgressLike, Row, ask_for, member
 from .arguments import Document, Mesh, Size
 from .display import table
 
@@ -22,23 +22,9 @@ class CostInstance(Answer):
 class Solution(Answer):
     """The answer of `solve`."""
 
-    @property
-    def status(self) -> Status:
-        """"optimal" if proved, "feasible" if a limit ended the proof."""
-        found: Status = self.data["status"]
-        return found
-
-    @property
-    def objective(self) -> float | None:
-        """The cost of the choice; None without one."""
-        found: float | None = self.data.get("objective")
-        return found
-
-    @property
-    def lower_bound(self) -> float | None:
-        """No choice costs less."""
-        found: float | None = self.data.get("lower_bound")
-        return found
+    status: Status = member("status", '"optimal" if proved, "feasible" if a limit ended the proof.')
+    objective: float | None = member("objective", "The cost of the choice; None without one.")
+    lower_bound: float | None = member("lower_bound", "No choice costs less.")
 
     @property
     def choice(self) -> tuple[int, ...]:
@@ -83,29 +69,11 @@ class Autoshard(Answer):
 class MeshPlan(Answer):
     """The answer of `plan`: how every tensor of a traced model lies on a mesh."""
 
-    @property
-    def status(self) -> Status:
-        """"optimal" if proved, "feasible" if a limit ended the proof, "infeasible" if none fits."""
-        found: Status = self.data["status"]
-        return found
-
-    @property
-    def objective_us(self) -> float | None:
-        """The time of a step; None without a plan."""
-        found: float | None = self.data.get("objective_us")
-        return found
-
-    @property
-    def lower_bound_us(self) -> float | None:
-        """No plan takes less time."""
-        found: float | None = self.data.get("lower_bound_us")
-        return found
-
-    @property
-    def peak_bytes(self) -> int | None:
-        """What a device needs; None without a plan."""
-        found: int | None = self.data.get("peak_bytes")
-        return found
+    status: Status = member("status", '"optimal" if proved, "feasible" if a limit ended the proof, '
+                            '"infeasible" if no plan fits.')
+    objective_us: float | None = member("objective_us", "The time of a step; None without a plan.")
+    lower_bound_us: float | None = member("lower_bound_us", "No plan takes less time.")
+    peak_bytes: int | None = member("peak_bytes", "What a device needs; None without a plan.")
 
     def _rows(self) -> list[Row]:
         return list(self.data.get("nodes", ()))
@@ -123,7 +91,7 @@ class MeshSweep(Answer):
 
 def build(graph: Document, mesh: Mesh, *, threads: SupportsIndex = 0) -> CostInstance:
     """Lists the strategies of every operator with what resharding between them costs."""
-    return ask_for(CostInstance, "operators build", {"graph": graph, "mesh": mesh, "threads": threads})
+    return ask_for(CostInstance, "operators build", locals())
 
 
 def solve(instance: Document, *, budget: Size | None = None, unmerged: bool = False,
@@ -132,23 +100,20 @@ def solve(instance: Document, *, budget: Size | None = None, unmerged: bool = Fa
           progress: ProgressLike = None, cancel: Cancel | None = None) -> Solution:
     """Finds the cheapest choice of strategies within the memory `budget`.
 
-    `instance` is an answer of `build`, or a cost instance in ColossalAI's, XLA's or the contest's
-    form.
+    `instance` is an answer of `build`, or a cost instance in the form of ColossalAI, of XLA or of
+    the contest.
     """
-    return ask_for(Solution, "operators solve", {
-        "instance": instance, "budget": budget, "unmerged": unmerged, "threads": threads,
-        "time_limit": time_limit, "work_limit": work_limit, "seed": seed},
-        progress=progress, cancel=cancel)
+    return ask_for(Solution, "operators solve", locals())
 
 
 def strategies(file: Document) -> Strategies:
     """Lists the ways in which single operators can be sharded, with their costs."""
-    return ask_for(Strategies, "operators strategies", {"file": file})
+    return ask_for(Strategies, "operators strategies", locals())
 
 
 def paths(file: Document, *, cost: Literal["compat", "sum", "exact"] = "compat") -> Paths:
     """Finds how tensors are converted from one sharding to another, and the cost."""
-    return ask_for(Paths, "operators paths", {"file": file, "cost": cost})
+    return ask_for(Paths, "operators paths", locals())
 
 
 def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
@@ -158,9 +123,7 @@ def autoshard(graph: Document, *, devices: SupportsIndex | None = None,
 
     With `iterations` the text has the table of costs of every improvement.
     """
-    return ask_for(Autoshard, "operators autoshard", {
-        "graph": graph, "devices": devices, "cost_model": cost_model, "iterations": iterations,
-        "threads": threads})
+    return ask_for(Autoshard, "operators autoshard", locals())
 
 
 def plan(graph: Document, mesh: Mesh | None = None, *,
@@ -173,17 +136,11 @@ def plan(graph: Document, mesh: Mesh | None = None, *,
          progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshPlan:
     """Shards a traced PyTorch model over a mesh, and proves that no plan is faster.
 
-    `options` has placements, a model of collectives and what other arguments say; runtime/io
-    describes it. What is given here takes its place.
-
-    `overlap` is the share, from 0 to 1, of moving parameters and their gradients that operators may
-    hide.
+    `options` has placements, a model of collectives, and values for the other arguments, which take
+    precedence; runtime/io/README.md describes it. `overlap` is the share, from 0 to 1, of moving
+    parameters and their gradients that operators may hide.
     """
-    return ask_for(MeshPlan, "operators plan", {
-        "graph": graph, "mesh": mesh, "options": options, "memory": memory,
-        "optimizer_states": optimizer_states, "device": device, "redistribution": redistribution,
-        "blocks": blocks, "overlap": overlap, "threads": threads, "time_limit": time_limit,
-        "work_limit": work_limit, "seed": seed}, progress=progress, cancel=cancel)
+    return ask_for(MeshPlan, "operators plan", locals())
 
 
 def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
@@ -195,11 +152,7 @@ def sweep(graph: Document, devices: SupportsIndex, *, axes: SupportsIndex = 3,
           work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
           progress: ProgressLike = None, cancel: Cancel | None = None) -> MeshSweep:
     """Plans a traced PyTorch model on every mesh of so many devices with at most `axes` axes."""
-    return ask_for(MeshSweep, "operators sweep", {
-        "graph": graph, "devices": devices, "axes": axes, "options": options, "memory": memory,
-        "optimizer_states": optimizer_states, "device": device, "redistribution": redistribution,
-        "blocks": blocks, "overlap": overlap, "threads": threads, "time_limit": time_limit,
-        "work_limit": work_limit, "seed": seed}, progress=progress, cancel=cancel)
+    return ask_for(MeshSweep, "operators sweep", locals())
 
 
 __all__ = ["Autoshard", "CostInstance", "MeshPlan", "MeshSweep", "Paths", "Solution", "Strategies",

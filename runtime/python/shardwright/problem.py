@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from ctypes import byref
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Mapping, Protocol, Union
 
@@ -16,23 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class _Closable:
-    """An object with native memory. `close`, `with` or the garbage collector frees it."""
-
-    _handle: _native.Handle
-
-    def close(self) -> None:
-        """Frees the native memory now. Later uses raise InvalidHandleError."""
-        self._handle.close()
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Problem(_Closable):
+class Problem(_native.Closable):
     """A checked problem: tables, machine and constraints.
 
     Takes a dict or JSON text in the format of problem files (runtime/io/README.md). `machine` takes
@@ -42,12 +25,12 @@ class Problem(_Closable):
     """
 
     def __init__(self, problem: Mapping[str, Any] | str | bytes, **machine: Unpack[Machine]) -> None:
-        if not isinstance(problem, (Mapping, str, bytes)):
-            raise TypeError(f"problem must be a dict or JSON text, not {type(problem).__name__}")
         if isinstance(problem, (str, bytes)):
             problem = decoded(problem, "problem")
-        if isinstance(problem, str) and not (problem.lstrip().startswith("{") or "\n" in problem):
-            raise InvalidInputError("is no JSON object; Problem.from_file reads files", "problem")
+            if not (problem.lstrip().startswith("{") or "\n" in problem):
+                raise InvalidInputError("is no JSON object; Problem.from_file reads files", "problem")
+        elif not isinstance(problem, Mapping):
+            raise TypeError(f"problem must be a dict or JSON text, not {type(problem).__name__}")
         self._read(document(problem, "problem"), machine)
 
     def _read(self, fragment: str, machine: Machine) -> None:
@@ -66,41 +49,28 @@ class Problem(_Closable):
         problem._read(json.dumps(path_text(path, "path")), machine)
         return problem
 
-    def _info(self) -> _native.ProblemInfo:
-        info = _native.ProblemInfo()
-        _native.call("problem_sizes", self._handle.value, byref(info))
-        return info
-
     @property
-    def num_ranks(self) -> int:
-        """Number of ranks."""
-        return int(self._info().num_ranks)
+    def _info(self) -> Any:
+        return _native.filled(_native.ProblemInfo(), "problem_sizes", self._handle.value)
 
-    @property
-    def ranks_per_host(self) -> int:
-        """Number of ranks of one host."""
-        return int(self._info().ranks_per_host)
-
-    @property
-    def batch_size(self) -> int:
-        """Samples per rank."""
-        return int(self._info().batch_size)
+    num_ranks: int = _native.field("_info", "num_ranks", "Number of ranks.")
+    ranks_per_host: int = _native.field("_info", "ranks_per_host", "Number of ranks of one host.")
+    batch_size: int = _native.field("_info", "batch_size", "Samples per rank.")
 
     @property
     def table_names(self) -> tuple[str, ...]:
         """Names of the tables, in the order of the problem."""
-        handle = self._handle.value
-        return tuple(_native.text_of("problem_table_name", handle, table)
-                     for table in range(self._info().num_tables))
+        return tuple(_native.text_of("problem_table_name", self._handle.value, table)
+                     for table in range(self._info.num_tables))
 
     def __repr__(self) -> str:
         if self._handle.closed:
             return "<shardwright.Problem, closed>"
-        info = self._info()
+        info = self._info
         return f"<shardwright.Problem: {info.num_tables} tables on {info.num_ranks} ranks>"
 
 
-class SearchSpace(_Closable):
+class SearchSpace(_native.Closable):
     """The sharding options of every table with their costs.
 
     `SearchSpace(problem)` enumerates options and estimates their costs. `SearchSpace(problem,
@@ -120,18 +90,14 @@ class SearchSpace(_Closable):
             self._handle = _native.Handle("search_space", "search_space_from_json",
                                           problem._handle.value, text, len(text))
 
-    def _info(self) -> _native.SearchSpaceInfo:
-        info = _native.SearchSpaceInfo()
-        _native.call("search_space_sizes", self._handle.value, byref(info))
-        return info
+    @property
+    def _info(self) -> Any:
+        return _native.filled(_native.SearchSpaceInfo(), "search_space_sizes", self._handle.value)
+
+    num_shards: int = _native.field("_info", "num_shards", "Number of shards of all options.")
 
     def __len__(self) -> int:
-        return int(self._info().num_options)
-
-    @property
-    def num_shards(self) -> int:
-        """Number of shards of all options."""
-        return int(self._info().num_shards)
+        return int(self._info.num_options)
 
     def to_json(self) -> str:
         """JSON text with the keys `search_space_size` and `search_space`."""
@@ -162,32 +128,32 @@ class Frame(Protocol):
 ProblemLike = Union[Problem, Mapping[str, Any], Frame, str, bytes, "PathLike[str]"]
 
 
+def _check(problem: object) -> None:
+    if not isinstance(problem, (Problem, Mapping, str, bytes, PathLike)) and not is_frame(problem):
+        raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
+                        f"not {type(problem).__name__}")
+
+
 def as_problem(problem: ProblemLike, **machine: Unpack[Machine]) -> Problem:
     """Makes a Problem from a dict, a pandas.DataFrame of tables, JSON text (which begins with a
     brace), tables as CSV text (which has several lines) or the path of a file.
     """
+    _check(problem)
     if isinstance(problem, Problem):
         if machine:
             raise TypeError("give the machine to shardwright.Problem, or a problem that is none yet")
         return problem
     if is_frame(problem):
-        return Problem(tables_of(problem), **machine)
-    if isinstance(problem, (Mapping, bytes)):
-        return Problem(problem, **machine)
-    if isinstance(problem, str) and (problem.lstrip().startswith("{") or "\n" in problem):
-        return Problem(problem, **machine)
-    if isinstance(problem, (str, PathLike)):
-        return Problem.from_file(problem, **machine)
-    raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
-                    f"not {type(problem).__name__}")
+        problem = tables_of(problem)
+    is_path = isinstance(problem, PathLike) or isinstance(problem, str) and not (
+        problem.lstrip().startswith("{") or "\n" in problem)
+    return (Problem.from_file if is_path else Problem)(problem, **machine)  # type: ignore[arg-type]
 
 
 def problem_members(problem: ProblemLike, machine: Machine) -> dict[str, object]:
     """The members of a request about a problem."""
+    _check(problem)
     if not isinstance(problem, Problem):
-        if not isinstance(problem, (Mapping, str, bytes, PathLike)) and not is_frame(problem):
-            raise TypeError("problem must be a shardwright.Problem, a dict, JSON text or a path, "
-                            f"not {type(problem).__name__}")
         return {"problem": problem, **machine}
     if problem._handle.closed:
         raise InvalidHandleError("this problem is closed")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import SupportsIndex
 
-from .answer import Answer, Cancel, Row, ask_for
+from .answer import Answer, Cancel, Row, ask_for, member
 from .arguments import Document, Size
 from .display import table
 
@@ -58,20 +58,9 @@ class Redistribution(Answer):
 class Transfer(Answer):
     """The answer of `transfer`: who sends what to whom, in which rounds."""
 
-    @property
-    def busiest(self) -> float:
-        """What the busiest rank or link needs: ms with hosts, else bytes."""
-        return float(self.data["busiest"])
-
-    @property
-    def lower_bound(self) -> float:
-        """No plan has less."""
-        return float(self.data["lower_bound"])
-
-    @property
-    def moved_bytes(self) -> int:
-        """Bytes sent from rank to rank."""
-        return int(self.data["moved_bytes"])
+    busiest: float = member("busiest", "Load of the busiest rank or link: ms with hosts, else bytes.")
+    lower_bound: float = member("lower_bound", "No plan has a smaller `busiest`.")
+    moved_bytes: int = member("moved_bytes", "Bytes sent from rank to rank.")
 
     def _rows(self) -> list[Row]:
         return [dict(zip(("rank", "sent", "received", "kept"), row)) for row in self.data["ranks"]]
@@ -83,11 +72,10 @@ class Transfer(Answer):
 def reshard(cases: Document, *, compat: bool = False, legacy_sync: bool = False) -> Reshards:
     """Plans how tensors get from one placement to another, rank by rank.
 
-    With `compat` as Paddle plans, instead of the cheapest way known; with `legacy_sync`, counts a
-    synchronisation before every inserted operator, as in Paddle.
+    With `compat`, plans as Paddle does, instead of the cheapest way known. With `legacy_sync`, counts
+    a synchronisation before every inserted operator, as Paddle does.
     """
-    return ask_for(Reshards, "program reshard",
-                   {"cases": cases, "compat": compat, "legacy_sync": legacy_sync})
+    return ask_for(Reshards, "program reshard", locals())
 
 
 def apply(program: Document, *, full: bool = False, startup: Document | None = None,
@@ -96,11 +84,10 @@ def apply(program: Document, *, full: bool = False, startup: Document | None = N
     """Makes the program of every rank.
 
     With `full`, also reshards outputs and removes what a rank does not need; `startup` is then the
-    startup program. `batch_size` is the whole size of batch dimensions written as -1. Others as `reshard`.
+    startup program. `batch_size` is the whole size of batch dimensions that are written as -1.
+    `compat` and `legacy_sync` are those of `reshard`.
     """
-    return ask_for(Programs, "program apply", {
-        "program": program, "startup": startup, "full": full, "compat": compat,
-        "legacy_sync": legacy_sync, "batch_size": batch_size, "threads": threads}, cancel=cancel)
+    return ask_for(Programs, "program apply", locals())
 
 
 def redistribute(redistribution: Document, *, front: bool = False,
@@ -109,8 +96,7 @@ def redistribute(redistribution: Document, *, front: bool = False,
 
     With `front`, also the paths that no other one beats in both time and memory.
     """
-    return ask_for(Redistribution, "program redistribute",
-                   {"redistribution": redistribution, "front": front}, cancel=cancel)
+    return ask_for(Redistribution, "program redistribute", locals())
 
 
 def transfer(transfer: Document, *, memory: Size | None = None, message_bytes: Size | None = None,
@@ -120,9 +106,7 @@ def transfer(transfer: Document, *, memory: Size | None = None, message_bytes: S
     `memory` is what a rank may send, and receive, in a round; `message_bytes` the most of a message.
     With `full`, the text has a row for every rank.
     """
-    return ask_for(Transfer, "program transfer", {
-        "transfer": transfer, "memory": memory, "message_bytes": message_bytes, "full": full},
-        cancel=cancel)
+    return ask_for(Transfer, "program transfer", locals())
 
 
 __all__ = ["Programs", "Redistribution", "Reshards", "Transfer", "apply", "redistribute", "reshard",

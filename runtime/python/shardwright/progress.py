@@ -29,14 +29,9 @@ class Progress:
 
 def _progress_of(found: _native.Progress) -> Progress:
     return Progress(
-        work_steps=found.work_steps,
-        work_limit=found.work_limit or None,
-        proposals=found.proposals,
-        proposals_at_most=found.proposals_at_most,
-        rating=found.rating if found.has_rating else None,
-        lower_bound=found.lower_bound or None,
-        elapsed=found.elapsed_s,
-    )
+        work_steps=found.work_steps, work_limit=found.work_limit or None, proposals=found.proposals,
+        proposals_at_most=found.proposals_at_most, rating=found.rating if found.has_rating else None,
+        lower_bound=found.lower_bound or None, elapsed=found.elapsed_s)
 
 
 class _Bar:
@@ -47,15 +42,13 @@ class _Bar:
         self._bar: Any = None
 
     def __call__(self, progress: Progress) -> None:
-        total = progress.work_limit or progress.proposals_at_most or None
-        done = progress.work_steps if progress.work_limit else progress.proposals
         if self._bar is None:
             self._bar = self._tqdm(desc="planning", unit=" step", unit_scale=True, leave=False)
-        bar = self._bar
-        bar.total = total
+        self._bar.total = progress.work_limit or progress.proposals_at_most or None
         if progress.rating is not None:
-            bar.set_postfix_str(f"{progress.rating:.4g} ms", refresh=False)
-        bar.update(done - bar.n)
+            self._bar.set_postfix_str(f"{progress.rating:.4g} ms", refresh=False)
+        done = progress.work_steps if progress.work_limit else progress.proposals
+        self._bar.update(done - self._bar.n)
 
     def close(self) -> None:
         if self._bar is not None:
@@ -79,9 +72,10 @@ class Exchange(Protocol):
 
 
 class Session:
-    """An exchange for one planning call. All of its processes end with the same all-gather, the
-    first in which one of them sends nothing; the library sends that, and `leave` does if the call
-    failed before.
+    """An exchange for one planning call.
+
+    A call ends with the first all-gather in which a process sends an empty message, and all
+    processes see it. The library sends the empty message, or `leave` if the call failed before.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -112,11 +106,11 @@ class Session:
 
 
 class Watch:
-    """Runs one call. An exception in a progress function, in an exchange or from Ctrl-C
-    ends the call and is raised again afterwards.
+    """Runs one call. An exception in a progress function, in an exchange or from Ctrl-C ends the
+    call and is raised again afterwards.
 
-    The library calls back after every batch. Python handles Ctrl-C only then, because native code
-    runs the rest of the time.
+    The library calls back after every batch of work. Python can handle Ctrl-C only in these
+    callbacks, because native code runs the rest of the time.
     """
 
     def __init__(self, progress: object, exchange: Exchange | None = None) -> None:

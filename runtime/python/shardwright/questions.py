@@ -1,11 +1,11 @@
-"""What is asked of plans and problems: verify, explain, sweep, diff, enumerate."""
+"""What is asked of plans, problems and kinds of files: verify, explain, sweep, diff, schema, ..."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Sequence, SupportsIndex, Union
 
-from .answer import Answer, Cancel, ProgressLike, Row, ask_for
+from .answer import Answer, AnswerType, Cancel, ProgressLike, Row, ask_for, member
 from .arguments import Counts, Document, Machine, Mode, Size
 from .display import table
 from .problem import ProblemLike, SearchSpace, as_problem, problem_members
@@ -19,14 +19,13 @@ Options = Union[SearchSpace, Document]  # what somebody else computed
 class Verification(Answer):
     """The answer of `verify`. True if every claim of the plan that matters was checked and holds."""
 
-    @property
-    def claims(self) -> int:
-        """Number of claims compared."""
-        return int(self.data["claims_checked"])
+    claims: int = member("claims_checked", "Number of claims compared.")
+    stats: Mapping[str, Any] | None = member(
+        "stats", "TorchRec's statistics of the recomputed plan, if they were asked for.")
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """Claims that are false, and, as "not verified: ...", those that could not be checked."""
+        """Claims that are false, and, as "not verified: ...", claims that could not be checked."""
         return (*(_finding(found) for found in self.data["violations"]),
                 *(f"not verified: {_finding(found)}" for found in self.data["not_verified"]))
 
@@ -34,12 +33,6 @@ class Verification(Answer):
     def repeated(self) -> tuple[str, ...]:
         """Claims whose check repeated a search of all plans with the engine that proofs use."""
         return tuple(_finding(found) for found in self.data["repeated"])
-
-    @property
-    def stats(self) -> Mapping[str, Any] | None:
-        """TorchRec's statistics of the recomputed plan, if they were asked for."""
-        found: Mapping[str, Any] | None = self.data.get("stats")
-        return found
 
     def __bool__(self) -> bool:
         return bool(self.data["valid"])
@@ -73,16 +66,15 @@ class OptionInPlan:
 class Explanation(Answer):
     """The answer of `explain`: why every table is sharded as it is, or why nothing fits."""
 
-    @property
-    def feasible(self) -> bool:
-        """False if nothing fits; `reason` and `remedies` then say more."""
-        return bool(self.data["feasible"])
+    feasible: bool = member("feasible", "False if nothing fits; see `reason` and `remedies` then.")
 
     @property
     def options(self) -> tuple[OptionInPlan, ...]:
         """All options of all tables. Empty if nothing fits."""
-        return tuple(_option_in_plan(one["table"], option) for one in self.data.get("tables", ())
-                     for option in one["options"])
+        return tuple(OptionInPlan(**{
+            **{name: option[name] for name in OptionInPlan.__annotations__ if name != "table"},
+            "table": one["table"], "ranks": tuple(option["ranks"] or ())})
+            for one in self.data.get("tables", ()) for option in one["options"])
 
     @property
     def reasons(self) -> dict[str, tuple[str, ...]]:
@@ -105,13 +97,6 @@ class Explanation(Answer):
 
     def _repr_html_(self) -> str:
         return table(self._rows())
-
-
-def _option_in_plan(name: str, read: Mapping[str, Any]) -> OptionInPlan:
-    return OptionInPlan(
-        name, read["standing"], read["sharding_type"], read["compute_kernel"],
-        read["load_factor"], read["rating"], read["rating_change"], read["busiest_rank"],
-        read["hbm"], read["ddr"], tuple(read["ranks"] or ()))
 
 
 @dataclass(frozen=True)
@@ -138,11 +123,8 @@ class Sweep(Answer):
     @property
     def points(self) -> tuple[SweepPoint, ...]:
         """Every machine, by ranks, batch size and memory."""
-        return tuple(SweepPoint(read["ranks"], read["ranks_per_host"], read["hbm"],
-                                read["batch_size"], read["fits"], read["best_rating"],
-                                read["lower_bound"], read.get("why"),
-                                read.get("samples_per_second"), read.get("price_per_hour"),
-                                read.get("price_per_billion_samples"), read.get("pareto", False))
+        return tuple(SweepPoint(**{**{name: read.get(name) for name in SweepPoint.__annotations__},
+                                   "rating": read["best_rating"], "pareto": bool(read.get("pareto"))})
                      for read in self.data["points"])
 
     def _rows(self) -> list[Row]:
@@ -155,21 +137,10 @@ class Sweep(Answer):
 class Diff(Answer):
     """The answer of `diff`. True if there is a difference."""
 
-    @property
-    def kind(self) -> Literal["plans", "problems"]:
-        """What was compared."""
-        return "plans" if self.data["kind"] == "plans" else "problems"
-
-    @property
-    def same(self) -> bool:
-        """True if nothing differs."""
-        return bool(self.data["same"])
-
-    @property
-    def moved_bytes(self) -> int | None:
-        """Of tables that both plans have; None for problems, and if a size is not known."""
-        found: int | None = self.data.get("moved_bytes")
-        return found
+    kind: Literal["plans", "problems"] = member("kind", "What was compared.")
+    same: bool = member("same", "True if nothing differs.")
+    moved_bytes: int | None = member("moved_bytes", "Bytes that moved of tables that both plans have; "
+                                     "None for problems, and if a size is not known.")
 
     def __bool__(self) -> bool:
         return not self.same
@@ -178,19 +149,23 @@ class Diff(Answer):
         return list(self.data["tables" if self.kind == "plans" else "differences"])
 
 
+def _ask_about(kind: type[AnswerType], command: str, arguments: dict[str, Any]) -> AnswerType:
+    """`ask_for` with the arguments of a function about a problem and, in `machine`, its machine."""
+    problem = problem_members(arguments.pop("problem"), arguments.pop("machine", {}))
+    return ask_for(kind, command, {**problem, **arguments})
+
+
 def verify(problem: ProblemLike, plan: Document, *, old_plan: Document | None = None,
            search_space: Options | None = None, stats: bool = False,
            time_limit: float | None = None, **machine: Unpack[Machine]) -> Verification:
     """Recomputes what a plan claims, including the proof of its bound.
 
     `plan` is a result, or a plan file: its path, dict or JSON text. An answer of `replan` also needs
-    the `old_plan` that it began with. A claim that is false, or that matters and cannot be checked,
-    also because `time_limit` seconds are over, is a violation of the result, not an exception. Raises InvalidInputError if the problem or a plan
-    cannot be read.
+    the `old_plan` that it began with. A false claim is a violation in the answer, not an exception;
+    so is a claim that matters and cannot be checked, for instance within `time_limit` seconds. Raises
+    InvalidInputError if the problem or a plan cannot be read.
     """
-    return ask_for(Verification, "verify", {
-        **problem_members(problem, machine), "plan": plan, "old_plan": old_plan,
-        "search_space": search_space, "stats": stats, "time_limit": time_limit})
+    return _ask_about(Verification, "verify", locals())
 
 
 def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | None = None,
@@ -204,10 +179,7 @@ def explain(problem: ProblemLike, plan: Document | None = None, *, table: str | 
 
     Without a `plan` the problem is planned first. `table` is the name of the only one to explain.
     """
-    return ask_for(Explanation, "explain", {
-        **problem_members(problem, machine), "plan": plan, "table": table,
-        "search_space": search_space, "mode": mode, "threads": threads, "time_limit": time_limit,
-        "work_limit": work_limit, "seed": seed, "lanes": lanes}, progress=progress, cancel=cancel)
+    return _ask_about(Explanation, "explain", locals())
 
 
 def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
@@ -227,13 +199,7 @@ def sweep(problem: ProblemLike, *, ranks: Counts | None = None,
     `sweep(problem, ranks=[8, 16], hbm=["40GiB", "80GiB"])`. Limits hold for each of them. `price` is
     that of a rank for an hour: one number, or one for every size of `hbm`.
     """
-    return ask_for(Sweep, "sweep", {
-        **problem_members(problem, {}), "ranks": ranks, "hbm": hbm, "batch_size": batch_size,
-        "ranks_per_host": ranks_per_host, "price": price, "ddr": ddr, "ssd": ssd, "device": device,
-        "sharding_group_size": sharding_group_size, "sync_interval": sync_interval,
-        "pod_size": pod_size, "torchrec": torchrec, "mode": mode, "threads": threads,
-        "time_limit": time_limit, "work_limit": work_limit, "seed": seed, "lanes": lanes},
-        progress=progress, cancel=cancel)
+    return _ask_about(Sweep, "sweep", locals())
 
 
 def diff(before: Document, after: Document, **machine: Unpack[Machine]) -> Diff:
@@ -247,3 +213,23 @@ def enumerate_options(problem: ProblemLike, **machine: Unpack[Machine]) -> Searc
     Raises InvalidInputError with the place in the problem.
     """
     return SearchSpace(as_problem(problem, **machine))
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a kind of file, such as "problem", "plan" or "sweep".
+
+    Raises InvalidInputError for an unknown kind, with the known ones.
+    """
+    found: dict[str, Any] = ask_for(Answer, "schema", {"kind": kind}).data
+    return found
+
+
+def kinds() -> dict[str, str]:
+    """The kinds of files, and what they are."""
+    listed = ask_for(Answer, "schema", {}).data["kinds"]
+    return {entry["kind"]: entry["description"] for entry in listed}
+
+
+def init(kind: str = "problem") -> str:
+    """The text of a commented file to begin with. Raises InvalidInputError for an unknown kind."""
+    return ask_for(Answer, "init", {"kind": kind}).to_json()

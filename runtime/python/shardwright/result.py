@@ -7,16 +7,17 @@ import importlib
 import json
 import math
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_double, c_size_t, c_int64, c_uint8, c_uint32, c_uint64
+from ctypes import c_size_t
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from .answer import data_frame, write
 from .arguments import Machine, Mode, text_of_document
 from .errors import NoPlanError
-from .problem import Problem, ProblemLike, SearchSpace, _Closable, as_problem
+from .problem import Problem, ProblemLike, SearchSpace, as_problem
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -107,22 +108,7 @@ class Failure:
     message: str  # a few sentences
 
 
-def plan_text(plan: object, name: str) -> bytes:
-    """The text of a plan: a result, a plan file's path, dict or text."""
-    if isinstance(plan, PlanResult):
-        return plan.to_json().encode()
-    if isinstance(plan, PathLike) or isinstance(plan, str) and not plan.lstrip().startswith("{"):
-        with open(plan, "rb") as file:
-            found = file.read()
-        return gzip.decompress(found) if found.startswith(_GZIP) else found
-    return text_of_document(plan, name)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-class PlanResult(_Closable):
+class PlanResult(_native.Closable):
     """The result of `plan` and `replan`. Large properties are read on first use and kept.
 
     Thread safety: any.
@@ -131,8 +117,19 @@ class PlanResult(_Closable):
     def __init__(self, problem: Problem, handle: _native.Handle) -> None:
         self._handle = handle
         self._problem = problem
-        self._summary = _native.PlanSummary()
-        _native.call("result_summary", handle.value, byref(self._summary))
+        self._summary = _native.filled(_native.PlanSummary(), "result_summary", handle.value)
+
+    rating: float | None = _native.field(
+        "_summary", "rating",
+        "Time of the slowest rank in ms (bytes for the storage model); None without a plan.")
+    lower_bound: float | None = _native.field(
+        "_summary", "lower_bound", "No plan of the search space rates below it; None if not known.")
+    gap: float | None = _native.field(
+        "_summary", "gap", "(rating - lower_bound) / rating: the plan is at most this far from optimal.")
+    num_proposals: int = _native.field("_summary", "num_proposals", "Proposals evaluated.")
+    num_plans: int = _native.field("_summary", "num_plans", "Proposals that fit.")
+    seconds: float = _native.field(
+        "_summary", "total_s", "Wall time of planning, without conversions in Python.")
 
     @property
     def has_plan(self) -> bool:
@@ -145,21 +142,6 @@ class PlanResult(_Closable):
         return "compat" if self._summary.mode else "best"
 
     @property
-    def rating(self) -> float | None:
-        """Time of the slowest rank in ms (bytes for the storage model); None without a plan."""
-        return _finite(self._summary.rating)
-
-    @property
-    def lower_bound(self) -> float | None:
-        """No plan of the search space rates below it; None if not known."""
-        return _finite(self._summary.lower_bound)
-
-    @property
-    def gap(self) -> float | None:
-        """(rating - lower_bound) / rating: the plan is at most this far from optimal."""
-        return _finite(self._summary.gap)
-
-    @property
     def proven_optimal(self) -> bool:
         """True if the gap is at most 1e-4."""
         return bool(self._summary.proven_optimal)
@@ -168,21 +150,6 @@ class PlanResult(_Closable):
     def stopped_by(self) -> str:
         """"work_limit", "time_limit", "cancelled", or "" if the search ran to its end."""
         return _native.STOPS[self._summary.stopped_by]
-
-    @property
-    def num_proposals(self) -> int:
-        """Proposals evaluated."""
-        return int(self._summary.num_proposals)
-
-    @property
-    def num_plans(self) -> int:
-        """Proposals that fit."""
-        return int(self._summary.num_plans)
-
-    @property
-    def seconds(self) -> float:
-        """Wall time of planning, without conversions in Python."""
-        return float(self._summary.total_s)
 
     @cached_property
     def failure(self) -> Failure | None:
@@ -203,24 +170,19 @@ class PlanResult(_Closable):
         """Yields (table index, option index, ranks) in proposal order. Raises NoPlanError."""
         self._require_plan()
         tables, shards = self._summary.num_tables, self._summary.num_shards
-        table = _native.array(c_uint32, tables)
-        option = _native.array(c_uint32, tables)
-        begin = _native.array(c_uint64, tables + 1)
-        rank = _native.array(c_uint32, shards)
-        buffers = _native.PlanBuffers(num_tables=tables, num_shards=shards, table=table,
-                                      option=option, shard_begin=begin, rank=rank)
-        _native.call("result_plan", self._handle.value, byref(buffers))
-        ranks, begins = list(rank), list(begin)
+        lengths = {"table": tables, "option": tables, "shard_begin": tables + 1, "rank": shards}
+        plan = _native.filled(
+            _native.buffers(_native.PlanBuffers, lengths, num_tables=tables, num_shards=shards),
+            "result_plan", self._handle.value)
         for i in range(tables):
-            yield table[i], option[i], ranks[begins[i]:begins[i + 1]]
+            yield plan.table[i], plan.option[i], plan.rank[plan.shard_begin[i]:plan.shard_begin[i + 1]]
 
     @cached_property
     def tables(self) -> tuple[TablePlan, ...]:
         """The plan of every table, in proposal order. Raises NoPlanError."""
         chosen = list(self.chosen())
-        names = self._problem.table_names
-        options = OptionArrays.of_result(self)
-        return tuple(options.table_plan(names[table], table, option, ranks)
+        names, options = self._problem.table_names, options_of_result(self)
+        return tuple(_table_plan(options, names[table], table, option, ranks)
                      for table, option, ranks in chosen)
 
     @cached_property
@@ -228,12 +190,12 @@ class PlanResult(_Closable):
         """Time and memory of every rank. Raises NoPlanError."""
         self._require_plan()
         count = self._summary.num_ranks
-        perf, parts = _native.array(c_double, count), _native.array(c_double, 5 * count)
-        memory = {name: _native.array(c_int64, count) for name in _RANK_MEMORY}
-        buffers = _native.RankBuffers(num_ranks=count, perf_ms=perf, perf_parts=parts, **memory)
-        _native.call("result_ranks", self._handle.value, byref(buffers))
-        return tuple(RankLoad(rank, perf[rank], tuple(parts[5 * rank:5 * rank + 5]),
-                              **{name: values[rank] for name, values in memory.items()})
+        lengths = {"perf_ms": count, "perf_parts": 5 * count, **dict.fromkeys(_RANK_MEMORY, count)}
+        loads = _native.filled(_native.buffers(_native.RankBuffers, lengths, num_ranks=count),
+                               "result_ranks", self._handle.value)
+        return tuple(RankLoad(rank, loads.perf_ms[rank],
+                              tuple(loads.perf_parts[5 * rank:5 * rank + 5]),
+                              **{name: getattr(loads, name)[rank] for name in _RANK_MEMORY})
                      for rank in range(count))
 
     @classmethod
@@ -245,7 +207,14 @@ class PlanResult(_Closable):
         VerificationError if the plan was made for another problem or a claim of it does not hold.
         """
         read = as_problem(problem, **machine)
-        text = plan_text(path, "path")
+        if isinstance(path, PlanResult):
+            text = path.to_json().encode()
+        elif isinstance(path, PathLike) or isinstance(path, str) and not path.lstrip().startswith("{"):
+            with open(path, "rb") as file:
+                text = file.read()
+            text = gzip.decompress(text) if text.startswith(_GZIP) else text
+        else:
+            text = text_of_document(path, "path")
         space = None if search_space is None else search_space._handle.value
         return cls(read, _native.Handle("result", "result_from_json", read._handle.value, space,
                                         text, c_size_t(len(text))))
@@ -262,23 +231,17 @@ class PlanResult(_Closable):
         return found
 
     def stats(self) -> dict[str, Any]:
-        """TorchRec's statistics of the plan: every rank, critical path, imbalance. Raises
-        NoPlanError.
-        """
+        """TorchRec's statistics of the plan: ranks, critical path, imbalance. Raises NoPlanError."""
         self._require_plan()
-        found: dict[str, Any] = self.to_dict(stats=True)["stats"]
-        return found
+        return dict(self.to_dict(stats=True)["stats"])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a plan file, which `load` and the command can read."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_json())
+        write(path, self.to_json())
 
     def report(self, path: str | PathLike[str]) -> None:
         """Writes the HTML page of `shardwright plan --report`."""
-        page = _native.text_of("result_to_html", self._handle.value)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page)
+        write(path, _native.text_of("result_to_html", self._handle.value))
 
     def to_pandas(self, what: str = "shards") -> Any:
         """A pandas.DataFrame with a row per shard ("shards"), table ("tables") or rank ("ranks").
@@ -286,8 +249,7 @@ class PlanResult(_Closable):
         Times are in ms and memory in bytes. Raises NoPlanError, ImportError without pandas, and
         ValueError for another `what`.
         """
-        rows = _rows(self, what)
-        return importlib.import_module("pandas").DataFrame(rows)
+        return data_frame(_rows(self, what))
 
     def to_numpy(self, what: str = "ranks") -> dict[str, Any]:
         """The columns of `to_pandas` by name, as one-dimensional NumPy arrays."""
@@ -320,74 +282,59 @@ class PlanResult(_Closable):
                 f"{self._summary.num_ranks} ranks, rating {self.rating:.6g}{bound}>")
 
 
-class OptionArrays:
-    """Options and their shards as arrays, as in `shardwright_option_buffers`."""
+def options_of(space: _native.Handle) -> Any:
+    """The options of a search space with their shards, as `shardwright_option_buffers` has them."""
+    info = _native.filled(_native.SearchSpaceInfo(), "search_space_sizes", space.value)
+    options, shards = info.num_options, info.num_shards
+    lengths = {
+        "table": options, "sharding_type": options, "compute_kernel": options,
+        "shard_begin": options + 1, "load_factor": options, "is_weighted": options,
+        "input_dist_comms": options, "size": 2 * shards, "offset": 2 * shards, "hbm": shards,
+        "ddr": shards, "ssd": shards, "perf": 5 * shards}
+    return _native.filled(
+        _native.buffers(_native.OptionBuffers, lengths, num_options=options, num_shards=shards),
+        "search_space_to_arrays", space.value)
 
-    def __init__(self, space: _native.Handle) -> None:
-        info = _native.SearchSpaceInfo()
-        _native.call("search_space_sizes", space.value, byref(info))
-        options, shards = info.num_options, info.num_shards
-        self.table = _native.array(c_uint32, options)
-        self.sharding_type = _native.array(c_uint8, options)
-        self.compute_kernel = _native.array(c_uint8, options)
-        self.begin = _native.array(c_uint64, options + 1)
-        self.load_factor = _native.array(c_double, options)
-        self.is_weighted = _native.array(c_uint8, options)
-        self.input_dist_comms = _native.array(c_double, options)
-        self.size, self.offset = (_native.array(c_int64, 2 * shards) for _ in range(2))
-        self.hbm, self.ddr, self.ssd = (_native.array(c_int64, shards) for _ in range(3))
-        self.perf = _native.array(c_double, 5 * shards)
-        buffers = _native.OptionBuffers(
-            num_options=options, num_shards=shards, table=self.table,
-            sharding_type=self.sharding_type, compute_kernel=self.compute_kernel,
-            shard_begin=self.begin, load_factor=self.load_factor, size=self.size,
-            offset=self.offset, hbm=self.hbm, ddr=self.ddr, perf=self.perf, ssd=self.ssd,
-            is_weighted=self.is_weighted, input_dist_comms=self.input_dist_comms)
-        _native.call("search_space_to_arrays", space.value, byref(buffers))
 
-    @classmethod
-    def of_result(cls, result: PlanResult) -> OptionArrays:
-        """The options that the result's plan was chosen from."""
-        space = _native.Handle("search_space", "result_search_space", result._handle.value)
-        try:
-            return cls(space)
-        finally:
-            space.close()
+def options_of_result(result: PlanResult) -> Any:
+    """The options that the result's plan was chosen from, as `options_of` returns them."""
+    space = _native.Handle("search_space", "result_search_space", result._handle.value)
+    try:
+        return options_of(space)
+    finally:
+        space.close()
 
-    def __len__(self) -> int:
-        return len(self.table)
 
-    def shards(self, option: int, ranks: Sequence[int]) -> tuple[Shard, ...]:
-        """The shards of an option on `ranks`, one per shard."""
-        return tuple(
-            Shard(size=(self.size[2 * j], self.size[2 * j + 1]),
-                  offset=(self.offset[2 * j], self.offset[2 * j + 1]), rank=rank, hbm=self.hbm[j],
-                  ddr=self.ddr[j], perf=tuple(self.perf[5 * j:5 * j + 5]), ssd=self.ssd[j])
-            for j, rank in enumerate(ranks, start=self.begin[option]))
-
-    def table_plan(self, name: str, table: int, option: int, ranks: list[int]) -> TablePlan:
-        return TablePlan(name, table, option, _native.SHARDING_TYPES[self.sharding_type[option]],
-                         _native.COMPUTE_KERNELS[self.compute_kernel[option]],
-                         _finite(self.load_factor[option]), self.shards(option, ranks))
+def _table_plan(options: Any, name: str, table: int, option: int, ranks: Sequence[int]) -> TablePlan:
+    """An option whose shards are on `ranks`, one rank for each shard."""
+    size, offset, factor = options.size, options.offset, options.load_factor[option]
+    return TablePlan(
+        name, table, option, _native.SHARDING_TYPES[options.sharding_type[option]],
+        _native.COMPUTE_KERNELS[options.compute_kernel[option]],
+        factor if math.isfinite(factor) else None,
+        tuple(Shard(size=(size[2 * j], size[2 * j + 1]), offset=(offset[2 * j], offset[2 * j + 1]),
+                    rank=rank, hbm=options.hbm[j], ddr=options.ddr[j],
+                    perf=tuple(options.perf[5 * j:5 * j + 5]), ssd=options.ssd[j])
+              for j, rank in enumerate(ranks, start=options.shard_begin[option])))
 
 
 def _rows(result: PlanResult, what: str) -> list[dict[str, Any]]:
     if what == "ranks":
         return [{"rank": load.rank, "total_ms": load.total_ms, **dict(zip(PERF_PARTS, load.perf)),
-                 "hbm": load.hbm, "ddr": load.ddr, "available_hbm": load.available_hbm,
-                 "available_ddr": load.available_ddr, "ssd": load.ssd,
-                 "available_ssd": load.available_ssd} for load in result.ranks]
-    if what == "tables":
-        return [{"table": table.table, "sharding_type": table.sharding_type,
-                 "compute_kernel": table.compute_kernel, "num_shards": len(table.shards),
-                 "hbm": table.hbm, "ddr": table.ddr, "ssd": table.ssd,
-                 "total_ms": table.total_ms}
-                for table in result.tables]
-    if what == "shards":
-        return [{"table": table.table, "sharding_type": table.sharding_type,
-                 "compute_kernel": table.compute_kernel, "shard": number, "rank": shard.rank,
-                 "rows": shard.size[0], "columns": shard.size[1], "row_offset": shard.offset[0],
-                 "column_offset": shard.offset[1], "hbm": shard.hbm, "ddr": shard.ddr,
-                 "ssd": shard.ssd, "total_ms": shard.total_ms, **dict(zip(PERF_PARTS, shard.perf))}
-                for table in result.tables for number, shard in enumerate(table.shards)]
-    raise ValueError(f"what must be 'shards', 'tables' or 'ranks', not {what!r}")
+                 **{name: getattr(load, name) for name in _RANK_MEMORY}} for load in result.ranks]
+    if what not in ("tables", "shards"):
+        raise ValueError(f"what must be 'shards', 'tables' or 'ranks', not {what!r}")
+    rows = []
+    for table in result.tables:
+        chosen = {"table": table.table, "sharding_type": table.sharding_type,
+                  "compute_kernel": table.compute_kernel}
+        if what == "tables":
+            rows.append({**chosen, "num_shards": len(table.shards), "hbm": table.hbm,
+                         "ddr": table.ddr, "ssd": table.ssd, "total_ms": table.total_ms})
+            continue
+        rows += [{**chosen, "shard": number, "rank": shard.rank, "rows": shard.size[0],
+                  "columns": shard.size[1], "row_offset": shard.offset[0],
+                  "column_offset": shard.offset[1], "hbm": shard.hbm, "ddr": shard.ddr,
+                  "ssd": shard.ssd, "total_ms": shard.total_ms, **dict(zip(PERF_PARTS, shard.perf))}
+                 for number, shard in enumerate(table.shards)]
+    return rows

@@ -8,6 +8,7 @@ import statistics
 import time
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import torch
@@ -15,17 +16,15 @@ import torch.fx
 
 from .. import errors
 from .model_plan import ModelPlan
-from .tracing.calls import Meta, input_nodes, output_metas, replace
+from .tracing.calls import HOLE, Meta, call_of, output_metas, replace, with_holes
 from .tracing.document import TracedModel
 from .tracing.localise import localised
 from .tracing.pieces import piece_of
+from .tracing.rules.entries import dim_of
 
 Shape = tuple[int, ...]
 # Placements of the outputs and the inputs, each a word per mesh axis.
 _Words = tuple[tuple[Sequence[str], ...], tuple[Sequence[str], ...]]
-
-
-_HOLE = object()  # the place of a tensor in arguments
 
 
 class UnmeasuredOperatorWarning(UserWarning):
@@ -45,10 +44,6 @@ class _Key:
                 "dtype": self.dtype, "us": us}
 
 
-def _key_of_row(row: Mapping[str, Any]) -> _Key:
-    return _Key(row["op"], tuple(map(tuple, row["inputs"])), row["dtype"])
-
-
 def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: ModelPlan | None = None,
                       device: str | torch.device | None = None,
                       file: str | os.PathLike[str] | None = None, warmup: int = 2,
@@ -57,13 +52,12 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
     shapes of every placement that its rule allows on the mesh, or of those of `plan` alone.
 
     `device` is "cuda" where there is one, otherwise "cpu". After `warmup` runs, the operator runs
-    `runs` times, on values that mean nothing: what depends on values, such as where indices point,
-    is not measured. Nodes that differ only in arguments that are no tensors have one time, that of
-    the first. Views, and operators without tensors to read, are not measured.
+    `runs` times on arbitrary values: effects of values, such as where indices point, are not
+    measured. Nodes that differ only in arguments that are no tensors have one time, that of the
+    first. Views, and operators without tensors to read, are not measured.
 
-    `file` keeps the rows: those that it has are not measured again, and it is written with them and
-    the new ones, as options that `shardwright operators plan --options` reads. A file is of one kind
-    of device.
+    Rows that `file` has are not measured again. The file is then written with the old and new rows,
+    as options that `shardwright operators plan --options` reads. A file is of one kind of device.
 
     Warns with UnmeasuredOperatorWarning of operators that fail. Raises InvalidInputError for a plan
     of another graph or mesh, OSError for a file that cannot be read or written. Thread safety: any,
@@ -75,28 +69,26 @@ def measure_operators(traced: TracedModel, mesh_shape: Sequence[int], *, plan: M
     if plan is not None and plan.mesh_shape != mesh:
         raise errors.InvalidInputError(f"is for the mesh {plan.mesh_shape}, not {mesh}", "plan")
     where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    rows = {_key_of_row(row): row for row in _known(file)}
+    known: list[dict[str, Any]] = []
+    if file is not None and os.path.exists(file):
+        known = json.loads(Path(file).read_text(encoding="utf-8"))["operator_times"]
+    rows = {_Key(row["op"], tuple(map(tuple, row["inputs"])), row["dtype"]): row for row in known}
     failed: dict[str, str] = {}
     with torch.no_grad():
         for key, call in _calls(traced, mesh, plan, where, rows):
             try:
-                rows[key] = key.row(_median_us(call, where, warmup, runs))
+                run = call.prepare()
+                for _ in range(warmup):
+                    run()
+                rows[key] = key.row(statistics.median(_once_us(run, where) for _ in range(runs)))
             except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as error:
                 failed.setdefault(key.op, str(error).split("\n")[0])
     for op, sentence in failed.items():
         warnings.warn(f"{op} was not measured: {sentence}", UnmeasuredOperatorWarning, stacklevel=2)
     if file is not None:
-        with open(file, "w", encoding="utf-8") as stream:
-            json.dump({"operator_times": list(rows.values())}, stream, indent=1)
+        Path(file).write_text(json.dumps({"operator_times": list(rows.values())}, indent=1),
+                              encoding="utf-8")
     return list(rows.values())
-
-
-def _known(file: str | os.PathLike[str] | None) -> Sequence[dict[str, Any]]:
-    if file is None or not os.path.exists(file):
-        return ()
-    with open(file, encoding="utf-8") as stream:
-        rows: list[dict[str, Any]] = json.load(stream)["operator_times"]
-    return rows
 
 
 @dataclass(frozen=True)
@@ -110,7 +102,7 @@ class _Call:
 
     def prepare(self) -> Any:
         """Makes the tensors, and returns what runs the operator on them."""
-        inputs = [_meta(node) for node in input_nodes(self.node)]
+        inputs = call_of(self.node).inputs
         first = [0] * len(self.mesh)
         pieces = [piece_of(meta.shape, words, self.mesh, first)
                   for meta, words in zip(inputs, self.words[1])]
@@ -120,26 +112,15 @@ class _Call:
                         for meta, piece in zip(inputs, pieces)])
 
         def filled(leaf: Any) -> Any:
-            return next(tensors) if leaf is _HOLE else leaf
+            return next(tensors) if leaf is HOLE else leaf
 
-        function, arguments = localised(self.node.target, replace(self.node.args, _hole), pieces,
-                                        outputs)
+        function, arguments = localised(self.node.target, with_holes(self.node.args), pieces, outputs)
         arguments = replace(arguments, filled)
-        keywords = {key: replace(replace(value, _hole), filled)
+        keywords = {key: replace(with_holes(value), filled)
                     for key, value in self.node.kwargs.items()}
         if keywords.get("device") is not None:
             keywords["device"] = self.device
         return lambda: function(*arguments, **keywords)
-
-
-def _hole(leaf: Any) -> Any:
-    is_tensor = isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
-    return _HOLE if is_tensor else leaf
-
-
-def _meta(node: torch.fx.Node) -> Meta:
-    value = node.meta["val"]
-    return Meta(tuple(map(int, value.shape)), tuple(map(int, value.stride())), value.dtype)
 
 
 def _tensor(meta: Meta, shape: Shape, device: torch.device) -> torch.Tensor:
@@ -162,7 +143,7 @@ def _calls(traced: TracedModel, mesh: tuple[int, ...], plan: ModelPlan | None, d
         node = traced.nodes[row["name"]]
         if node.op != "call_function" or row.get("view") or not row["inputs"]:
             continue
-        inputs = [_meta(each) for each in input_nodes(node)]
+        inputs = call_of(node).inputs
         if planned is None:
             allowed = _allowed(rules[row["rule"]]["strategies"], output_metas(node), inputs, mesh)
         elif row["name"] in planned:
@@ -207,16 +188,9 @@ def _allowed(strategies: Sequence[Mapping[str, Any]], outputs: Sequence[Meta | N
 def _has_elements(shape: Shape | None, words: Sequence[str], mesh: tuple[int, ...]) -> bool:
     parts: dict[int, int] = {}
     for word, size in zip(words, mesh):
-        if word[0] == "S":
-            parts[int(word[1:])] = parts.get(int(word[1:]), 1) * size
+        if (dim := dim_of(word)) is not None:
+            parts[dim] = parts.get(dim, 1) * size
     return shape is None or all(count == 1 or shape[dim] >= count for dim, count in parts.items())
-
-
-def _median_us(call: _Call, device: torch.device, warmup: int, runs: int) -> float:
-    run = call.prepare()
-    for _ in range(warmup):
-        run()
-    return statistics.median(_once_us(run, device) for _ in range(runs))
 
 
 def _once_us(run: Any, device: torch.device) -> float:

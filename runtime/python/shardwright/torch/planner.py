@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from ctypes import byref
 from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from torch.distributed.tensor import _collective_utils, _redistribute
@@ -13,7 +12,7 @@ from torch.distributed.tensor.placement_types import Shard
 from .. import _native, errors
 from .merging import merged
 from .placements import REPLICATE, bytes_of, dim_of_byte, is_partial_byte
-from .planning import Buffers, Link, options_of, request_of
+from .planning import Link, options_of, solved
 from .specs import (MeshTensor, code_of_spec, logical_shape, mesh_tensor, placement_of_byte,
                     shard_orders)
 from .traffic import Traffic, traffic_of
@@ -59,15 +58,12 @@ class _Request:
 
     def _path(self, options: _native.RedistributionOptions) -> list[int] | None:
         """The placements on the way, the first one included; None if there is no way."""
-        buffers, summary = Buffers(), _native.RedistributionSummary()
-        request = request_of(self._tensor.mesh, self._tensor.shape, self._tensor.itemsize,
-                             *self._codes)
+        tensor = self._tensor
         try:
-            _native.call("plan_redistribution", byref(request), byref(options), byref(summary),
-                         byref(buffers.steps))
+            summary, steps = solved(tensor.mesh, tensor.shape, tensor.itemsize, self._codes, options)
         except (errors.InvalidInputError, errors.InfeasibleError):
             return None
-        return [self._codes[0], *buffers.after[:summary.num_steps]]
+        return [self._codes[0], *steps.after[:summary.num_steps]]
 
     def _makes_partials_again(self, codes: Sequence[int]) -> bool:
         """Returns true if values are reduced that could stay as they are. Such a plan gives other

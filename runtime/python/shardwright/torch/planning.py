@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import functools
-from ctypes import byref, c_double, c_int64, c_uint8, c_uint64
+from ctypes import byref, c_double, c_int64
 from dataclasses import dataclass
 from typing import Any, Final, Sequence
 
 from .. import _native, errors
-from .placements import PlacementsLike, code_of, words_of
+from .placements import MOST_AXES, REDUCE_OPS, PlacementsLike, code_of, words_of
 
 KINDS: Final = ("all_gather", "all_to_all", "split", "all_reduce", "reduce_scatter", "to_partial",
                 "permute")
 LOCAL_KINDS: Final = ("split", "to_partial")
 _TAKES_SHARDS: Final = ("all_gather", "all_to_all")
 _MAKES_SHARDS: Final = ("all_to_all", "split", "reduce_scatter")
-_REDUCE_OPS: Final = (None, "sum", "avg", "min", "max", "product")
-# Paths are shorter; a call says so if one is not.
+_STEP: Final = ("kind", "axes", "source_dim", "target_dim", "reduce_op", "after", "cost_us")
+# Ways have fewer steps; the library reports an error for a longer one.
 _MOST_STEPS: Final = 64
-# Answers that are kept, of about 2 KB each. A model asks hundreds of questions.
+# Answers that are kept, of about 2 KB each. A model needs hundreds of answers.
 _MOST_ANSWERS: Final = 4096
 
 
@@ -59,23 +59,6 @@ class RedistributionPlan:
     is_optimal: bool  # False: the search was cut short, and cheaper steps may exist
 
 
-class Buffers:
-    """Room for the steps of one plan. Thread safety: one thread at a time."""
-
-    def __init__(self) -> None:
-        self.kind = _native.array(c_uint8, _MOST_STEPS)
-        self.axes = _native.array(c_uint64, _MOST_STEPS)
-        self.source_dim = _native.array(c_uint8, _MOST_STEPS)
-        self.target_dim = _native.array(c_uint8, _MOST_STEPS)
-        self.reduce_op = _native.array(c_uint8, _MOST_STEPS)
-        self.after = _native.array(c_uint64, _MOST_STEPS)
-        self.cost_us = _native.array(c_double, _MOST_STEPS)
-        self.steps = _native.RedistributionBuffers(
-            num_steps=_MOST_STEPS, kind=self.kind, axes=self.axes, source_dim=self.source_dim,
-            target_dim=self.target_dim, reduce_op=self.reduce_op, after=self.after,
-            cost_us=self.cost_us)
-
-
 def options_of(num_axes: int, *, devices_per_host: int = 8, links: Sequence[Link] | None = None,
                copy_gb_per_s: float | None = None, groups: bool = False,
                memory_limit: int | None = None,
@@ -103,30 +86,29 @@ def options_of(num_axes: int, *, devices_per_host: int = 8, links: Sequence[Link
     return options
 
 
-def request_of(mesh_shape: Sequence[int], shape: Sequence[int], itemsize: int, source: int,
-               target: int) -> _native.Redistribution:
-    return _native.Redistribution(
-        num_axes=len(mesh_shape), num_dims=len(shape), itemsize=itemsize,
-        mesh=(c_int64 * len(mesh_shape))(*mesh_shape), shape=(c_int64 * len(shape))(*shape),
-        source=source, target=target)
+def solved(mesh: Sequence[int], shape: Sequence[int], itemsize: int, ends: Sequence[int],
+           options: _native.RedistributionOptions) -> tuple[Any, Any]:
+    """The library's summary and steps of the way from one placement to another, by their codes.
+    Raises InvalidInputError and InfeasibleError.
+    """
+    request = _native.Redistribution(
+        num_axes=len(mesh), num_dims=len(shape), itemsize=itemsize, mesh=(c_int64 * len(mesh))(*mesh),
+        shape=(c_int64 * len(shape))(*shape), source=ends[0], target=ends[1])
+    steps = _native.buffers(_native.RedistributionBuffers, dict.fromkeys(_STEP, _MOST_STEPS),
+                            num_steps=_MOST_STEPS)
+    summary = _native.RedistributionSummary()
+    _native.call("plan_redistribution", byref(request), byref(options), byref(summary), byref(steps))
+    return summary, steps
 
 
-def _axes_of(word: int) -> tuple[int, ...]:
-    axes = []
-    while word:
-        axes.append((word & 0xff) - 1)
-        word >>= 8
-    return tuple(axes)
-
-
-def _step(buffers: Buffers, index: int, num_axes: int) -> Step:
-    kind = KINDS[buffers.kind[index]]
+def _step(steps: Any, index: int, num_axes: int) -> Step:
+    kind = KINDS[steps.kind[index]]
     return Step(
-        kind, _axes_of(buffers.axes[index]),
-        buffers.source_dim[index] if kind in _TAKES_SHARDS else None,
-        buffers.target_dim[index] if kind in _MAKES_SHARDS else None,
-        _REDUCE_OPS[buffers.reduce_op[index]], words_of(buffers.after[index], num_axes),
-        buffers.cost_us[index], buffers.after[index])
+        kind, tuple(byte - 1 for byte in steps.axes[index].to_bytes(MOST_AXES, "little") if byte),
+        steps.source_dim[index] if kind in _TAKES_SHARDS else None,
+        steps.target_dim[index] if kind in _MAKES_SHARDS else None,
+        (None, *REDUCE_OPS)[steps.reduce_op[index]], words_of(steps.after[index], num_axes),
+        steps.cost_us[index], steps.after[index])
 
 
 @functools.lru_cache(_MOST_ANSWERS)
@@ -146,10 +128,8 @@ def _answer(mesh: tuple[int, ...], shape: tuple[int, ...], itemsize: int, source
     options = options_of(len(mesh), devices_per_host=devices_per_host, links=links,
                          copy_gb_per_s=copy_gb_per_s, groups=groups, memory_limit=memory_limit,
                          collective_limit=collective_limit)
-    summary, buffers = _native.RedistributionSummary(), Buffers()
-    _native.call("plan_redistribution", byref(request_of(mesh, shape, itemsize, *codes)),
-                 byref(options), byref(summary), byref(buffers.steps))
-    steps = tuple(_step(buffers, index, len(mesh)) for index in range(summary.num_steps))
+    summary, found = solved(mesh, shape, itemsize, codes, options)
+    steps = tuple(_step(found, index, len(mesh)) for index in range(summary.num_steps))
     return RedistributionPlan(steps, summary.cost_us, summary.peak_bytes, summary.num_collectives,
                               bool(summary.is_optimal))
 

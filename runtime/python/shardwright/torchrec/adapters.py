@@ -10,7 +10,7 @@ from torchrec.distributed.planner.types import (Enumerator, Partitioner, Planner
                                                 Topology)
 
 from ..arguments import Mode
-from .candidates import GivenOptions, check_options
+from .candidates import GivenOptions, by_table, check_options
 from .machine import Unsupported
 from .search import Search, SearchSettings, default_proposers
 
@@ -41,13 +41,11 @@ class ShardwrightProposer(Proposer):
     def load(self, search_space: List[ShardingOption],
              enumerator: Optional[Enumerator] = None) -> None:
         check_options(search_space, "search_space")
-        by_table: dict[str, list[ShardingOption]] = {}
-        for option in search_space:
-            by_table.setdefault(option.fqn, []).append(option)
+        of_tables = list(by_table(search_space).values())
         # In the order of GivenOptions, which groups by table.
-        self._options = [option for options in by_table.values() for option in options]
+        self._options = [option for options in of_tables for option in options]
         self._proposal = [min(options, key=lambda option: option.total_perf)
-                          for options in by_table.values()]
+                          for options in of_tables]
         self._searched = False
 
     def propose(self) -> Optional[List[ShardingOption]]:

@@ -1,19 +1,23 @@
-"""The search space of a planner, for the library: options that TorchRec has estimated."""
+"""What a plan is chosen from: options that TorchRec has estimated, or options that the library makes."""
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
-from torchrec.distributed.planner.types import (Perf, Shard, ShardingOption, Storage, Topology)
+from torchrec.distributed.planner.enumerators import get_partition_by_type
+from torchrec.distributed.planner.types import Perf, Shard, ShardingOption, Storage, Topology
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
 from ..problem import Problem, SearchSpace
-from ..result import PlanResult
+from ..result import PlanResult, options_of, options_of_result
 from .machine import Unsupported, topology_json
+from .translation import reserved_memory
+from .walk import Table
 
 # Stands for kernels that the library does not know. The kernel does not matter if costs are given.
 _ANY_KERNEL = "customized_kernel"
@@ -61,11 +65,9 @@ class GivenOptions(Candidates):
     def __init__(self, options: Sequence[ShardingOption], batch_size: int) -> None:
         check_options(options, "options")
         self._batch_size = batch_size
-        by_table: dict[str, list[ShardingOption]] = {}
-        for option in options:
-            by_table.setdefault(option.fqn, []).append(option)
-        self._first = [own[0] for own in by_table.values()]
-        self._options = [option for own in by_table.values() for option in own]
+        of_tables = list(by_table(options).values())
+        self._first = [own[0] for own in of_tables]
+        self._options = [option for own in of_tables for option in own]
         self._texts = list(map(_option_text, self._options))
 
     @property
@@ -92,6 +94,14 @@ class GivenOptions(Candidates):
                                    storage=copy.copy(shard.storage), perf=shard.perf, rank=rank)
                              for shard, rank in zip(option.shards, ranks)]
             yield Chosen(number, option)
+
+
+def by_table(options: Iterable[ShardingOption]) -> dict[str, list[ShardingOption]]:
+    """The options of each table, by the table's full name."""
+    found: dict[str, list[ShardingOption]] = {}
+    for option in options:
+        found.setdefault(option.fqn, []).append(option)
+    return found
 
 
 def check_options(options: object, what: str) -> None:
@@ -167,3 +177,75 @@ def _run_text(run: _Run) -> str:
             f'"hbm":{storage.hbm},"ddr":{storage.ddr},{ssd}"perf":[{float(perf.fwd_compute)!r},'
             f'{float(perf.fwd_comms)!r},{float(perf.bwd_compute)!r},{float(perf.bwd_comms)!r},'
             f'{float(perf.prefetch_compute)!r}]{many}}}')
+
+
+class EstimatedOptions(Candidates):
+    """Options and costs that the library makes, equal to TorchRec's to the last bit."""
+
+    estimates = True
+
+    def __init__(self, tables: Sequence[Table], problem: dict[str, Any],
+                 topology: Topology) -> None:
+        self._tables = tables
+        self._problem = problem
+        self._topology = topology  # before the reservation
+
+    @property
+    def num_tables(self) -> int:
+        return len(self._tables)
+
+    def problem(self, topology: Topology) -> dict[str, Any]:
+        return {**self._problem, "reservation": {"type": "none"},
+                "reserved_memory": reserved_memory(self._topology, topology)}
+
+    def with_layouts(self, layouts: dict[str, Any]) -> EstimatedOptions:
+        """These tables where best mode also chooses `layouts`, in the form of problem files."""
+        problem = {**self._problem, "topology": {**self._problem["topology"], **layouts}}
+        return EstimatedOptions(self._tables, problem, self._topology)
+
+    def search_space(self, problem: Problem) -> SearchSpace | None:
+        return None
+
+    def chosen(self, result: PlanResult) -> Iterator[Chosen]:
+        arrays = options_of_result(result)
+        for table, number, ranks in result.chosen():
+            yield Chosen(number, _option(arrays, number, self._tables[table], ranks))
+
+    def options(self) -> list[ShardingOption]:
+        """All options, without ranks."""
+        with Problem(self._problem) as problem, SearchSpace(problem) as space:
+            arrays = options_of(space._handle)
+        return [_option(arrays, number, self._tables[arrays.table[number]],
+                        [None] * (arrays.shard_begin[number + 1] - arrays.shard_begin[number]))
+                for number in range(arrays.num_options)]
+
+
+def _option(arrays: Any, number: int, table: Table,
+            ranks: Sequence[int | None]) -> ShardingOption:
+    sharding_type = SHARDING_TYPES[arrays.sharding_type[number]]
+    option = table.sharding_option(
+        sharding_type, get_partition_by_type(sharding_type),
+        COMPUTE_KERNELS[arrays.compute_kernel[number]], _shards(arrays, number, ranks))
+    option.is_weighted = bool(arrays.is_weighted[number])
+    factor = arrays.load_factor[number]
+    own = option.cache_load_factor
+    if own is not None and own != factor:
+        # The search chose another cache, or, with a factor that is not a number, plain HBM.
+        option.cache_params = dataclasses.replace(
+            option.cache_params, load_factor=None if factor != factor else factor)
+    return option
+
+
+def _shards(arrays: Any, number: int, ranks: Sequence[int | None]) -> list[Shard]:
+    size, offset, perf, hbm = arrays.size, arrays.offset, arrays.perf, arrays.hbm
+    ddr, ssd, sent = arrays.ddr, arrays.ssd, arrays.input_dist_comms[number]
+    shards = []
+    costs: dict[tuple[float, ...], Perf] = {}
+    for j, rank in enumerate(ranks, start=arrays.shard_begin[number]):
+        parts = tuple(perf[5 * j:5 * j + 5])
+        if parts not in costs:
+            costs[parts] = Perf(*parts[:4], prefetch_compute=parts[4], input_dist_comms=sent)
+        shards.append(Shard(
+            size=size[2 * j:2 * j + 2], offset=offset[2 * j:2 * j + 2],
+            storage=Storage(hbm=hbm[j], ddr=ddr[j], ssd=ssd[j]), perf=costs[parts], rank=rank))
+    return shards

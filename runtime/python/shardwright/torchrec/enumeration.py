@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import logging
-from typing import Sequence
+import threading
+from typing import Any, Callable, Sequence
 
 import torchrec
 from torch import nn
@@ -16,17 +16,14 @@ from torchrec.distributed.planner.utils import build_sharder_data_map, sharder_n
 from torchrec.distributed.types import ModuleSharder
 
 from ..errors import ShardwrightError
-from .candidates import Candidates, GivenOptions
-from .estimated import EstimatedOptions
+from .candidates import Candidates, EstimatedOptions, GivenOptions, by_table
 from .machine import Unrecognised
-from .on_demand import OptionsOnDemand
 from .translation import estimators_of, problem_of
 from .walk import Table, walk
 
 logger = logging.getLogger(__name__)
 
-# Releases of TorchRec by their name in problem files.
-_RELEASES = {"1.9.2": "1.9.2"}
+_RELEASES = ("1.9.2",)  # of TorchRec, as problem files name them
 # Kinds of tables, and whether the library's options and costs were TorchRec's.
 _checked: dict[tuple[object, ...], bool] = {}
 
@@ -54,13 +51,18 @@ def enumerate_candidates(enumerator: Enumerator, module: nn.Module,
 def estimated_options(enumerator: Enumerator, module: nn.Module,
                       sharders: list[ModuleSharder[nn.Module]]) -> EstimatedOptions:
     """The options of `enumerator.enumerate` as the library makes them. Raises Unrecognised."""
-    release = _RELEASES.get(torchrec.__version__)
-    if release is None:
-        raise Unrecognised(f"torchrec {torchrec.__version__}")
+    release = torchrec.__version__
+    if release not in _RELEASES:
+        raise Unrecognised(f"torchrec {release}")
     if type(enumerator) is not EmbeddingEnumerator:
         raise Unrecognised(f"the enumerator {type(enumerator).__name__}")
-    translate = functools.partial(_options_of, enumerator, release=release)
-    # As `enumerate` leaves it, here and below: statistics, estimators and fingerprints read it.
+
+    def translate(tables: Sequence[Table]) -> EstimatedOptions:
+        return EstimatedOptions(tables, problem_of(enumerator, tables, release),
+                                estimators_of(enumerator)[0]._topology)
+
+    # Here and below, the enumerator's attributes get the values that `enumerate` leaves there, because
+    # statistics, estimators and fingerprints read them.
     enumerator._sharder_map = {sharder_name(sharder.module_type): sharder for sharder in sharders}
     enumerator._sharder_data_map = build_sharder_data_map(enumerator._sharder_map)
     tables = list(walk(enumerator, module, sharders))
@@ -72,12 +74,16 @@ def estimated_options(enumerator: Enumerator, module: nn.Module,
     new = {kind: table for kind, table in kinds.items() if kind not in _checked}
     if new:
         firsts = list(new.values())
-        theirs = _by_table(_reference(enumerator, module, firsts))
-        ours = _by_table(_all_options(translate(firsts)))
-        for own in theirs.values():
-            _estimate_distinct(enumerator, own)
+        theirs = by_table(_reference(enumerator, module, firsts))
+        try:
+            ours = by_table(translate(firsts).options())
+        except ShardwrightError as error:  # TorchRec says it in its own words
+            raise Unrecognised(f"what the library says of it: {error}") from error
+        for options in theirs.values():
+            _estimate_distinct(enumerator, options)
         for kind, table in new.items():
-            _checked[kind] = _agree(ours.get(table.fqn, []), theirs.get(table.fqn, []))
+            own, their = ([*map(_described, of.get(table.fqn, []))] for of in (ours, theirs))
+            _checked[kind] = bool(their) and own == their
     for kind, table in kinds.items():
         if not _checked[kind]:
             raise Unrecognised(f"options of table {table.name} that differ from TorchRec's")
@@ -92,23 +98,8 @@ def forget_enumeration(enumerator: Enumerator) -> None:
         enumerator._last_stored_module = None
 
 
-def _options_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
-                release: str) -> EstimatedOptions:
-    problem = problem_of(enumerator, tables, release)
-    perf, _ = estimators_of(enumerator)
-    return EstimatedOptions(tables, problem, perf._topology)
-
-
-def _all_options(of: EstimatedOptions) -> list[ShardingOption]:
-    """Raises Unrecognised for what the library refuses, so that TorchRec says it in its words."""
-    try:
-        return of.options()
-    except ShardwrightError as error:
-        raise Unrecognised(f"what the library says of it: {error}") from error
-
-
 def _kind(enumerator: EmbeddingEnumerator, table: Table) -> tuple[object, ...]:
-    """What formulas depend on, apart from numbers. Numbers are the library's tests to check."""
+    """What TorchRec's formulas depend on, apart from numbers, which the library's tests cover."""
     constraints = (enumerator._constraints or {}).get(table.name)
     given: tuple[object, ...] = ()
     if constraints is not None:
@@ -127,7 +118,7 @@ def _kind(enumerator: EmbeddingEnumerator, table: Table) -> tuple[object, ...]:
 
 
 def _shape_of(value: object) -> object:
-    """The names in a value, and for numbers and objects whether they are there."""
+    """The names in a value. Numbers and other objects count by their type only."""
     if isinstance(value, (list, tuple)):
         return tuple(map(_shape_of, value)) if value and isinstance(value[0], str) else len(value)
     if isinstance(value, (str, bool)) or value is None:
@@ -159,13 +150,6 @@ def _only(sharder: ModuleSharder[nn.Module],
     return narrow
 
 
-def _by_table(options: Sequence[ShardingOption]) -> dict[str, list[ShardingOption]]:
-    found: dict[str, list[ShardingOption]] = {}
-    for option in options:
-        found.setdefault(option.fqn, []).append(option)
-    return found
-
-
 def _estimate_distinct(enumerator: EmbeddingEnumerator, options: list[ShardingOption]) -> None:
     """Estimates one shard of every size, and gives the others of the size its costs."""
     all_shards = [option.shards for option in options]
@@ -180,13 +164,48 @@ def _estimate_distinct(enumerator: EmbeddingEnumerator, options: list[ShardingOp
         option.shards = shards
 
 
-def _agree(ours: list[ShardingOption], theirs: list[ShardingOption]) -> bool:
-    """True if options, shards and costs are equal, and there are some."""
-    return bool(theirs) and [*map(_described, ours)] == [*map(_described, theirs)]
-
-
 def _described(option: ShardingOption) -> tuple[object, ...]:
     """What an option of TorchRec says about its shards and their costs."""
     return (option.sharding_type, option.compute_kernel, option.partition_by,
             bool(option.is_weighted), option.cache_load_factor,
             [(shard.size, shard.offset, shard.storage, shard.perf) for shard in option.shards])
+
+
+class OptionsOnDemand(list[ShardingOption]):
+    """The list that `make` returns. `make` is called at the first use of the list, because there are
+    many options and few plans need them. A copy is a plain list. Thread safety: that of a list.
+    """
+
+    def __init__(self, make: Callable[[], list[ShardingOption]]) -> None:
+        super().__init__()
+        self._make: Callable[[], list[ShardingOption]] | None = make
+        self._lock = threading.Lock()
+
+    def _fill(self) -> None:
+        with self._lock:
+            if self._make is not None:
+                list.extend(self, self._make())
+                self._make = None
+
+    def __reduce_ex__(self, _: object) -> Any:
+        return list, (list(self),)
+
+    def __radd__(self, before: list[ShardingOption]) -> list[ShardingOption]:
+        return before + list(self)
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    method = getattr(list, name)
+
+    def call(self: OptionsOnDemand, *arguments: Any, **named: Any) -> Any:
+        self._fill()
+        return method(self, *arguments, **named)
+
+    return call
+
+
+for _name in ("__add__", "__contains__", "__delitem__", "__eq__", "__ge__", "__getitem__", "__gt__",
+              "__iadd__", "__imul__", "__iter__", "__le__", "__len__", "__lt__", "__mul__",
+              "__ne__", "__repr__", "__reversed__", "__rmul__", "__setitem__", "append", "clear",
+              "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"):
+    setattr(OptionsOnDemand, _name, _filled(_name))

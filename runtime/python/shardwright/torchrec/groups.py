@@ -14,8 +14,8 @@ from torchrec.distributed.types import ModuleSharder, ShardingPlan
 
 from ..result import PlanResult
 from .collective import from_leader
+from .candidates import EstimatedOptions
 from .enumeration import estimated_options
-from .estimated import EstimatedOptions
 from .machine import Unrecognised, Unsupported
 from .planner import EmbeddingShardingPlanner, to_sharding_plan
 from .search import (Search, default_proposers, is_known, partitioner_json, perf_model_name,
@@ -107,9 +107,9 @@ def choose_groups(planner: EmbeddingShardingPlanner, module: nn.Module,
             raise TypeError("planner must be shardwright.torchrec's EmbeddingShardingPlanner, "
                             f"not {type(planner).__name__}")
         if group_sizes is not None:
-            groups["size"] = _ascending(group_sizes)
+            groups["size"] = sorted(set(group_sizes))
         if pod_sizes is not None:
-            layouts["pod_size"] = _ascending(pod_sizes)
+            layouts["pod_size"] = sorted(set(pod_sizes))
         return _choose(planner, module, sharders, layouts)
 
     return choose() if pg is None else from_leader(pg, choose)
@@ -123,19 +123,19 @@ def _choose(planner: EmbeddingShardingPlanner, module: nn.Module,
         options = estimated_options(planner._enumerator, module, sharders).with_layouts(layouts)
         if options.num_tables == 0:
             raise Unsupported("a module without tables")
-        found = _search(planner, module, sharders, options)
+        problem, result, chosen = _search(planner, module, sharders, options)
     except (Unrecognised, Unsupported) as reason:
         raise ValueError(f"sharding groups cannot be chosen here, because of {reason}") from reason
     for callback in planner._callbacks:
-        found.options = callback(found.options)
-    choice = _choice_of(found, planner._topology)
+        chosen = callback(chosen)
+    choice = _choice_of(problem, result.to_dict(), chosen, planner._topology)
     own = copy.copy(planner)
-    own._topology, own._best_plan = choice.topology, found.options
-    own._num_proposals, own._num_plans = found.result.num_proposals, found.result.num_plans
-    own._log_stats(choice.plan, found.options, sharders, perf_counter() - start)
+    own._topology, own._best_plan = choice.topology, chosen
+    own._num_proposals, own._num_plans = result.num_proposals, result.num_plans
+    own._log_stats(choice.plan, chosen, sharders, perf_counter() - start)
     planners.validate_modules_inclusion_in_sharding_plan(choice.plan, module, sharders)
     planners.validate_rank_assignment(choice.plan, choice.topology)
-    planners.validate_compute_kernels(found.options)
+    planners.validate_compute_kernels(chosen)
     return choice
 
 
@@ -150,18 +150,12 @@ def _check(planner: EmbeddingShardingPlanner) -> None:
             raise Unsupported(f"the proposer {type(proposer).__name__}")
 
 
-@dataclass
-class _Found:
-    """The answer to `problem`, and the chosen options with ranks of one group."""
-
-    problem: dict[str, Any]
-    result: PlanResult
-    options: list[ShardingOption]
-
-
 def _search(planner: EmbeddingShardingPlanner, module: nn.Module,
-            sharders: list[ModuleSharder[nn.Module]], options: EstimatedOptions) -> _Found:
-    """Raises Unsupported, and PlannerError if nothing fits."""
+            sharders: list[ModuleSharder[nn.Module]], options: EstimatedOptions
+            ) -> tuple[dict[str, Any], PlanResult, list[ShardingOption]]:
+    """A problem, the answer to it, and the chosen options with ranks of one group. Raises
+    Unsupported, and PlannerError if nothing fits.
+    """
     reserved = planner._storage_reservation.reserve(
         topology=planner._topology, batch_size=planner._batch_size, module=module,
         sharders=sharders, constraints=planner._constraints)
@@ -170,22 +164,20 @@ def _search(planner: EmbeddingShardingPlanner, module: nn.Module,
                 partitioner_json(planner._partitioner),
                 perf_model_name(planner._perf_model)) as search:
         result = search.run(planner._settings)
-        return _Found(search.document, result,
-                      [chosen.option for chosen in search.chosen(result)])
+        return search.document, result, [chosen.option for chosen in search.chosen(result)]
 
 
-def _choice_of(found: _Found, machine: Topology) -> GroupChoice:
-    answer = found.result.to_dict()
-    consecutive: bool = found.problem["topology"]["sharding_groups"]["use_inter_host_allreduce"]
+def _choice_of(problem: dict[str, Any], answer: dict[str, Any], options: list[ShardingOption],
+               machine: Topology) -> GroupChoice:
+    consecutive: bool = problem["topology"]["sharding_groups"]["use_inter_host_allreduce"]
     size, pod = answer["sharding_group_size"], answer.get("pod_size", 1)
     group = group_topology(machine, size, pod, consecutive)
     return GroupChoice(
-        plan=to_sharding_plan(found.options, group), topology=group,
+        plan=to_sharding_plan(options, group), topology=group,
         world_size=machine.world_size, sharding_group_size=size,
         node_group_size=group.intra_group_size, pod_size=pod,
         use_inter_host_allreduce=consecutive, rating=answer["best_rating"],
-        lower_bound=answer["lower_bound"], layouts=_layouts(answer), problem=found.problem,
-        answer=answer)
+        lower_bound=answer["lower_bound"], layouts=_layouts(answer), problem=problem, answer=answer)
 
 
 def group_topology(machine: Topology, size: int, pod_size: int, consecutive: bool) -> Topology:
@@ -211,19 +203,11 @@ def group_topology(machine: Topology, size: int, pod_size: int, consecutive: boo
 def _layouts(answer: dict[str, Any]) -> tuple[GroupLayout, ...]:
     """What a plan file says of every layout."""
     # Beside the chosen layout's rating stands the bound of all layouts, so its own is elsewhere.
-    found = [_layout(answer, (answer["certificate"] or {}).get("bound"))]
-    found += [_layout(own, own["lower_bound"]) for own in answer.get("other_layouts", [])]
+    chosen = {**answer, "lower_bound": (answer["certificate"] or {}).get("bound")}
+    found = [GroupLayout(own["sharding_group_size"], own.get("pod_size", 1), own.get("best_rating"),
+                         own["lower_bound"], own.get("error", {}).get("message", ""))
+             for own in (chosen, *answer.get("other_layouts", []))]
     return tuple(sorted(found, key=lambda own: (own.sharding_group_size, own.pod_size)))
-
-
-def _layout(answer: dict[str, Any], lower_bound: float | None) -> GroupLayout:
-    return GroupLayout(answer["sharding_group_size"], answer.get("pod_size", 1),
-                       answer.get("best_rating"), lower_bound,
-                       answer.get("error", {}).get("message", ""))
-
-
-def _ascending(sizes: Sequence[int]) -> list[int]:
-    return sorted(set(sizes))
 
 
 def _ms(time: float | None) -> str:

@@ -25,7 +25,7 @@ from torchrec.distributed.types import (EmbeddingModuleShardingPlan, EnumerableS
                                         ShardingType, ShardMetadata)
 
 from ..answer import Cancel, ProgressLike
-from ..arguments import MODES, Mode, choice
+from ..arguments import Mode
 from ..result import PlanResult
 from .collective import Leader, plan_on_leader
 from .enumeration import enumerate_candidates, forget_enumeration
@@ -101,7 +101,8 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
         progress: ProgressLike = None,
         cancel: Cancel | None = None,
     ) -> None:
-        choice(mode, "mode", MODES)
+        if mode not in ("best", "compat"):
+            raise ValueError(f"mode must be 'best' or 'compat', not {mode!r}")
         if topology is not None and not isinstance(topology, Topology):
             raise TypeError(f"topology must be a Topology, not {type(topology).__name__}")
         if constraints is not None and not isinstance(constraints, dict):
@@ -112,8 +113,9 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             storage_reservation=storage_reservation, proposer=proposer, partitioner=partitioner,
             performance_model=performance_model, stats=stats, constraints=constraints, debug=debug,
             callbacks=callbacks, timeout_seconds=timeout_seconds, plan_loader=plan_loader)
-        self._settings = SearchSettings(mode=mode, threads=threads,
-                                        work_limit=_work_limit(mode, work_limit),
+        if work_limit is None and mode == "best":
+            work_limit = _WORK_LIMIT  # compat mode does what TorchRec's proposers ask for
+        self._settings = SearchSettings(mode=mode, threads=threads, work_limit=work_limit,
                                         time_limit=timeout_seconds, seed=seed, progress=progress,
                                         cancel=cancel)
         self._enumerated: tuple[nn.Module, list[ModuleSharder[nn.Module]]] | None = None
@@ -273,11 +275,6 @@ class EmbeddingShardingPlanner(planners.EmbeddingShardingPlanner):
             module, sharders = self._enumerated
             self._search_space = self._enumerator.enumerate(module=module, sharders=sharders)
         return self._search_space
-
-
-def _work_limit(mode: str, given: int | None) -> int | None:
-    """Compat mode's work is what TorchRec's proposers ask for, so it has no limit of its own."""
-    return _WORK_LIMIT if given is None and mode == "best" else given
 
 
 def to_sharding_plan(options: list[ShardingOption], topology: Topology) -> ShardingPlan:

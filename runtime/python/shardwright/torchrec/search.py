@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from torchrec.distributed.planner.partitioners import (GreedyPerfPartitioner,
                                                        MemoryBalancedPartitioner)
@@ -30,8 +30,16 @@ from .machine import Unsupported
 
 logger = logging.getLogger(__name__)
 
-_PROPOSERS = (GreedyProposer, UniformProposer, GridSearchProposer, DynamicProgrammingProposer,
-              EmbeddingOffloadScaleupProposer)
+# TorchRec's proposers, each with its form in problem files.
+_PROPOSERS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    GreedyProposer: lambda own: {"type": "greedy", "use_depth": own._use_depth,
+                                 **({"threshold": own._threshold} if own._threshold else {})},
+    UniformProposer: lambda own: {"type": "uniform", "use_depth": own._use_depth},
+    GridSearchProposer: lambda own: {"type": "grid", "max_proposals": own._max_proposals},
+    DynamicProgrammingProposer: lambda own: {"type": "dp",
+                                             "hbm_bins_per_device": own._hbm_bins_per_device},
+    EmbeddingOffloadScaleupProposer: lambda own: {"type": "scaleup", "use_depth": own.use_depth},
+}
 
 
 def is_known(proposer: Proposer) -> bool:
@@ -41,19 +49,9 @@ def is_known(proposer: Proposer) -> bool:
 
 def proposer_json(proposer: Proposer) -> dict[str, Any]:
     """The proposer in the form of problem files. Raises Unsupported."""
-    kind = type(proposer)
-    if kind is GreedyProposer:
-        return {"type": "greedy", "use_depth": proposer._use_depth,
-                **({"threshold": proposer._threshold} if proposer._threshold else {})}
-    if kind is UniformProposer:
-        return {"type": "uniform", "use_depth": proposer._use_depth}
-    if kind is GridSearchProposer:
-        return {"type": "grid", "max_proposals": proposer._max_proposals}
-    if kind is DynamicProgrammingProposer:
-        return {"type": "dp", "hbm_bins_per_device": proposer._hbm_bins_per_device}
-    if kind is EmbeddingOffloadScaleupProposer:
-        return {"type": "scaleup", "use_depth": proposer.use_depth}
-    raise Unsupported(f"the proposer {kind.__name__}")
+    if not is_known(proposer):
+        raise Unsupported(f"the proposer {type(proposer).__name__}")
+    return _PROPOSERS[type(proposer)](proposer)
 
 
 def partitioner_json(partitioner: Partitioner) -> dict[str, Any]:
@@ -95,10 +93,9 @@ _ARGUMENTS = frozenset(field.name for field in fields(SearchSettings))
 
 
 class Search:
-    """A search space on what the reservation left of a topology. A context manager, because it owns
-    native memory.
-
-    Raises Unsupported if the library cannot search the candidates or the topology.
+    """A search of candidates on what the reservation left of a topology. Leaving it as a context
+    manager frees its native memory. Raises Unsupported if the library cannot search the candidates
+    or the topology.
     """
 
     def __init__(self, candidates: Candidates, topology: Topology,
@@ -137,9 +134,8 @@ class Search:
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
-        """Where the library refuses what TorchRec's objects say, TorchRec plans or refuses it, too.
-
-        An error in an argument of the search stays what it is.
+        """Raises Unsupported where the library refuses what TorchRec's objects say, so that TorchRec
+        plans or refuses. Errors in arguments of the search stay what they are.
         """
         try:
             yield
@@ -151,7 +147,7 @@ class Search:
     def chosen(self, result: PlanResult) -> list[Chosen]:
         """The chosen options, in proposal order. Raises PlannerError if there is no plan."""
         if result.failure is not None:
-            raise planner_error(result)
+            raise _planner_error(result)
         return list(self._candidates.chosen(result))
 
     def __enter__(self) -> Search:
@@ -163,7 +159,7 @@ class Search:
         self.problem.close()
 
 
-def planner_error(result: PlanResult) -> PlannerError:
+def _planner_error(result: PlanResult) -> PlannerError:
     """Makes TorchRec's error for a search without a plan, with the library's reason."""
     failure = result.failure
     if failure is None or not failure.message:

@@ -17,9 +17,13 @@ from torchrec.distributed.planner import shard_estimators
 from torchrec.distributed.planner.constants import SSD_CAP
 from torchrec.distributed.planner.enumerators import EmbeddingEnumerator
 from torchrec.distributed.planner.estimator import estimator as perf_estimators
+from torchrec.distributed.planner.estimator.config import EmbeddingPerfEstimatorConfig
+from torchrec.distributed.planner.estimator.types import (EstimatorPerfCoefficients,
+                                                          HardwarePerfConfig,
+                                                          PerfCoefficientConfig)
 from torchrec.distributed.planner.shard_estimators import EmbeddingOffloadStats
 from torchrec.distributed.planner.types import (BasicCommsBandwidths, ParameterConstraints,
-                                                ShardEstimator, Topology)
+                                                Topology)
 from torchrec.distributed.planner.utils import build_sharder_data
 from torchrec.distributed.types import CacheParams, ModuleSharder
 from torchrec.modules.embedding_configs import dtype_to_data_type
@@ -27,7 +31,6 @@ from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerColle
 from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
 
 from .._native import COMPUTE_KERNELS, SHARDING_TYPES
-from .hardware import config_of
 from .machine import Unrecognised
 from .walk import Table
 
@@ -38,11 +41,27 @@ _COLLECTIVES = {"POOLED_EMBEDDINGS_ALL_TO_ALL": "pooled_all_to_all",
 BANDWIDTHS = ("hbm_mem_bw", "ddr_mem_bw", "ssd_mem_bw", "hbm_to_ddr_mem_bw", "intra_host_bw",
                "inter_host_bw", "bwd_compute_multiplier",
                "weighted_feature_bwd_compute_multiplier", "uneven_sharding_perf_multiplier")
+# The optimizers that TorchRec's storage model tells apart, by their names there.
+_OPTIMIZERS = {torch.optim.SGD: "SGD", optimizers.SGD: "SGD", torch.optim.Adam: "Adam",
+               optimizers.Adam: "Adam", optimizers.RowWiseAdagrad: "RowWiseAdagrad"}
 # Members of a constraint that are the same in a problem.
 _PLAIN = ("min_partition", "num_poolings", "batch_sizes", "is_weighted", "enforce_hbm",
           "stochastic_rounding", "feature_names", "device_group", "use_virtual_table")
 _CONSTRAINT = {*_PLAIN, "sharding_types", "compute_kernels", "pooling_factors", "cache_params",
                "bounds_check_mode", "output_dtype", "key_value_params"}
+# Attribute of the configuration -> key of the problem.
+_HARDWARE = {"_bwd_compute_multiplier": "bwd_compute_multiplier",
+         "_weighted_feature_bwd_compute_multiplier": "weighted_feature_bwd_compute_multiplier",
+         "device_bw": "device_bw", "hbm_to_ddr_mem_bw": "hbm_to_ddr_mem_bw",
+         "_use_min_dim_for_lookup": "use_min_dim_for_lookup",
+         "_use_block_usage_penalty": "use_block_usage_penalty",
+         "_use_bytes_for_input_read_size": "use_bytes_for_input_read_size",
+         "_input_data_type_size": "input_data_type_size"}
+_HARDWARE_TRANSLATED = {"coefficients", "_coefficients", "kernel_device_bandwidths",
+               "_supported_sharding_types", "name"}
+_COEFFICIENTS = ("table_wise", "column_wise", "row_wise", "table_row_wise", "data_parallel")
+# Members of the coefficients that a problem cannot say: they must have their defaults.
+_FIXED_COEFFICIENTS = ("default", "bwd_compute_multiplier", "weighted_feature_bwd_compute_multiplier")
 
 
 def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
@@ -53,13 +72,19 @@ def problem_of(enumerator: EmbeddingEnumerator, tables: Sequence[Table],
     """
     perf, storage = estimators_of(enumerator)
     topology = perf._topology
-    hardware = config_of(perf.config, topology.compute_device)
+    hardware = _hardware(perf.config, topology.compute_device)
+    names = {table.name for table in tables}
+    sharders = [_sharder(sharder) for sharder in dict.fromkeys(table.sharder for table in tables)]
+    if any(own != sharders[0] for own in sharders):
+        raise Unrecognised("sharders with different parameters")
     return {
         "name": "torchrec", "torchrec": torchrec_release, "batch_size": enumerator._batch_size,
         "topology": _topology(topology), "use_exact_enumerate_order": True,
         "tables": [_table(table) for table in tables],
-        "constraints": _constraints(enumerator, tables),
-        "sharder": _sharder([table.sharder for table in tables]),
+        "constraints": {name: _constraint(name, constraint)
+                        for name, constraint in (enumerator._constraints or {}).items()
+                        if constraint and name in names},
+        "sharder": sharders[0] if sharders else {},
         "perf_estimator": {
             "is_inference": perf.is_inference,
             "use_batch_inputs_for_expected_cache_fetches":
@@ -88,20 +113,14 @@ def estimators_of(enumerator: EmbeddingEnumerator) -> tuple[Any, Any]:
     if type(storage) is not shard_estimators.EmbeddingStorageEstimator:
         raise Unrecognised(f"the estimator {type(storage).__name__}")
     for own in (perf, storage):
-        _check_same(enumerator, own)
+        if own._constraints is not enumerator._constraints and (own._constraints or {}) != (
+                enumerator._constraints or {}):
+            raise Unrecognised("estimators with constraints of their own")
+        machine: Topology = own._topology
+        if (machine.compute_device, machine.world_size, machine.intra_group_size) != (
+                enumerator._compute_device, enumerator._world_size, enumerator._local_world_size):
+            raise Unrecognised("estimators with a topology of their own")
     return perf, storage
-
-
-def _check_same(enumerator: EmbeddingEnumerator, own: ShardEstimator) -> None:
-    """Raises Unrecognised if the estimator knows another machine or other constraints."""
-    machine: Topology = own._topology
-    constraints = own._constraints
-    if constraints is not enumerator._constraints and (constraints or {}) != (
-            enumerator._constraints or {}):
-        raise Unrecognised("estimators with constraints of their own")
-    if (machine.compute_device, machine.world_size, machine.intra_group_size) != (
-            enumerator._compute_device, enumerator._world_size, enumerator._local_world_size):
-        raise Unrecognised("estimators with a topology of their own")
 
 
 def _topology(topology: Topology) -> dict[str, Any]:
@@ -156,7 +175,7 @@ def _table(table: Table) -> dict[str, Any]:
         "tower": isinstance(table.module, (EmbeddingTower, EmbeddingTowerCollection))}
     optimizer = getattr(table.tensor, "_optimizer_classes", [None])[0]
     if optimizer is not None:
-        said["optimizer"] = _optimizer(optimizer)
+        said["optimizer"] = _OPTIMIZERS.get(optimizer, "other")
     if table.dependency:
         said["dependency"] = table.dependency
     if table.buckets is not None:
@@ -177,20 +196,6 @@ def _columns_and_type(table: Table) -> tuple[int, str]:
         if config.name == table.name:
             return int(config.embedding_dim), str(config.data_type.name)
     raise Unrecognised(f"table {table.name}, which its module's configuration lacks")
-
-
-def _optimizer(kind: type) -> str:
-    """The names by which TorchRec's storage model tells optimizers apart."""
-    known = {torch.optim.SGD: "SGD", optimizers.SGD: "SGD", torch.optim.Adam: "Adam",
-             optimizers.Adam: "Adam", optimizers.RowWiseAdagrad: "RowWiseAdagrad"}
-    return known.get(kind, "other")
-
-
-def _constraints(enumerator: EmbeddingEnumerator, tables: Sequence[Table]) -> dict[str, Any]:
-    given = enumerator._constraints or {}
-    names = {table.name for table in tables}
-    return {name: _constraint(name, constraint) for name, constraint in given.items()
-            if constraint and name in names}
 
 
 def _constraint(name: str, given: ParameterConstraints) -> dict[str, Any]:
@@ -244,14 +249,7 @@ def _cache(name: str, given: CacheParams) -> dict[str, Any]:
     return said
 
 
-def _sharder(sharders: Sequence[ModuleSharder[nn.Module]]) -> dict[str, Any]:
-    said = [_one_sharder(sharder) for sharder in dict.fromkeys(sharders)]
-    if any(own != said[0] for own in said):
-        raise Unrecognised("sharders with different parameters")
-    return said[0] if said else {}
-
-
-def _one_sharder(sharder: ModuleSharder[nn.Module]) -> dict[str, Any]:
+def _sharder(sharder: ModuleSharder[nn.Module]) -> dict[str, Any]:
     data = build_sharder_data(sharder)
     fused = {key: data.fused_params[key] for key in ("cache_load_factor", "prefetch_pipeline")
              if data.fused_params.get(key) is not None}
@@ -266,3 +264,60 @@ def _one_sharder(sharder: ModuleSharder[nn.Module]) -> dict[str, Any]:
     return {"type": "quant" if isinstance(sharder, BaseQuantEmbeddingSharder) else "training",
             **({"fused_params": fused} if fused else {}),
             **({"qcomm_codecs": codecs} if codecs else {})}
+
+
+def _hardware(config: HardwarePerfConfig, compute_device: str) -> dict[str, Any] | None:
+    """`perf_estimator.config` of a problem; None for TorchRec's default. Raises Unrecognised for
+    configurations whose methods compute.
+    """
+    if type(config) is EmbeddingPerfEstimatorConfig:
+        return None
+    said: dict[str, Any] = {}
+    for name in _own_attributes(config):
+        if name in _HARDWARE:
+            said[_HARDWARE[name]] = getattr(config, name)
+        elif name not in _HARDWARE_TRANSLATED:
+            raise Unrecognised(f"{name} of the hardware configuration {type(config).__name__}")
+    bandwidths = {}
+    for (device, kernel), bandwidth in config.kernel_device_bandwidths.items():
+        if device != compute_device:
+            continue
+        if kernel not in COMPUTE_KERNELS:
+            raise Unrecognised(f"the bandwidth of the kernel {kernel}")
+        bandwidths[kernel] = bandwidth
+    if bandwidths:
+        said["kernel_device_bandwidths"] = bandwidths
+    if config._supported_sharding_types is not None:
+        said["supported_sharding_types"] = sorted(config._supported_sharding_types)
+    said["coefficients"] = _coefficients(config.coefficients)
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _own_attributes(config: HardwarePerfConfig) -> set[str]:
+    """What a user's classes and the object set, methods included."""
+    names = set(vars(config))
+    for kind in type(config).__mro__:
+        if kind in (HardwarePerfConfig, EmbeddingPerfEstimatorConfig):
+            break
+        names |= {name for name in vars(kind) if not name.startswith("__")}
+    return names
+
+
+def _coefficients(given: PerfCoefficientConfig) -> dict[str, Any]:
+    usual = PerfCoefficientConfig()
+    for name in _FIXED_COEFFICIENTS:
+        if getattr(given, name) != getattr(usual, name):
+            raise Unrecognised(f"{name} of the coefficients")
+    said: dict[str, Any] = {
+        name: _passes(getattr(given, name)) for name in _COEFFICIENTS if getattr(given, name) is not None}
+    said["weighted_kernel_multiplier"] = given.weighted_kernel_multiplier
+    said["by_kernel"] = [{"sharding_type": kind, "compute_kernel": kernel, **_passes(own)}
+                         for (kind, kernel), own in given.by_kernel.items()]
+    if given.prefetch is not None:
+        said["prefetch"] = dataclasses.asdict(given.prefetch)
+    return said
+
+
+def _passes(given: EstimatorPerfCoefficients) -> dict[str, Any]:
+    return {name: dataclasses.asdict(own) for name, own in (("fwd", given.fwd), ("bwd", given.bwd))
+            if own is not None}

@@ -11,14 +11,12 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from ... import errors
 from ..model_plan import ModelPlan, NodePlan
-from ..tracing.calls import input_nodes, output_metas, producer_of
+from ..tracing.calls import HOLE, input_nodes, output_metas, producer_of
 from ..tracing.document import TracedModel
 from ..tracing.joint import Placeholder
-from .layouts import Layout, layout_of
-from .moving import move_between
-from .operators import local_call
-from .program import HOLE, Program, Read, Step, Value, Write, with_last_reads
-from .randomness import RandomState, seeded
+from .layouts import Layout, layout_of, move_between
+from .operators import RandomState, local_call, seeded
+from .program import Program, Read, Step, Value, Write, with_last_reads
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,7 @@ class _Builder:
 
     def _move_step(self, result: Leaving) -> Step:
         move = move_between(self.layouts[result.source], result.layout)
-        return Step(f"{result.role} {result.target}", _same, (HOLE,), {},
+        return Step(f"{result.role} {result.target}", lambda tensor: tensor, (HOLE,), {},
                     (Read(result.source, move),), (Write(result.value, result.layout.local_shape),),
                     False)
 
@@ -176,10 +174,6 @@ class _Builder:
                  for value, layout in zip(values, inputs)]
         return Step(node.name, call.function, call.arguments, call.keywords, tuple(reads),
                     tuple(writes), isinstance(node.meta["val"], (tuple, list)))
-
-
-def _same(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor
 
 
 def _reads(node: torch.fx.Node) -> list[Value]:

@@ -12,8 +12,7 @@ from torch.distributed.tensor import DTensor
 
 from ... import errors
 from .building import Entering, Programs
-from .layouts import Layout, layout_of_dtensor
-from .moving import move_between
+from .layouts import Layout, layout_of_dtensor, moved
 from .program import Value
 
 Values = dict[Value, torch.Tensor]
@@ -82,24 +81,22 @@ def entered(tensor: torch.Tensor, layout: Layout, name: str) -> torch.Tensor:
         source, local = layout_of_dtensor(tensor), tensor.to_local()
     else:
         source, local = layout.replicated(), tensor.to(layout.mesh.device_type)
-    move = move_between(source, layout)
-    return local if move is None else move(local)
+    return moved(local, source, layout)
 
 
 def left(local: torch.Tensor, layout: Layout, full: bool) -> torch.Tensor:
     """A result as the caller gets it. Scalars are plain tensors."""
     if not full and layout.shape:
         return layout.wrap(local)
-    move = move_between(layout, layout.replicated())
-    return local if move is None else move(local)
+    return moved(local, layout, layout.replicated())
 
 
 def write(local: torch.Tensor, layout: Layout, place: torch.Tensor) -> None:
     """Puts a new value into the tensor that the caller gave."""
-    target = layout_of_dtensor(place) if isinstance(place, DTensor) else layout.replicated()
-    move = move_between(layout, target)
-    moved = local if move is None else move(local)
-    (place.to_local() if isinstance(place, DTensor) else place).copy_(moved)
+    target, held = layout.replicated(), place
+    if isinstance(place, DTensor):
+        target, held = layout_of_dtensor(place), place.to_local()
+    held.copy_(moved(local, layout, target))
 
 
 class _Run(torch.autograd.Function):  # type: ignore[misc]
@@ -119,7 +116,9 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
         ctx.given = _given(call, ctx.saved)
         ctx.call = call
         ctx.positions = call._differentiable()
-        ctx.kinds = [_kind(call.inputs[position]) for position in ctx.positions]
+        # The layout that each gradient must have; None for a plain tensor.
+        ctx.kinds = [layout_of_dtensor(tensor) if isinstance(tensor, DTensor) else None
+                     for tensor in (call.inputs[position] for position in ctx.positions)]
         tangents = {each.target for each in programs.enter("tangent")}
         ctx.mark_non_differentiable(*[
             output for each, output in zip(programs.leave("output"), outputs)
@@ -146,11 +145,6 @@ class _Run(torch.autograd.Function):  # type: ignore[misc]
             local = _own(saved[leaving.value], owners)
             gradients.append(_gradient(local, leaving.layout, kind))
         return None, *gradients
-
-
-def _kind(tensor: torch.Tensor) -> Layout | None:
-    """The layout that the gradient must have; None for a plain tensor."""
-    return layout_of_dtensor(tensor) if isinstance(tensor, DTensor) else None
 
 
 def _saved(ctx: Any) -> Values:
@@ -193,9 +187,9 @@ def _own(local: torch.Tensor, owners: set[int]) -> torch.Tensor:
 
 
 def _gradient(local: torch.Tensor, layout: Layout, kind: Layout | None) -> torch.Tensor:
-    """As the parameter or input is placed: whole for a plain tensor."""
-    target = layout.replicated() if kind is None else layout.with_words(kind.words)
-    move = move_between(layout, target)
-    moved = local if move is None else move(local)
-    return moved if kind is None else target.wrap(moved)
+    """Placed like the parameter or input: whole for a plain tensor."""
+    if kind is None:
+        return moved(local, layout, layout.replicated())
+    target = layout.with_words(kind.words)
+    return target.wrap(moved(local, layout, target))
 

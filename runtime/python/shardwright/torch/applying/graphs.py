@@ -16,8 +16,8 @@ from ..model_plan import ModelPlan, plan as plan_graph
 from ..tracing.document import TracedModel, trace
 from .building import Programs, build
 from .layouts import word_of_placement
+from .operators import RandomState
 from .planning import from_all_ranks, plan_on_first_rank
-from .randomness import RandomState
 
 # The mode, which parameters require gradients and, of each tensor argument, shape, dtype and whether it requires one.
 _Key = tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Placements of tensors on a mesh, and what this rank holds of them."""
+"""Placements of tensors on a mesh, what this rank holds of them, and moves from one to another."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import torch
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
+from torch.distributed.tensor._redistribute import redistribute_local_tensor
 from torch.distributed.tensor.placement_types import (Partial, Placement, Replicate, Shard,
                                                       _StridedShard)
 
 from ... import errors
 from ..tracing.pieces import Piece, piece_of
+from ..tracing.rules.entries import REPLICATE, dim_of
 
-REPLICATE = "R"
 _REDUCE_OPS = {"P": "sum", "Pavg": "avg", "Pmax": "max", "Pmin": "min"}
 
 
@@ -56,10 +57,6 @@ def word_of_placement(placement: Placement) -> str:
     raise errors.UnsupportedError(
         f"{placement} is no placement of a plan; redistribute the tensor to Replicate(), Shard(dim), or Partial "
         f"of {', '.join(_REDUCE_OPS.values())}", "inputs")
-
-
-def shard_dim(word: str) -> int | None:
-    return int(word[1:]) if word[0] == "S" else None
 
 
 @dataclass(frozen=True)
@@ -110,7 +107,7 @@ class Layout:
         """Returns true if several mesh axes cut one dimension into parts that differ in size."""
         sizes: dict[int, list[int]] = {}
         for word, size in zip(self.words, self.mesh.shape):
-            dim = shard_dim(word)
+            dim = dim_of(word)
             if dim is not None and size > 1:
                 sizes.setdefault(dim, []).append(size)
         return any(len(own) > 1 and self.shape[dim] % math.prod(own) for dim, own in sizes.items())
@@ -133,11 +130,6 @@ class Layout:
     def with_words(self, words: Sequence[str]) -> Layout:
         return Layout(self.mesh, tuple(words), self.shape, self.stride, self.dtype)
 
-    def without_axes_of_one(self) -> Layout:
-        """What the ranks hold is the same: a mesh axis of one device neither cuts nor has terms."""
-        return self.with_words([REPLICATE if size == 1 else word
-                                for word, size in zip(self.words, self.mesh.shape)])
-
     def replicated(self) -> Layout:
         return self.with_words([REPLICATE] * len(self.words))
 
@@ -154,7 +146,7 @@ def layout_of(mesh: DeviceMesh, words: Sequence[str], tensor: Any) -> Layout:
     shape = tuple(int(size) for size in tensor.shape)
     if len(words) != mesh.ndim:
         raise errors.InvalidInputError(f"{list(words)} on a mesh of {mesh.ndim} axes", "plan")
-    if any((shard_dim(word) or 0) >= max(1, len(shape)) for word in words):
+    if any((dim_of(word) or 0) >= max(1, len(shape)) for word in words):
         raise errors.InvalidInputError(f"{list(words)} of a tensor of shape {shape}", "plan")
     stride = tensor.stride() if callable(tensor.stride) else tensor.stride
     return Layout(mesh, tuple(words), shape, tuple(int(step) for step in stride), tensor.dtype)
@@ -165,3 +157,68 @@ def layout_of_dtensor(tensor: DTensor) -> Layout:
     words = [_known_word(placement) or (REPLICATE if size == 1 else word_of_placement(placement))
              for placement, size in zip(tensor.placements, tensor.device_mesh.shape)]
     return layout_of(tensor.device_mesh, words, tensor)
+
+
+class Move:
+    """Calls take the local tensor of the source and return that of the target, both on this rank.
+
+    The collectives are DTensor's. Averages travel as sums of values that are divided before,
+    because gloo has no average, and because DTensor refuses to mix averages with sums. Truth
+    values travel as bytes, because gloo has no truth values. If the whole tensor is contiguous, so
+    is the result: an all-to-all leaves other strides, and some kernels do not look at strides. The
+    result is no small part of what was gathered for it: with gloo, an all-to-all gathers and cuts.
+    """
+
+    def __init__(self, source: Layout, target: Layout) -> None:
+        """Raises UnsupportedError if terms of one kind would become terms of another."""
+        self._factor = 1.0
+        for axis, (old, new) in enumerate(zip(source.words, target.words)):
+            if old == "Pavg" != new:
+                self._factor /= source.mesh.shape[axis]
+            elif old != new == "Pavg" and old in ("P", "R"):
+                self._factor *= source.mesh.shape[axis]
+            elif old != new and old[0] == new[0] == "P":
+                raise errors.UnsupportedError(f"{old} cannot become {new}", "plan")
+        self._is_contiguous = source.is_contiguous
+        self._is_truth = source.dtype == torch.bool
+        dtype = torch.uint8 if self._is_truth else source.dtype
+        self._source = _as_sums(source, dtype)
+        self._target = _as_sums(target, dtype)
+
+    def __call__(self, local: torch.Tensor) -> torch.Tensor:
+        if self._factor != 1.0:
+            local = local * self._factor
+        if self._source.placements == self._target.placements:
+            return local
+        if self._is_truth:
+            local = local.view(torch.uint8)
+        moved = redistribute_local_tensor(local, self._source, self._target)
+        if self._is_contiguous:
+            moved = moved.contiguous()
+        storage = moved.untyped_storage()
+        is_small_part = storage.nbytes() >= 2 * max(moved.nbytes, 1)
+        if is_small_part and storage._cdata != local.untyped_storage()._cdata:
+            moved = moved.clone()
+        return moved.view(torch.bool) if self._is_truth else moved
+
+
+def _as_sums(layout: Layout, dtype: torch.dtype) -> DTensorSpec:
+    placements = [Partial("sum") if word == "Pavg" else placement
+                  for word, placement in zip(layout.words, layout.placements)]
+    return Layout(layout.mesh, layout.words, layout.shape, layout.stride, dtype).spec_with(placements)
+
+
+def move_between(source: Layout, target: Layout) -> Move | None:
+    """Returns None if nothing is to be done. A mesh axis of one device neither cuts nor has terms,
+    so it does not count.
+    """
+    source, target = (layout.with_words([
+        REPLICATE if size == 1 else word for word, size in zip(layout.words, layout.mesh.shape)])
+        for layout in (source, target))
+    return None if source.words == target.words else Move(source, target)
+
+
+def moved(local: torch.Tensor, source: Layout, target: Layout) -> torch.Tensor:
+    """This rank's part in the target layout of its part in the source layout."""
+    move = move_between(source, target)
+    return local if move is None else move(local)

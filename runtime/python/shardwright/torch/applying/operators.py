@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from dataclasses import dataclass, replace as changed
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Mapping, Sequence
 
 import torch
 import torch.fx
 
-from ..tracing.calls import replace
+from ..tracing.calls import HOLE, with_holes
 from ..tracing.localise import localised
 from .layouts import Layout
-from .program import HOLE
 
 _aten = torch.ops.aten
 
@@ -44,13 +44,10 @@ class _Node:
 def local_call(node: torch.fx.Node, inputs: Sequence[Layout], outputs: Sequence[Layout | None]
                ) -> LocalCall:
     """The call of a node of op "call_function" that gives the rank's part of its outputs."""
-    def hole(leaf: Any) -> Any:
-        is_tensor = isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
-        return HOLE if is_tensor else leaf
-
-    arguments: tuple[Any, ...] = replace(node.args, hole)
-    keywords = {key: replace(value, hole) for key, value in node.kwargs.items()}
-    device = torch.device(inputs[0].mesh.device_type) if inputs else _device_of(outputs)
+    arguments: tuple[Any, ...] = with_holes(node.args)
+    keywords = {key: with_holes(value) for key, value in node.kwargs.items()}
+    layout = next(layout for layout in (*inputs, *outputs) if layout is not None)
+    device = torch.device(layout.mesh.device_type)
     if keywords.get("device") is not None:
         keywords["device"] = device
     function, arguments = localised(
@@ -69,11 +66,7 @@ def _nothing(node: _Node, device: torch.device, returns_several: bool) -> LocalC
         made = [None if layout is None else torch.empty(layout.local_shape, dtype=layout.dtype, device=device)
                 for layout in node.outputs]
         return made if returns_several else made[0]
-    return changed(node.call, function=call)
-
-
-def _device_of(outputs: Sequence[Layout | None]) -> torch.device:
-    return next(torch.device(layout.mesh.device_type) for layout in outputs if layout is not None)
+    return replace(node.call, function=call)
 
 
 def _reshape(node: _Node) -> LocalCall:
@@ -86,7 +79,7 @@ def _reshape(node: _Node) -> LocalCall:
 def _contiguous_first(node: _Node) -> LocalCall:
     def call(tensor: torch.Tensor, *arguments: Any) -> Any:
         return node.op(tensor.contiguous(), *arguments)
-    return changed(node.call, function=call)
+    return replace(node.call, function=call)
 
 
 def _as_strided(node: _Node) -> LocalCall:
@@ -97,7 +90,7 @@ def _as_strided(node: _Node) -> LocalCall:
         traced = torch.empty_strided(source.shape, source.stride, dtype=tensor.dtype,
                                      device=tensor.device)
         return node.op(traced.copy_(tensor), *arguments, **keywords)
-    return changed(node.call, function=call)
+    return replace(node.call, function=call)
 
 
 def _extreme(node: _Node) -> LocalCall:
@@ -124,3 +117,49 @@ _SPECIAL: dict[Any, Callable[[_Node], LocalCall]] = {
     _aten.amax.default: _extreme, _aten.amin.default: _extreme, _aten.max.default: _extreme,
     _aten.min.default: _extreme,
 }
+
+
+class RandomState:
+    """Seeds for the random operators of a model. Thread safety: one call of the model at a time."""
+
+    def __init__(self, seed: int) -> None:
+        """`seed` is equal on all ranks."""
+        self._seed = seed
+        self._call = 0
+
+    def next_call(self) -> None:
+        """Later seeds differ from earlier ones. All ranks call it equally often."""
+        self._call += 1
+
+    def seed_of(self, name: str, part: int) -> int:
+        """For one operator and one part of its output; the same on all ranks that have this part."""
+        text = f"{self._seed} {self._call} {name} {part}".encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "little")
+
+
+def seeded(call: LocalCall, name: str, op: Any, outputs: Sequence[Layout | None],
+           state: RandomState) -> LocalCall:
+    """The call with a seed of its own where its operator is random."""
+    if torch.Tag.nondeterministic_seeded not in op.tags:
+        return call
+    layout = next(layout for layout in outputs if layout is not None)
+    part, device = layout.shard_index, layout.mesh.device_type
+
+    def function(*arguments: Any, **keywords: Any) -> Any:
+        generator = _generator(device)
+        before = generator.get_state()
+        generator.manual_seed(state.seed_of(name, part))
+        try:
+            return call.function(*arguments, **keywords)
+        finally:
+            generator.set_state(before)
+    return replace(call, function=function)
+
+
+def _generator(device: str) -> torch.Generator:
+    """The one that random operators of the current device use."""
+    if device == "cpu":
+        return torch.default_generator
+    module = getattr(torch, device)
+    generator: torch.Generator = module.default_generators[module.current_device()]
+    return generator

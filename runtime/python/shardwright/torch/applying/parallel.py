@@ -16,9 +16,9 @@ from .building import Entering, Leaving
 from .graphs import Graphs
 from .layouts import word_of_placement
 from .model import ParallelModel
+from .operators import RandomState
 from .parameters import copy_modules, distribute, materialize, warn_of_hooks
 from .planning import check_mesh, choice_of_first_rank, plan_on_first_rank, seed_of_first_rank
-from .randomness import RandomState
 from .recomputing import blocks_to_recompute, fastest_recomputation
 
 OUTPUTS = ("sharded", "full")

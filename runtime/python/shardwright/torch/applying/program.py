@@ -8,17 +8,11 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 import torch
 
 from ... import errors
-from .moving import Move
+from ..tracing.calls import HOLE
+from .layouts import Move
 
 # A value of the graph: name of its node, and which output of it.
 Value = tuple[str, int]
-
-
-class Hole:
-    """The place of a tensor in the arguments of a step."""
-
-
-HOLE = Hole()
 
 
 @dataclass(frozen=True)
@@ -27,7 +21,11 @@ class Read:
 
     value: Value
     move: Move | None
-    is_last: bool = False  # nothing needs the value any more
+    is_last: bool = False  # no later step needs the value
+
+    def take(self, values: dict[Value, torch.Tensor]) -> torch.Tensor:
+        tensor = values.pop(self.value) if self.is_last else values[self.value]
+        return tensor if self.move is None else self.move(tensor)
 
 
 @dataclass(frozen=True)
@@ -51,10 +49,10 @@ class Step:
     returns_several: bool
 
     def run(self, values: dict[Value, torch.Tensor]) -> None:
-        """Takes from `values` what it needs, for the last time where it is the last; adds outputs.
-        Raises InternalError if an output is not of the shape that the plan's placement gives.
+        """Reads from `values`, removes what is read for the last time, and adds the outputs. Raises
+        InternalError if an output is not of the shape that the plan's placement gives.
         """
-        tensors = iter([self._taken(read, values) for read in self.reads])
+        tensors = iter([read.take(values) for read in self.reads])
         arguments = [_filled(argument, tensors) for argument in self.arguments]
         keywords = {key: _filled(argument, tensors) for key, argument in self.keywords.items()}
         del tensors
@@ -67,11 +65,6 @@ class Step:
                 raise errors.InternalError(
                     f"shape {tuple(output.shape)} instead of {write.local_shape}", self.name)
             values[write.value] = output
-
-    @staticmethod
-    def _taken(read: Read, values: dict[Value, torch.Tensor]) -> torch.Tensor:
-        tensor = values.pop(read.value) if read.is_last else values[read.value]
-        return tensor if read.move is None else read.move(tensor)
 
 
 def _filled(argument: Any, tensors: Iterator[torch.Tensor]) -> Any:
@@ -93,9 +86,7 @@ class Program:
     keeps: frozenset[Value]  # stay in `values`, the results
 
     def run(self, values: dict[Value, torch.Tensor]) -> None:
-        """Local tensors in, local tensors out: `values` has those that go in, and afterwards those
-        that are kept.
-        """
+        """`values` has the local tensors that go in, and afterwards those that are kept."""
         for step in self.steps:
             step.run(values)
 

@@ -10,7 +10,7 @@ import torch
 from ... import errors
 from ..model_plan import ModelPlan
 from ..tracing.document import TracedModel
-from ..tracing.recomputation import repeated_blocks
+from ..tracing.rewriting.recompute import repeated_blocks
 
 
 def blocks_to_recompute(model: torch.nn.Module, recompute: bool | str | Sequence[str]) -> tuple[str, ...]:

@@ -66,10 +66,25 @@ def replace(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value)
 
 
+class Hole:
+    """The place of a tensor in arguments."""
+
+
+HOLE = Hole()
+
+
+def with_holes(value: Any) -> Any:
+    """The arguments of a node with a HOLE for each tensor, in the order of `input_nodes`."""
+    return replace(value, lambda leaf: HOLE if _is_tensor(leaf) else leaf)
+
+
+def _is_tensor(leaf: Any) -> bool:
+    return isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)
+
+
 def input_nodes(node: torch.fx.Node) -> list[torch.fx.Node]:
     """The nodes of the tensor arguments, in the order of Call.inputs; a node used twice is listed twice."""
-    return [leaf for leaf in leaves((node.args, tuple(node.kwargs.items())))
-            if isinstance(leaf, torch.fx.Node) and isinstance(leaf.meta.get("val"), torch.Tensor)]
+    return [leaf for leaf in leaves((node.args, tuple(node.kwargs.items()))) if _is_tensor(leaf)]
 
 
 def producer_of(node: torch.fx.Node) -> tuple[torch.fx.Node, int]:

@@ -18,7 +18,7 @@ from .calls import Meta, call_of, input_nodes, output_metas, producer_of
 from .rules.entries import PARTIALS, Rule, placeholder_rule
 from .flops import products_of
 from .joint import JointGraph, trace_joint
-from .recomputation import recomputed
+from .rewriting.recompute import recomputed
 from .rules import rule_of
 from .rules.views import is_view
 

@@ -6,6 +6,7 @@ to the front, since the kernels skip rows behind the last offset. Where its rows
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable, Sequence
 
 import torch
@@ -65,35 +66,30 @@ class _Rows:
         return tensor[self._back].masked_fill(self._is_other, 0)
 
 
-def _product(op: Function, groups: Piece) -> Function:
-    def function(tensor: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor, *rest: Any
-                 ) -> torch.Tensor:
-        if weight.shape[0] == 0:
-            return tensor.new_zeros((tensor.shape[0], weight.shape[2]))
-        own = _Rows(offsets, groups, tensor.shape[0])
-        return own.back(op(own.first(tensor), weight, own.offsets, *rest))
-    return function
+def _product(op: Function, groups: Piece, tensor: torch.Tensor, weight: torch.Tensor,
+             offsets: torch.Tensor, *rest: Any) -> torch.Tensor:
+    if weight.shape[0] == 0:
+        return tensor.new_zeros((tensor.shape[0], weight.shape[2]))
+    own = _Rows(offsets, groups, tensor.shape[0])
+    return own.back(op(own.first(tensor), weight, own.offsets, *rest))
 
 
-def _weights_gradient(op: Function, groups: Piece) -> Function:
-    def function(left: torch.Tensor, right: torch.Tensor, offsets: torch.Tensor, *rest: Any
-                 ) -> torch.Tensor:
-        if groups.shape[0] == 0:
-            return left.new_zeros((0, left.shape[0], right.shape[1]))
-        own = _Rows(offsets, groups, right.shape[0])
-        return op(own.first(left.mT).mT, own.first(right), own.offsets, *rest)
-    return function
+def _weights_gradient(op: Function, groups: Piece, left: torch.Tensor, right: torch.Tensor,
+                      offsets: torch.Tensor, *rest: Any) -> torch.Tensor:
+    if groups.shape[0] == 0:
+        return left.new_zeros((0, left.shape[0], right.shape[1]))
+    own = _Rows(offsets, groups, right.shape[0])
+    return op(own.first(left.mT).mT, own.first(right), own.offsets, *rest)
 
 
-def _fallback_backward(op: Function, groups: Piece) -> Function:
-    def function(tensor: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor,
-                 gradient: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if weight.shape[0] == 0:
-            return torch.zeros_like(tensor), torch.zeros_like(weight)
-        own = _Rows(offsets, groups, tensor.shape[0])
-        of_tensor, of_weight = op(own.first(tensor), weight, own.offsets, own.first(gradient))
-        return own.back(of_tensor), of_weight
-    return function
+def _fallback_backward(op: Function, groups: Piece, tensor: torch.Tensor, weight: torch.Tensor,
+                       offsets: torch.Tensor, gradient: torch.Tensor
+                       ) -> tuple[torch.Tensor, torch.Tensor]:
+    if weight.shape[0] == 0:
+        return torch.zeros_like(tensor), torch.zeros_like(weight)
+    own = _Rows(offsets, groups, tensor.shape[0])
+    of_tensor, of_weight = op(own.first(tensor), weight, own.offsets, own.first(gradient))
+    return own.back(of_tensor), of_weight
 
 
 def is_grouped(op: Any) -> bool:
@@ -107,13 +103,12 @@ def grouped(op: Any, inputs: Pieces, outputs: Pieces) -> Function | None:
     if not is_grouped(op):
         return None
     call = _torchs if op is _aten._grouped_mm.default else op
-    shapes = [piece.shape for piece in inputs if piece is not None]
+    function: Function = _weights_gradient
+    groups = outputs[0]
     if str(op) == FALLBACK_BACKWARD:
-        function_of, groups = _fallback_backward, inputs[1]
-    elif is_rows_times_groups(shapes):
-        function_of, groups = _product, inputs[1]
-    else:
-        function_of, groups = _weights_gradient, outputs[0]
+        function, groups = _fallback_backward, inputs[1]
+    elif is_rows_times_groups([piece.shape for piece in inputs if piece is not None]):
+        function, groups = _product, inputs[1]
     if groups is not None and groups.is_cut(0):
-        return function_of(call, groups)
+        return partial(function, call, groups)
     return None if call is op else call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import operator
 import warnings
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils import stateless
 
 from ... import errors
-from . import origins, skeleton
+from . import origins
 from .rewriting import (ShardableCrossEntropy, ShardableEmbeddingBag, SplitExperts, decompositions,
                         share, simplify, unflatten)
 from .values import InputLayout, OutputLayout, flatten_input, flatten_output
@@ -169,13 +170,13 @@ def trace_joint(model: torch.nn.Module, args: Sequence[Any], kwargs: Mapping[str
     with a note.
     """
     fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
-    copy = skeleton.without_weights(model, fake_mode)
+    copy = _without_weights(model, fake_mode)
     names = frozenset(name for name, _ in [*copy.named_parameters(remove_duplicate=False),
                                            *copy.named_buffers(remove_duplicate=False)])
     tensors, layout = flatten_input(model.forward, args, kwargs or {}, names)
     if not tensors and not names:
         raise errors.InvalidInputError("neither the model nor the inputs have tensors", "model")
-    fakes = [skeleton.fake(tensor, fake_mode) for tensor in tensors]
+    fakes = [_fake(tensor, fake_mode) for tensor in tensors]
     tied = _tied(copy)
     flat = _Flat(copy, layout, tied)
     origins.annotate_modules(copy)
@@ -302,3 +303,44 @@ def _tied(model: torch.nn.Module) -> dict[str, str]:
         if canonical != name:
             tied[name] = canonical
     return tied
+
+
+def _fake(tensor: torch.Tensor, mode: FakeTensorMode) -> torch.Tensor:
+    """A tensor of the same shape, strides and dtype that takes no memory, as if on the CPU.
+
+    Raises UnsupportedError for a sparse tensor.
+    """
+    if tensor.layout is not torch.strided:
+        raise errors.UnsupportedError(f"a tensor of layout {tensor.layout} cannot be sharded", "inputs")
+    with mode:
+        made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cpu")
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def _without_weights(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
+    """Copies the modules; parameters and buffers become fakes, and ties between them stay.
+
+    Tensors that are plain attributes stay themselves on a CPU, since code may read their values,
+    and become fakes elsewhere. Raises UnsupportedError if a module cannot be copied, and
+    InvalidInputError for a parameter that has no shape yet.
+    """
+    memo: dict[int, Any] = {}
+    for path, module in model.named_modules():
+        if any(torch.nn.parameter.is_lazy(tensor) for tensor in
+               [*module._parameters.values(), *module._buffers.values()]):
+            raise errors.InvalidInputError("has parameters without shapes; call the model once before", path or "model")
+        for parameter in module._parameters.values():
+            if parameter is not None and id(parameter) not in memo:
+                memo[id(parameter)] = torch.nn.Parameter(_fake(parameter, mode),
+                                                         requires_grad=parameter.requires_grad)
+        for buffer in module._buffers.values():
+            if buffer is not None and id(buffer) not in memo:
+                memo[id(buffer)] = _fake(buffer, mode)
+    for module in model.modules():
+        for value in vars(module).values():
+            if isinstance(value, torch.Tensor) and id(value) not in memo:
+                memo[id(value)] = value if value.device.type == "cpu" else _fake(value, mode)
+    try:
+        return copy.deepcopy(model, memo)
+    except Exception as error:
+        raise errors.UnsupportedError(f"the model cannot be copied: {error}", "model") from error

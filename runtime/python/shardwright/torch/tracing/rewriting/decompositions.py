@@ -12,37 +12,22 @@ from torch._decomp import get_decompositions
 _aten = torch.ops.aten
 
 
-def _scaled(tensor: torch.Tensor, factor: float) -> torch.Tensor:
-    return tensor if factor == 1 else tensor * factor
-
-
-def _addmm(bias: torch.Tensor, left: torch.Tensor, right: torch.Tensor, *, beta: float = 1,
-           alpha: float = 1) -> torch.Tensor:
+def _added_to(product_of: Any) -> Callable[..., torch.Tensor]:
     """The product alone may be a partial sum, which is added up before the bias is."""
-    return _scaled(bias, beta) + _scaled(_aten.mm(left, right), alpha)
+    def function(bias: torch.Tensor, left: torch.Tensor, right: torch.Tensor, *, beta: float = 1,
+                 alpha: float = 1) -> torch.Tensor:
+        product = product_of(left, right)
+        product = product if alpha == 1 else product * alpha
+        return product if beta == 0 else (bias if beta == 1 else bias * beta) + product
+    return function
 
 
-def _baddbmm(bias: torch.Tensor, left: torch.Tensor, right: torch.Tensor, *, beta: float = 1,
-             alpha: float = 1) -> torch.Tensor:
-    product = _scaled(_aten.bmm(left, right), alpha)
-    return product if beta == 0 else _scaled(bias, beta) + product
-
-
-def _addmv(bias: torch.Tensor, matrix: torch.Tensor, vector: torch.Tensor, *, beta: float = 1,
-           alpha: float = 1) -> torch.Tensor:
-    return _scaled(bias, beta) + _scaled(_aten.mv(matrix, vector), alpha)
-
-
-def _mean_dim(tensor: torch.Tensor, dim: Sequence[int] | None, keepdim: bool = False, *,
+def _mean_dim(tensor: torch.Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *,
               dtype: torch.dtype | None = None) -> torch.Tensor:
     """A sum and a factor: a sum of uneven pieces is right, an average of their averages is not."""
     dims = list(range(tensor.dim())) if not dim else [each % tensor.dim() for each in dim]
     count = prod(tensor.shape[each] for each in dims)
     return _aten.sum.dim_IntList(tensor, dims, keepdim, dtype=dtype) / count
-
-
-def _mean(tensor: torch.Tensor, *, dtype: torch.dtype | None = None) -> torch.Tensor:
-    return _mean_dim(tensor, None, dtype=dtype)
 
 
 def _channels(vector: torch.Tensor, rank: int) -> torch.Tensor:
@@ -74,14 +59,10 @@ def _batch_statistics(tensor: torch.Tensor, eps: float
     return mean, variance, torch.rsqrt(variance + eps)
 
 
-def _wide(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
-
-
 def _batch_norm(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.Tensor | None,
                 running_mean: torch.Tensor | None, running_var: torch.Tensor | None, training: bool,
                 momentum: float, eps: float) -> tuple[torch.Tensor, ...]:
-    wide = _wide(tensor)
+    wide = tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
     if not training:
         assert running_mean is not None and running_var is not None
         empty = tensor.new_empty((0,))
@@ -95,12 +76,6 @@ def _batch_norm(tensor: torch.Tensor, weight: torch.Tensor | None, bias: torch.T
         result += [(running_mean * (1 - momentum) + mean * momentum).to(running_mean.dtype),
                    (running_var * (1 - momentum) + unbiased * momentum).to(running_var.dtype)]
     return tuple(result)
-
-
-def _batch_norm_no_stats(tensor: torch.Tensor, weight: torch.Tensor | None,
-                         bias: torch.Tensor | None, training: bool, momentum: float, eps: float
-                         ) -> tuple[torch.Tensor, ...]:
-    return _batch_norm(tensor, weight, bias, None, None, True, momentum, eps)
 
 
 # Losses become elementwise operators and a sum, which may be partial; the others have no rule in
@@ -121,8 +96,11 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     """From operators to functions of the same arguments and results."""
     return {
         **get_decompositions(list(_TORCHS)),
-        _aten.addmm.default: _addmm, _aten.baddbmm.default: _baddbmm,
-        _aten.addmv.default: _addmv, _aten.mean.default: _mean, _aten.mean.dim: _mean_dim,
+        _aten.addmm.default: _added_to(_aten.mm), _aten.baddbmm.default: _added_to(_aten.bmm),
+        _aten.addmv.default: _added_to(_aten.mv), _aten.mean.default: _mean_dim,
+        _aten.mean.dim: _mean_dim,
         _aten._native_batch_norm_legit_functional.default: _batch_norm,
-        _aten._native_batch_norm_legit.no_stats: _batch_norm_no_stats,
+        _aten._native_batch_norm_legit.no_stats:
+            lambda tensor, weight, bias, training, momentum, eps:
+                _batch_norm(tensor, weight, bias, None, None, True, momentum, eps),
     }

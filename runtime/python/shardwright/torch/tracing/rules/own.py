@@ -1,64 +1,69 @@
-"""Entries beside torch's: products of tensors that keep their dimensions, and guesses to be run."""
+"""Entries of operators that torch has no rule of, or none that is good enough, and guesses to be run."""
 
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Iterator
 
 import torch
 
 from ..calls import Call, Meta
-from ..grouped import FALLBACK, FALLBACK_BACKWARD
-from . import experts
+from ..grouped import ALIGNMENT, FALLBACK, FALLBACK_BACKWARD, is_rows_times_groups
 from .entries import ABSENT, PARTIAL, REPLICATE, Entry, shard
-from .positions import POSITIONS
-from .windows import apart
 
 _aten = torch.ops.aten
 
 
+def _entry(text: str, divides: int | None = None) -> Entry:
+    """The entry of a text such as "S0 R -> P": placements of the inputs, then of the outputs."""
+    inputs, outputs = text.split("->")
+    return Entry(tuple(outputs.split()), tuple(inputs.split()), divides)
+
+
+def _entries(*texts: str) -> list[Entry]:
+    return [_entry(text) for text in texts]
+
+
 def _matmul(call: Call) -> list[Entry]:
     """[*lead, m, k] times [*lead, k, n] or [k, n]: leading dimensions, rows, columns, sums."""
-    left, right = call.inputs
-    lead = len(left.shape) - 2
-    shared = len(right.shape) == len(left.shape)
-    last = len(right.shape) - 1
-    entries = [Entry((shard(dim),), (shard(dim), shard(dim) if shared else REPLICATE))
-               for dim in range(lead)]
-    return [*entries, Entry((shard(lead),), (shard(lead), REPLICATE)),
-            Entry((shard(lead + 1),), (REPLICATE, shard(last))),
-            Entry((PARTIAL,), (shard(lead + 1), shard(last - 1))),
-            Entry((PARTIAL,), (PARTIAL, REPLICATE)), Entry((PARTIAL,), (REPLICATE, PARTIAL))]
+    left, right = (len(meta.shape) for meta in call.inputs)
+    lead = (f"S{dim} {shard(dim) if left == right else 'R'} -> S{dim}" for dim in range(left - 2))
+    return _entries(*lead, f"S{left - 2} R -> S{left - 2}", f"R S{right - 1} -> S{left - 1}",
+                    f"S{left - 1} S{right - 2} -> P", "P R -> P", "R P -> P")
 
 
 def _tensordot(call: Call) -> list[Entry]:
     """Sums over the leading dimensions of both: [*lead, m] and [*lead, n] give [m, n]."""
     lead = len(call.inputs[0].shape) - 1
-    return [*(Entry((PARTIAL,), (shard(dim), shard(dim))) for dim in range(lead)),
-            Entry((shard(0),), (shard(lead), REPLICATE)),
-            Entry((shard(1),), (REPLICATE, shard(lead))),
-            Entry((PARTIAL,), (PARTIAL, REPLICATE)), Entry((PARTIAL,), (REPLICATE, PARTIAL))]
+    return _entries(*(f"S{dim} S{dim} -> P" for dim in range(lead)), f"S{lead} R -> S0",
+                    f"R S{lead} -> S1", "P R -> P", "R P -> P")
+
+
+def apart(call: Call, tensor: Meta, weight: Meta) -> Iterator[tuple[int, int, int]]:
+    """(dimension, number of windows, stride) of the dimensions of a convolution's input that can be
+    cut between windows, so that a rank needs no neighbour's pixels: windows have no element in
+    common, and none is left at the end. With stride 1 windows are single elements.
+    """
+    for position, (extent, kernel) in enumerate(zip(tensor.shape[2:], weight.shape[2:])):
+        given = [call.argument(name) for name in ("stride", "padding", "dilation")]
+        # One number for each dimension, or one for all.
+        stride, padding, dilation = (int(numbers[position if len(numbers) > 1 else 0])
+                                     for numbers in given)
+        if padding == 0 and dilation * (kernel - 1) < stride and extent % stride == 0:
+            yield position + 2, extent // stride, stride
 
 
 def _convolution(call: Call) -> list[Entry]:
     """Input [batch, in, ...], weight [out, in / groups, ...], and a bias [out] or none."""
-    groups, bias = call.argument("groups", 1), [""] * (len(call.inputs) - 2)
     if call.argument("transposed", False):
         return []
-    entries = [_with_bias("S0", "S0", "R", "R", bias)]
-    for dim, count, stride in apart(call, *call.inputs[:2]):
-        found = _with_bias(shard(dim), shard(dim), "R", "R", bias)
-        entries.append(Entry(found.outputs, found.inputs, None if stride == 1 else count))
-    if groups == 1:
-        entries.append(_with_bias("S1", "R", "S0", "S0", bias))
-        if not bias:
-            entries.append(Entry((PARTIAL,), ("S1", "S1")))
-        return entries
-    whole = _with_bias("S1", "S1", "S0", "S0", bias)
-    return [*entries, Entry(whole.outputs, whole.inputs, groups)]
-
-
-def _with_bias(output: str, tensor: str, weight: str, of_bias: str, bias: list[str]) -> Entry:
-    return Entry((output,), (tensor, weight, *(of_bias for _ in bias)))
+    groups, has_bias = call.argument("groups", 1), len(call.inputs) > 2
+    whole, cut = (" R", " S0") if has_bias else ("", "")
+    entries = [_entry(f"S0 R{whole} -> S0")]
+    entries += [_entry(f"S{dim} R{whole} -> S{dim}", None if stride == 1 else count)
+                for dim, count, stride in apart(call, *call.inputs[:2])]
+    if groups > 1:
+        return [*entries, _entry(f"S1 S0{cut} -> S1", groups)]
+    return [*entries, _entry(f"R S0{cut} -> S1"), *([] if has_bias else _entries("S1 S1 -> P"))]
 
 
 def _convolution_backward(call: Call) -> list[Entry]:
@@ -66,24 +71,107 @@ def _convolution_backward(call: Call) -> list[Entry]:
     if call.argument("transposed", False):
         return []
     groups = call.argument("groups", 1)
-    rows: list[tuple[tuple[str, ...], tuple[str, ...], int | None]] = [
-        (("S0", PARTIAL, PARTIAL), ("S0", "S0", "R"), None)]
-    rows += [((shard(dim), PARTIAL, PARTIAL), (shard(dim), shard(dim), "R"), None if stride == 1 else count)
-             for dim, count, stride in apart(call, *call.inputs[1:3])]
+    entries = [_entry("S0 S0 R -> S0 P P")]
+    entries += [_entry(f"S{dim} S{dim} R -> S{dim} P P", None if stride == 1 else count)
+                for dim, count, stride in apart(call, *call.inputs[1:3])]
     if groups == 1:
-        rows += [((PARTIAL, "S0", "S0"), ("S1", "R", "S0"), None),
-                 (("S1", "S1", "R"), ("R", "S1", "S1"), None)]
+        entries += _entries("S1 R S0 -> P S0 S0", "R S1 S1 -> S1 S1 R")
     else:
-        rows.append((("S1", "S0", "S0"), ("S1", "S1", "S0"), groups))
-    return [Entry(tuple(ABSENT if meta is None else word for word, meta in zip(outputs, call.outputs)),
-                  inputs, divides) for outputs, inputs, divides in rows]
+        entries.append(_entry("S1 S1 S0 -> S1 S0 S0", groups))
+    return [Entry(tuple(ABSENT if meta is None else word
+                        for word, meta in zip(entry.outputs, call.outputs)),
+                  entry.inputs, entry.divides) for entry in entries]
 
 
 def _stack(call: Call) -> list[Entry]:
     """Tensors of equal shapes, with a new dimension between theirs."""
     count, rank = len(call.inputs), len(call.inputs[0].shape)
     new = call.argument("dim", 0) % (rank + 1)
-    return [Entry((shard(dim + (dim >= new)),), (shard(dim),) * count) for dim in range(rank)]
+    return _entries(*(f"{f'S{dim} ' * count}-> S{dim + (dim >= new)}" for dim in range(rank)))
+
+
+def _embedding(call: Call) -> list[Entry]:
+    """Table [rows, width], indices [*lead]: the table's rows, its width, or the indices."""
+    lead = len(call.inputs[1].shape)
+    return _entries("S0 R -> P", f"S1 R -> S{lead}",
+                    *(f"R S{dim} -> S{dim}" for dim in range(lead)))
+
+
+def _embedding_backward(call: Call) -> list[Entry]:
+    """Gradient [*lead, width], indices [*lead]: the table's rows, its width, or the indices."""
+    lead = len(call.inputs[1].shape)
+    is_scaled = call.argument("scale_grad_by_freq", False)
+    return _entries("R R -> S0", f"S{lead} R -> S1",
+                    *(f"S{dim} S{dim} -> P" for dim in range(0 if is_scaled else lead)))
+
+
+def _counted(call: Call) -> list[Entry]:
+    """Operators whose indices are positions in dimension `own` of tensor 0 (see ../indexing.py)."""
+    tensor, indices = (meta.shape for meta in call.inputs[:2])
+    if not tensor or not indices:
+        return []
+    own = call.args[1] % len(tensor)
+    others = [dim for dim in range(len(tensor)) if dim != own]
+    if call.op is _aten.index_select.default:
+        return _entries(f"S{own} R -> P", f"R S0 -> S{own}", *(f"S{dim} R -> S{dim}" for dim in others))
+    if call.op is _aten.index_add.default:
+        return _entries(f"S{own} R R -> S{own}", f"P S0 S{own} -> P",
+                        *(f"S{dim} R S{dim} -> S{dim}" for dim in others))
+    # Gather and scatter_add: in other dimensions, all tensors are cut alike.
+    alike = [dim for dim in others if all(meta.shape[dim] == tensor[dim] for meta in call.inputs)]
+    if call.op is _aten.gather.default:
+        return _entries(f"S{own} R -> P", f"R S{own} -> S{own}",
+                        *(f"S{dim} S{dim} -> S{dim}" for dim in alike))
+    return _entries(f"S{own} R R -> S{own}", f"P S{own} S{own} -> P",
+                    *(f"S{dim} S{dim} S{dim} -> S{dim}" for dim in alike))
+
+
+def _index_put(call: Call) -> list[Entry] | None:
+    """Sums into the positions of one list of indices, as in the gradient of a lookup by such a list;
+    torch does not cut the list. Returns None for other forms, which torch's entries cover.
+    """
+    if len(call.inputs) != 3 or not call.argument("accumulate", False):
+        return None
+    tensor, indices, values = call.inputs
+    own = len(call.args[1]) - 1
+    if len(indices.shape) != 1 or indices.dtype is torch.bool or len(values.shape) != len(tensor.shape):
+        return None
+    return _entries(f"P S0 S{own} -> P", *(f"S{dim} R S{dim} -> S{dim}"
+                                           for dim in range(len(tensor.shape)) if dim != own))
+
+
+def _grouped_mm(call: Call) -> list[Entry] | None:
+    """The experts, columns of the result, and what is summed over; of a gradient of the matrices,
+    the experts, rows and columns. None for other arguments than two tensors and offsets.
+    """
+    if len(call.inputs) != 3 or any(dict(call.kwargs).values()):
+        return None
+    left, right = (meta.shape for meta in call.inputs[:2])
+
+    def aligned(text: str, extent: int) -> list[Entry]:
+        """Pieces of the extent begin at multiples of the alignment."""
+        size = extent * call.inputs[0].dtype.itemsize
+        is_cut = size % ALIGNMENT == 0 and size > ALIGNMENT
+        return [_entry(text, size // ALIGNMENT)] if is_cut else []
+
+    if is_rows_times_groups((left, right)):
+        return [_entry("R S0 R -> P"), *aligned("R S2 R -> S1", right[2]),
+                *aligned("S1 S1 R -> P", right[1])]
+    if (len(left), len(right)) == (2, 2):
+        return [_entry("R R R -> S0"), *aligned("S0 R R -> S1", left[0]),
+                *aligned("R S1 R -> S2", right[1])]
+    return None
+
+
+def _fallback(call: Call) -> list[Entry]:
+    return _entries("R S0 R -> P", "R S2 R -> S1", "S1 S1 R -> P")
+
+
+def _fallback_backward(call: Call) -> list[Entry]:
+    """Rows [rows, k], matrices [groups, k, n], offsets and gradient [rows, n]; the gradients of the
+    first two.
+    """
+    return _entries("R S0 R R -> P S0", "R S2 R S1 -> P S2", "S1 S1 R R -> S1 S1")
 
 
 def _factory(call: Call) -> list[Entry]:
@@ -95,9 +183,9 @@ def _factory(call: Call) -> list[Entry]:
     output = call.outputs[0]
     for dim in range(len(output.shape) if output is not None else 0):
         if not call.inputs or call.op in _SIZED:
-            entries.append(Entry((shard(dim),), (REPLICATE,) * len(call.inputs)))
+            entries.append(_entry(f"{'R ' * len(call.inputs)}-> S{dim}"))
         if call.inputs and output is not None and call.inputs[0].shape == output.shape:
-            entries.append(Entry((shard(dim),), (shard(dim),)))
+            entries.append(_entry(f"S{dim} -> S{dim}"))
     return entries
 
 
@@ -111,27 +199,21 @@ _OWN: dict[object, Callable[[Call], "list[Entry] | None"]] = {
     _aten.matmul.default: _matmul, _aten.tensordot.default: _tensordot,
     _aten.convolution.default: _convolution,
     _aten.convolution_backward.default: _convolution_backward, _aten.stack.default: _stack,
-    **POSITIONS, _aten._grouped_mm.default: experts.grouped_mm,
-    **{op: _factory for op in (
-        *_SIZED, *_DRAWN, _aten.zeros.default, _aten.ones.default, _aten.full.default, _aten.empty.memory_format,
-        _aten.empty_like.default)},
-}
-
-
-# By name, since the package that has them need not be there.
-_OWN_BY_NAME: dict[str, Callable[[Call], list[Entry]]] = {
-    FALLBACK: experts.fallback, FALLBACK_BACKWARD: experts.fallback_backward,
+    _aten.embedding.default: _embedding, _aten.embedding_dense_backward.default: _embedding_backward,
+    _aten.gather.default: _counted, _aten.scatter_add.default: _counted,
+    _aten.index_select.default: _counted, _aten.index_add.default: _counted,
+    _aten.index_put.default: _index_put, _aten._grouped_mm.default: _grouped_mm,
+    **{op: _factory for op in (*_SIZED, *_DRAWN, _aten.zeros.default, _aten.ones.default,
+                               _aten.full.default, _aten.empty.memory_format, _aten.empty_like.default)},
+    # By name, since the package that has these operators need not be installed.
+    FALLBACK: _fallback, FALLBACK_BACKWARD: _fallback_backward,
 }
 
 
 def own_entries(call: Call) -> list[Entry] | None:
     """The entries of an operator that torch has no rule of, or none that is good enough."""
-    function = _OWN.get(call.op) or _OWN_BY_NAME.get(str(call.op))
+    function = _OWN.get(call.op) or _OWN.get(str(call.op))
     return None if function is None else function(call)
-
-
-def _outputs(call: Call, word: str) -> tuple[str, ...]:
-    return tuple(ABSENT if meta is None else word for meta in call.outputs)
 
 
 def linear_guesses(call: Call) -> list[Entry]:
@@ -141,25 +223,21 @@ def linear_guesses(call: Call) -> list[Entry]:
     chosen = [{position} for position in floating]
     if len(floating) > 1:
         chosen.append(set(floating))
-    return [Entry(_outputs(call, PARTIAL), tuple(PARTIAL if position in group else REPLICATE
-                                                 for position in range(len(call.inputs))))
-            for group in chosen]
+    outputs = tuple(ABSENT if meta is None else PARTIAL for meta in call.outputs)
+    return [Entry(outputs, tuple(PARTIAL if position in group else REPLICATE
+                                 for position in range(len(call.inputs)))) for group in chosen]
 
 
 def shard_guesses(call: Call) -> list[Entry]:
     """All tensors of the output's extents are cut alike; smaller ones are aligned at the end."""
-    first = next((meta for meta in call.outputs if meta is not None), None)
-    if first is None:
-        return []
-    guesses = []
-    for dim in range(len(first.shape)):
-        outputs = [ABSENT if meta is None else _aligned(meta, first, dim) for meta in call.outputs]
-        inputs = [_aligned(meta, first, dim) for meta in call.inputs]
-        if any(word != REPLICATE for word in inputs):
-            guesses.append(Entry(tuple(outputs), tuple(inputs)))
-    return guesses
+    first = next((meta.shape for meta in call.outputs if meta is not None), ())
 
+    def word(meta: Meta | None, dim: int) -> str:
+        if meta is None:
+            return ABSENT
+        own = dim - (len(first) - len(meta.shape))
+        return shard(own) if own >= 0 and meta.shape[own] == first[dim] else REPLICATE
 
-def _aligned(meta: Meta, like: Meta, dim: int) -> str:
-    own = dim - (len(like.shape) - len(meta.shape))
-    return shard(own) if own >= 0 and meta.shape[own] == like.shape[dim] else REPLICATE
+    guesses = [Entry(tuple(word(meta, dim) for meta in call.outputs),
+                     tuple(word(meta, dim) for meta in call.inputs)) for dim in range(len(first))]
+    return [guess for guess in guesses if any(each != REPLICATE for each in guess.inputs)]

@@ -9,7 +9,7 @@ import torch
 
 from ..calls import Call, Meta, leaves, replace
 from ..grouped import is_grouped, is_rows_times_groups
-from .windows import apart
+from .own import apart
 
 _aten = torch.ops.aten
 # Extents that two ranks cut evenly, and extents that three ranks cut into pieces of two lengths.

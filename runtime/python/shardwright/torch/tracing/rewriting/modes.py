@@ -1,0 +1,172 @@
+"""Cross entropy as maxima, sums and elementwise operators, all of which can be sharded over the classes."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakIdKeyDictionary
+
+from ..grouped import ALIGNMENT
+
+_REDUCTIONS = ("none", "sum", "mean")
+
+
+class _NegativeLogLikelihood(torch.autograd.Function):  # type: ignore[misc]
+    """Of classes [batch, 1, ...], given logits [batch, classes, ...].
+
+    It reads and writes as many numbers as torch's log_softmax, nll_loss and their gradients, and
+    keeps as many for the backward. The maximum and the sums over the classes may be partial.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, logits: torch.Tensor, classes: torch.Tensor, dim: int) -> torch.Tensor:
+        shifted = logits - logits.amax(dim, keepdim=True)
+        chosen = shifted.gather(dim, classes)
+        exponentials = shifted.exp()
+        total = exponentials.sum(dim, keepdim=True)
+        ctx.save_for_backward(exponentials, total, classes)
+        ctx.dim = dim
+        return total.log() - chosen
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        exponentials, total, classes = ctx.saved_tensors
+        return (exponentials * (gradient / total)).scatter_add(ctx.dim, classes, -gradient), None, None
+
+
+def _cross_entropy(logits: torch.Tensor, target: torch.Tensor, ignored: int, reduction: str
+                   ) -> torch.Tensor:
+    dim = min(1, logits.dim() - 1)
+    wide = logits.float() if logits.dtype in (torch.float16, torch.bfloat16) else logits
+    is_ignored = (target == ignored).unsqueeze(dim)
+    classes = target.long().unsqueeze(dim).masked_fill(is_ignored, 0)
+    losses = _NegativeLogLikelihood.apply(wide, classes, dim).masked_fill(is_ignored, 0)
+    if reduction == "none":
+        loss = losses.squeeze(dim)
+    else:
+        loss = losses.sum()
+        if reduction == "mean":
+            loss = loss / (~is_ignored).sum().to(loss.dtype)
+    # Autocast computes this loss in 32 bits.
+    return loss if torch.is_autocast_enabled(logits.device.type) else loss.to(logits.dtype)
+
+
+def _with_torchs_arguments(
+        input: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None = None,
+        size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
+        reduction: str = "mean", label_smoothing: float = 0.0) -> torch.Tensor:
+    """Torch's own function where classes have weights or probabilities, or where it is to complain."""
+    is_plain = (weight is None and size_average is None and reduce is None and label_smoothing == 0
+                and reduction in _REDUCTIONS)
+    if is_plain and input.is_floating_point() and not target.is_floating_point() and (
+            input.dim() > 0 and target.shape == (*input.shape[:1], *input.shape[2:])[:input.dim() - 1]):
+        return _cross_entropy(input, target, ignore_index, reduction)
+    return F.cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction,
+                           label_smoothing)
+
+
+class ShardableCrossEntropy(TorchFunctionMode):  # type: ignore[misc]
+    """Takes the place of torch's cross entropy. A softmax or its logarithm by itself stays as it is."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return (_with_torchs_arguments if func is F.cross_entropy else func)(*args, **(kwargs or {}))
+
+
+def _of_equal_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str) -> torch.Tensor:
+    """Rows [bags, entries, width]; those not counted are 0."""
+    if mode == "max":
+        return rows.max(1).values
+    total = rows.sum(1)
+    if mode == "sum":
+        return total
+    if is_counted is None:
+        return total / max(rows.shape[1], 1)
+    return total / is_counted.sum(1, keepdim=True).clamp(min=1)
+
+
+def _of_any_size(rows: torch.Tensor, is_counted: torch.Tensor | None, mode: str,
+                 offsets: torch.Tensor, bags: int) -> torch.Tensor:
+    """Rows [entries, width]; bag i begins at entry offsets[i]."""
+    entries = torch.arange(rows.shape[0], dtype=offsets.dtype, device=rows.device)
+    bag = torch.searchsorted(offsets[:bags].contiguous(), entries, right=True) - 1
+    total = rows.new_zeros(bags, rows.shape[1]).index_add(0, bag, rows)
+    if mode == "sum":
+        return total
+    ones = rows.new_ones(rows.shape[0]) if is_counted is None else is_counted.to(rows.dtype)
+    counts = rows.new_zeros(bags).index_add(0, bag, ones)
+    return total / counts.clamp(min=1).unsqueeze(1)
+
+
+def _embedding_bag(
+        input: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor | None = None,
+        max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False,
+        mode: str = "mean", sparse: bool = False, per_sample_weights: torch.Tensor | None = None,
+        include_last_offset: bool = False, padding_idx: int | None = None) -> torch.Tensor:
+    """Torch's own function where bags have maxima over some entries, weights are normed or gradients
+    are sparse, or where it is to complain.
+    """
+    is_matrix = input.dim() == 2 and offsets is None
+    is_list = input.dim() == 1 and offsets is not None and offsets.dim() == 1
+    is_plain = (max_norm is None and not sparse and weight.dim() == 2
+                and mode in (("sum", "mean", "max") if is_matrix and padding_idx is None
+                             else ("sum", "mean"))
+                and (per_sample_weights is None or (
+                    mode == "sum" and per_sample_weights.shape == input.shape)))
+    if not is_plain or not (is_matrix or is_list) or input.numel() == 0:
+        return F.embedding_bag(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq, mode,
+                               sparse, per_sample_weights, include_last_offset, padding_idx)
+    rows = F.embedding(input, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    is_counted = None
+    if padding_idx is not None:
+        is_counted = input != padding_idx % weight.shape[0]
+        rows = rows.masked_fill(~is_counted.unsqueeze(-1), 0)
+    if offsets is None:
+        return _of_equal_size(rows, is_counted, mode)
+    return _of_any_size(rows, is_counted, mode, offsets,
+                        offsets.shape[0] - 1 if include_last_offset else offsets.shape[0])
+
+
+class ShardableEmbeddingBag(TorchFunctionMode):  # type: ignore[misc]
+    """Takes the place of torch's embedding bag, whose kernel can be sharded on the width at most."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return (_embedding_bag if func is F.embedding_bag else func)(*args, **(kwargs or {}))
+
+
+_SPLITS = (torch.chunk, torch.Tensor.chunk, torch.split, torch.Tensor.split)
+_PRODUCTS = ("_grouped_mm", "grouped_mm_fallback")  # of torch, and of the package transformers
+_Product = Callable[[torch.Tensor], torch.Tensor]
+
+
+class SplitExperts(TorchFunctionMode):  # type: ignore[misc]
+    """While the model runs. The whole product is not used then, and vanishes from the graph."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._products = WeakIdKeyDictionary()  # from results to their matrices and products
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        if getattr(func, "__name__", "") in _PRODUCTS and len(args) >= 2 and result.dim() == 2:
+            def product(matrices: torch.Tensor) -> torch.Tensor:
+                return func(args[0], matrices, *args[2:], **kwargs)
+            self._products[result] = args[1], product
+        elif func in _SPLITS and args and args[0] in self._products:
+            return _split(result, *self._products[args[0]])
+        return result
+
+
+def _split(parts: tuple[torch.Tensor, ...], matrices: torch.Tensor, product: _Product
+           ) -> tuple[torch.Tensor, ...]:
+    """The parts as products of their own, if they are parts of the columns that the kernels take."""
+    columns = [part.shape[1] for part in parts]
+    is_aligned = all(width * matrices.itemsize % ALIGNMENT == 0 for width in columns)
+    if sum(columns) != matrices.shape[-1] or not is_aligned:
+        return parts
+    return tuple(product(own) for own in matrices.split(columns, -1))
