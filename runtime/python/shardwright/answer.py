@@ -81,7 +81,7 @@ class Answer:
 
     @cached_property
     def data(self) -> Any:
-        """The same as dicts and lists; runtime/io/README.md describes them."""
+        """The same as dicts and lists; runtime/io/FILES.md describes them."""
         return json.loads(self.to_json())
 
     def save(self, path: str | os.PathLike[str]) -> None:
