@@ -32,17 +32,6 @@ constexpr std::size_t kMostPeaks = 5;
 
 double mib(double bytes) { return bytes / (1024.0 * 1024.0); }
 
-// Calls `visit(rank, extent, cost)` for every shard in order.
-template <class Visit>
-void for_each_shard(const Assignment& assignment, const Visit& visit) {
-  const auto& extents = assignment.option->layout->extents;
-  std::uint32_t shard = 0;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    for (std::uint32_t k = 0; k < extents[i].count; ++k, ++shard)
-      visit(assignment.rank(shard), extents[i], assignment.option->costs[i]);
-  }
-}
-
 void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const ShardingOption& option = *plan[i].option;

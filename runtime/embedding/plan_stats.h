@@ -100,4 +100,15 @@ PlanStats plan_stats(const embedding::Problem& problem, const embedding::Reserva
 // `shares` has one entry per rank. Precondition: no entry is negative, and their sum is above 0.
 Imbalance imbalance(const std::vector<double>& shares);
 
+// Calls `visit(rank, extent, cost)` for every shard in order.
+template <class Visit>
+void for_each_shard(const embedding::Assignment& assignment, const Visit& visit) {
+  const auto& extents = assignment.option->layout->extents;
+  std::uint32_t shard = 0;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    for (std::uint32_t k = 0; k < extents[i].count; ++k, ++shard)
+      visit(assignment.rank(shard), extents[i], assignment.option->costs[i]);
+  }
+}
+
 }  // namespace shardwright
