@@ -61,7 +61,8 @@ struct KernelStats {
 
 // Times are estimates, without the measured factors of ranks. Source: EmbeddingStats.log and its
 // callees, torchrec/distributed/planner/stats.py (commit a48cef79); sums are added in the same
-// order. Thread safety: a value.
+// order.
+// Thread safety: a value.
 struct PlanStats {
   std::vector<RankStats> ranks;
   std::array<std::size_t, kShardingTypes> tables{};  // index: sharding type

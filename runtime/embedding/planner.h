@@ -31,8 +31,8 @@ class CostModel;
 // same result with any number of threads, except for `threads` and `timing`. A time limit or a stop
 // request voids this. Errors: kInvalidInput for a request that cannot be planned. kUnsupported,
 // with the place in the problem file, for placement rules, measured times of ranks or lists of load
-// factors in compat mode; also for a custom rating model in best mode. Thread safety: may be called
-// from any number of threads at once.
+// factors in compat mode; also for a custom rating model in best mode.
+// Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> plan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);

@@ -42,8 +42,8 @@ struct ReplanOptions {
 //
 // The answer shares everything unchanged with the old plan kept; `work.plans` counts what was
 // copied, and `migration` lists the moves. Errors: as plan_embedding(); kInvalidInput with the JSON
-// pointer in the plan file if the old plan has a table twice or an invalid rank. Thread safety: may
-// be called from any number of threads at once.
+// pointer in the plan file if the old plan has a table twice or an invalid rank.
+// Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> replan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,
     const ReplanOptions& options,

@@ -19,7 +19,7 @@ struct Unit {
   double bytes;
 };
 constexpr double kKibi = 1024;
-// "80" is more likely GiB without the unit than 80 bytes.
+// Smaller numbers are refused: "80" more likely means 80 GiB than 80 bytes.
 constexpr double kSmallestWithoutUnit = kKibi * kKibi;
 constexpr std::array kUnits{
     Unit{"", 1},
@@ -41,8 +41,8 @@ std::string lower_of(std::string_view text) {
   return lower;
 }
 
-// Returns ", such as 80GiB" if `unit` may stand for a known unit, as in "80G" or "80 gigs";
-// otherwise an empty text.
+// Returns ", such as 80GiB" if `unit` resembles a known unit, as in "80G" or "80 gigs"; otherwise
+// an empty text.
 std::string unit_meant(std::string_view number, std::string_view unit) {
   constexpr std::array<std::string_view, 4> kMeant{"KiB", "MiB", "GiB", "TiB"};
   const std::size_t power = std::string_view("kmgt").find(unit.front());
@@ -109,12 +109,14 @@ std::string exact_size(std::int64_t bytes) {
 Result<double> parse_bandwidth(std::string_view text) {
   constexpr std::string_view kPerSecond = "/s";
   const std::string_view size = text.substr(0, text.size() - std::min(text.size(), std::size_t{2}));
-  const auto bytes = text.ends_with(kPerSecond) && size.find_first_not_of("0123456789.") != size.npos
-                         ? parse_bytes(size)
-                         : Result<std::int64_t>(invalid_input("", ""));
+  const auto bytes =
+      text.ends_with(kPerSecond) && size.find_first_not_of("0123456789.") != size.npos
+          ? parse_bytes(size)
+          : Result<std::int64_t>(invalid_input("", ""));
   if (bytes.ok()) return static_cast<double>(*bytes);
-  return invalid_input("", "\"" + std::string(text) +
-                               "\" is no bandwidth: write a number, a unit and /s, such as 900GB/s");
+  return invalid_input("",
+                       "\"" + std::string(text) +
+                           "\" is no bandwidth: write a number, a unit and /s, such as 900GB/s");
 }
 
 }  // namespace shardwright

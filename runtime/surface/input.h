@@ -11,7 +11,8 @@ namespace shardwright::commands {
 // Reads a whole file, as read_file() does.
 using FileReader = std::function<Result<std::string>(const std::string& path)>;
 
-// A file, a text in memory, or nothing. Thread safety: a value.
+// A file, a text in memory, or nothing.
+// Thread safety: a value.
 class Input {
  public:
   Input() = default;

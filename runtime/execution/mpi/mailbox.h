@@ -14,7 +14,8 @@
 
 namespace shardwright {
 
-// A message to a single process, not a part of an all-gather. Thread safety: a value.
+// A message to a single process, not a part of an all-gather.
+// Thread safety: a value.
 struct Message {
   enum Kind : int { kAskNumber = 3, kNumber = 4, kPost = 5 };
 

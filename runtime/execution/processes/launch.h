@@ -9,7 +9,8 @@
 
 namespace shardwright {
 
-// This process's number and the number of processes, as mpirun says. Thread safety: a value.
+// This process's number and the number of processes, as mpirun says.
+// Thread safety: a value.
 struct Launch {
   std::uint32_t process = 0;
   std::uint32_t processes = 1;

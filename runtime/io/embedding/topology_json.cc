@@ -27,7 +27,7 @@ using embedding::TopologySpec;
 
 namespace {
 
-// One number, or a list.
+// Describes a number or a list of numbers.
 void describe_sizes(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& sizes,
                     std::string_view help) {
   const auto read = [&](JsonValue value) -> Status {
@@ -211,7 +211,7 @@ Status read_margin(JsonValue value, MemoryMargin& margin) {
     margin.fraction = number;
     return {};
   }
-  // 5 is more likely per cent than bytes.
+  // Numbers below this are refused: 5 more likely means per cent than bytes.
   constexpr double kLeastBytes = 1024;
   if (number < kLeastBytes) {
     return value.expected("a fraction below 1, such as " +
@@ -231,7 +231,7 @@ JsonShape margin_shape() {
       "A fraction below 1, or whole bytes, at least 1024.");
 }
 
-// One factor for all widths, or a list of {dim, <key>}.
+// Describes one factor for all widths, or a list of {dim, <key>}.
 void describe_factors(JsonMembers& members, std::string_view key, FactorByDim& factors,
                       std::string_view help) {
   const auto describe_point = [key](JsonMembers& inner, FactorAtDim& point) {
