@@ -15,8 +15,7 @@ using Kind = DocumentKind;
 struct Words {
   std::string_view name;     // such as "a plan"
   std::string_view readers;  // such as "`shardwright verify PROBLEM PLAN` reads"
-  std::string_view
-      source;  // such as "`shardwright plan` writes"; empty if no command reads the kind
+  std::string_view source;   // such as "`shardwright plan` writes"; empty if no command reads it
 };
 
 constexpr std::string_view kNoReader = "`shardwright report ANSWER` shows";

@@ -162,8 +162,7 @@ namespace {
 using namespace internal;
 using namespace program;
 
-constexpr std::int64_t kMaxNumber = std::int64_t{1}
-                                    << 62;  // leaves larger numbers for inserted operators
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 62;  // inserted operators get larger ones
 
 Status at(const Status& status, JsonValue value) {
   if (status.ok()) return {};
