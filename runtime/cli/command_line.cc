@@ -162,8 +162,7 @@ std::string help_hint(const Understood& understood, const CLI::ParseError& error
   return about_arguments ? "; see " + understood.line + " --help" : "";
 }
 
-// Replaces CLI11's message by a better one where possible, such as the nearest known command or
-// option.
+// Returns CLI11's message or a better one, such as the nearest known command or option.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);

@@ -72,8 +72,7 @@ struct EmbeddingPlanResult {
   std::optional<double> lower_bound;
   std::optional<embedding::BoundCertificate> certificate;
   // Why no bound is claimed: the check of its certificate failed or took too long. Empty otherwise.
-  // If a stop ended the check of PlanOptions::proved, `certificate` holds that unchecked
-  // certificate.
+  // If a stop ended the check of PlanOptions::proved, `certificate` holds it unchecked.
   std::string bound_refusal;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   // Best mode: the rating of TorchRec's plan, from which the search began. If `compat_is_complete`

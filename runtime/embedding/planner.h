@@ -15,9 +15,9 @@ namespace embedding {
 class CostModel;
 }
 
-// Chooses a sharding option and ranks for every table of `problem`, in these stages: subtract the
-// reservation from memory, enumerate options with costs, search, evaluate and verify the plan,
-// gather certificate and statistics. If `search_space` is given, its options and costs replace
+// Chooses a sharding option and ranks for every table of `problem`, in stages: subtract the
+// reservation, enumerate options with costs, search, evaluate and verify the plan, gather
+// certificate and statistics. If `search_space` is given, its options and costs replace
 // enumeration.
 //
 // If the problem leaves the layout of its machine open, best mode chooses it (plan_layouts.h), and
@@ -37,8 +37,8 @@ Result<EmbeddingPlanResult> plan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
-// Returns the options of `problem` that TorchRec enumerates, with the costs of `cost_model` (null
-// means TorchRec's). Errors: kInvalidInput if a constraint leaves a table without options or a cost
+// Returns the options of `problem` that TorchRec enumerates, with the costs of `cost_model` (null =
+// TorchRec's). Errors: kInvalidInput if a constraint leaves a table without options or a cost
 // exceeds 2^62 bytes.
 Result<std::shared_ptr<const embedding::SearchSpace>> enumerate_embedding(
     std::shared_ptr<const embedding::Problem> problem,

@@ -14,8 +14,7 @@ namespace shardwright {
 inline constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 // Returns the contents of the file `path`, or of standard input for "-". Decompresses gzip data,
-// which it recognises by the first two bytes. Errors, with `where` = the path: kInvalidInput;
-// kMachineLimit.
+// recognised by its first two bytes. Errors at the path: kInvalidInput; kMachineLimit.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes = kMaxFileBytes);
 
 }  // namespace shardwright

@@ -109,8 +109,7 @@ int open_unnamed(const std::string& target, unsigned mode) {
   return -1;
 }
 
-// Syncs the folder, so that the file's new name is on disk. Ignores failures: some file systems
-// cannot sync folders.
+// Syncs the folder, which has the file's new name. Some file systems cannot sync folders.
 void sync_folder(const std::string& path) {
   const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;

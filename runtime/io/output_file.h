@@ -19,9 +19,8 @@ enum class Unfinished {
 
 // A file that replaces `path` in commit(), after a sync to disk. Until then, and if the object is
 // destroyed without commit(), the old file at `path` is unchanged. Symbolic links are followed,
-// even to a file that does not exist. Three kinds of paths are written immediately instead: "-"
-// (standard output), open descriptors (/dev/stdout), and files that are not regular (/dev/null, a
-// pipe).
+// even to a file that does not exist. Written immediately instead: "-" (standard output), open
+// descriptors (/dev/stdout), and files that are not regular (/dev/null, a pipe).
 // Thread safety: one thread at a time.
 class OutputFile {
  public:
@@ -61,15 +60,13 @@ class OutputFile {
   int error_ = 0;     // errno of the first failure, or 0
 };
 
-// Returns the file that a write to `path` changes: follows symbolic links, even to a file that does
-// not exist.
+// Returns the file that a write to `path` changes. Follows links, even to files that do not exist.
 std::string written_file(const std::string& path);
 
 // Writes `text` to `path` with an OutputFile.
 Status write_file(const std::string& path, std::string_view text);
 
-// Removes the named unfinished files of this process, for a process that ends without unwinding.
-// Async-signal-safe.
+// Removes this process's named unfinished files, if it ends without unwinding. Async-signal-safe.
 void remove_unfinished_files() noexcept;
 
 }  // namespace shardwright

@@ -41,8 +41,7 @@ std::string lower_of(std::string_view text) {
   return lower;
 }
 
-// Returns ", such as 80GiB" if `unit` resembles a known unit, as in "80G" or "80 gigs"; otherwise
-// an empty text.
+// Returns ", such as 80GiB" if `unit` resembles a known unit, as in "80G"; otherwise "".
 std::string unit_meant(std::string_view number, std::string_view unit) {
   constexpr std::array<std::string_view, 4> kMeant{"KiB", "MiB", "GiB", "TiB"};
   const std::size_t power = std::string_view("kmgt").find(unit.front());

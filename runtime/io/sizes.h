@@ -11,8 +11,7 @@
 namespace shardwright {
 
 // Reads a positive number of bytes with a unit, in any case: B, KiB, MiB, GiB, TiB (powers of 1024)
-// or KB, MB, GB, TB (powers of 1000). A number without a unit is in bytes and must be at least
-// 2^20.
+// or KB, MB, GB, TB (powers of 1000). Without a unit: bytes, at least 2^20.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
 // Returns the text that parse_bytes() reads as exactly `bytes`: "80GiB", "1536MiB", "1000B".

@@ -72,8 +72,7 @@ inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOpti
   return {contents.search_space, contents.stats, options.trace, loaded.read_s, loaded.overrides};
 }
 
-// shardwright plan. In all requests of this file, the watch sets stop token and progress of
-// `options`.
+// shardwright plan. In this file, the watch sets stop token and progress of `options`.
 struct PlanRequest {
   ProblemRequest problem;
   PlanOptions options;

@@ -28,8 +28,7 @@ class Input {
 
   // Returns the text. Errors: as `reader`.
   Result<std::string> read(const FileReader& reader) const;
-  // Puts the name of this input before the error's place. Leaves the place alone if it is a member
-  // of the request.
+  // Puts this input's name before the error's place, unless the place is a member of the request.
   Error locate(Error error) const;
 
  private:

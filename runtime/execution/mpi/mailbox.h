@@ -59,8 +59,7 @@ class Mailbox {
   // Returns the messages to this process alone that have arrived since the last call.
   std::vector<Message> take_messages();
 
-  // Returns the first process from which nothing has arrived since `since`; nullopt if there is
-  // none.
+  // Returns the first process from which nothing arrived since `since`, or nullopt.
   std::optional<std::uint32_t> silent_since(Clock::time_point since) const;
   // Treats all processes as heard of at `now`.
   void forgive(Clock::time_point now);

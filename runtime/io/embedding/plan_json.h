@@ -15,8 +15,7 @@
 
 namespace shardwright {
 
-// Writes [hbm, ddr] in bytes, or [hbm, ddr, ssd] if `counts_ssd` is true or the SSD bytes are not
-// 0.
+// Writes [hbm, ddr] in bytes, or [hbm, ddr, ssd] if `counts_ssd` or the SSD bytes are not 0.
 inline void write_storage(const embedding::Storage& storage, bool counts_ssd, JsonWriter& json) {
   json.begin_array().value(storage.hbm.value()).value(storage.ddr.value());
   if (counts_ssd || storage.ssd != Bytes()) json.value(storage.ssd.value());
@@ -54,8 +53,8 @@ struct PlanJsonOptions {
 };
 
 // Writes a plan file (runtime/io/README.md). Its `other_layouts` holds a plan file for every other
-// layout of the machine. Writes the trace if the result has one or `options.trace` is true. Cost:
-// O(ranks written).
+// layout of the machine. Writes the trace if there is one or `options.trace` is set. O(ranks
+// written).
 void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                 const PlanJsonOptions& options, const TextSink& sink);
 

@@ -24,8 +24,7 @@ Status read_bandwidth(JsonValue value, double& out) {
   return out > 0 ? Status() : value.expected("a bandwidth above 0");
 }
 
-// Describes a number that `read` checks: a double, or an optional double for which null means
-// absent.
+// Describes a number that `read` checks: a double, or an optional one (null means absent).
 template <class Number>
 void describe_number(JsonMembers& members, std::string_view key, Number& out,
                      Status (*read)(JsonValue, double&), std::string_view help = {}) {

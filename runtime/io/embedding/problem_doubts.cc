@@ -21,8 +21,7 @@ using embedding::Table;
 using embedding::Topology;
 using embedding::TopologySpec;
 
-// 10 MB/s, far below the links and memory of any accelerator. A bandwidth that was meant in GB/s is
-// a number below 1e4.
+// 10 MB/s, far below the links and memory of any accelerator. A number in GB/s is below 1e4.
 constexpr double kLeastBytesPerMs = 1e4;
 constexpr double kBytesPerMsOfGbPerS = 1e6;
 
@@ -102,8 +101,7 @@ std::string and_more(std::size_t count) {
   return count == 1 ? "" : " (and so in " + std::to_string(count - 1) + " more)";
 }
 
-// Warns unless there is one factor per feature. The default, a single factor of 1, causes no
-// warning.
+// Warns unless there is one factor per feature. The default, one factor of 1, is allowed.
 void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>& doubts) {
   const std::vector<double> unsaid = embedding::ParameterConstraints().pooling_factors;
   const auto [first, count] = odd_tables(tables, [&](const Table& table) {
@@ -151,8 +149,7 @@ void doubt_dimensions(const Problem& problem, std::vector<Error>& doubts) {
           "; pad it to " + std::to_string(more) + and_more(count)));
 }
 
-// Returns true if `min_partition` prevents any split of the columns without being equal to their
-// number.
+// Returns true if `min_partition` is not the number of columns but prevents any split of them.
 bool never_splits(const Problem& problem, const Table& table) {
   const std::int64_t least =
       table.constraints ? table.constraints->min_partition.value_or(0) : std::int64_t{0};

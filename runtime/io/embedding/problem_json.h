@@ -32,9 +32,8 @@ bool is_problem_csv(std::string_view text);
 // `overrides`: to the flag that set the value, or to line and column if the text is CSV.
 Error locate_in_problem(std::string_view text, const ProblemOverrides& overrides, Error error);
 
-// Reads a problem file without `tables` into `spec`, whose tables its constraints and placement
-// rules apply to. Absent keys leave `spec` unchanged. Errors: as read_problem(); `tables` is an
-// unknown key.
+// Reads a problem file without `tables` into `spec`, whose tables the constraints and rules
+// concern. Absent keys change nothing. Errors: as read_problem(); `tables` is an unknown key.
 Result<embedding::ProblemSpec> read_problem_settings(std::string_view text,
                                                      embedding::ProblemSpec spec);
 

@@ -67,8 +67,7 @@ bool is_within(std::string_view place, std::string_view parent) {
          (place.size() == parent.size() || place[parent.size()] == '/');
 }
 
-// Checks that hosts and pods from the request fit the machine. As in TorchRec, those from a file
-// need not fit.
+// Checks that the request's hosts and pods fit the machine. As in TorchRec, a file's need not.
 Status check_fit(const ProblemOverrides& given, const TopologySpec& topology) {
   const std::int64_t ranks = topology.world_size;
   const std::int64_t local = topology.local_world_size == 0 ? ranks : topology.local_world_size;

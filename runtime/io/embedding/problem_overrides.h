@@ -44,8 +44,7 @@ struct ProblemOverrides {
   // such as "--ranks 16 --hbm 80GiB"; empty if nothing was.
   std::string take_missing(const ProblemOverrides& other);
 
-  // Sets the values in `topology`. Errors: kInvalidInput, at a member, for values that contradict
-  // each other.
+  // Sets the values in `topology`. Errors: kInvalidInput at a member for contradicting values.
   Status apply(embedding::TopologySpec& topology) const;
 };
 

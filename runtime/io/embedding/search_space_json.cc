@@ -561,8 +561,7 @@ Status SearchSpaceBuilder::check_tiling() {
   return {};
 }
 
-// Checks that options with the same name in plan files (type, kernel, load factor, shards) have
-// equal costs.
+// Checks that options of one name in plan files (type, kernel, load factor, shards) cost the same.
 Status SearchSpaceBuilder::check_distinct() {
   const Name name{option_.table.value(), option_.sharding_type, option_.compute_kernel,
                   option_.load_factor, option_.layout};

@@ -40,7 +40,7 @@ JsonShape search_space_shape();
 // space.
 void write_search_space(const embedding::SearchSpace& space, ShardForm form, const TextSink& sink);
 
-// Writes the times of a shard or a rank in ms: [fwd_compute, fwd_comms, bwd_compute, bwd_comms,
+// Writes the ms of a shard or rank: [fwd_compute, fwd_comms, bwd_compute, bwd_comms,
 // prefetch_compute].
 void write_perf(const embedding::Perf& perf, JsonWriter& json);
 JsonShape perf_shape();
@@ -51,8 +51,7 @@ void write_options(const embedding::SearchSpace& space, ShardForm form, JsonWrit
 // Takes options in the order of enumeration, shard by shard, and merges adjacent equal shards into
 // runs. Checks that an option has the number of shards that partitioners assume, that its shards
 // hold each row and column of the table once, that options with the same name in plan files have
-// equal costs, and that byte sums do not overflow. Errors have an empty `where`; the caller sets
-// it.
+// equal costs, and that byte sums do not overflow. Errors have an empty `where`.
 // Thread safety: one thread at a time.
 class SearchSpaceBuilder {
  public:
@@ -64,8 +63,8 @@ class SearchSpaceBuilder {
   // Reserves memory for this number of options.
   void reserve(std::size_t options) { options_.reserve(options); }
 
-  // Starts an option of the table with this index. Batch size, pooling factors and weights are the
-  // table's.
+  // Starts an option of the table with this index, with the table's batch size, factors and
+  // weights.
   Status begin_option(std::uint64_t table, embedding::ShardingType type,
                       embedding::ComputeKernel kernel);
   // Returns the current option. The caller may change members that differ from the table's values.
@@ -75,8 +74,7 @@ class SearchSpaceBuilder {
   // Ends the current option and checks its shards.
   Status end_option();
 
-  // Returns the space; nothing can be added afterwards. Errors: kInvalidInput if a table has no
-  // option.
+  // Returns the space; called last. Errors: kInvalidInput if a table has no option.
   Result<std::shared_ptr<const embedding::SearchSpace>> finish();
 
  private:
@@ -90,13 +88,11 @@ class SearchSpaceBuilder {
   std::int64_t max_option_bytes_;
   std::vector<embedding::ShardingOption> options_;
   std::vector<bool> has_option_;  // index: table
-  // Layouts that are known to tile a table of this sharding type and these numbers of rows and
-  // columns.
+  // Layouts known to tile a table: (layout, sharding type, rows, columns).
   using Tiling = std::tuple<const embedding::ShardLayout*, embedding::ShardingType, std::int64_t,
                             std::int64_t>;
   std::set<Tiling> tilings_;
-  // Index into options_ of the first option with this name, i.e. the values that name it in plan
-  // files.
+  // By the values that name an option in plan files: index in options_ of the first such option.
   using Name = std::tuple<std::uint64_t, embedding::ShardingType, embedding::ComputeKernel,
                           std::optional<double>, const embedding::ShardLayout*>;
   std::map<Name, std::size_t> names_;

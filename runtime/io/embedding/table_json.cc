@@ -182,8 +182,7 @@ Status read_optimizer(JsonValue value, Optimizer& out) {
   return {};
 }
 
-// Checked here, since Problem::make would report the factor in constraints, which the file may
-// lack.
+// Checked here: Problem::make would locate it in constraints, which the file may lack.
 Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
   if (out && !(*out >= 0 && *out <= embedding::kMaxPoolingFactor))

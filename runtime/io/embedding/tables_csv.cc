@@ -207,8 +207,7 @@ void write_cell(std::string_view column, const std::string& cell, JsonWriter& js
   json.value(cell);
 }
 
-// Takes a number and a following slash from the front of a pointer. Returns nullopt if there is
-// none.
+// Takes a number and a following slash from the front of a pointer; nullopt if there is none.
 std::optional<std::size_t> take_number(std::string_view& pointer) {
   std::size_t number = 0;
   const char* const end = pointer.data() + pointer.size();

@@ -256,8 +256,8 @@ class Builder {
     return scanner_.no_value();
   }
 
-  // Closes the containers that end here. Returns true if a value follows; false at the end of the
-  // text or on an error.
+  // Closes the containers that end here. Returns true if a value follows; false at the end or on an
+  // error.
   bool advance() {
     while (!frames_.empty()) {
       Frame& frame = frames_.back();

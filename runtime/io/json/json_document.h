@@ -73,15 +73,13 @@ class JsonValue {
   std::uint32_t index_;
 };
 
-// An immutable JSON document. Takes 16 bytes per value, plus its strings; equal keys are stored
-// once.
+// An immutable JSON document: 16 bytes per value, plus strings; equal keys are stored once.
 // Thread safety: const members may be called from any thread.
 class JsonDocument {
  public:
   // Parses RFC 8259 strictly, with at most 64 levels of nesting. Members whose key begins with "//"
   // are comments and are left out. Errors: kInvalidInput at "line L, column C", also for trailing
-  // text, NaN, numbers out of the range of double, and duplicate keys. Cost: O(size of text) time
-  // and memory.
+  // text, NaN, numbers out of the range of double, and duplicate keys. O(size of text).
   static Result<JsonDocument> parse(std::string_view text);
 
   JsonValue root() const;
@@ -120,8 +118,8 @@ struct JsonNode {
 static_assert(sizeof(JsonNode) == 16);
 
 // The children of an array or object: the nodes [first, first + count). Containers are numbered in
-// the order in which they end, so `first` never decreases, and a binary search finds the container
-// of a node.
+// the order in which they end, so `first` never decreases; a binary search finds a node's
+// container.
 struct JsonContainer {
   std::uint32_t first;
   std::uint32_t count;

@@ -217,15 +217,13 @@ class JsonMembers {
   JsonMembers& rows_by(std::string_view key, List& list, const Function& function,
                        bool may_miss = false);
 
-  // Describes a list that must be left out rather than empty; the error about an empty list is
-  // `if_empty`.
+  // Describes a list that must not be empty; the error about an empty list is `if_empty`.
   template <class T>
   JsonMembers& filled(std::string_view key, std::vector<T>& list, std::string_view help = {},
                       std::string_view what = "a list",
                       std::string_view if_empty = "the list is empty; leave it out");
 
-  // Describes one of `words`, whose index is the number of the enumerator. Errors call a word
-  // `what`.
+  // Describes one of `words`, the names of the enumerators. Errors call a word `what`.
   template <class Enum>
   JsonMembers& word(std::string_view key, Enum& value, std::string_view what,
                     std::span<const std::string_view> words, std::string_view help = {},
@@ -243,8 +241,7 @@ class JsonMembers {
         key, read, [&] { return json::one_word(words).says(help); }, is_required);
   }
 
-  // Accepts keys and ignores their values. Error messages list the keys of the first overload among
-  // the known keys.
+  // Accepts and ignores keys. Errors list the keys of the first overload among the known ones.
   JsonMembers& ignore(std::initializer_list<std::string_view> keys);
   JsonMembers& ignore(std::span<const std::string_view> keys);
 
@@ -256,8 +253,7 @@ class JsonMembers {
 
   // Returns success or one error. An error of a member that was read before any key was found
   // missing comes first. Then come the first unknown key, which may be a misspelt missing key, and
-  // the first missing key. Errors after a missing key are dropped, since they may only follow from
-  // it.
+  // the first missing key. Errors after a missing key are dropped: they may follow from it.
   Status finish();
 
  private:

@@ -67,8 +67,7 @@ class JsonScanner {
   bool fail(Error error);
   // Stores an error such as "expected a value" at the current position. Returns false.
   bool syntax_error(const std::string& message);
-  // Stores an error that says why no value can begin here and what was probably meant. Returns
-  // false.
+  // Stores why no value can begin here and what was probably meant. Returns false.
   bool no_value();
 
  private:

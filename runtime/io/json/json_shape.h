@@ -88,8 +88,7 @@ JsonShape defined(std::string_view name);
 // Returns the shape of what writers write. Only readers accept null for lists and optional members.
 JsonShape as_written(JsonShape shape);
 
-// Returns a JSON Schema (draft 2020-12). Objects have no further members except comments, whose
-// keys begin with "//".
+// Returns a JSON Schema (draft 2020-12). Other members of objects must be comments ("//...").
 std::string json_schema(const JsonShape& shape, std::string_view title);
 
 }  // namespace shardwright

@@ -31,9 +31,8 @@ inline std::string json_number(double number) {
 }
 
 // Writes keys in the order of the calls, and doubles in the shortest form that reads back as the
-// same double. Breaks lines only at new_line(). The sink gets pieces of about 256 KiB.
-// Precondition: begin and end calls nest, and a key precedes every value in an object. Cost:
-// amortised O(bytes).
+// same double. Breaks lines only at new_line(). The sink gets pieces of about 256 KiB. O(bytes),
+// amortised. Precondition: begin and end calls nest; a key precedes every value in an object.
 // Thread safety: one thread at a time.
 class JsonWriter {
  public:

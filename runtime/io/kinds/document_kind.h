@@ -49,9 +49,8 @@ enum class DocumentKind : std::uint8_t {
 // Returns the name with its article, such as "a plan".
 std::string_view name_of(DocumentKind kind);
 
-// Returns the kind whose keys the document has, or nullopt. If it has the keys of several kinds,
-// such as a problem with its plan, the first of these kinds in DocumentKind. Cost: O(members of the
-// root).
+// Returns the kind whose keys the document has, or nullopt. Of several kinds, as for a problem with
+// its plan, returns the first in DocumentKind. Cost: O(members of the root).
 std::optional<DocumentKind> kind_of(JsonValue root);
 
 // Refuses a document that has the keys of another kind but none of the wanted kind. Errors:

@@ -1,5 +1,4 @@
-// Placements as words, and the options of planning PyTorch models. Words are such as "R", "S0",
-// "P".
+// Placements as words ("R", "S0", "P"), and the options of planning PyTorch models.
 #pragma once
 
 #include <array>

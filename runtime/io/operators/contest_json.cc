@@ -228,15 +228,13 @@ class ContestReader {
  private:
   using Names = std::span<const std::string_view>;
 
-  // Returns true if there is no error. Otherwise stores `place`, unless an inner place is stored
-  // already.
+  // Returns true if there is no error. Otherwise stores `place` unless an inner place is stored.
   bool at(const std::string& place) {
     if (!scanner_.status().ok() && place_.empty()) place_ = place;
     return scanner_.status().ok();
   }
 
-  // Reads an object; calls member(i) at the value of keys[i]. The first `num_required` keys are
-  // required.
+  // Reads an object; calls member(i) at the value of keys[i]. The first `num_required` must exist.
   template <std::size_t N, class Member>
   void object(const std::string& place, const std::string_view (&keys)[N], const Member& member,
               std::size_t num_required = N) {

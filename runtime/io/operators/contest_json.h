@@ -26,7 +26,7 @@ struct ContestContents {
   std::optional<std::int64_t> usage_limit;
 };
 
-// Reads the text in one pass. Errors: kInvalidInput with a JSON pointer, or at line and column for
+// Reads the text in one pass. Errors: kInvalidInput with a JSON pointer; line and column for
 // invalid JSON.
 Result<ContestContents> read_contest_contents(std::string_view text);
 

@@ -34,8 +34,7 @@ JsonShape cost_instance_shape();
 Result<operators::ShardingRequest> read_sharding_request(std::string_view text);
 
 // Reads ColossalAI's format: nodes with strategies, edges with cost matrices. Reads the merged
-// graph if the file has one and `options.unmerged` is false. Errors: kInvalidInput with a JSON
-// pointer.
+// graph, if any, unless `options.unmerged`. Errors: kInvalidInput with a JSON pointer.
 Result<operators::OperatorProblem> read_colossal_instance(JsonValue root,
                                                           const CostInstanceOptions& options);
 

@@ -23,8 +23,7 @@ namespace {
 
 using namespace redistribution;
 
-// Limits the memory for ranks, since a short text such as "0-99999999" can name any number of
-// ranks.
+// Limits memory, since a short text such as "0-99999999" can name any number of ranks.
 constexpr std::size_t kMaxMeshRanks = std::size_t{1} << 20;
 
 constexpr std::array<std::string_view, 2> kRoundings{"ceil", "balanced"};

@@ -96,8 +96,7 @@ namespace {
 using Align = TextTable::Align;
 using Standing = ExplainedOption::Standing;
 
-// Up to kMostSections tables have a section each; of more tables, the first kMostRows have a row
-// each.
+// Up to kMostSections tables have a section each; otherwise the first kMostRows have a row each.
 constexpr std::size_t kMostSections = 3;
 constexpr std::size_t kMostRows = 60;
 
@@ -215,8 +214,7 @@ bool is_same_shard(const ExplainedOption& a, const ExplainedOption& b) {
          a.time_ms == b.time_ms && a.hbm_bytes == b.hbm_bytes;
 }
 
-// Returns the best possible option that is not the same shard as the chosen one; null if there is
-// none.
+// Returns the best possible option that is not the same shard as the chosen one, or null.
 const ExplainedOption* next_best(const ExplainedTable& table) {
   for (std::size_t i = 1; i < table.options.size(); ++i) {
     const ExplainedOption& option = table.options[i];

@@ -1,5 +1,4 @@
-// A planning result in the form in which reports show it, with the problem's constraints as
-// sentences.
+// A planning result in the form of reports, with the problem's constraints as sentences.
 #pragma once
 
 #include <cstdint>

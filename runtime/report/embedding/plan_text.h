@@ -26,8 +26,7 @@ std::string text_report(const embedding::Problem& problem, const EmbeddingPlanRe
 // Lists for every table the number of its options and the fastest option.
 std::string text_report(const embedding::SearchSpace& space, const TextReportOptions& options = {});
 
-// Returns one line: rating and bound, or that there is no plan; and the limit that ended the
-// search, if any.
+// Returns one line: rating and bound, or that there is no plan; any limit that ended the search.
 std::string summary_text(const embedding::Problem& problem, const EmbeddingPlanResult& result);
 
 // Returns a rating such as "8.116 ms", in bytes for the storage model.

@@ -47,8 +47,7 @@ void write_html_report(const ProblemDiff& diff, const TextSink& sink);
 // Writes a comparison of machines.
 void write_html_report(const SweepAnswer& sweep, const TextSink& sink);
 
-// Writes a plan for a graph of PyTorch operators, or why there is none. `moves` is the result of
-// aten_moves().
+// Writes a plan for a graph of PyTorch operators, or why there is none. `moves`: from aten_moves().
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
                        const TextSink& sink);

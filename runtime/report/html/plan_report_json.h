@@ -15,7 +15,7 @@ namespace shardwright {
 // left out]. An option is [standing, name, rating, rank that sets the rating, part of this rank's
 // time that changes most, change of the part in ms, ms, hbm, ddr, ssd, ranks, obstacle]; standing,
 // name and part are indices. The chosen option comes first, then excluded options with a better
-// rating. Numbers have six digits. If a page would have too many options, some are left out. Cost:
+// rating. Numbers have six digits. Some options are left out if a page would have too many.
 // O(bytes).
 void write_explained_tables(const ExplainedTables& explained, JsonWriter& json);
 

@@ -28,8 +28,7 @@ using Align = TextTable::Align;
 
 std::string bytes_text(std::int64_t bytes) { return format_bytes(Bytes(bytes)); }
 
-// The strategy of an elementwise operator of two tensors repeats one placement three times. Shows
-// it once.
+// An elementwise operator of two tensors repeats one placement three times; shows it once.
 std::string short_name(const std::string& strategy) {
   const std::size_t operation = strategy.find(" <binary-elementwise-op> ");
   const std::size_t equals = strategy.find(" = ");

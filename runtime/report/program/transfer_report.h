@@ -24,8 +24,7 @@ struct ReportedPort {
 std::vector<ReportedPort> busiest_ports(const redistribution::TransferProblem& problem,
                                         const TransferAnswer& answer);
 
-// Returns a name such as "receiving rank". With hosts, the port of a sending rank is for traffic
-// within its host.
+// Returns a name such as "receiving rank". With hosts, a rank sends within its host.
 const char* name_of(redistribution::TransferPort::Kind kind, bool hosts);
 
 // Reports a transfer. With `full`, every rank has a row.
