@@ -14,7 +14,8 @@ namespace {
 using embedding::MemoryTier;
 using embedding::TopologySpec;
 
-// Calls function(name of the member, place in a problem file that it replaces, member).
+// Calls function(name, place, member) for every member; its value replaces that at `place` in a
+// problem file.
 template <class Overrides, class Function>
 void for_each_member(Overrides& given, const Function& function) {
   function("ranks", "/topology/world_size", given.ranks);

@@ -19,7 +19,7 @@ namespace shardwright {
 struct ProblemOverrides {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> ranks_per_host;
-  std::optional<std::size_t> gpu;  // of embedding::gpus(); the members below replace its figures
+  std::optional<std::size_t> gpu;  // index in embedding::gpus(); the members below take precedence
   std::optional<std::int64_t> hbm_bytes;  // per rank; also replaces a list of sizes by rank
   std::optional<std::int64_t> ddr_bytes;
   std::optional<std::int64_t> ssd_bytes;
@@ -40,15 +40,15 @@ struct ProblemOverrides {
   // value, the place becomes the member's name, since the file does not have the value.
   Error locate(Error error) const;
 
-  // Takes the members that have no value from `other`. Returns the flags that say what was taken,
-  // such as "--ranks 16 --hbm 80GiB"; empty if nothing was.
+  // Copies from `other` the members that have no value here. Returns the flags of the copied
+  // members, such as "--ranks 16 --hbm 80GiB"; empty if there are none.
   std::string take_missing(const ProblemOverrides& other);
 
   // Sets the values in `topology`. Errors: kInvalidInput at a member for contradicting values.
   Status apply(embedding::TopologySpec& topology) const;
 };
 
-// As a plan file keeps them.
+// Describes the overrides in a plan file.
 void describe(JsonMembers& members, ProblemOverrides& overrides);
 
 }  // namespace shardwright

@@ -40,7 +40,7 @@ void describe_sizes(JsonMembers& members, std::string_view key, std::vector<std:
   });
 }
 
-// Bytes, or a text such as "80GiB".
+// Describes a number of bytes, or a text such as "80GiB".
 void describe_bytes(JsonMembers& members, std::string_view key, std::optional<std::int64_t>& bytes,
                     std::string_view help) {
   const auto read = [&](JsonValue value) -> Status {
@@ -55,7 +55,7 @@ void describe_bytes(JsonMembers& members, std::string_view key, std::optional<st
   });
 }
 
-// Bytes per millisecond, or a text such as "900GB/s".
+// Describes a number of bytes per millisecond, or a text such as "900GB/s".
 void describe_bandwidth(JsonMembers& members, std::string_view key, double& bytes_per_ms,
                         std::string_view help) {
   const double preset = bytes_per_ms;
