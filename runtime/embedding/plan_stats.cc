@@ -54,8 +54,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
   }
 }
 
-// Subtracts the reserved percentage from each rank's capacity; dense parameters and inputs count as
-// used memory.
+// Subtracts the reserved percentage from capacities; dense parameters and inputs count as used.
 void add_reservation(const Problem& problem, const embedding::Reservation& reservation,
                      PlanStats& stats) {
   const ReservationSpec& spec = problem.spec().reservation;
@@ -271,8 +270,7 @@ std::vector<TableId> top_tables(const Plan& plan, std::size_t world_size, const 
 
 Imbalance imbalance(const std::vector<double>& shares) {
   const auto k = static_cast<double>(shares.size());
-  // `volatile` keeps the compiler from replacing pow, which TorchRec calls, by a product, whose
-  // last bit may differ.
+  // `volatile` keeps pow, as in TorchRec: the last bit of a product may differ.
   const volatile double square = 2;
   Imbalance found;
   for (const double share : shares) {
