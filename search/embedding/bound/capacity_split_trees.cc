@@ -270,7 +270,7 @@ void UniformTargets::fail(double target, bool is_stuck) {
 }
 
 void CapacitySplitTrees::step(Proof& proof, Budget& budget) {
-  if (tree_.is_active() && tree_.target() > proof.rating()) tree_.abandon();  // a better plan is known
+  if (tree_.is_active() && tree_.target() > proof.rating()) tree_.abandon();  // found a better plan
   if (!tree_.is_active()) {
     if (!has_more(proof)) return;
     const double target = targets_.next(range_of(proof));
