@@ -124,9 +124,9 @@ struct RestartParameters {
   // allocation of all limits is kept: small shards spread evenly, but cost more.
   std::array<double, 8> shard_limits{1e9, 1.02, 0.7, 0.5, 0.35, 0.2, 0.1, 0.05};
   // If the busiest rank of the best first allocation exceeds the mean load by this factor, the
-  // shards of choices that are not on all ranks are too large. Bisection then finds the least
-  // factor for the price of their load, up to `most_single_factor`, that removes one such shard
-  // from the busiest rank.
+  // shards of choices on single ranks (Reach::kDevice) are too large. Bisection then finds the
+  // least factor for the price of their load, up to `most_single_factor`, that removes one such
+  // shard from the busiest rank.
   static constexpr double coarse_excess = 1.05;
   static constexpr double most_single_factor = 4;
   static constexpr int single_factor_steps = 8;

@@ -19,9 +19,9 @@
 namespace shardwright::embedding {
 
 // The suggestions of the proof that wait for a lane. First come suggestions that place the most
-// tables, then the newest, whose targets are closest to the bound. A suggestion with ranks is used
-// once. A suggestion of choices only is used a few times, because each lane places these in its own
-// way.
+// tables, then the newest, whose targets are closest to the bound. The ranks of a suggestion are
+// returned once, and its choices without ranks a few more times, because each lane places these in
+// its own way.
 // Thread safety: one thread at a time. Refers to the model.
 class Suggestions {
  public:
