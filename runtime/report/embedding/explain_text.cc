@@ -99,6 +99,7 @@ using Standing = ExplainedOption::Standing;
 // Up to kMostSections tables have a section each; otherwise the first kMostRows have a row each.
 constexpr std::size_t kMostSections = 3;
 constexpr std::size_t kMostRows = 60;
+constexpr std::size_t kMostBetter = 20;
 
 std::string standing_text(Standing standing) {
   switch (standing) {
@@ -237,20 +238,20 @@ std::string rows_section(const std::vector<ExplainedTable>& tables, std::size_t 
                   {"chosen", Align::kLeft, 0},
                   {"ranks", Align::kLeft, 3},
                   {"next best", Align::kLeft, 0},
-                  {"which would be", Align::kLeft, 0},
-                  {"better, but", Align::kLeft, 1}});
-  bool any_kept_out = false;
+                  {"which would be", Align::kLeft, 0}});
+  std::string better;
+  std::size_t num_better = 0;
   for (std::size_t i = 0; i < shown; ++i) {
     const ExplainedTable& table = *order[i];
     const ExplainedOption& chosen = table.options.front();
     const ExplainedOption* const other = next_best(table);
     const std::string out = kept_out(table);
-    any_kept_out = any_kept_out || !out.empty();
+    if (!out.empty() && ++num_better <= kMostBetter)
+      better += wrap("- " + printable(table.name + ": " + out), width, 2);
     rows.add_row({table.name, option_name(chosen), rank_list(chosen.ranks),
                   other != nullptr ? option_name(*other) : "-",
-                  other != nullptr ? change_text(*other) : "", out});
+                  other != nullptr ? change_text(*other) : ""});
   }
-  if (!any_kept_out) rows.hide(5);
   std::string text =
       "\n" +
       wrap("Each table alone exchanged, everything else as in the plan; the most expensive first",
@@ -258,6 +259,9 @@ std::string rows_section(const std::vector<ExplainedTable>& tables, std::size_t 
       rows.render(width);
   if (shown < order.size())
     text += "  … and " + format_plural(order.size() - shown, "cheaper table") + "\n";
+  if (num_better > 0) text += "Options that would be better, and what keeps them out\n" + better;
+  if (num_better > kMostBetter)
+    text += "  … and " + format_plural(num_better - kMostBetter, "table") + " more\n";
   return text +
          wrap("`--table NAME` shows all options of a table, `--json` those of all", width, 0);
 }
