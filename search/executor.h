@@ -12,8 +12,7 @@ namespace shardwright {
 
 // Bounds on the ranges of iterations that workers take from a loop. The first ranges are long,
 // because neighbours in a range share work. The last ranges are short, so that workers do not wait
-// long for each other. If iterations differ much in length and share no work, ranges of size 1 are
-// better.
+// long for each other. For long, unequal iterations, ranges of size 1 are better.
 struct RangeSizes {
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 

@@ -15,8 +15,7 @@ namespace shardwright::embedding {
 // relaxation is the cost of the capacity plus, for every copy of every item class, the best reduced
 // value of an item. The relaxation bounds the value of every pattern, and is convex in the
 // multipliers. Bisection finds the multipliers of load, DDR and SSD. A golden-section search finds
-// the multiplier of HBM, with a bisection of load inside. Takes O(items x evaluations), which is
-// added to `steps`.
+// the multiplier of HBM, with a bisection of load inside. Adds O(items x evaluations) to `steps`.
 CapacityMultipliers best_multipliers(const Knapsack& knapsack, const KnapsackParameters& parameters,
                                      std::uint64_t& steps);
 

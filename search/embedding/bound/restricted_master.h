@@ -28,8 +28,7 @@ struct DualPoint {
 // The stability center of column generation: of all dual values so far, those with the largest
 // ratio of the value of all tables to the largest value that all ranks can hold. The dual values of
 // the master program oscillate, and pricing between them and the center halves the number of
-// iterations. The center is kept for the next question (see ColumnGeneration), which is usually
-// similar.
+// iterations. The next question (see ColumnGeneration) keeps the center.
 // Source: P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming"
 // (1997).
 // Thread safety: one thread at a time. Refers to its argument.

@@ -39,8 +39,7 @@ class EmbeddingSearch {
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);
 
-  // Moves on to the next proposer. Returns false if there is none. Precondition: no exploration is
-  // running.
+  // Moves on to the next proposer; false if there is none. Precondition: no exploration is running.
   bool skip_to_next_proposer() { return source_.skip_to_next_proposer(); }
 
   // Largest number of proposals of all proposers, including repeated proposals.

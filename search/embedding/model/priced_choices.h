@@ -20,12 +20,10 @@ struct PricingParameters {
   static constexpr int coarse_steps = 12;
   // Bisection steps for the prices that choices are compared by: 12 digits.
   static constexpr int fine_steps = 40;
-  // Factor by which a price is raised until the cheapest choices fit, and the largest number of
-  // raises.
+  // Factor by which a price is raised until the cheapest choices fit, and most raises.
   double price_growth = 8;
   static constexpr int most_price_growths = 60;
-  // Number of times that the price of every tier is set in turn. Once is exact if only one tier is
-  // scarce.
+  // Times that each tier's price is set, in turn. Once is exact if only one tier is scarce.
   static constexpr int turns = 3;
   // The bound is bracketed by steps of the factor bound_growth. Bisection, at most bound_steps
   // times, narrows the bracket to the factor bound_width.
