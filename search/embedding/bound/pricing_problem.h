@@ -21,8 +21,8 @@ CapacityMultipliers best_multipliers(const Knapsack& knapsack, const KnapsackPar
 
 struct PricingAnswer {
   RankPattern pattern;
-  double value = 0;      // of the pattern
-  double max_value = 0;  // of any pattern; about `value` if proved best
+  double value = 0;                 // of the pattern
+  double max_value = 0;             // of any pattern; about `value` if proved best
   CapacityMultipliers multipliers;  // of best_multipliers()
 };
 

@@ -84,7 +84,7 @@ class EmbeddingSearch {
   ProposalSource source_;
   bool keep_trace_;
   ProposalWork work_;
-  bool needs_ratings_;  // of all proposals
+  bool needs_ratings_;                                          // of all proposals
   std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker; last: the explorer's
   std::array<CandidateBatch, kBatchesInFlight> batches_;        // by slot
   bool has_gap_ = false;  // a candidate without an outcome ended the trace

@@ -78,9 +78,8 @@ class DeviceTree {
   }
 
   std::uint32_t size_;
-  std::vector<std::uint64_t> load_;  // by leaf
-  std::vector<std::uint32_t>
-      winner_;  // by node: root 1, children of n: 2n and 2n + 1
+  std::vector<std::uint64_t> load_;    // by leaf
+  std::vector<std::uint32_t> winner_;  // by node: root 1, children of n: 2n and 2n + 1
 };
 
 struct HostKey {
