@@ -29,8 +29,8 @@ struct RangeSizes {
   std::size_t most;   // at least `least`
 };
 
-// Runs loops whose iterations are independent, several loops at a time if asked to.
-// Implementations: InlineExecutor below and the threaded ones in runtime/execution.
+// Runs loops with independent iterations; several loops may run at a time. Implementations:
+// InlineExecutor below, and executors with threads in runtime/execution.
 // Thread safety: begin_for, parallel_for and Loop::wait belong to one thread at a time per
 // executor. Different executors are independent.
 class Executor {

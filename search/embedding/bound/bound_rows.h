@@ -119,7 +119,7 @@ class BoundRows {
   std::span<const ClassSet> places(std::uint32_t index) const;
 
  private:
-  // Consecutive ranks of one class, up to the first rank of the next segment.
+  // Consecutive ranks of one class: from the `end` of the segment before to `end`, exclusive.
   struct Segment {
     std::uint32_t rank_class = 0;
     Rank end = 0;

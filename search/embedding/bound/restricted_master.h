@@ -130,7 +130,7 @@ class RestrictedMaster {
   std::vector<std::size_t> group_row_;        // by group
   std::vector<std::size_t> class_row_;        // by rank class
   std::vector<std::size_t> first_tier_row_;   // by rank class for uniform choices
-  std::vector<std::size_t> first_whole_row_;  // by rank class for other choices
+  std::vector<std::size_t> first_whole_row_;  // by rank class that is not for uniform choices
   std::vector<std::size_t> shard_row_;        // by BoundRow
   std::map<std::pair<double, Storage>, std::size_t>
       equal_shards_;                                           // rows of equal shards, if shared

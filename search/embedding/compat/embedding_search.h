@@ -62,7 +62,7 @@ class EmbeddingSearch {
   // Least number of proposals per range. In shorter ranges, the jump to the first proposal takes
   // longer than the walk over the others.
   static constexpr std::size_t kGrain = 4;
-  // One batch is taken in, one is proposed, and two keep the workers busy meanwhile.
+  // While one batch is taken in and one is proposed, two more batches keep the workers busy.
   static constexpr std::size_t kBatchesInFlight = 4;
 
   struct LowestFailure {

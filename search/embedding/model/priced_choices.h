@@ -62,10 +62,10 @@ class PricedChoices {
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
   // A random choice of every table, by a Boltzmann distribution: a choice that costs one
-  // temperature more than the cheapest of its table is e times less likely. The temperature is at
-  // most `excess` and such that the expected extra cost of all tables together is `excess`, up to
-  // the precision of `steps` bisections. The load of a choice is multiplied by the factor of its
-  // reach. Precondition: as of cheapest(). Time: O(choices) per step of `steps`.
+  // temperature more than its table's cheapest choice is e times less likely. Bisection (`steps`)
+  // sets the temperature, at most `excess`, so that the expected cost of all tables exceeds the
+  // least cost by `excess`. The load of a choice is multiplied by the factor of its reach.
+  // Precondition: every table has an admitted choice. Time: O(choices) per step of `steps`.
   std::vector<std::uint32_t> draw(const MemoryPrices& prices, const ReachFactors& factors,
                                   double excess, int steps, RandomGenerator& random) const;
 

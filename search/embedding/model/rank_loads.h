@@ -43,8 +43,8 @@ struct RankState {
   }
 };
 
-// Counts violated rules while shards are added and removed. Each of these is one violation:
-// - a shard on a rank that it may not be on;
+// Counts violated rules while shards are added and removed. Each of the following is one violation:
+// - a shard on a rank where a rule forbids the shard;
 // - every further shard on a rank, for a table whose shards must be on distinct ranks;
 // - every further rank or host in use, for tables kept together;
 // - every further table on a rank or host, for tables kept apart.

@@ -21,12 +21,12 @@ struct ReplanMoveParameters {
   // longer than the cooling before. Long coolings find plans that are farther from their start.
   std::uint64_t first_steps = 100;
   double step_growth = 1.5;
-  std::uint64_t most_steps = 4'000'000;  // of one cooling, so that several targets are tried
+  std::uint64_t most_steps = 4'000'000;  // of one cooling
   // Temperatures relative to the cost of the best allocation. Successive coolings begin at
   // successive values of `hot`; all end at `cold`.
   std::array<double, 5> hot{0.0001, 0.01, 0.001, 0.00001, 0.1};
   double cold = 1e-6;
-  // One in `starts_one_in` coolings begins from a given plan, the others from the best allocation.
+  // One in `starts_one_in` coolings begins from a given plan, all others from the best allocation.
   std::size_t starts_one_in = 3;
   // Factor by which Cooling::scale grows every round while no feasible allocation is known.
   double scale_growth = 10;
