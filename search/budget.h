@@ -14,8 +14,7 @@ namespace shardwright {
 // What a search may still spend, and its only clock. Work is counted in units that do not depend on
 // the machine or the number of threads, so a work limit always stops a search at the same point. A
 // deadline or a stop request may stop it anywhere.
-// Thread safety: interrupted() may be called from any thread; other members belong to the thread of
-// the search.
+// Thread safety: any thread may call interrupted(); all other members belong to one thread.
 class Budget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -45,8 +44,7 @@ class Budget {
     return !work_limit_ || work_done_ + planned < *work_limit_;
   }
 
-  // Returns a budget with the same deadline and stop request, and at most `work` units of work
-  // left.
+  // A budget with the same deadline and stop request, and at most `work` units of work left.
   Budget with_work_left(std::uint64_t work) const {
     Budget budget = *this;
     const std::uint64_t end = work_done_ + work;

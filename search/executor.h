@@ -12,8 +12,7 @@ namespace shardwright {
 
 // Bounds on the ranges of iterations that workers take from a loop. The first ranges are long,
 // because neighbours in a range share work. The last ranges are short, so that workers do not wait
-// long for each other. If iterations differ much in length and share no work, ranges of size 1 are
-// better.
+// long for each other. For long, unequal iterations, ranges of size 1 are better.
 struct RangeSizes {
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
@@ -30,8 +29,8 @@ struct RangeSizes {
   std::size_t most;   // at least `least`
 };
 
-// Runs loops whose iterations are independent, several loops at a time if asked to.
-// Implementations: InlineExecutor below and the threaded ones in runtime/execution.
+// Runs loops with independent iterations; several loops may run at a time. Implementations:
+// InlineExecutor below, and executors with threads in runtime/execution.
 // Thread safety: begin_for, parallel_for and Loop::wait belong to one thread at a time per
 // executor. Different executors are independent.
 class Executor {

@@ -57,8 +57,8 @@ class BatchPipeline {
 
   bool empty() const { return oldest_ == next_; }
 
-  // Proposes batches and begins to evaluate them, until all slots are taken. If it stops earlier,
-  // returns the reason.
+  // Proposes batches and begins to evaluate them, until all slots are taken. Returns the reason if
+  // it stops earlier, and nothing otherwise.
   std::optional<StopReason> run_ahead() {
     while (next_ - oldest_ < batches_.size()) {
       if (const auto reason = budget_->interrupted()) return reason;

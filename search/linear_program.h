@@ -29,8 +29,7 @@ class LinearProgram {
   LinearProgram(LinearProgram&&) noexcept;
   LinearProgram& operator=(LinearProgram&&) noexcept;
 
-  // Both return the index of the new row or column, from 0. All rows must be added before the first
-  // column.
+  // Both return the index of the new row or column, from 0. Add all rows before the first column.
   std::size_t add_row(double lower, double upper);
   std::size_t add_column(double cost, double lower, double upper, std::span<const Entry> entries);
 

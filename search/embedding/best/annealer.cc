@@ -173,8 +173,7 @@ Rank EjectionChain::rank_to_relieve() {
   return state_->slot(slot + random_->below(state_->num_shards(first.table))).rank;
 }
 
-// Draws a table with a shard on the rank. Returns false if there is none or the chain already has
-// it.
+// Draws a table with a shard on the rank. Returns false if there is none or the chain has it.
 bool EjectionChain::draw_table_on(Rank rank, std::uint32_t& table) {
   const std::span<const std::uint32_t> shards = state_->shards_on(rank);
   if (shards.empty()) return false;
@@ -317,8 +316,7 @@ void Annealer::try_block(std::uint32_t slot, double most) {
   chain_.finish(chain_.begin_with_block(table, slot, target), most);
 }
 
-// Moves `use` from one rank to another if the energy rises by at most `most`. Returns true if it
-// did.
+// Moves `use` between ranks if the energy rises by at most `most`. Returns true if it moved.
 bool Annealer::moves(Rank from, Rank target, const ShardUse& use, double most) {
   if (use.table == ShardUse::kUnruled && state_->loss(from, use) + state_->gain(target, use) > most)
     return false;

@@ -88,8 +88,7 @@ class EjectionChain {
   double begin_with(std::uint32_t table, std::uint32_t choice, Window window);
   // Moves the table, with this choice, and all tables bonded to it to one host or rank.
   double begin_with_unit(std::uint32_t table, std::uint32_t choice);
-  // For a choice of whole hosts: moves the block of shards with `slot` to the host that begins at
-  // `target`.
+  // Moves the block with `slot`, of a choice of whole hosts, to the host that begins at `target`.
   double begin_with_block(std::uint32_t table, std::uint32_t slot, Rank target);
 
   // Ejects further tables until the energy has risen by at most `most` in all, or the chain is too

@@ -22,9 +22,8 @@
 namespace shardwright {
 
 // Proves that no plan exists, because a table has no place or memory does not suffice. Returns a
-// certificate with an infinite bound that check_absence() has accepted, or nothing if `work` units,
-// spent from `budget`, did not suffice. Considers placement rules of single tables, and ignores
-// rules of groups.
+// certificate with an infinite bound that check_absence() has accepted, or nothing if `work` units
+// of `budget` did not suffice. Ignores placement rules of groups.
 std::optional<embedding::BoundCertificate> prove_absence(
     const embedding::OptionPool& pool, const embedding::Topology& available, std::uint64_t work,
     Budget& budget, const embedding::BoundParameters& parameters = {});

@@ -1,5 +1,4 @@
-// Parameters of best mode. Work is in units of Budget::spend(); a step of annealing updates some
-// ranks.
+// Parameters of best mode. Work is in units of Budget::spend().
 //
 // perf/parameters/README.md has the effect of halving and doubling the defaults.
 #pragma once
@@ -23,8 +22,7 @@ struct ConstructParameters {
   static constexpr std::size_t ranks_per_block = 32;
   // Largest number of times that choices_below() chooses again.
   static constexpr int most_agreement_rounds = 8;
-  // Bisection steps for the price of memory each time. The price only has to rank the choices of a
-  // table.
+  // Bisection steps for the price of memory each time, which only ranks the choices of a table.
   static constexpr int price_steps = 12;
 };
 
@@ -41,16 +39,13 @@ struct MoveParameters {
   static constexpr std::uint64_t full_scan_one_in = 16;
   // Half of the moves start at the rank of the highest energy among this many random ranks.
   std::uint32_t loaded_rank_tournament = 4;
-  // Half of the shifted shards go to the best of this many random ranks, the other half to any
-  // rank.
+  // Half of the shifted shards go to the best of this many random ranks, the rest to any rank.
   std::uint32_t target_tournament = 4;
-  // A table changes to another choice. This is the most expensive move, because it may change every
-  // rank.
+  // A table changes to another choice. This move costs most, because it may change every rank.
   std::uint32_t choice_sixteenths = 3;
   // One shard, or a unit of bonded tables (TableUnits), moves to another place.
   std::uint32_t shift_sixteenths = 5;
-  // Two shards swap ranks. This is the most frequent move, because it still fits when memory is
-  // full.
+  // Two shards swap ranks. This move is the most frequent, because it fits even in full memory.
   std::uint32_t swap_sixteenths = 6;
   // One ejection chain in `long_chain_one_in` may change this many tables. All other chains may
   // change one table in addition to the move's own tables.
@@ -135,8 +130,7 @@ struct RestartParameters {
   double price_step = 0.25;
   std::uint32_t first_price_steps = 2;
   static constexpr std::uint32_t price_steps = 5;
-  // Weights of memory and of rules in the comparison of first allocations, so large that fitting
-  // comes first.
+  // Weights of memory and of rules when first allocations are compared: fitting comes first.
   double memory_weight = 1000;
   static constexpr double rule_weight = 1000;
   // One round in this many continues from the current allocation instead of the best allocation.
@@ -242,8 +236,8 @@ inline constexpr std::uint32_t kLeastLanes = 3;
 inline constexpr std::uint32_t kMostLanes = 4096;
 inline constexpr std::uint32_t kDefaultLanes = 32;
 
-// Settings of a search. With the same settings and work limit the answer is the same for any number
-// of threads.
+// Settings of a search. With the same settings and work limit, the answer is the same for any
+// number of threads.
 // Thread safety: a value.
 struct PortfolioSettings {
   std::uint64_t seed = 0;

@@ -118,8 +118,7 @@ Rank roomiest_rank(const AllocationState& state, std::uint32_t index, std::int64
   return best;
 }
 
-// Moves one shard away from a fullest rank. Returns false if no shard can move or the work is used
-// up.
+// Moves one shard away from a fullest rank. Returns false if none can move or the work is used up.
 bool relieve(AllocationState& state, std::int64_t peak, TieWork& work) {
   work.spend(1 + 2 * state.pass_work());
   for (Rank rank = 0; rank < state.ranks().size(); ++rank) {

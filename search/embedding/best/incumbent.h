@@ -61,13 +61,11 @@ class Incumbent {
   // Makes a feasible plan best() if it is better. Copies the tables that differ, and marks these as
   // changed in `state`. Returns true if it did. Cost: reads all ranks.
   bool offer(const RatedPlan& found, AllocationState& state);
-  // Makes the allocation of the state best(). Copies only the tables that the state marks as
-  // changed, and clears the marks. Precondition: the allocation is feasible, complete and not
-  // worse.
+  // Makes the allocation of the state best(). Copies only tables that are marked as changed, and
+  // clears the marks. Precondition: it is feasible, complete and not worse.
   void keep(AllocationState& state);
   // Calls break_ties() on best(), with at most `most_work`, and computes its rating again without
-  // accumulated rounding. Returns the tables that changed, valid until the next call; none if
-  // is_settled().
+  // accumulated rounding. Returns the changed tables, valid until the next call.
   std::span<const std::uint32_t> settle(std::uint64_t most_work, const Budget& budget);
   // The work of settle() since the last call.
   std::uint64_t take_settling_work() { return std::exchange(settling_work_, 0); }
@@ -91,8 +89,7 @@ class Incumbent {
 // fullest rank. Then moves tables and shards to their places in `reference` (may be null) unless
 // this raises the HBM of the fullest rank. Cost: O(shards x ranks) per shard or table moved. Ends
 // early if the budget is interrupted, or after `most` work. Returns the work, in updates of a rank
-// or a shard.
-// Precondition: the allocation is complete, within the memory, and breaks no rule.
+// or a shard. Precondition: the allocation is complete, within the memory, and breaks no rule.
 std::uint64_t break_ties(AllocationState& state, const Allocation* reference, std::uint64_t most,
                          const Budget& budget = {});
 

@@ -124,8 +124,8 @@ void ProofLanes::begin_round(double aim, std::uint64_t share, std::uint64_t roun
     num_working_ = num_lanes_;
     return;
   }
-  // One lane works until the tree is shared. If its last step exceeds the round, the next rounds
-  // are shorter.
+  // One lane works until the tree is shared. If a step exceeds the round, the next rounds are
+  // shorter.
   share_alone_ = std::min(share, most_alone());
   share_ = share_alone_ - std::min(share_alone_, ahead_ / round_work);
   num_working_ = 1;

@@ -45,8 +45,8 @@ class Suggestions {
   std::vector<Waiting> waiting_;
 };
 
-// The annealing lanes. The thread that first runs a lane creates it, so that workers share the cost
-// of creation.
+// The annealing lanes. The thread that first runs a lane creates it, so that workers share this
+// cost.
 // Thread safety: run() may be called concurrently for different lanes; all other members belong to
 // one thread at a time. Refers to the context.
 class SearchLanes {
@@ -67,8 +67,7 @@ class SearchLanes {
 
   // Runs a round of a lane. Returns the work done.
   std::uint64_t run(std::size_t lane, std::uint64_t work, double lower_bound, const Budget& budget);
-  // Returns the best allocation of all lanes, on a tie that of the first lane; null if it is not
-  // better than `known`.
+  // Returns the best allocation, on ties of the first lane; null if it is not better than `known`.
   const RatedAllocation* best_of_all(const std::optional<RatedPlan>& known) const;
 
  private:
@@ -98,13 +97,11 @@ class ProofLanes {
   std::size_t size() const { return num_lanes_; }
 
   // Prepares a round. `aim`: the rating below which to exclude plans. `share`: limit of the work of
-  // all lanes together, in units of `round_work`. `round_work`: at least the work of an annealing
-  // lane in this round.
+  // all lanes together, in units of `round_work`. `round_work`: at least an annealing lane's work.
   void begin_round(double aim, std::uint64_t share, std::uint64_t round_work);
   // Prepares a round in which the proof does nothing.
   void rest() { share_ = num_working_ = 0; }
-  // The limit of the work of all lanes together in this round, in units of an annealing lane's
-  // work.
+  // The limit of the work of all lanes in this round, in units of an annealing lane's work.
   std::uint64_t share() const { return share_; }
   // Runs a round of a lane. `round_work`: the work of an annealing lane.
   void run(std::size_t lane, std::uint64_t round_work, Budget& budget);

@@ -66,8 +66,7 @@ class PortfolioSearch {
     return proof_.prover() != nullptr ? &proof_.prover()->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
-  // The work of the slowest lane of every round, summed: the time of all rounds with unlimited
-  // threads.
+  // The work of each round's slowest lane, summed: the time of all rounds with unlimited threads.
   std::uint64_t span() const { return span_; }
   // The copies made for the plans that lanes exchange.
   const PlanCopies& copies() const { return copies_; }

@@ -34,8 +34,7 @@ EvenWeights even_weights(const SearchContext& context, std::span<const std::uint
                          const ConstructParameters& parameters);
 
 // Places each shard on the rank where the sum of weighted squares (EvenWeights) and energy rises
-// least. Skips a block of ranks if a lower bound of the rise exceeds the rise on the best rank so
-// far.
+// least. Skips a block of ranks if a lower bound of the rise exceeds the best rise so far.
 // Thread safety: one thread at a time. Refers to the allocation.
 class EvenPlacer {
  public:

@@ -61,8 +61,7 @@ class LagrangianFunction {
 };
 
 // The fraction by which a bound is lowered before it is claimed. One third is kRatingSlack, by
-// which check_bound() raises the bound. Two thirds cover the rounding of check_bound() to the safe
-// side.
+// which check_bound() raises the bound. Two thirds cover the rounding of check_bound().
 inline constexpr double kBoundRounding = 3 * kRatingSlack;
 
 struct AggregateBound {

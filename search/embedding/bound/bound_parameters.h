@@ -14,21 +14,18 @@
 namespace shardwright::embedding {
 
 // How finely the relaxation distinguishes ranks (RankClasses). More classes give a stronger bound.
-// Every class costs three rows in the aggregate program, and a pricing problem per iteration of
-// column generation.
+// Every class costs three rows in the aggregate program and a pricing problem per iteration.
 // Thread safety: a value.
 struct RankClassParameters {
-  // Largest number of kinds of ranks, which differ in memory or time scale. If there are more
-  // kinds, all ranks count as one kind, with the memory of the largest rank and the speed of the
-  // fastest rank.
+  // Largest number of kinds of ranks, which differ in memory or time scale. With more kinds, all
+  // ranks count as one kind, with the largest memory and the highest speed.
   static constexpr std::size_t max_kinds = 8;
   // Kinds are split where the load of a choice changes, up to this number of classes.
   static constexpr std::size_t max_classes = 16;
   // Every host may be a class of its own, so that a branch can place a choice on one host, if there
   // are at most this many hosts. Every host then has its own pricing problem.
   std::uint32_t max_hosts = 4;
-  // Uniform choices get classes of their own (RankClasses::apart) if there are then at most this
-  // many classes.
+  // Uniform choices get their own classes (RankClasses::apart) up to this number of classes.
   static constexpr std::size_t max_apart = 16;
   // A class is split between two ranks only if their loads from a choice differ by more than this
   // fraction of the larger load. Smaller differences hardly weaken the bound.
@@ -37,8 +34,7 @@ struct RankClassParameters {
 
 // Thread safety: a value.
 struct AggregateParameters {
-  // Largest number of cutting planes for one bound. The limit matters only if the solver makes no
-  // progress.
+  // Largest number of cutting planes for one bound. It matters only if the solver is stuck.
   static constexpr std::uint32_t max_rounds = 200;
   // No more cutting planes are added when the bound is within this relative distance of the optimum
   // of the linear program. The distance is far below BoundParameters::optimality_gap.
@@ -46,8 +42,7 @@ struct AggregateParameters {
   // Work of solving the small linear program once, and of building it.
   static constexpr std::uint64_t program_steps = 2'000;
   static constexpr std::uint64_t new_program_steps = 6'000;
-  // Largest number of times that reduce_domain() reduces a node's domain, each with new
-  // multipliers.
+  // Largest number of reductions in reduce_domain(), each with new multipliers.
   std::uint32_t max_reductions = 8;
   // Largest multiplier of the whole memory of a rank, in units of the target. The limit keeps the
   // first linear programs bounded; the multipliers of good bounds are far smaller.
@@ -63,8 +58,7 @@ struct KnapsackParameters {
   // With more labels than this, the full search makes separate labels for the remaining item
   // classes and joins the two sets (meet in the middle).
   std::size_t max_labels_of_first_half = 1'000;
-  // With more labels than this, the full search gives up. An exact query is then repeated with
-  // rounded resources.
+  // With more labels than this, the full search fails. Exact queries then round the resources.
   static constexpr std::size_t max_labels = 20'000;
   // Resources are rounded to this fraction of a capacity, 1 / rounding_units. Fewer units leave
   // fewer different labels, but let patterns exceed the capacity of a rank by more.
@@ -98,19 +92,17 @@ struct KnapsackParameters {
 // Thread safety: a value.
 struct ColumnGenerationParameters {
   // A target counts as proved if the dual value of all tables exceeds the dual value of the best
-  // patterns on all ranks by this fraction. The fraction is larger than the slack and the rounding
-  // of check_bound().
+  // patterns on all ranks by this fraction. It exceeds the slack and rounding of check_bound().
   static constexpr double margin = 1e-7;
   // A relaxation counts as feasible if its excess (see RestrictedMaster) is less than this
   // tolerance of the solver.
   static constexpr double feasible_excess = 1e-9;
-  // A pattern enters the master program if its value exceeds the dual value of its rank class by
-  // the sum of a relative and an absolute margin. The margins are larger than the rounding errors
-  // of dual values, so that no pattern enters twice.
+  // A pattern enters the master program if its value exceeds the dual value of its rank class by a
+  // relative plus an absolute margin. These exceed rounding errors, so that no pattern enters
+  // twice.
   static constexpr double min_relative_gain = 1e-9;
   static constexpr double min_gain = 1e-12;
-  // Pricing uses this fraction of the dual values of the DualCenter, and otherwise those of the
-  // master program.
+  // Weight of the DualCenter in the dual values for pricing; the rest is the master program's.
   static constexpr double center_share = 0.6;
   // Work of one simplex pivot: a fixed part, and a third of a unit per row and column up to a
   // maximum. Larger programs are sparse, so that a pivot takes no longer.
@@ -194,8 +186,7 @@ struct BoundTargetParameters {
   // proved. The new limit is the old one times `most_extension` times the proved fraction.
   static constexpr double closed_part = 0.25;
   static constexpr double most_extension = 16;
-  // A Lagrangian tree gets this fraction of `light_work` in addition if at least `closed_part` of
-  // the tree is proved.
+  // A Lagrangian tree with at least `closed_part` proved gets this fraction of `light_work` more.
   double light_extension = 0.5;
   // The work for a tree is divided by this number if the target is below the goal, because large
   // trees for lower targets are of little use for the goal.
@@ -212,8 +203,7 @@ struct BoundTargetParameters {
 // Thread safety: a value.
 struct RoundingParameters {
   // Largest number of dives (DivingHeuristic) for one fractional plan. No further dive begins once
-  // the dives took `most_work`, or 1 / `parts_of_work` of all work before the first dive, whichever
-  // is more.
+  // the dives took `most_work`, or, if this is more, 1 / `parts_of_work` of all work before.
   static constexpr std::uint64_t tries = 64;
   std::uint64_t most_work = 2'000'000;
   static constexpr std::uint64_t parts_of_work = 32;
@@ -242,8 +232,7 @@ struct UniformTreeParameters {
   std::uint64_t most_work = 1'000'000'000;
   // Bisection ends after this many targets ran out of work.
   std::uint32_t most_cut_short = 2;
-  // Number of targets that only serve to suggest a plan, after a target at which the tree was
-  // stuck.
+  // Number of targets only for suggestions, after a target at which the tree was stuck.
   std::uint32_t suggestions = 4;
   // Work for column generation at a node.
   static constexpr std::uint64_t node_work = 4'000'000;
@@ -252,8 +241,7 @@ struct UniformTreeParameters {
   static constexpr double least_width = 1e-3;
   // The same fraction for a node without a branch on choices.
   static constexpr double least_stuck_width = 1e-6;
-  // The interval of a memory tier is divided only if the fractional plan fills at least this
-  // fraction of the tier.
+  // The interval of a tier is divided only if the fractional plan fills this fraction of the tier.
   static constexpr double fullness = 0.9;
 };
 
@@ -271,15 +259,13 @@ struct NodeSearchParameters {
   // rises. A search that fails at one target seldom ends at the next lower target.
   static constexpr std::uint64_t least_leaf_steps = std::uint64_t{1} << 18;
   // Limits of steps for all other nodes: the first, the largest and the smallest limit. A success
-  // doubles the limit of a lane, a failure halves it. Below the smallest limit the lane no longer
-  // searches.
+  // doubles the limit of a lane, a failure halves it. Below the smallest, the lane stops searching.
   static constexpr std::uint64_t node_steps = std::uint64_t{1} << 15;
   static constexpr std::uint64_t most_node_steps = std::uint64_t{1} << 18;
   static constexpr std::uint64_t least_node_steps = std::uint64_t{1} << 12;
   // Largest number of search steps in a certificate, because the check repeats these steps.
   std::uint64_t proof_steps = std::uint64_t{1} << 24;
-  // Steps of RootSearch: the first limit, and the factor by which a failure raises the limit, up to
-  // `proof_steps`.
+  // Steps of RootSearch: the first limit, and its growth factor per failure, up to `proof_steps`.
   std::uint64_t first_root_steps = std::uint64_t{1} << 18;
   std::uint64_t root_steps_growth = 4;
   // Bisection by RootSearch ends when its interval is shorter than this fraction of the goal,
@@ -303,8 +289,7 @@ struct NodeSearchParameters {
 // Thread safety: a value.
 struct BoundParameters {
   // A plan counts as optimal if the relative gap between its rating and the bound is at most this.
-  // The gap is far less than the error of a cost model, and far more than the rounding of a linear
-  // program.
+  // It is far less than the error of a cost model and far more than rounding errors.
   double optimality_gap = 1e-4;
   // If the master program would have more rows than this, only the aggregate bound and Lagrangian
   // trees are used. Solving a larger program takes longer than a whole search for plans.

@@ -9,8 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Returns the choices of a table with their costs as a list of words, equal only for tables of one
-// kind.
+// Returns a table's choices with their costs as words, equal only for tables of one kind.
 std::vector<std::uint64_t> describe(const ChoiceModel& model, std::size_t table) {
   std::vector<std::uint64_t> words;
   for (const Choice& choice : model.choices(table)) {

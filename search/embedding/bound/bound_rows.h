@@ -23,8 +23,8 @@ struct EqualTables {
 };
 
 // The kinds of tables: tables of one kind have equal choices and costs. Large models may have
-// thousands of tables of a dozen kinds. The linear programs have rows per group of a kind instead
-// of rows per table.
+// thousands of tables of a dozen kinds. Linear programs have rows per group of a kind, not per
+// table.
 // Thread safety: immutable; const members may be called from any thread.
 class TableKinds {
  public:
@@ -119,7 +119,7 @@ class BoundRows {
   std::span<const ClassSet> places(std::uint32_t index) const;
 
  private:
-  // Consecutive ranks of one class, up to the first rank of the next segment.
+  // Consecutive ranks of one class: from the `end` of the segment before to `end`, exclusive.
   struct Segment {
     std::uint32_t rank_class = 0;
     Rank end = 0;

@@ -15,8 +15,7 @@ namespace shardwright::embedding {
 
 // A target is a rating; it is proved if no plan rates below it. A branch is valid for all targets,
 // and a leaf that is proved for one target is proved for every lower target. So all targets share
-// one tree: a target uses the leaves of earlier targets, and a tree that ran out of work continues
-// where it stopped.
+// one tree: a target uses the leaves of earlier targets, and a tree that ran out of work continues.
 // Thread safety: const members may be called from any thread. Refers to its argument.
 class BoundTree {
  public:
@@ -45,8 +44,7 @@ class BoundTree {
 
   // The number of search steps that the check of the certificate repeats.
   std::uint64_t search_steps() const;
-  // The nodes of a certificate for the target, in preorder. Precondition: open_leaves(target) is
-  // empty.
+  // A certificate's nodes for the target, in preorder. Precondition: open_leaves(target) is empty.
   std::vector<BoundNode> certificate_nodes(double target) const;
 
  private:

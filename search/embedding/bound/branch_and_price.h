@@ -19,8 +19,7 @@ namespace shardwright::embedding {
 // and the next target lies halfway between the proved bound and the ceiling. When bound and ceiling
 // are close, the stage ends. If a target ran out of work, the stage is repeated with more work; the
 // root stage then tries the goal last. Otherwise the next stage begins. Trees of the last stage can
-// place a choice on a host, but are far larger, so the second stage begins again when the goal
-// falls.
+// place a choice on a host, but are far larger, so a lower goal leads back to the second stage.
 // Thread safety: one thread at a time. Refers to its arguments.
 class TargetSchedule {
  public:
@@ -40,8 +39,7 @@ class TargetSchedule {
 
   // Returns true if the last target is tried with a tree, and false if with the root node alone.
   bool is_branching() const { return is_early_ || stage_ != Stage::kRoot; }
-  // Returns true if the last target is tried with the small first tree, which later targets do not
-  // reuse.
+  // Returns true if the last target is tried with the small first tree, which is not reused.
   bool is_early() const { return is_early_; }
   // Returns true if every host is a class of its own.
   bool separates_hosts() const { return stage_ == Stage::kHosts; }
@@ -77,8 +75,7 @@ class TargetSchedule {
   double ceiling_ = 0;  // the last target that failed; 0 = none
 };
 
-// Tries the targets of a TargetSchedule by branch and price. All lanes share a tree once it is
-// large.
+// Tries the targets of a TargetSchedule by branch and price. All lanes share a large tree.
 // Thread safety: run_lane() may be called concurrently for different lanes; all other members
 // belong to one thread at a time. Refers to the proof.
 class BranchAndPrice final : public BoundMethod {
@@ -96,8 +93,7 @@ class BranchAndPrice final : public BoundMethod {
   // Returns true if all lanes should share the tree: it has used BoundTargetParameters::alone_work
   // and has at least two open leaves. A smaller tree ends sooner on one lane.
   bool should_share() const;
-  // `begins_again`: true if the rating fell after all methods had ended. `is_over`: true if the
-  // proof has ended.
+  // `begins_again`: the rating fell after all methods had ended. `is_over`: the proof has ended.
   void begin_round(Proof& proof, bool begins_again, bool is_over);
   // Precondition: a tree is shared.
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget) {

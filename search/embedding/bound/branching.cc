@@ -132,9 +132,8 @@ double Branching::number_of(const EqualTables& group, std::uint32_t choice,
   return number;
 }
 
-// Returns the widest branch between the smaller and the larger choices of the group. Considers only
-// branches where the number of tables with smaller choices is whole (`whole`) or fractional
-// (otherwise).
+// Returns the widest branch between the smaller and the larger choices of the group. The number of
+// tables with smaller choices is whole if `whole`, else fractional.
 Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whole,
                              const Domain& domain, const FractionalPlan& plan, double target,
                              double min_separation) const {

@@ -24,8 +24,7 @@ struct Branch {
 // Restricts the domain of a node to that of its first or second child.
 void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain);
 
-// Chooses the widest branch (Branch::width) for a fractional plan, the solution of a node's
-// relaxation.
+// Chooses the branch of largest width for a fractional plan of a node.
 // Thread safety: const members may be called from any thread. Refers to its arguments.
 class Branching {
  public:

@@ -167,8 +167,7 @@ CapacitySplitTree::Interval CapacitySplitTree::widest(const FractionalPlan& plan
 }
 
 // Returns the interval from the node's lower end to the mean use in the fractional plan. The
-// relaxation counts this interval twice; a split in its middle excludes the plan from both
-// children.
+// relaxation counts it twice; a split in its middle excludes the plan from both children.
 CapacitySplitTree::Interval CapacitySplitTree::interval_of(std::uint32_t rank_class,
                                                            std::optional<MemoryTier> tier,
                                                            const FractionalPlan& plan) const {

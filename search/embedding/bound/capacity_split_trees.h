@@ -140,7 +140,7 @@ class UniformTargets {
 
   const UniformTreeParameters& parameters_;
   std::uint32_t effort_ = 0;
-  double ceiling_ = 0;  // the lowest failed target at effort_
+  double ceiling_ = 0;                                      // the lowest failed target at effort_
   double stuck_ = std::numeric_limits<double>::infinity();  // where the tree was stuck
   std::uint32_t cut_short_ = 0;  // targets at effort_ that ran out of work
   bool is_suggesting_ = false;

@@ -290,8 +290,7 @@ double ColumnGeneration::value_of_whole_rank(std::uint32_t rank_class) const {
                     as_doubles(whole.room));
 }
 
-// The dual values of shards on a rank of the class, minus the price of what the shards use of a
-// whole rank.
+// The dual values of shards on a rank of the class, less the price of their use of a whole rank.
 std::span<const double> ColumnGeneration::duals_in(std::uint32_t rank_class) {
   if (point_.whole.empty()) return point_.shards;
   const CapacityMultipliers& prices = point_.whole[rows_->classes().whole_class(rank_class)];

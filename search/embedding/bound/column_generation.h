@@ -31,8 +31,7 @@ struct KnownPatterns {
 
 // Keeps patterns for later questions of a ColumnGeneration. Patterns are stored in rows of the
 // first table of each kind, so that they serve groups of equal tables however a node divides the
-// kind. If there are more patterns than the capacity, keeps those that were basic in the newest
-// questions.
+// kind. Beyond the capacity, keeps those that were basic in the newest questions.
 // Thread safety: one thread at a time. Refers to its arguments.
 class PatternPool {
  public:

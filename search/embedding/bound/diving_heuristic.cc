@@ -60,8 +60,7 @@ bool DivingHeuristic::fix_parts(Budget& budget) {
   }
 }
 
-// Gives every host without a host part to the empty host part of its class, which is the first part
-// of the class.
+// Gives all other hosts to the empty host part, which is the first part of every class.
 void DivingHeuristic::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) const {
   for (std::uint32_t c = 0; c < demand_.classes.size(); ++c) {
     std::uint32_t left = demand_.classes[c].count / demand_.ranks_of_host;
@@ -258,8 +257,7 @@ class PatternRounding::Rounding {
       open.on_all_ranks = choice;
   }
 
-  // Gives tables the choices of the dive, and all other tables a choice on all ranks if there is
-  // one.
+  // Gives tables the choices of the dive, and other tables a choice on all ranks if there is one.
   void deal_out(const Open& open, const std::vector<std::uint32_t>& counts) {
     auto next = open.tables.begin();
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -272,8 +270,7 @@ class PatternRounding::Rounding {
       made_.choice[*next] = model_.first_choice(*next) + *open.on_all_ranks - open.first_choice;
   }
 
-  // Adds the shards of a table to waiting_. `same`: the table's choice, as a choice of the group's
-  // first table.
+  // Adds the shards of a table to waiting_. `same`: its choice, as a choice of the first table.
   void wait(std::uint32_t table, std::uint32_t same) {
     const Choice& choice = model_.choices()[same];
     made_.ranks[table].resize(choice.num_shards);
@@ -327,8 +324,7 @@ class PatternRounding::Rounding {
     return {row.load, row.bytes.hbm, row.bytes.ddr, row.bytes.ssd};
   }
 
-  // Adds patterns with shards of one host-filling choice. The plan has none if uniform choices are
-  // apart.
+  // Adds patterns with shards of a host-filling choice, which the plan may lack.
   void add_host_parts(std::vector<RankPattern>& patterns) const {
     for (const auto& [row, own] : demand_.rows) {
       for (std::uint32_t c = 0; c < demand_.classes.size() && own.fills_hosts; ++c) {
@@ -356,8 +352,7 @@ class PatternRounding::Rounding {
     return patterns;
   }
 
-  // Removes shards until the pattern fits `room`: the smallest shard that suffices, or else the
-  // largest.
+  // Removes shards until the rest fits `room`: the smallest that suffices, or else the largest.
   template <class Use>
   static void trim(RankPattern& pattern, double room, const Use& use_of) {
     double excess = -room;

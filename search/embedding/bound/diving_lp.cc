@@ -13,8 +13,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Cost of a table without a choice, per rank that the table needs. It far exceeds the cost of
-// patterns.
+// Cost of a table without a choice, per rank that it needs; far above the cost of patterns.
 constexpr double kUnplaced = 1e3;
 
 // The least gain of a new pattern: the largest random cost of a pattern, 1, plus a margin.

@@ -52,8 +52,7 @@ using HostPart = PatternDemand::Shards;
 
 // A linear program that gives every table a choice and every rank a pattern, so that the patterns
 // hold the shards of the choices. It minimises the total size of the tables without a choice. A
-// dive fixes variables step by step. Because known patterns may not fit what is left, pricing adds
-// patterns.
+// dive fixes variables step by step. Pricing adds patterns that fit the remaining room.
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
 class DivingLp {
  public:
@@ -92,8 +91,7 @@ class DivingLp {
   double unplaced() const;
 
   std::uint32_t fixed(std::size_t column) const { return fixed_[column]; }
-  // Sets the lower bound of a variable or of the ranks of a part, and the same upper bound if
-  // `exactly`.
+  // Set the lower bound of a variable or of a part's ranks, and the same upper bound if `exactly`.
   void fix(std::size_t column, std::uint32_t number, bool exactly);
   void fix_part(std::size_t part, std::uint32_t ranks, bool exactly);
 

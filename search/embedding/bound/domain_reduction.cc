@@ -99,8 +99,7 @@ class CommonLoad {
     const CommonUse& all = total_[c];
     const Storage& room = classes_[c].room;
     const CommonUse use = use_of(row);
-    // The target is raised slightly, because check_bound() rounds sums and uses a slightly lower
-    // bound.
+    // The target is raised, because check_bound() rounds sums and uses a slightly lower bound.
     const double limit = classes_.load_limit(c, target_) * (1 + kBoundRounding);
     return use.load + all.load - own.load < limit &&
            std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
@@ -109,8 +108,7 @@ class CommonLoad {
            });
   }
 
-  // Removes classes where a choice of the group's first table does not fit. Returns true if it lost
-  // any.
+  // Removes classes where a choice of the group's first table does not fit. Returns true if any.
   bool restrict(std::uint32_t choice, std::size_t group) {
     ClassSet left = domain_[choice];
     if (left == 0) return false;

@@ -231,9 +231,8 @@ void ParetoFront::add(double hbm, double value) {
   points_.insert(points_.erase(begin, end), {hbm, value});
 }
 
-// A merge sort of runs of ascending load. There are few runs, because the labels that were kept are
-// sorted by load, and so are the labels that each item added. Labels of equal load are sorted
-// afterwards.
+// A merge sort of runs of ascending load. There are few runs: the kept labels and those that each
+// item added are sorted by load. Labels of equal load are sorted afterwards.
 void DominanceFilter::sort() {
   const auto by_load = [](const Key& a, const Key& b) { return a.load < b.load; };
   runs_.assign(1, 0);

@@ -76,8 +76,7 @@ struct Item {
   std::uint32_t other_count = 0;
 };
 
-// The items of a group of equal tables. There are `copies` tables, and a rank holds at most one
-// item per table.
+// The items of a group of `copies` equal tables. A rank holds at most one item per table.
 struct ItemClass {
   std::uint32_t first_item = 0;
   std::uint32_t num_items = 0;
@@ -125,8 +124,7 @@ class Knapsack {
     return std::span(items_).subspan(item_class.first_item, item_class.num_items);
   }
   std::span<const ItemClass> classes() const { return classes_; }
-  // Returns an upper limit, exclusive, of the number of items of a class that fit a rank, at most
-  // copies + 1.
+  // Returns a number of items of the class that does not fit a rank, at most copies + 1.
   std::uint32_t multiplicity_bound(const ItemClass& own) const;
 
  private:
@@ -149,8 +147,8 @@ struct Label {
 };
 
 // Upper bounds of the value that a label can still reach, from Lagrangian relaxations at several
-// multipliers. Also keeps free_use(): a label that uses at most this has room for any items of all
-// remaining classes.
+// multipliers. Also keeps free_use(): a label that uses at most this has room for all remaining
+// classes.
 // Source: Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints" (2005),
 // completion bounds.
 // Thread safety: one thread at a time.
@@ -165,16 +163,14 @@ class CompletionBound {
 
   // Begins a pass over the item classes. At first all classes are remaining classes.
   void begin();
-  // Removes a class from the remaining classes: pass_value() for can_exceed(), pass_use() for
+  // Remove a class from the remaining classes: pass_value() for can_exceed(), pass_use() for
   // free_use().
   void pass_value(std::size_t class_index);
   void pass_use(const ItemClass& own);
-  // Sets the items that a further copy of the class may be: `item` and all later items of the
-  // class.
+  // Sets the items that a further copy of the class may be: `item` and later items.
   void look_ahead(const ItemClass& own, std::uint32_t item);
 
-  // Returns the use that comparisons of labels count, which is at least free_use(), because smaller
-  // uses are equivalent.
+  // Returns the use that comparisons count: at least free_use(), since less is equivalent.
   Resources counted_use(const Resources& use) const { return componentwise_max(use, free_use_); }
   const Resources& free_use() const { return free_use_; }
   // Returns false if no completion of the label, with up to `copies_ahead` further copies of the
@@ -202,8 +198,7 @@ class CompletionBound {
   Resources free_use_;
 };
 
-// The Pareto front of HBM bytes and value, which gives the largest value for at most a given amount
-// of HBM.
+// The Pareto front of HBM bytes and value: the largest value with at most a given amount of HBM.
 // Thread safety: one thread at a time.
 class ParetoFront {
  public:
@@ -264,8 +259,7 @@ class LabelSearch {
   // Begins a search for patterns worth more than `at_least`, with a greedy pattern. Refers to the
   // knapsack, which must not change until the search ends.
   void begin(const Knapsack& knapsack, const CapacityMultipliers& multipliers, double at_least);
-  // Runs a beam search, which keeps only the most promising labels after each item class. It proves
-  // no bound.
+  // Runs a beam search, which keeps only the most promising labels per item class. Proves no bound.
   void run_beam();
   // Runs the full search. Returns false if there are too many labels. Otherwise no pattern is worth
   // more than proved_value(). Once there are many labels, the remaining classes get labels of their

@@ -29,8 +29,7 @@ class LagrangianTree {
 
   double target() const { return target_; }
   // Returns true if the target is proved, the tree is stuck, or the work is used up. The limit of
-  // work is higher if a large part of the tree is proved, because the last nodes often take little
-  // work.
+  // work is higher if much of the tree is proved, because the last nodes take little.
   bool has_ended() const {
     return is_stuck_ || is_proved() || (work_ >= targets_->light_work && !is_worth_more());
   }

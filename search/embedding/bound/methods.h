@@ -1,5 +1,4 @@
-// Switches for the methods of best mode, by name, so that perf/ablation can measure the effect of
-// each method.
+// Switches for the methods of best mode, by name. perf/ablation measures their effects.
 #pragma once
 
 #include <array>

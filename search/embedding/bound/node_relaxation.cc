@@ -126,8 +126,7 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   return answer;
 }
 
-// Returns false, without a search, if the node is too large, if there are placement rules, or if
-// the method is off.
+// Returns false if the node is too large, there are placement rules, or the method is off.
 bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   const NodeSearchParameters& parameters = parameters_->search;
   if (!parameters_->methods.node_search || rows_->model().pool().space().problem().rules().any())

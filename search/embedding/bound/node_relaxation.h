@@ -70,7 +70,7 @@ struct NodeAnswer {
   Kind kind = Kind::kStuck;
   BoundNode proof;  // for a divided node, only `fixing`
   Branch branch;
-  FractionalPlan plan;  // of a node that is not excluded; may be empty
+  FractionalPlan plan;             // of a node that is not excluded; may be empty
   bool was_cut_short = false;      // column generation ended undecided
   bool was_searched = false;       // a search came before column generation
   std::uint64_t search_steps = 0;  // steps of a proof by search

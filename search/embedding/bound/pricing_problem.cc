@@ -80,8 +80,7 @@ class MultiplierSearch {
     return high;
   }
 
-  // Sets the best multiplier of load for the other multipliers, and returns the value of the
-  // relaxation.
+  // Sets the best multiplier of load for the others. Returns the value of the relaxation.
   double minimise_over_load(CapacityMultipliers& multipliers) {
     multipliers.load = bisect(&CapacityMultipliers::load, &Resources::load, multipliers);
     return relaxed(multipliers).value;
@@ -163,8 +162,7 @@ PricingAnswer PricingProblem::relax(const PricingQuery& query, Budget& budget) {
   return answer;
 }
 
-// Runs a beam search first. If its pattern is not good enough, it still prunes most labels of the
-// full search.
+// Runs a beam search first. Its pattern may suffice, or else prunes most labels of the full search.
 PricingProblem::Found PricingProblem::find(const CapacityMultipliers& multipliers,
                                            const PricingQuery& query) {
   knapsack_.sort_classes(multipliers);

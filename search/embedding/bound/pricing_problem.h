@@ -15,15 +15,14 @@ namespace shardwright::embedding {
 // relaxation is the cost of the capacity plus, for every copy of every item class, the best reduced
 // value of an item. The relaxation bounds the value of every pattern, and is convex in the
 // multipliers. Bisection finds the multipliers of load, DDR and SSD. A golden-section search finds
-// the multiplier of HBM, with a bisection of load inside. Takes O(items x evaluations), which is
-// added to `steps`.
+// the multiplier of HBM, with a bisection of load inside. Adds O(items x evaluations) to `steps`.
 CapacityMultipliers best_multipliers(const Knapsack& knapsack, const KnapsackParameters& parameters,
                                      std::uint64_t& steps);
 
 struct PricingAnswer {
   RankPattern pattern;
-  double value = 0;      // of the pattern
-  double max_value = 0;  // of any pattern; about `value` if proved best
+  double value = 0;                 // of the pattern
+  double max_value = 0;             // of any pattern; about `value` if proved best
   CapacityMultipliers multipliers;  // of best_multipliers()
 };
 

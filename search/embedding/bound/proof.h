@@ -68,8 +68,7 @@ class Proof {
   // Suggests a start for the search for plans: choices, perhaps with ranks, that may lead to a plan
   // below `target`. Methods call it when they could not prove the target.
   void suggest(Allocation start, double target);
-  // Returns the suggestions since the last call, at most the newest eight. Their choices are
-  // indices of model().
+  // Returns the newest suggestions since the last call, at most eight, with choices of model().
   std::vector<SuggestedStart> take_suggestions() { return std::exchange(suggestions_, {}); }
   // Records a plan below a target, which a search found instead of a proof.
   void find(std::optional<Plan> plan) {
@@ -86,8 +85,7 @@ class Proof {
   std::optional<Plan> found_;
 };
 
-// A method that raises the bound in steps. BoundProver::next_method() chooses the method of the
-// next step.
+// A method that raises the bound in steps. BoundProver::next_method() chooses the next method.
 // Thread safety: one thread at a time.
 class BoundMethod {
  public:

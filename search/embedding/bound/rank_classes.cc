@@ -10,8 +10,7 @@ namespace {
 // The load limit of a class without capacity, as a fraction of the load limit of a whole rank.
 constexpr double kLeastPart = 1e-12;
 
-// Relative increase of `most_load` to get a load limit: a load may equal `most_load`, but must be
-// below a limit.
+// Relative increase from `most_load`, which a load may equal, to a limit, which it may not.
 constexpr double kClosed = 1e-9;
 
 std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
@@ -44,9 +43,8 @@ std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& mo
   return sorted;
 }
 
-// Returns true if one shard of the choice is the smallest in every resource: per class, or of all
-// shards if the choice fills hosts. The check of a certificate counts all these shards as the
-// smallest.
+// Returns true if one shard of the choice is the smallest in every resource: per class, or overall
+// if the choice fills hosts. check_bound() counts all these shards as the smallest.
 bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
                          const RankClasses& classes) {
   std::vector<std::vector<ChoiceRun>> runs(classes.size());
@@ -173,8 +171,7 @@ RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
   return labels;
 }
 
-// Splits kinds where loads change, at the largest change first, until there would be too many
-// classes.
+// Splits kinds where loads change, at the largest change first, up to `max_classes`.
 void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
                                 Labels& labels) {
   for (const auto& [difference, rank] : load_changes(model, parameters.load_difference)) {

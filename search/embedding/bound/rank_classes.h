@@ -33,8 +33,7 @@ inline bool is_uniform(const Choice& choice) {
 // Ranks of a class have the same memory, the same time scale, and about the same load from every
 // choice with a shard on every rank. If hosts are separate, ranks of a class are on the same host.
 // If there are more kinds of ranks than the parameters allow, all kinds are merged. A class counts
-// as large as its largest rank and as fast as its fastest rank, which keeps bounds valid but may
-// weaken them.
+// as large as its largest and as fast as its fastest rank; bounds stay valid but may be weaker.
 // Thread safety: immutable; const members may be called from any thread.
 class RankClasses {
  public:
@@ -73,8 +72,7 @@ class RankClasses {
   // capacity of the ranks of a class for other choices. Precondition: uniform_apart().
   std::uint32_t whole_class(std::uint32_t rank_class) const { return rank_class % num_apart_; }
   const RankClass& whole(std::uint32_t rank_class) const { return whole_[rank_class]; }
-  // The class that has the same ranks and is for uniform choices. Returns `rank_class` if uniform
-  // choices are not apart.
+  // The class of the same ranks for uniform choices; `rank_class` if uniform choices are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const { return rank_class + num_apart_; }
   // Returns true for a class for uniform choices.
   bool is_for_uniform(std::uint32_t rank_class) const {

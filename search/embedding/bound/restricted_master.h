@@ -28,8 +28,7 @@ struct DualPoint {
 // The stability center of column generation: of all dual values so far, those with the largest
 // ratio of the value of all tables to the largest value that all ranks can hold. The dual values of
 // the master program oscillate, and pricing between them and the center halves the number of
-// iterations. The center is kept for the next question (see ColumnGeneration), which is usually
-// similar.
+// iterations. The next question (see ColumnGeneration) keeps the center.
 // Source: P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming"
 // (1997).
 // Thread safety: one thread at a time. Refers to its argument.
@@ -131,7 +130,7 @@ class RestrictedMaster {
   std::vector<std::size_t> group_row_;        // by group
   std::vector<std::size_t> class_row_;        // by rank class
   std::vector<std::size_t> first_tier_row_;   // by rank class for uniform choices
-  std::vector<std::size_t> first_whole_row_;  // by rank class for other choices
+  std::vector<std::size_t> first_whole_row_;  // by rank class that is not for uniform choices
   std::vector<std::size_t> shard_row_;        // by BoundRow
   std::map<std::pair<double, Storage>, std::size_t>
       equal_shards_;                                           // rows of equal shards, if shared

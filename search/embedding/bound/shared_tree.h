@@ -31,9 +31,8 @@ struct NodeLimits {
   bool may_divide = false;              // if false, the target fails at a node that is not excluded
 };
 
-// A worker that bounds leaves of a tree, depth first. A lane only reads the tree, because other
-// lanes read the tree at the same time. Between rounds, hand_over() writes the lane's results to
-// the tree.
+// A worker that bounds leaves of a tree, depth first. A lane only reads the tree, like all other
+// lanes. Between rounds, hand_over() writes the lane's results to the tree.
 // Thread safety: one thread at a time. Refers to its arguments.
 class TreeLane {
  public:
@@ -59,19 +58,16 @@ class TreeLane {
   // Returns true if the lane has no leaf to work on.
   bool is_idle() const { return !is_busy() && open_.empty(); }
   bool may_divide() const { return limits_.may_divide; }
-  // Returns true if the lane could neither exclude nor divide a node. The target must then be given
-  // up.
+  // Returns true if the lane could neither exclude nor divide a node: the target has failed.
   bool is_stuck() const { return is_stuck_; }
   bool was_cut_short() const { return was_cut_short_; }
   // Returns true if the lane is at a node without a branch. Before is_stuck() becomes true, the
   // lane tries all plans of the node and computes stuck_start().
   bool is_at_end() const { return rounding_ || (relaxation_ && relaxation_->is_at_leaf()); }
-  // A start for the search for plans, rounded from the fractional plan of the node where the lane
-  // is stuck.
+  // A start for the search for plans, rounded from the fractional plan where the lane is stuck.
   const std::optional<Allocation>& stuck_start() const { return stuck_start_; }
 
-  // Returns the plan below the target that the lane found at the node where the lane is stuck, if
-  // any.
+  // Returns the plan below the target that the lane found where it is stuck, if any.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
   // Does one step on the next leaf. Precondition: the lane is neither idle nor stuck.
@@ -79,8 +75,7 @@ class TreeLane {
   // Steps until `work` is used up, or the lane is idle or stuck. Exceeds `work` to finish a node
   // without a branch, because the other lanes can stop if the target fails at this node.
   void run(std::uint64_t work, Budget& budget);
-  // Writes the results to `tree`, which must be the tree that the lane reads. Returns the work
-  // since the last call.
+  // Writes the results to `tree`, which the lane reads. Returns the work since the last call.
   std::uint64_t hand_over(BoundTree& tree);
 
   // Created at the first call.
@@ -139,8 +134,7 @@ inline constexpr std::size_t kHostClasses = 2;
 
 // One way to put ranks into classes, with its rows, its branch-and-bound tree and the lanes that
 // work on the tree. Not movable, because its members refer to each other.
-// Thread safety: different lanes of lanes() may run concurrently; all other members belong to one
-// thread at a time.
+// Thread safety: different lanes may run concurrently; other members belong to one thread.
 class SharedTree {
  public:
   SharedTree(BoundRows rows, const BoundParameters& parameters);

@@ -154,8 +154,8 @@ class Diagnostician {
   }
 
  private:
-  // Returns true if all ranks are equal and can hold the largest shard, so that each shard can have
-  // a rank of its own.
+  // Returns true if ranks are equal and hold the largest shard, so that each shard fits its own
+  // rank.
   bool has_room_everywhere(const OptionRow& row, const Storage& needed) const {
     if (!available_.uniform() || !needed.fits_in(available_.storage().front())) return false;
     return row.partition_by == PartitionBy::kUniform
@@ -164,8 +164,7 @@ class Diagnostician {
                      row.num_shards <= available_.world_size();
   }
 
-  // A cheap test that nearly every table passes: the whole table fits on a rank, or every shard of
-  // an option has room.
+  // A cheap test that nearly every table passes: a rank holds the table, or every shard has room.
   bool fits_whole(const OptionPool::TableOptions& table) const {
     return std::any_of(table.options.begin(), table.options.end(), [&](OptionId id) {
       const OptionRow& row = pool_.row(id);

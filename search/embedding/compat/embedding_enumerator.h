@@ -16,8 +16,8 @@ namespace shardwright::embedding {
 // Returns the search space of `problem`, with costs. Tables are in TorchRec's order of modules: the
 // last module first, unless use_exact_enumerate_order. Options of a table are ordered by sharding
 // type, then by kernel, both in the order of the sharder's declaration or of the table's
-// constraints, depending on TorchRec's release. Tables are estimated in parallel. `cost_model`:
-// null = Estimator.
+// constraints, depending on TorchRec's release. Estimates in parallel. Null `cost_model` =
+// Estimator.
 // Errors: kInvalidInput, naming the table, if it has no option, too few buckets for row_wise, or a
 // cost above 2^62 bytes, or if `cost_model` gives costs that no search can use; kStopped if the
 // budget is interrupted.

@@ -39,8 +39,7 @@ class EmbeddingSearch {
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);
 
-  // Moves on to the next proposer. Returns false if there is none. Precondition: no exploration is
-  // running.
+  // Moves on to the next proposer; false if there is none. Precondition: no exploration is running.
   bool skip_to_next_proposer() { return source_.skip_to_next_proposer(); }
 
   // Largest number of proposals of all proposers, including repeated proposals.
@@ -63,7 +62,7 @@ class EmbeddingSearch {
   // Least number of proposals per range. In shorter ranges, the jump to the first proposal takes
   // longer than the walk over the others.
   static constexpr std::size_t kGrain = 4;
-  // One batch is taken in, one is proposed, and two keep the workers busy meanwhile.
+  // While one batch is taken in and one is proposed, two more batches keep the workers busy.
   static constexpr std::size_t kBatchesInFlight = 4;
 
   struct LowestFailure {
@@ -85,7 +84,7 @@ class EmbeddingSearch {
   ProposalSource source_;
   bool keep_trace_;
   ProposalWork work_;
-  bool needs_ratings_;  // of all proposals
+  bool needs_ratings_;                                          // of all proposals
   std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker; last: the explorer's
   std::array<CandidateBatch, kBatchesInFlight> batches_;        // by slot
   bool has_gap_ = false;  // a candidate without an outcome ended the trace

@@ -20,8 +20,7 @@ class CostModel {
   virtual Result<ShardingOption> estimate(ShardingOption option) const = 0;
 };
 
-// Upper limit of the bytes of all shards of one option, so that totals over all tables and ranks
-// stay exact.
+// Upper limit of the bytes of an option, so that totals over all tables and ranks stay exact.
 inline constexpr double kMaxTotalBytes = 4611686018427387904.0;  // 2^62
 
 // Checks what the search relies on: one cost per extent, bytes and times finite and not negative,

@@ -55,16 +55,14 @@ std::vector<float> allocate_cache_budget(const std::vector<CachedTable>& tables,
 // Returns the space in which best mode searches. For every table whose load factor best mode
 // chooses, adds to `space` the missing options with a cache at each load factor of the table's set
 // (core/embedding/load_factors.h). Returns `space` itself if there is no such table, or if the
-// space was extended before. Tables are estimated in parallel. `cost_model`: null = Estimator.
-// Errors: those of the cost model; kInvalidInput if a cost cannot be used; kStopped if the budget
-// is interrupted.
+// space was extended before. Estimates in parallel. Null `cost_model` = Estimator. Errors: those of
+// the cost model; kInvalidInput if a cost cannot be used; kStopped if the budget is interrupted.
 Result<std::shared_ptr<const SearchSpace>> with_load_factors(
     std::shared_ptr<const SearchSpace> space, Executor& executor, const Budget& budget = {},
     const CostModel* cost_model = nullptr);
 
 // Returns `plan` as a plan of a space from with_load_factors(), with the same ranks. A cache that
-// the space lacks becomes the next smaller cache of the space. Empty if the space lacks any other
-// option.
+// the space lacks becomes its next smaller cache. Empty if the space lacks any other option.
 std::optional<Plan> on_load_factors(const std::shared_ptr<const SearchSpace>& space,
                                     const Plan& plan);
 

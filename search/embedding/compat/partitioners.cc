@@ -68,8 +68,7 @@ void GreedyPerfPartitioner::step_together(GreedyPerfPartitioner& a, GreedyPerfPa
   b.advance(placed_b, both);
 }
 
-// Advances by `wanted` groups, of which the first `placed` fitted. If not all did, the proposal
-// failed.
+// Advances by `wanted` groups. If only the first `placed` fitted, the proposal failed.
 void GreedyPerfPartitioner::advance(std::size_t placed, std::size_t wanted) {
   next_ += placed;
   if (placed == wanted) return;

@@ -74,8 +74,7 @@ Perf estimate_perf(const EstimateInputs& in, double bandwidth, std::int64_t rows
 Milliseconds estimate_input_dist(const EstimateInputs& in);
 
 // Returns the time per step of averaging a shard over its replicas in other sharding groups; 0
-// without replicas. The data of tables outside HBM pass the link between host and device, or the
-// link to SSD.
+// without replicas. Tables outside HBM pass the link between host and device, or the link to SSD.
 Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent);
 
 }  // namespace shardwright::embedding

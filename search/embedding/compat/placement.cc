@@ -93,8 +93,7 @@ void GroupOrder::collect(std::span<const OptionId> proposal) {
   }
 }
 
-// Returns the index of the first group that does not come before a group with this key and
-// position.
+// Returns the index of the first group that is not before a group with this key and position.
 std::size_t GroupOrder::find(const Key& key, std::uint32_t position) const {
   const auto at = std::partition_point(groups_.begin(), groups_.end(), [&](const Group& group) {
     return before(keys_[group.first_position], group.first_position, key, position);
@@ -259,8 +258,7 @@ void Placement::add_uniform_storage(const OptionRow& row) {
   }
 }
 
-// Returns true if no device is overdrawn. Sizes are not negative, so then every shard fitted when
-// it was placed.
+// Returns true if no device is overdrawn. Then every shard fitted when it was placed.
 bool Placement::settle_uniform_storage() {
   Storage taken;
   bool fits = true;

@@ -78,9 +78,8 @@ class DeviceTree {
   }
 
   std::uint32_t size_;
-  std::vector<std::uint64_t> load_;  // by leaf
-  std::vector<std::uint32_t>
-      winner_;  // by node: root 1, children of n: 2n and 2n + 1
+  std::vector<std::uint64_t> load_;    // by leaf
+  std::vector<std::uint32_t> winner_;  // by node: root 1, children of n: 2n and 2n + 1
 };
 
 struct HostKey {
@@ -149,8 +148,8 @@ class HostLoads {
 
 // Sorts the groups of a proposal by descending storage or time. A group is all tables of one
 // dependency, or a single table. If modules are balanced, smaller modules come first. Equal groups
-// keep proposal order. A proposal that differs in one table takes O(log tables) comparisons and one
-// move of entries.
+// keep proposal order. A change of one table takes O(log tables) comparisons and one move of
+// entries.
 // Source: _group_and_sort_non_uniform_sharding_options,
 // torchrec/distributed/planner/partitioners.py.
 class GroupOrder {
@@ -169,12 +168,10 @@ class GroupOrder {
 
   // Sorts the groups of a whole proposal.
   void reset(std::span<const OptionId> proposal);
-  // Updates the order after the option at `position` changed. `before`: the old option; `proposal`
-  // has the new option.
+  // Updates the order after the option at `position` changed. `before`: the old option.
   void change(std::span<const OptionId> proposal, std::uint32_t position, OptionId before);
 
-  // Updates the order after the options at `positions` (each once) changed. O(groups + positions
-  // log positions).
+  // The same for several positions, each once. O(groups + positions log positions).
   void change_many(std::span<const OptionId> proposal, std::span<const std::uint32_t> positions);
 
   std::span<const Group> groups() const { return groups_; }
@@ -300,8 +297,7 @@ class Placement {
     bool operator<(const Full& other) const { return hbm < other.hbm; }
   };
 
-  // Device i of a host, in the order of ranks. A host here is the ranks that host-wise options
-  // fill.
+  // Device i of a host, in the order of ranks. Host: the ranks that host-wise options fill.
   std::uint32_t device(std::uint32_t host, std::uint32_t i) const {
     return device_of_rank_[host * local_ + i];
   }

@@ -41,8 +41,7 @@ struct SearchParts {
   std::shared_ptr<const CostModel> cost_model;
 };
 
-// Partitions and rates one proposal after the other. Updates the state of the last proposal by the
-// changes to the next.
+// Partitions and rates one proposal after the other. Updates state by the changes in between.
 // Thread safety: none; one worker uses it.
 class ProposalLane {
  public:

@@ -19,8 +19,8 @@ namespace shardwright::embedding {
 // Runs the proposers one after the other, marks proposals whose options were proposed before, and
 // cuts the batch in which the work limit is reached. Marks and cut are decided in proposal order
 // when a batch is proposed, so they are the same for any number of workers, and batches can be
-// proposed before earlier batches are evaluated. A proposer that needs feedback proposes only while
-// no batch is in flight.
+// proposed before earlier batches are evaluated. With feedback, a proposer proposes only while no
+// batch is in flight.
 // Thread safety: none; the thread that proposes and takes in owns it.
 class ProposalSource {
  public:
@@ -36,8 +36,7 @@ class ProposalSource {
   // Fills `batch`. Returns false if all proposers have finished, if batches in flight use up the
   // work limit, or if the proposer waits for feedback.
   bool propose(CandidateBatch& batch, const Budget& budget);
-  // Moves on to the next proposer. Returns false if there is none. Precondition: no batch is in
-  // flight.
+  // Moves on to the next proposer; false if there is none. Precondition: no batch is in flight.
   bool skip_to_next_proposer() {
     last_ = nullptr;
     proposer_ = std::min(proposer_ + 1, proposers_.size());

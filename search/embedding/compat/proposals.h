@@ -255,8 +255,8 @@ struct BestCandidate {
   std::vector<OptionId> options;
   std::vector<Rank> ranks;  // by rank slot
 
-  // Returns true if a proposal with the other rating and index is better. On ties the earlier
-  // proposal is better.
+  // Returns true if a proposal with the other rating and index is better; on ties, if it is
+  // earlier.
   bool loses_to(double other_rating, std::size_t other_index) const {
     return other_rating < rating || (other_rating == rating && other_index < index);
   }

@@ -32,8 +32,7 @@ class Proposer {
 
   // Returns true if later proposals depend on feedback(), or if propose() adds options to the pool.
   // Then feedback() is called for every proposal, in order, before propose() is called again.
-  // Otherwise feedback() is never called, and propose() is called while other batches are
-  // evaluated.
+  // Otherwise feedback() is never called, and other batches may be evaluated during propose().
   virtual bool needs_feedback() const { return true; }
 
   // Returns true if the proposer uses the ratings in its feedback. Otherwise a rating is exact only
@@ -53,8 +52,7 @@ class Proposer {
 };
 
 // Returns the proposer that `spec` names, with the options of `pool`. `available`: the topology
-// after reservation. `cost_model` estimates options that the proposer adds to the pool; null =
-// Estimator.
+// after reservation. `cost_model` estimates added options; null = Estimator.
 // Source: load() of every proposer, torchrec/distributed/planner/proposers.py.
 std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPool& pool,
                                         const Topology& available,

@@ -20,8 +20,7 @@ class LuusJaakolaSearch {
  public:
   LuusJaakolaSearch(double left, double right, int max_iterations, std::optional<double> left_cost);
 
-  // Returns the next probe, or nothing at the end. `cost`: of the last probe; ignored in the first
-  // call.
+  // Returns the next probe, or nothing at the end. `cost`: of the last probe, if there was one.
   std::optional<double> next(double cost);
 
   // Sets the cost of all points from `right` on to infinity.

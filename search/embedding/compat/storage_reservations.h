@@ -25,7 +25,7 @@ constexpr double default_dense_multiplier(ReservationSpec::Type type) {
 }
 
 // Applies the problem's reservation, then its reserved memory, then its margin. Errors: kInfeasible
-// if the heuristical reservation leaves rank 0 with negative HBM, or the SKU-aware one with none;
+// if the heuristical reservation leaves rank 0 negative HBM, or the SKU-aware reservation no HBM;
 // kInvalidInput if a size exceeds 2^62 bytes.
 // Source: HeuristicalStorageReservation, FixedPercentageStorageReservation,
 // InferenceStorageReservation, FixedAbsoluteStorageReservation and SKUAwareStorageReservation,

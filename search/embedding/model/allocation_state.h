@@ -39,8 +39,7 @@ class AllocationState : public RankLoads {
   // Members of chosen(), copied for speed.
   std::uint32_t num_shards(std::size_t table) const { return chosen_[table].num_shards; }
   Reach own_reach(std::size_t table) const { return chosen_[table].reach; }
-  // The reach of a shard that moves without other shards: own_reach(), restricted by the table's
-  // colocation.
+  // The reach of a shard that moves alone: own_reach(), restricted by the table's colocation.
   Reach reach(std::size_t table) const {
     const Reach own = own_reach(table);
     const Colocation colocation = context_->units().colocation(table);

@@ -179,8 +179,7 @@ class Filter {
   }
 
   // Returns, by table and choice of tables kept together, the hosts that can hold all shards of the
-  // choice. If the table must share a rank, the hosts of ranks that can hold all tables of its
-  // component.
+  // choice. If tables must share a rank, hosts with a rank for all of them.
   std::vector<std::vector<Bits>> possible_hosts(Components& one_rank, const Bits& by_rank,
                                                 const std::vector<const std::string*>& place) {
     std::vector<std::vector<Bits>> possible(tables_.size());
@@ -209,8 +208,8 @@ class Filter {
     return possible;
   }
 
-  // Tables kept apart share no rank or host, so the least numbers of ranks or hosts that they need
-  // add up.
+  // Tables kept apart share no rank or host, so the numbers of ranks or hosts that they need add
+  // up.
   Status filter_apart(const PlacementRules::Group& group) {
     const bool by_rank = group.on == GroupScope::kRank;
     const auto least = [&](const TableChoices& table, const Choice& choice) -> std::uint64_t {
@@ -353,8 +352,7 @@ Reach ChoiceModel::reach_of(const OptionRow& row) const {
   return everywhere ? Reach::kAllRanks : Reach::kWholeHosts;
 }
 
-// Adds a choice unless the sharding type cannot place the option's number of shards on this
-// machine.
+// Adds a choice unless the sharding type cannot place so many shards on this machine.
 void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   const OptionRow& row = pool_->row(id);
   Choice choice;

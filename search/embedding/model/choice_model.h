@@ -26,16 +26,14 @@ enum class Reach : std::uint8_t {
 };
 inline constexpr std::size_t kReaches = 4;
 
-// `count` consecutive shards, and the cost of each. `load` is in ms, or in bytes of HBM for the
-// storage model.
+// `count` consecutive shards of equal cost. `load`: ms, or bytes of HBM for the storage model.
 struct ChoiceRun {
   std::uint32_t count = 0;
   double load = 0;
   Storage storage = {};
 };
 
-// Returns a run whose shards have the least load and the least memory of all shards, if there is
-// one.
+// Returns a run whose shards have both the least load and the least memory, if there is one.
 inline std::optional<ChoiceRun> smallest_shard(std::span<const ChoiceRun> runs) {
   const auto least = std::find_if(runs.begin(), runs.end(), [&](const ChoiceRun& a) {
     return a.count > 0 && std::all_of(runs.begin(), runs.end(), [&](const ChoiceRun& b) {
@@ -132,8 +130,8 @@ class ChoiceModel {
   std::uint32_t first_choice(std::size_t table) const { return first_choice_[table]; }
   // O(log tables).
   std::size_t table_of(std::uint32_t choice) const;
-  // Returns the choice for an option, or the choice that dominates the option. Empty if rules
-  // exclude it.
+  // Returns the option's choice, or the choice that dominates it. Empty if rules exclude the
+  // option.
   std::optional<std::uint32_t> choice_of(OptionId option) const {
     const std::uint32_t choice = choice_of_[option.index()];
     return choice == kNone ? std::nullopt : std::optional(choice);

@@ -38,8 +38,7 @@ class EnergyPlacer {
   double place_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   Window all_ranks() const { return {0, loads_->model().world_size()}; }
-  // The window in which the table may move if no other table of its unit moves. Precondition: the
-  // table has a choice.
+  // The window in which the table may move alone, without its unit. Precondition: it has a choice.
   Window own_window(std::size_t table) const;
   // The window for a new choice of the table: own_window(), or, one time in `whole_place_one_in`
   // for a table with placement rules, one random host or rank. Otherwise the cheapest ranks would

@@ -98,8 +98,7 @@ class OptionPool {
   // Returns true if every proposal needs less than 2^62 bytes over all tables and ranks, including
   // the weights of virtual tables, which take no memory but can be moved.
   bool totals_fit() const;
-  // The largest number of shards of options that are not uniform, in one proposal and in one
-  // option.
+  // The largest number of shards of options that are not uniform: per proposal, and per option.
   std::uint32_t num_rank_slots() const { return num_rank_slots_; }
   std::uint32_t most_placed_shards() const { return most_placed_shards_; }
 

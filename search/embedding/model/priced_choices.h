@@ -20,12 +20,10 @@ struct PricingParameters {
   static constexpr int coarse_steps = 12;
   // Bisection steps for the prices that choices are compared by: 12 digits.
   static constexpr int fine_steps = 40;
-  // Factor by which a price is raised until the cheapest choices fit, and the largest number of
-  // raises.
+  // Factor by which a price is raised until the cheapest choices fit, and most raises.
   double price_growth = 8;
   static constexpr int most_price_growths = 60;
-  // Number of times that the price of every tier is set in turn. Once is exact if only one tier is
-  // scarce.
+  // Times that each tier's price is set, in turn. Once is exact if only one tier is scarce.
   static constexpr int turns = 3;
   // The bound is bracketed by steps of the factor bound_growth. Bisection, at most bound_steps
   // times, narrows the bracket to the factor bound_width.
@@ -64,10 +62,10 @@ class PricedChoices {
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
   std::vector<std::uint32_t> cheapest(const MemoryPrices& prices) const;
   // A random choice of every table, by a Boltzmann distribution: a choice that costs one
-  // temperature more than the cheapest of its table is e times less likely. The temperature is at
-  // most `excess` and such that the expected extra cost of all tables together is `excess`, up to
-  // the precision of `steps` bisections. The load of a choice is multiplied by the factor of its
-  // reach. Precondition: as of cheapest(). Time: O(choices) per step of `steps`.
+  // temperature more than its table's cheapest choice is e times less likely. Bisection (`steps`)
+  // sets the temperature, at most `excess`, so that the expected cost of all tables exceeds the
+  // least cost by `excess`. The load of a choice is multiplied by the factor of its reach.
+  // Precondition: every table has an admitted choice. Time: O(choices) per step of `steps`.
   std::vector<std::uint32_t> draw(const MemoryPrices& prices, const ReachFactors& factors,
                                   double excess, int steps, RandomGenerator& random) const;
 

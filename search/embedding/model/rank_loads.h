@@ -12,8 +12,7 @@
 namespace shardwright::embedding {
 
 // Load and memory of one rank. The capacity is what the reservation leaves, and may be negative. An
-// empty rank fits any capacity. The load is a running sum, so its last digits depend on the order
-// of changes.
+// empty rank fits any capacity. The last digits of the load depend on the order of changes.
 // Thread safety: a value.
 struct RankState {
   double load = 0;
@@ -44,13 +43,12 @@ struct RankState {
   }
 };
 
-// Counts violated rules while shards are added and removed. Each of these is one violation:
-// - a shard on a rank that it may not be on;
+// Counts violated rules while shards are added and removed. Each of the following is one violation:
+// - a shard on a rank where a rule forbids the shard;
 // - every further shard on a rank, for a table whose shards must be on distinct ranks;
 // - every further rank or host in use, for tables kept together;
 // - every further table on a rank or host, for tables kept apart.
-// Tables on all ranks are never added, because the model has no choice that breaks a rule by
-// itself.
+// Tables on all ranks are never added, because no choice of the model breaks a rule by itself.
 // Thread safety: one thread at a time.
 class RuleViolations {
  public:
@@ -193,8 +191,7 @@ class RankLoads {
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
   // Adds choices on all ranks, in this order and not tentatively. Calls stopped(work so far); if
-  // this returns true, returns false and leaves the state undefined. Precondition: no change is
-  // tentative.
+  // true, returns false and leaves the state undefined. Precondition: no change is tentative.
   template <class Stopped>
   bool hold_everywhere(std::span<const std::uint32_t> choices, Stopped& stopped) {
     begin_filling();

@@ -90,8 +90,7 @@ class SearchContext {
   std::span<const ShardUse> shards(std::uint32_t choice) const {
     return {uses_.data() + first_use_[choice], model_->choices()[choice].num_shards};
   }
-  // A slot stores the rank of one shard. A table has as many slots as its choice with the most
-  // shards.
+  // A slot stores a shard's rank. A table has as many slots as its choice with the most shards.
   std::uint32_t first_slot(std::size_t table) const { return first_slot_[table]; }
   std::uint32_t num_slots() const { return first_slot_.back(); }
 

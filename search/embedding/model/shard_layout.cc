@@ -73,8 +73,7 @@ class LayoutBuilder {
   ShardLayout layout_;
 };
 
-// Adds blocks of ceil(rows / devices) rows. The last non-empty block is short, later blocks are
-// empty.
+// Adds blocks of ceil(rows / devices) rows. The last used block is short, later blocks are empty.
 void add_row_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devices,
                     std::int64_t columns, std::int64_t column_offset) {
   const std::int64_t block = (rows + devices - 1) / devices;

@@ -39,8 +39,7 @@ TensorShape tensor_shape(const Table& table, SharderSpec::Type sharder);
 std::int64_t row_buckets(const Table& table);
 
 // The shards of `table` under `type` on `topology`, in TorchRec's order. Equal neighbours form one
-// extent, so there are O(1) extents, O(ranks) if ranks differ in memory, or O(column blocks) for a
-// grid.
+// extent, so there are O(1), or O(ranks) if ranks differ in memory, or O(column blocks) for a grid.
 // Source: calculate_shard_sizes_and_offsets, torchrec/distributed/sharding_plan.py.
 ShardLayout shard_layout(const Table& table, const TensorShape& shape, ShardingType type,
                          const Topology& topology);

@@ -47,8 +47,7 @@ enum class Effort : std::uint8_t {
   kFull,   // all work that the caller's options allow
 };
 
-// Answers whether a problem has a plan: tries to prove that memory does not suffice, and otherwise
-// asks a planner.
+// Answers whether a problem has a plan: by a proof that memory does not suffice, or by planning.
 // Thread safety: one thread at a time.
 class FitOracle {
  public:
@@ -153,8 +152,7 @@ class StepSearch {
       ask(fails_ + (fits_ - fails_) / 2, effort);
   }
 
-  // Looks for smaller steps that fit, because a longer search may find plans that brief searches
-  // missed.
+  // Looks for smaller steps that fit, because longer searches may find what brief ones missed.
   void gallop_down(Effort effort) {
     fails_ = impossible_;
     for (std::int64_t stride = 1; fits_ - impossible_ > 1 && !stopped_; stride *= 2) {

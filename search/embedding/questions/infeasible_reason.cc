@@ -91,8 +91,7 @@ class SetFinder {
   }
   Effort quick() const { return oracle_.quick_is_full() ? Effort::kFull : Effort::kQuick; }
 
-  // Keeps the shortest prefix of set_ that is proved not to fit, then leaves out tables that the
-  // proof does not need.
+  // Keeps the shortest prefix of set_ proved not to fit, less tables that the proof does not need.
   void narrow_by_proof() {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -108,8 +107,7 @@ class SetFinder {
     }
   }
 
-  // Keeps the shortest prefix of set_ for which no plan is found. Returns false if the search was
-  // stopped.
+  // Keeps the shortest prefix of set_ for which no plan is found. Returns false if stopped.
   bool take_smallest_prefix(bool proved) {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -286,8 +284,7 @@ std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   return all;
 }
 
-// Sets the kind of the reason, and a proof if `reason.tables` lack memory beside the reservation of
-// the whole problem.
+// Sets the kind, and a proof if `reason.tables` lack memory beside the problem's reservation.
 void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason) {
   const ProblemSpec& spec = present.problem->spec();
   const Fit alone = oracle.ask(only_tables(spec, reason.tables), Effort::kProof);

@@ -15,8 +15,7 @@
 
 namespace shardwright::embedding {
 
-// Returns the problem reduced to `tables`. Placement groups lose all other tables. Precondition:
-// `tables` is ascending.
+// Returns the problem reduced to `tables`, also in placement groups. `tables` must be ascending.
 ProblemSpec only_tables(const ProblemSpec& spec, std::span<const TableId> tables);
 
 struct IrreducibleSet {
@@ -30,8 +29,7 @@ struct IrreducibleSet {
 // First takes tables, the largest first, until they do not fit. Then leaves out every table without
 // which the others still do not fit. `space` has the options of all tables of `problem`.
 // Precondition: `tables` do not fit even if there are no other tables. Cost: one planning per table
-// of the set and O(log tables) more; in large sets, exchanging a table in a known plan replaces
-// most plannings.
+// of the set and O(log tables) more; in large sets, exchanges in a known plan replace most.
 IrreducibleSet find_irreducible_set(const Problem& problem, const SearchSpace& space,
                                     std::vector<TableId> tables, FitOracle& oracle);
 
@@ -52,8 +50,8 @@ struct InfeasibleReason {
   std::vector<TableId> tables;
   bool irreducible = false;
   // A lower bound of the bytes that the tables need, and the bytes that the reservation leaves. For
-  // kReservation, the bytes that the reservation takes of rank 0, and the HBM of rank 0. Absent if
-  // nothing is proved.
+  // kReservation, what the reservation takes of rank 0, and the HBM of rank 0. Absent if not
+  // proved.
   std::optional<std::int64_t> needed_bytes;
   std::optional<std::int64_t> available_bytes;
   std::optional<MemoryShortage> shortage;  // the proof, if memory is the reason

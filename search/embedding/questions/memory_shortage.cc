@@ -261,8 +261,7 @@ const RankSet* ranks_of_table(const PlacementRules& rules, TableId table) {
   return rules.same_for_all_shards(table) ? rules.allowed(table, 0) : nullptr;
 }
 
-// For every set of ranks in a rule, looks for a shortage of the tables that may only be in this
-// set.
+// For every set of ranks in a rule, looks for a shortage of the tables that must be in it.
 std::optional<MemoryShortage> shortage_of_rank_sets(const MemoryNeeds& needs) {
   if (!needs.rules().any()) return std::nullopt;
   std::set<std::vector<Rank>> sets;
@@ -395,8 +394,7 @@ std::optional<MemoryShortage> shortage_in_total(const MemoryNeeds& needs) {
 }
 
 // Proofs by a dual feasible function of bin packing. A shard counts as a whole rank if no shard of
-// threshold size fits beside it, as nothing if it is below the threshold, and otherwise as its
-// size.
+// threshold size fits beside it, as 0 if it is below the threshold, and otherwise as its size.
 // Source: Fekete, Schepers 2001, U^eps.
 
 // Each threshold costs a pass over all options.

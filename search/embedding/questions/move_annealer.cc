@@ -70,8 +70,7 @@ double MoveState::take_away(std::uint32_t table) {
   return placer_.take_away(table) - table_cost_[table];
 }
 
-// Sets ranks_to_try_: ranks of the window that hold a part of the table, and `breadth` random
-// ranks.
+// Sets ranks_to_try_: `breadth` random ranks of the window, and those that hold the table.
 void MoveState::draw_ranks(std::uint32_t table, const ShardUse& use, std::uint32_t breadth,
                            Window window) {
   ranks_to_try_.clear();

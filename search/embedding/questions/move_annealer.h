@@ -18,8 +18,7 @@ namespace shardwright::embedding {
 
 // An allocation that is changed in place, with the cost of its moves from the old plan (MoveCosts).
 // A change is tentative until keep() or undo(). Functions that change the allocation return by how
-// much its energy (AllocationState) plus the cost of moves rises. Refers to all arguments of the
-// constructor.
+// much its energy (AllocationState) plus the cost of moves rises. Refers to its arguments.
 // Thread safety: one thread at a time.
 class MoveState {
  public:
@@ -40,8 +39,7 @@ class MoveState {
   double moved() const { return moved_; }
   bool is_feasible() const { return loads_.all_good(); }
 
-  // Moves one shard to a rank, or swaps two shards of different ranks. A slot is a shard of the
-  // allocation, see Slot.
+  // Moves one shard to a rank; swaps two shards of different ranks. Slots (Slot) number shards.
   double shift(std::uint32_t slot, Rank to);
   double swap(std::uint32_t a, std::uint32_t b);
   // Gives the table a choice and new ranks within the window. Each shard goes to the rank where
@@ -51,8 +49,7 @@ class MoveState {
   double put(std::uint32_t table, std::uint32_t choice, std::span<const Rank> ranks);
   // Gives several tables a choice and ranks at once.
   double put(std::span<const Replacement> tables);
-  // Places all tables of a unit, which must be together, anew: on the cheapest of `tries` random
-  // hosts or ranks.
+  // Moves all tables of a unit (TableUnits) to the cheapest of `tries` random hosts or ranks.
   double replace_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   void keep();
@@ -113,8 +110,7 @@ struct CostedAllocation {
 // Thread safety: one thread at a time. Refers to the context and the costs.
 class MoveAnnealer {
  public:
-  // `home`: the old plan as an allocation. Some steps return a table to its choice and ranks in
-  // `home`.
+  // `home`: the old plan. Some steps return a table to its choice and ranks in `home`.
   MoveAnnealer(const SearchContext& context, const MoveCosts& costs, const Allocation& home,
                MovesCount moves_count, std::uint64_t seed, const ReplanMoveParameters& parameters);
 

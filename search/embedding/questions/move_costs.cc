@@ -72,8 +72,7 @@ void MoveCosts::fill_table_costs() {
 
 namespace {
 
-// The cost of moves if all shards of one rank go to another rank, or those of one host to another
-// host.
+// The cost of moves if all shards of a rank go to another rank, or of a host to another host.
 class LabelCosts {
  public:
   LabelCosts(const ChoiceModel& model, const MoveCosts& costs, const Allocation& allocation)
@@ -99,8 +98,7 @@ class LabelCosts {
   std::uint32_t local() const { return local_; }
   std::uint32_t hosts() const { return hosts_; }
 
-  // Returns for each rank of host `from` its place on host `to`, at the least cost. Adds this cost
-  // to `sum`.
+  // Returns for each rank of host `from` its cheapest place on host `to`. Adds the cost to `sum`.
   std::vector<std::uint32_t> ranks_between(std::uint32_t from, std::uint32_t to,
                                            double& sum) const {
     const auto cost = [&](std::uint32_t a, std::uint32_t b) {

@@ -18,16 +18,15 @@ struct ReplanMoveParameters {
   // Units of work for one update of a rank's load, so that work takes as long as in best mode.
   std::uint64_t work_per_update = 2;
   // Steps of the first cooling, per table and per rank, and the factor by which each cooling is
-  // longer than the cooling before. Short coolings find plans near their start, long coolings far
-  // plans.
+  // longer than the cooling before. Long coolings find plans that are farther from their start.
   std::uint64_t first_steps = 100;
   double step_growth = 1.5;
-  std::uint64_t most_steps = 4'000'000;  // of one cooling, so that several targets are tried
+  std::uint64_t most_steps = 4'000'000;  // of one cooling
   // Temperatures relative to the cost of the best allocation. Successive coolings begin at
   // successive values of `hot`; all end at `cold`.
   std::array<double, 5> hot{0.0001, 0.01, 0.001, 0.00001, 0.1};
   double cold = 1e-6;
-  // One in `starts_one_in` coolings begins from a given plan, the others from the best allocation.
+  // One in `starts_one_in` coolings begins from a given plan, all others from the best allocation.
   std::size_t starts_one_in = 3;
   // Factor by which Cooling::scale grows every round while no feasible allocation is known.
   double scale_growth = 10;
@@ -52,9 +51,8 @@ struct ReplanMoveParameters {
   std::uint32_t choice_sixteenths = 5;
   std::uint32_t shift_sixteenths = 4;
   std::uint32_t swap_sixteenths = 3;
-  // Up to these numbers of tables and ranks, all plans are searched, with
-  // `first_steps_of_all_plans` steps at first and `step_growth_of_all_plans` times as many in every
-  // further search.
+  // Up to these numbers of tables and ranks, all plans are searched, at first with
+  // `first_steps_of_all_plans` steps, then each time with `step_growth_of_all_plans` times as many.
   std::size_t most_tables_of_all_plans = 12;
   std::uint32_t most_ranks_of_all_plans = 64;
   std::uint64_t first_steps_of_all_plans = std::uint64_t{1} << 18;

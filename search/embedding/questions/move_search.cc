@@ -49,8 +49,7 @@ PerTier<double> capacity_of(const Storage& room) { return as_doubles(most_of(roo
 PriceBound::PriceBound(const SearchContext& context, const MoveCosts& costs)
     : context_(&context), costs_(&costs), prices_(context.model().world_size()) {}
 
-// The priced cost of the shard on the rank plus the cost of its move; infinite if it may not be
-// there.
+// The priced cost of the shard on the rank, plus its move; infinite if it may not be there.
 double PriceBound::price(std::uint32_t choice, std::uint32_t shard, Rank rank,
                          const Prices& prices) const {
   const ChoiceModel& model = context_->model();
@@ -250,8 +249,7 @@ constexpr double kLeastGain = 1e-9;       // relative; a smaller gain does not c
 constexpr double kNoPlan = std::numeric_limits<double>::infinity();
 // A target above all costs, small enough for products.
 constexpr double kAnyCost = 1e30;
-// Relative margin of a claimed bound, because the check adds in another order and proves slightly
-// more.
+// Relative margin of a claimed bound: the check adds in another order and proves slightly more.
 constexpr double kProofGap = 3e-9;
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 24;  // about 0.2 s
 constexpr std::uint64_t kCheckWork = 20'000;                   // work of a check
@@ -295,8 +293,7 @@ MoveSearch::MoveSearch(const ChoiceModel& model, const HeldPlan& held, MovesCoun
     next_steps_ = parameters.first_steps_of_all_plans;
 }
 
-// Returns the plan as an allocation. A table whose option the model lacks gets the choice of the
-// least load.
+// Returns the plan as an allocation. For options that the model lacks, takes the least load.
 Allocation MoveSearch::home_of(const Plan& plan) const {
   const ChoiceModel& model = context_.model();
   if (const std::optional<Allocation> whole = to_allocation(model, plan)) return *whole;
@@ -388,8 +385,7 @@ void MoveSearch::try_all_plans(const Budget& budget) {
   next_steps_ = 0;
 }
 
-// Returns Cooling::scale. It grows while no feasible allocation is known, so that broken rules
-// weigh more and more.
+// Returns Cooling::scale, which grows while no feasible allocation is known.
 double MoveSearch::scale() const {
   if (best()) return best()->cost;
   return (state_.max_load() + rating_bound_) * std::pow(parameters_.scale_growth, rounds_);

@@ -29,8 +29,7 @@ class PriceBound {
 
   PriceBound(const SearchContext& context, const MoveCosts& costs);
 
-  // Raises the bound by `steps` steps of a subgradient method. `target`: an upper bound of the
-  // least cost.
+  // Raises the bound by `steps` subgradient steps. `target`: an upper bound of the least cost.
   void raise(double target, int steps, const Budget& budget);
   // The lower bound, up to rounding. Infinite if no allocation exists.
   double bound() const { return bound_; }

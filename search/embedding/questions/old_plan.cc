@@ -53,8 +53,7 @@ std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table
   return layout;
 }
 
-// Returns true if the sharding type allows these ranks. Precondition: all ranks exist, one per
-// shard.
+// Returns true if the sharding type allows these ranks. Precondition: ranks exist, one per shard.
 bool is_placement(const ShardingOption& option, const std::vector<Rank>& ranks,
                   const Topology& topology) {
   const std::uint32_t local = topology.local_world_size();

@@ -34,8 +34,7 @@ class OldPlan {
   // has another number of shards, or if a rank no longer exists or is not allowed by the sharding
   // type or by the table's own placement rules.
   const Assignment& assignment(TableId table) const;
-  // Returns true if the option of assignment() is in the search space, and false if it had to be
-  // added.
+  // Returns true if the option of assignment() is in the search space, false if it was added.
   bool in_space(TableId table) const;
 
   // Bytes of the table's tensor that the ranks of `to` do not hold in the old plan (see TableMove).

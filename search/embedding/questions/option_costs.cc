@@ -118,8 +118,7 @@ Mask places_of_others(const PlacementRules::Group& group, const Places& places, 
   return used;
 }
 
-// Where the placement rules of groups let a table be beside the other tables of a plan. Refers to
-// the problem.
+// Where placement rules let a table be beside the other tables of a plan. Refers to the problem.
 // Thread safety: immutable; const members may be called from any thread.
 class SharedPlaces {
  public:
@@ -187,8 +186,7 @@ std::vector<std::string> SharedPlaces::rules_against(const ShardingOption& optio
 
 using Standing = OptionCost::Standing;
 
-// Ratings count as equal if their relative difference is less. Another order of summation changes
-// less.
+// Ratings that differ less, relatively, count as equal: the order of summation changes less.
 constexpr double kEqual = 1e-9;
 
 std::vector<Rank> ranks_of(const Assignment& assignment) {
@@ -308,8 +306,7 @@ class TableExchange {
     if (problem_.spec().perf_model == PerfModel::kPerf) find_part(cost);
   }
 
-  // Finds the part of the busiest rank's time that changes most, in the direction of the rating's
-  // change.
+  // Finds the part of the busiest rank's time that changes most, in the direction of the rating.
   void find_part(OptionCost& cost) const {
     if (cost.rating_change == 0) return;
     std::array<double, 5> change{};

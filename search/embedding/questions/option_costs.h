@@ -75,8 +75,7 @@ struct MemoryLack {
   std::int64_t bytes = 0;
 };
 
-// The cost of an option of one table, if this option replaces the table's option in the plan and no
-// other table changes.
+// The cost of an option of a table if it replaces the plan's option and no other table changes.
 struct OptionCost {
   enum class Standing : std::uint8_t {
     kChosen,

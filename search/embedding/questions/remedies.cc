@@ -37,8 +37,7 @@ struct DroppableConstraint {
   std::function<void(ProblemSpec&)> drop;
 };
 
-// A value is raised up to this multiple of the problem's value, or to these amounts if they are
-// larger.
+// A value is raised up to this multiple of the problem's value, or to these amounts if larger.
 constexpr std::int64_t kMostTimes = 16;
 constexpr std::int64_t kMostRanks = 8192;
 constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 40;
@@ -217,8 +216,7 @@ bool is_given_by_rank(const Problem& problem) {
 }
 
 // Returns the changes that apply to the problem, in this order: ranks (of a single host), hosts,
-// HBM, DDR and (if counted) SSD per rank in steps of 1 MiB, batch size, reserved fraction in steps
-// of 0.01.
+// HBM, DDR and (if counted) SSD per rank in steps of 1 MiB, batch size, reserved fraction.
 std::vector<SteppedChange> stepped_changes(const Problem& problem) {
   std::vector<SteppedChange> changes;
   // With sharding groups or pods, more ranks are more replicas and not more memory.

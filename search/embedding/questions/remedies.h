@@ -36,8 +36,7 @@ struct Remedy {
   bool each_rank_adds = false;  // `from` and `to` are added to the memory of every rank
   std::string constraint;       // kConstraint: JSON pointer of the constraint to drop
   double rating = 0;            // of the first plan found; better plans may exist
-  // True if a change that is one step smaller is proved impossible; false if planning found no plan
-  // for it.
+  // True if one step less is proved impossible; false if planning found no plan for it.
   bool less_is_impossible = false;
 };
 template <>

@@ -136,8 +136,7 @@ void ReplanSearch::rate_kept() {
 
 Plan ReplanSearch::edit_of_kept(const Plan& plan) {
   if (!kept_) return plan;
-  // An edit of kept_ has owners_ as its owner. It is not added, because a list that owns itself is
-  // never freed.
+  // An edit of kept_ has owners_ as owner and is not added: a list that owns itself is never freed.
   const bool is_edit = plan.owner() == owners_;
   if (!is_edit && owners_->back() != plan.owner()) owners_->push_back(plan.owner());
   PlanEdit edit(*kept_);
@@ -238,8 +237,7 @@ double ReplanSearch::weight_among_equal() const {
   return best_->cost * static_cast<double>(kGibibyte) / static_cast<double>(bytes);
 }
 
-// Returns true if kept_ moves nothing, and the problem has not changed or no plan is noticeably
-// better.
+// Returns true if kept_ moves nothing, and the problem is unchanged or no plan is much better.
 bool ReplanSearch::should_stay() const {
   if (moved_bytes(*kept_) > 0) return false;
   const double saved = kept_rating_ - best_->cost;

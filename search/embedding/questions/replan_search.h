@@ -65,8 +65,8 @@ class ReplanSearch {
   // Considers `found`, the planner's answer. Then searches from kept() and all plans considered
   // until the budget is spent: for a lower cost, or, without a weight, for fewer bytes moved at no
   // higher rating. `rating_bound`: a lower bound of the rating of all plans of the search space;
-  // infinite if there is no plan. Returns null if no valid plan was found. The answer lives as long
-  // as this object.
+  // infinite if there is no plan. Returns null if no valid plan was found. The answer is valid
+  // until the next call.
   const Best* finish(const std::optional<Plan>& found, double rating_bound, Budget& budget);
 
   // What was copied to make plans: kept() as a whole, and the changed parts of each edit.
