@@ -1,4 +1,4 @@
-// `explain` as a user runs it. Its answers are checked with `plan` and `verify`.
+// `explain` as a user runs it. `plan` and `verify` check its answers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -42,7 +42,7 @@ json explained(const Command& run, const std::string& arguments, int status) {
   return json::parse(outcome.out);
 }
 
-// Returns the problem with a remedy applied, or one step short of it.
+// Returns the problem with the remedy applied. With `one_less`, the remedy is one step smaller.
 json changed(json problem, const json& remedy, bool one_less) {
   if (remedy.contains("drop")) {
     const json::json_pointer place(remedy["drop"].get<std::string>());
@@ -79,7 +79,7 @@ bool has_plan(const Command& run, const json& problem, const std::string& flags)
   return status == 0;
 }
 
-// Tries every remedy, and one step less than it. Returns the number of remedies.
+// Checks that every remedy helps and that one step less does not. Returns the number of remedies.
 std::size_t try_remedies(const Command& run, const json& problem, const std::string& flags) {
   const json answer = explained(run, written(run, "problem.json", problem) + flags, 3);
   CHECK(answer["feasible"] == false);
@@ -93,7 +93,7 @@ std::size_t try_remedies(const Command& run, const json& problem, const std::str
 
 json golden(const std::string& name) { return json::parse(*read_file(kCases + name + ".json.gz")); }
 
-// Tables of 1 to 3 GiB that stay whole, too large for 4 ranks of 4 GiB.
+// Tables of 1 to 3 GiB that cannot be split and do not fit on 4 ranks of 4 GiB.
 json whole_tables() {
   json problem = {{"topology", {{"world_size", 4}, {"hbm_cap", std::int64_t{4} << 30}}},
                   {"tables", json::array()}};
@@ -324,14 +324,14 @@ TEST_CASE("explain, verify: a forgotten flag is named") {
   CHECK(contains(run("verify " + asked + " --hbm 20GiB").out,
                  "with: --ranks 4 --ranks-per-host 2\n"));
 
-  // Of sharding groups the file has the ranks of one, which --ranks would not set.
+  // A plan with sharding groups has the ranks of one group. No value of --ranks changes that.
   const std::string grouped = run.path("grouped.json");
   REQUIRE(run("plan " + problem + " --ranks 4 --sharding-group-size 2 -o " + grouped).status == 0);
   const CommandOutcome whole = run("verify " + problem + " " + grouped + " --ranks 4");
   CHECK(whole.status == 5);
   CHECK_FALSE(contains(whole.out, "--ranks 2"));
 
-  // Neither groups nor devices are told by sizes: a flag for these would change nothing.
+  // Sizes do not show sharding groups or devices, so the message must not name flags for sizes.
   const CommandOutcome groups = run("verify " + asked + flags + " --sharding-group-size 2");
   CHECK(groups.status == 5);
   CHECK(contains(groups.out, "leave out --sharding-group-size"));

@@ -1,4 +1,5 @@
-// Requests for resharding paths: every path leads to its target, and the exact one is the cheapest.
+// Input: requests for resharding paths. Every path leads to its target, and exact ones are the
+// cheapest.
 #include <vector>
 
 #include "core/operators/graph/sharding_spec.h"

@@ -1,4 +1,5 @@
-// A problem and the search space of another planner: read, written in both forms, and planned over.
+// Input: a problem and a search space of another planner. The space is read, written in both
+// formats, and planned.
 #include <array>
 
 #include "runtime/embedding/identity.h"

@@ -149,9 +149,8 @@ TEST_CASE("improve: rating and memory equal the verifier's, however scarce the m
     check_by_verifier(model, rated);
     CHECK(rated.peak_hbm_bytes <= hbm);
     CHECK(rated.rating >= model.context.bound() * (1 - 1e-9));
-    CHECK(rated.rating <=
-          // The tolerance is wide because the bound is weak if few shards fill a rank.
-          model.context.bound() * 1.1);
+    // The tolerance is wide, because the bound is weak if few shards fill a rank.
+    CHECK(rated.rating <= model.context.bound() * 1.1);
   }
 }
 
