@@ -1,5 +1,6 @@
-// Problems that AutoParallel made of a transformer, in the contest's form: costs are microseconds
-// times 10^9. Names: mesh, blocks, whether repeated blocks are forced equal, memory row.
+// Problems that AutoParallel made of a transformer, in the contest's format: costs are microseconds
+// times 10^9. Names have the mesh, the number of blocks, whether repeated blocks must be equal, and
+// the memory limit.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -15,13 +16,13 @@ namespace shardwright::operators_autoparallel_test {
 
 namespace {
 
-// Work does not depend on the machine. A million takes about 10 ms.
+// Work does not depend on the machine. A million units take about 10 ms.
 constexpr std::uint64_t kTwoAxes = 2'000'000;
 constexpr std::uint64_t kThreeAxes = 200'000'000;
 
 struct Recorded {
   const char* name;
-  double optimum_us;  // that CBC or this solver has proved
+  double optimum_us;  // proved by CBC or by this solver
   std::uint64_t most_work;
 };
 
@@ -59,7 +60,7 @@ TEST_CASE("autoparallel instances: every optimum is proved within little work") 
     REQUIRE(result.ok());
     CHECK(result->status == operators::SolveStatus::kOptimal);
     const double optimum_us = result->objective / 1e9;
-    // Entries were rounded when they were written, and the recorded optimum to 12 digits.
+    // The entries were rounded when they were written, and the recorded optimum has 12 digits.
     CHECK(std::abs(optimum_us - recorded.optimum_us) <= 1e-9 * recorded.optimum_us);
     MESSAGE(recorded.name << ": " << result->solve_s * 1e3 << " ms, work " << result->work);
   }

@@ -1,4 +1,4 @@
-// ColossalAI's own instances: nodes, strategies, resharding costs, merged form, aliases.
+// ColossalAI's recorded instances: nodes, strategies, resharding costs, merged form, aliases.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -146,7 +146,7 @@ TEST_CASE("operators build: lowering a graph equals reading the instance that it
       const CostInstance& theirs = read->lowered.instance();
       REQUIRE(ours.num_nodes() == theirs.num_nodes());
       CHECK(ours.edges().size() == theirs.edges().size());
-      // The first strategies and the last ones cost the same in both.
+      // The costs are equal for the first strategies and for the last ones.
       std::vector<std::uint32_t> first(ours.num_nodes(), 0);
       std::vector<std::uint32_t> last;
       for (std::size_t n = 0; n < ours.num_nodes(); ++n)

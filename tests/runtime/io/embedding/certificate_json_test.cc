@@ -1,4 +1,5 @@
-// Bound certificates in files: what is written is read back, and what is malformed has a place.
+// Bound certificates in files: written ones are read back, and errors in malformed ones have a
+// place.
 #include <doctest/doctest.h>
 
 #include <cstdint>
