@@ -56,7 +56,6 @@ void check_same(const SearchRun& own, const SearchRun& expected) {
   CHECK(own.reason == expected.reason);
   CHECK(own.num_proposals == expected.num_proposals);
   CHECK(own.num_plans == expected.num_plans);
-  CHECK(own.work == expected.work);
   CHECK(std::bit_cast<std::uint64_t>(own.best_rating) ==
         std::bit_cast<std::uint64_t>(expected.best_rating));
   CHECK(own.lowest_failed == expected.lowest_failed);

@@ -220,7 +220,6 @@ void check_cancellation(const Cancellation& test, std::uint64_t seed) {
 struct Answer {
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;
-  std::uint64_t work_steps = 0;
   std::uint64_t rating_bits = 0;
   std::string ranks_sha1;
   std::string failure;
@@ -240,7 +239,6 @@ Answer answer(const ProblemPtr& problem, int threads) {
   }
   return {result->num_proposals,
           result->num_plans,
-          result->work.work_steps,
           bits(result->best_rating.value_or(-1)),
           result->plan ? embedding::ranks_sha1(*result->plan) : "",
           result->failure ? result->failure->message : ""};

@@ -108,7 +108,7 @@ TEST_CASE("find plan: with an improvement it ends with the best of all plans") {
   CHECK(compared > 30);
 }
 
-TEST_CASE("find plan: pauses change neither the answer nor the number of steps") {
+TEST_CASE("find plan: pauses do not change the answer") {
   int paused = 0;
   int pauses = 0;
   each_small_problem({3, 29}, 200, 100'000, [&](const SmallProblem& small) {
@@ -119,11 +119,10 @@ TEST_CASE("find plan: pauses change neither the answer nor the number of steps")
           find_plan_below(goal, *small.space, small.available, {}, kAnyPlanSteps);
       PlanSearch search(goal, *small.space, small.available, {}, kAnyPlanSteps, {});
       int own = 0;
-      for (; !search.run(1); ++own)
-        CHECK(search.steps() <= whole.steps);
+      while (!search.run(1))
+        ++own;
       const FoundPlan parts = search.take_answer();
       CHECK((parts.answer == whole.answer));
-      CHECK(parts.steps == whole.steps);
       CHECK(parts.below == whole.below);
       REQUIRE(parts.plan.has_value() == whole.plan.has_value());
       if (whole.plan) CHECK(small.rate(*parts.plan).rating == small.rate(*whole.plan).rating);
