@@ -211,8 +211,7 @@ TEST_CASE("replan: says what keeping everything rates and what the moves buy") {
   CHECK(json::parse(free.out)["migration"]["objective"].is_null());
 }
 
-// A table of a million columns has 7,812 shards. A linear program over their ranks would take
-// minutes.
+// A table of a million columns has 7,812 shards. A linear program would take minutes.
 TEST_CASE("replan: thousands of shards on few ranks end within the work limit") {
   const Command run;
   const std::string files = "tests/golden/embedding/replan/many_shards";

@@ -26,8 +26,7 @@ TEST_CASE("stats: plan and verify give the same figures, in JSON and as text, on
   REQUIRE(planned.contains("stats"));
   const json& stats = planned["stats"];
   CHECK(stats["ranks"].size() == 16);
-  // The rating sums the times of shards, and the statistics sum their parts, so they are rounded
-  // differently.
+  // The rating sums the times of shards, the statistics their parts, so rounding differs.
   CHECK(stats["max_perf"]["ms"].get<double>() ==
         doctest::Approx(planned["best_rating"].get<double>()).epsilon(1e-12));
   const double path = stats["critical_path"]["total"].get<double>();

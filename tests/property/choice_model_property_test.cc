@@ -105,8 +105,7 @@ struct Placed {
   std::vector<std::uint32_t> shards;  // by rank
 };
 
-// Returns all placements of all options that the table's rules and the sharding type allow, by
-// table.
+// Returns all placements that the table's rules and the sharding type allow, by table.
 std::vector<std::vector<Placed>> placements(const SearchSpace& space) {
   const Problem& problem = space.problem();
   const std::uint32_t world = problem.topology().world_size();

@@ -186,8 +186,7 @@ void put_on_ssd(Random random, ProblemSpec& spec) {
   }
 }
 
-// One to four tables of 1 to 4 GiB on a small machine with little memory. Some tables must stay
-// whole.
+// One to four tables of 1 to 4 GiB on a small machine with little memory. Some stay whole.
 ProblemSpec crowded(Random& random) {
   ProblemSpec spec = test_support::problem_spec(
       1 + random.below(4), 1 + static_cast<std::int64_t>(random.below(3)), 0, 4'000'000, 64);

@@ -24,8 +24,7 @@ using test_support::RandomProgram;
 
 constexpr std::int64_t kBatch = 12;  // divides evenly on all meshes but one
 
-// Gives some tensors a first dimension of kBatch. One fourth of them are described by a rank's
-// part.
+// Gives some tensors a first dimension of kBatch. One in four is described by a rank's part.
 void give_batch(Random& random, ProgramSpec& spec, std::vector<std::size_t>& with_batch) {
   for (std::size_t i = 0; i < spec.vars.size(); ++i) {
     Variable& var = spec.vars[i];

@@ -1,5 +1,4 @@
-// Memory runs out while several threads plan: the answer is an error or the right plan, without a
-// leak.
+// Memory runs out while several threads plan: an error or the right plan, without a leak.
 #include <atomic>
 #include <bit>
 #include <chrono>

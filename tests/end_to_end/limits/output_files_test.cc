@@ -1,5 +1,4 @@
-// Files that the command writes hold the old or the new content and nothing else, even after
-// errors.
+// Files that the command writes hold the old or the new content, even after errors.
 #include <sys/stat.h>
 
 #include <array>

@@ -37,8 +37,7 @@ double bound_of(const json& answer) {
   return answer["lower_bound"].is_number() ? answer["lower_bound"].get<double>() : 0;
 }
 
-// A search that takes long. `sign` is a file that gets its first line when there is an answer to
-// lose.
+// A search that takes long. The file `sign` gets a line once there is an answer to lose.
 struct LongRun {
   std::string arguments;
   std::string sign;

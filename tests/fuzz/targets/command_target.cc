@@ -1,5 +1,4 @@
-// Runs the whole command. The first document has the arguments; the others are the files a, b, c
-// and d.
+// Runs the command. The first document has the arguments; the others are files a, b, c and d.
 #include <sanitizer/common_interface_defs.h>
 
 #include <algorithm>

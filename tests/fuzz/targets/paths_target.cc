@@ -1,5 +1,4 @@
-// Input: requests for resharding paths. Every path leads to its target, and exact ones are the
-// cheapest.
+// Input: requests for resharding paths. Every path leads to its target; exact ones are cheapest.
 #include <vector>
 
 #include "core/operators/graph/sharding_spec.h"

@@ -1,5 +1,4 @@
-// Input: cases of resharding or whole programs. Best mode's answers keep what the placements
-// promise.
+// Input: cases of resharding or whole programs. Best mode's answers keep the placements.
 #include <algorithm>
 #include <cstdint>
 #include <utility>

@@ -1,5 +1,4 @@
-// Input: a problem and a search space of another planner. The space is read, written in both
-// formats, and planned.
+// Input: a problem and a search space of another planner. It is read, written and planned.
 #include <array>
 
 #include "runtime/embedding/identity.h"

@@ -28,8 +28,7 @@ using embedding::ProposalRecord;
 using embedding::ShardingOption;
 using nlohmann::json;
 
-// Recorded answers of one release. Files in `cases` and `answers` of the folder have the same
-// names.
+// Recorded answers of one release. Files in `cases` and `answers` have the same names.
 struct Recording {
   std::filesystem::path folder;
   std::size_t least_cases = 0;
@@ -166,8 +165,7 @@ bool uses_scaleup(const embedding::Problem& problem) {
   });
 }
 
-// Scale-up adds options that the recorded space lacks, so its proposals describe options by
-// content.
+// Scale-up adds options to the recorded space, so its proposals describe options by content.
 bool same_tables(const json& expected, const std::vector<const ShardingOption*>& options,
                  const embedding::Problem& problem) {
   if (expected.size() != options.size()) return false;

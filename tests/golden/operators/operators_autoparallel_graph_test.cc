@@ -34,8 +34,7 @@ using redistribution::Placement;
 
 constexpr double kForbiddenEntry = 1e18;
 constexpr double kUnitsPerUs = 1e9;
-// AutoParallel rounds to integers. It divides the time of a node among the inputs and adds it up
-// again.
+// AutoParallel rounds to integers, and divides a node's time among its inputs.
 constexpr double kUnit = 1;
 
 constexpr const char* kWithStrategies[] = {"m8", "m4x2"};
@@ -148,8 +147,7 @@ class Both {
     return found;
   }
 
-  // Returns the cost of moving the tensors of one node to another, summed over the inputs of the
-  // latter.
+  // Returns the cost of moving tensors from one node to another, over all inputs of the second.
   double move_us(const NodePair& nodes, std::uint32_t s, std::uint32_t t) const {
     double us = 0;
     for (const AtenTransfers::Edge& edge : model_.transfers.edges) {
@@ -244,8 +242,7 @@ TEST_CASE("autoparallel graphs: strategies and what they cost are AutoParallel's
         const std::optional<std::uint32_t> ours = both.ours(n)[s];
         REQUIRE(ours);
         met.insert(*ours);
-        // AutoParallel forbids all placements of inputs, outputs and their gradients but the
-        // requested one.
+        // AutoParallel forbids other placements of inputs, outputs and gradients than requested.
         if (both.their_cost(n, s) == kForbiddenEntry) {
           CHECK(both.is_pinned(n));
           CHECK(both.output(n, *ours) != pin);

@@ -1,5 +1,4 @@
-// Cases of resharding: compat mode gives Paddle's sequences, and best mode gives correct ones for
-// all.
+// Cases of resharding: compat mode gives Paddle's sequences, best mode correct ones.
 #include <doctest/doctest.h>
 
 #include <sstream>

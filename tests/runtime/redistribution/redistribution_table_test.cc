@@ -1,5 +1,4 @@
-// The cache of redistributions gives the planner's answers, from any thread and any number of
-// times.
+// The cache of redistributions gives the planner's answers to any thread, any number of times.
 #include "runtime/redistribution/redistribution_table.h"
 
 #include <doctest/doctest.h>

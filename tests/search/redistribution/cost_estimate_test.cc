@@ -28,8 +28,7 @@ constexpr double kAny = std::numeric_limits<double>::max();
 
 Placement placed(const std::vector<std::string>& words) { return read_words(words, 4).value(); }
 
-// A pair of placements of a tensor of four dimensions on 2x2x2x2 devices. Some extents divide
-// evenly.
+// A pair of placements of a tensor of four dimensions on 2x2x2x2 devices. Some divide evenly.
 RandomPair pair_on_four_axes(Random& random) {
   RandomPair pair;
   pair.tensor.mesh = {2, 2, 2, 2};

@@ -1,5 +1,4 @@
-// Input: a request of the C interface. The first document has the command, and the second the
-// request.
+// Input: a command of the C interface in the first document, and its request in the second.
 #include <algorithm>
 #include <array>
 #include <regex>

@@ -1,5 +1,4 @@
-// Bound certificates in files: written ones are read back, and errors in malformed ones have a
-// place.
+// Bound certificates in files: what is written is read back, and errors have a place.
 #include <doctest/doctest.h>
 
 #include <cstdint>

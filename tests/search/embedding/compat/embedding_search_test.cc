@@ -188,8 +188,7 @@ TEST_CASE(
   CHECK(is_prefix(search.trace(), whole.trace));
 }
 
-// Without a trace, the search does not rate a proposal that is certain to be worse than a later
-// one.
+// Without a trace, the search does not rate proposals that are certain to lose.
 TEST_CASE(
     "embedding search: a stop request keeps the best evaluated proposal, wherever it is in the "
     "batch") {

@@ -53,8 +53,7 @@ std::vector<DimSpecs> all_specs(const SpecTable& table, const TensorShape& shape
   return valid;
 }
 
-// Returns the costs of the cheapest paths from `from` to every spec, by relaxing until nothing
-// changes.
+// Returns the least costs from `from` to every spec, by relaxing until nothing changes.
 std::map<std::uint64_t, double> relaxed_totals(const SpecTable& table, const TensorShape& shape,
                                                const std::vector<DimSpecs>& all,
                                                const DimSpecs& from) {
