@@ -11,9 +11,9 @@
 
 namespace shardwright {
 
-// The only clock that a search may read. Work is counted in units that do not depend on the machine
-// or the number of threads, so a work limit always stops a search at the same point. A deadline or
-// a stop request does not.
+// What a search may still spend, and its only clock. Work is counted in units that do not depend on
+// the machine or the number of threads, so a work limit always stops a search at the same point. A
+// deadline or a stop request may stop it anywhere.
 // Thread safety: interrupted() may be called from any thread; other members belong to the thread of
 // the search.
 class Budget {
@@ -24,7 +24,7 @@ class Budget {
   Budget(std::optional<std::uint64_t> work_limit, std::optional<double> time_limit_s,
          std::stop_token stop = {})
       : work_limit_(work_limit), stop_(std::move(stop)) {
-    // A longer limit means no limit, since the clock could not represent its end.
+    // A longer limit counts as no limit, because the clock could not represent its end.
     constexpr double kLongestSeconds = 1e8;
     if (time_limit_s && *time_limit_s < kLongestSeconds) {
       deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -35,17 +35,18 @@ class Budget {
   std::uint64_t work_done() const { return work_done_; }
   void spend(std::uint64_t work) { work_done_ += work; }
   const std::optional<std::uint64_t>& work_limit() const { return work_limit_; }
-  // The work that is left; empty without a limit.
+  // The work left; empty without a limit.
   std::optional<std::uint64_t> most_work_left() const {
     if (!work_limit_) return std::nullopt;
     return *work_limit_ - std::min(*work_limit_, work_done_);
   }
-  // Returns true if work is left after `planned` more units.
+  // Returns true if work would be left after `planned` more units.
   bool work_left(std::uint64_t planned = 0) const {
     return !work_limit_ || work_done_ + planned < *work_limit_;
   }
 
-  // A budget with the same deadline and stop request and at most `work` more units of work.
+  // Returns a budget with the same deadline and stop request, and at most `work` units of work
+  // left.
   Budget with_work_left(std::uint64_t work) const {
     Budget budget = *this;
     const std::uint64_t end = work_done_ + work;
@@ -68,8 +69,8 @@ class Budget {
   std::stop_token stop_;
 };
 
-// Asks a budget whether it was interrupted, once per kInterval units of work: for loops whose
-// iterations are too short to ask each time. After an interruption every answer is true.
+// Asks a budget whether it was interrupted, but only once per kInterval units of work, for loops
+// with short iterations. After an interruption every call returns true.
 // Thread safety: one thread at a time. Refers to the budget.
 class StopCheck {
  public:
@@ -78,7 +79,8 @@ class StopCheck {
 
   explicit StopCheck(const Budget& budget) : budget_(&budget) {}
 
-  // `work` is a running total and may begin anywhere. The first call asks the budget.
+  // Returns true if the budget was interrupted. `work`: a running total that may begin at any
+  // number. The first call asks the budget.
   bool operator()(std::uint64_t work) {
     if (work - asked_at_ < kInterval) return stopped_;
     asked_at_ = work;

@@ -1,4 +1,4 @@
-// The interface between searches, which say what may run at once, and threads that run it.
+// The interface through which searches run parallel loops.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 
 namespace shardwright {
 
-// The sizes of the ranges of iterations that workers take from a loop. The first ranges are long,
-// because neighbours in a range share work. The last ranges are short, because they decide how long
-// the workers wait for each other. Iterations that differ much in length, and share nothing, are
-// better taken one by one.
+// Bounds on the ranges of iterations that workers take from a loop. The first ranges are long,
+// because neighbours in a range share work. The last ranges are short, so that workers do not wait
+// long for each other. If iterations differ much in length and share no work, ranges of size 1 are
+// better.
 struct RangeSizes {
   static constexpr std::size_t kAny = std::numeric_limits<std::size_t>::max();
 
-  // NOLINTNEXTLINE(google-explicit-constructor): a loop with a smallest range says nothing else
+  // NOLINTNEXTLINE(google-explicit-constructor): a number converts to sizes without a largest range
   RangeSizes(std::size_t least_size, std::size_t most_size = kAny)
       : least(std::max<std::size_t>(1, least_size)), most(std::max(least, most_size)) {}
 
-  // The size of the next range, where `left` iterations are left. Precondition: left > 0.
+  // Returns the size of the next range if `left` iterations are left. Precondition: left > 0.
   std::size_t next(std::size_t left, unsigned workers) const {
     return std::min(left, std::clamp(left / workers, least, most));
   }
@@ -36,8 +36,7 @@ struct RangeSizes {
 // executor. Different executors are independent.
 class Executor {
  protected:
-  // A loop in progress. The destructor drops the ranges that have not begun and waits for those
-  // that have.
+  // A loop in progress. The destructor drops ranges that have not begun, and waits for all others.
   class RunningLoop {
    public:
     virtual ~RunningLoop() = default;
@@ -56,11 +55,11 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  // Bodies see worker indices in [0, workers()). No two ranges with the same index run at the same
-  // time, whatever loop they belong to, so per-worker scratch needs no lock.
+  // Bodies get worker indices in [0, workers()). Two ranges with the same index never run at the
+  // same time, also if they belong to different loops, so scratch per worker needs no lock.
   virtual unsigned workers() const = 0;
 
-  // Owns a loop that was begun.
+  // Owns a loop that was begun. Its destructor is that of RunningLoop.
   class [[nodiscard]] Loop {
    public:
     Loop() = default;
@@ -73,14 +72,14 @@ class Executor {
     friend class Executor;
     explicit Loop(std::unique_ptr<RunningLoop> running) : running_(std::move(running)) {}
 
-    std::unique_ptr<RunningLoop> running_;  // null if everything is done
+    std::unique_ptr<RunningLoop> running_;  // null if the loop is done
   };
 
-  // Begins to call body(worker, begin, end) for disjoint ranges that cover [0, count) and returns,
+  // Begins to call body(worker, begin, end) for disjoint ranges that cover [0, count), and returns,
   // possibly before the first call. Ranges have at least `sizes.least` indices if count allows, and
-  // no more than `sizes.most`. Which worker gets which range is not specified, so results must not
-  // depend on it. `body` must outlive the loop. An executor without threads runs the whole loop
-  // here as one range, exceptions included.
+  // at most `sizes.most`. Results must not depend on which worker gets which range. `body` must
+  // outlive the loop. An executor without threads runs the whole loop in this call as one range,
+  // and lets exceptions of `body` through.
   template <class Body>
   Loop begin_for(std::size_t count, RangeSizes sizes, Body& body) {
     if (count == 0) return {};
@@ -92,7 +91,7 @@ class Executor {
                         }}));
   }
 
-  // Runs the loop as begin_for() does and returns when every range is done.
+  // Begins the loop with begin_for() and returns when every range is done.
   template <class Body>
   void parallel_for(std::size_t count, RangeSizes sizes, Body&& body) {
     begin_for(count, sizes, body).wait();

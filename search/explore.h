@@ -1,5 +1,5 @@
-// The loop of compat mode, best mode and the operators' local search: propose, evaluate
-// concurrently, take in, feed back.
+// The loop of compat mode, best mode and the operators' local search: propose candidates, evaluate
+// them concurrently, take in the results.
 #pragma once
 
 #include <concepts>
@@ -12,29 +12,28 @@
 
 namespace shardwright {
 
-// What a planning domain provides for the exploration. Batches of candidates go through three
-// stages: propose and synchronize run on the thread that called explore(), one at a time and in the
-// order of the batches; evaluate runs on the workers. Several batches can be in flight, each from
-// propose to synchronize. Batch n occupies slot n % batches_in_flight() meanwhile.
+// What a planning domain provides for explore(). A batch of candidates goes through three stages.
+// propose and synchronize run on the thread that called explore(), one call at a time, in the order
+// of the batches. evaluate runs on the workers. A batch is in flight from propose to synchronize,
+// in slot n % batches_in_flight() for batch n.
 template <class D>
 concept ExplorationDomain = requires(D& domain, const D& fixed, const Budget& budget, Budget& spent,
                                      std::size_t slot, unsigned worker, std::size_t index) {
-  // Batches that may be in flight at once, at least 1. With 1, every batch is proposed after the
-  // previous batch was taken in. Constant during an exploration.
+  // Largest number of batches in flight, at least 1. With 1, a batch is proposed after the previous
+  // batch was taken in. Constant during an exploration.
   { fixed.batches_in_flight() } -> std::convertible_to<std::size_t>;
-  // Fills the slot with the next batch and returns its number of candidates. Returns 0 if there is
-  // nothing to propose before another batch is taken in; if none is in flight, the exploration
+  // Fills the slot with the next batch and returns its number of candidates. Returns 0 if nothing
+  // can be proposed before another batch is taken in; if no batch is in flight, the exploration
   // ends. Must not change what evaluate reads of other slots.
   { domain.propose(slot, budget) } -> std::convertible_to<std::size_t>;
-  // The number of candidates of a batch that make one task.
+  // The number of candidates in one call of evaluate.
   { fixed.range_sizes() } -> std::convertible_to<RangeSizes>;
   // Evaluates the candidates [begin, end) of the slot's batch. Runs concurrently for disjoint
   // ranges and distinct workers, and concurrently with propose and synchronize of other slots. May
   // call only interrupted() of the budget unless batches_in_flight() is 1.
   domain.evaluate(slot, worker, index, index, budget);
-  // Takes in the results of the slot's batch in proposal order, whatever the order in which they
-  // were evaluated, and spends the work done. Returns false to stop exploring; later batches are
-  // dropped.
+  // Takes in the results of the slot's batch, in the order of its candidates, and spends the work
+  // done. Returns false to stop exploring; later batches are dropped.
   { domain.synchronize(slot, spent) } -> std::convertible_to<bool>;
 };
 
@@ -58,8 +57,8 @@ class BatchPipeline {
 
   bool empty() const { return oldest_ == next_; }
 
-  // Proposes batches and begins to evaluate them, until all slots are taken. Returns nothing then,
-  // and otherwise the reason why it stopped earlier.
+  // Proposes batches and begins to evaluate them, until all slots are taken. If it stops earlier,
+  // returns the reason.
   std::optional<StopReason> run_ahead() {
     while (next_ - oldest_ < batches_.size()) {
       if (const auto reason = budget_->interrupted()) return reason;
@@ -104,14 +103,13 @@ class BatchPipeline {
   std::size_t next_ = 0;
 };
 
-// Explores until the domain has nothing left to propose or the budget ends. While a batch is
-// evaluated, the calling thread takes in the batches before it and proposes the ones after it; then
-// it helps to evaluate. The calls of propose and synchronize, and so all decisions, come in the
-// same order for any executor; only a deadline or a stop request depends on time. Calls
-// observe(domain) on the calling thread after every batch. A stop that is noticed while a batch is
-// taken in ends the exploration after this batch; later batches are dropped, even if they were
-// evaluated. An exception of any stage ends the exploration and reaches the caller after all
-// evaluations that had begun have ended.
+// Explores until the domain has nothing left to propose or the budget ends. While workers evaluate
+// a batch, the calling thread takes in earlier batches and proposes later batches; then it helps to
+// evaluate. propose and synchronize are called in the same order for any executor, so decisions do
+// not depend on it; only a deadline or a stop request depends on time. Calls observe(domain) on the
+// calling thread after every batch. If a stop is noticed while a batch is taken in, later batches
+// are dropped, even if they were evaluated. An exception of any stage ends the exploration, and
+// reaches the caller after all evaluations that had begun have ended.
 template <ExplorationDomain Domain, class Observe = NoObserver>
 StopReason explore(Domain& domain, Executor& executor, Budget& budget,
                    const Observe& observe = {}) {

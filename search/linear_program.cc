@@ -33,11 +33,11 @@ class LinearProgram::Solver {
   }
 
   ClpSimplex model;
-  bool is_factorized = false;  // the basis is that of the last call of dual()
+  bool is_factorized = false;  // the factorisation is that of the last call of dual()
   std::vector<double> row_lower;
   std::vector<double> row_upper;
   std::size_t num_columns = 0;
-  // Columns that the model does not have yet.
+  // Columns that were not passed to CLP yet.
   std::vector<double> lower;
   std::vector<double> upper;
   std::vector<double> costs;
@@ -96,7 +96,7 @@ bool LinearProgram::solve_again() {
 }
 
 bool LinearProgram::solve() {
-  // The simplex method takes a few iterations per row; this ends it if it cycles.
+  // The simplex method takes a few iterations per row. The limit ends it if it cycles.
   constexpr std::size_t kIterationsPerRow = 200;
   constexpr std::size_t kLeastLimit = 10'000;
   solver_->pass_to_clp();

@@ -14,19 +14,19 @@
 
 namespace shardwright {
 
-// The address of a value stays the same while the map lives. `Hash` gives 64 good bits of a key.
+// The address of a value stays the same while the map lives. `Hash` must return 64 well-mixed bits.
 // Thread safety: every member may be called from any thread.
 template <class Key, class Value, class Hash>
 class OnceMap {
  public:
-  // Null if the key has no value yet. O(1), without a lock.
+  // Returns null if the key has no value yet. O(1), without a lock.
   const Value* find(const Key& key) const {
     const std::uint64_t hash = Hash()(key);
     return shard(hash).find(hash, key);
   }
 
-  // Stores the value unless the key already has a value. Returns the key's stored value. On
-  // bad_alloc the map is unchanged.
+  // Stores the value unless the key already has a value. Returns the stored value of the key. If it
+  // throws std::bad_alloc, the map is unchanged.
   const Value& keep(const Key& key, Value value) {
     const std::uint64_t hash = Hash()(key);
     return shard(hash).keep(hash, key, std::move(value));
@@ -110,7 +110,7 @@ class OnceMap {
 
     mutable SharedMutex mutex_;
     std::deque<Entry> entries_ SHARDWRIGHT_GUARDED_BY(mutex_);  // a deque never moves its elements
-    // The last table is in use. Readers may still use earlier tables, which together are smaller.
+    // The last table is in use. Earlier tables stay, because readers may still use them.
     std::vector<std::unique_ptr<Slots>> tables_ SHARDWRIGHT_GUARDED_BY(mutex_);
     std::atomic<const Slots*> current_{nullptr};
   };

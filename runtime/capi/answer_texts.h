@@ -12,8 +12,7 @@
 
 namespace shardwright::capi {
 
-// Keeps the JSON and the page, since a caller asks for the size of a text first and for the text
-// then.
+// Keeps the JSON and the page, since callers ask for a text's size first.
 // Thread safety: every member may be called from any thread.
 class AnswerTexts {
  public:

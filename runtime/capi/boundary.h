@@ -26,8 +26,7 @@ struct CallFailure {
   std::string place;
 };
 
-// Stores the error of this thread's last call; without memory for the texts, only the status.
-// Returns `status`.
+// Stores this thread's last error; without memory for the texts, only the status. Returns `status`.
 shardwright_status remember(shardwright_status status, std::string_view message,
                             std::string_view place) noexcept;
 

@@ -24,8 +24,7 @@ class CallWatch {
 
   std::stop_token token() const { return stop_.get_token(); }
   bool reports() const { return progress_ != nullptr; }
-  // Calls the progress function. `work_limit` is the caller's limit; 0 means none. Precondition:
-  // reports().
+  // Calls the progress function. `work_limit`: the caller's, 0 = none. Precondition: reports().
   void report(const PlanProgress& progress, std::uint64_t work_limit);
   void report(const OperatorsProgress& progress);
 

@@ -17,8 +17,7 @@ enum class HandleKind : std::uint8_t {
 };
 
 // The parts of a handle's number: a tag for the kind in the high byte, the slot, and the
-// generation. The generation counts the uses of the slot, so a destroyed handle never becomes valid
-// again.
+// generation. The generation counts the slot's uses, so a destroyed handle stays invalid.
 struct HandleBits {
   static constexpr std::uint32_t kTag = 0xB0;
   static constexpr std::uint32_t kMaxSlots = 1U << 24;
@@ -72,8 +71,7 @@ class HandleTable {
   std::vector<std::uint32_t> free_;
 };
 
-// Returns the table of the process. It is never destroyed, so destructors of static objects may use
-// it.
+// Returns the process's table. It is never destroyed: destructors of static objects may use it.
 HandleTable& handles();
 
 }  // namespace shardwright::capi

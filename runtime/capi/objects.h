@@ -29,8 +29,7 @@ struct PlannedResult {
 
   std::shared_ptr<const EmbeddingPlanResult> owner;
   const EmbeddingPlanResult& result;
-  // The search space of the result, plus options of the plan that are not in it. Null if no options
-  // were enumerated.
+  // The result's search space plus the plan's options outside it. Null if nothing was enumerated.
   std::shared_ptr<const embedding::SearchSpace> space;
   std::vector<std::uint32_t> options;       // by position in the plan: index in `space`
   std::uint64_t num_shards = 0;             // of the plan

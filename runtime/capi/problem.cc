@@ -46,8 +46,7 @@ embedding::Table table_of(const shardwright_problem_arrays& arrays, std::size_t 
   return table;
 }
 
-// Sets the memory sizes of the ranks. Equal sizes make a uniform topology, whose row-wise splits
-// are even.
+// Sets the ranks' memory. Equal sizes make a uniform topology, whose row-wise splits are even.
 void set_memory(const std::int64_t* by_rank, std::uint32_t ranks,
                 std::optional<std::int64_t>& uniform, std::vector<std::int64_t>& custom) {
   if (by_rank == nullptr) return;

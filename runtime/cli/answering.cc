@@ -47,8 +47,7 @@ bool wants_colours() {
          terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
-// Calls `ask`. During the search the user sees progress, and `interrupt` turns Ctrl-C into a
-// request to stop.
+// Calls `ask`. During the search, shows progress; `interrupt` turns Ctrl-C into a stop request.
 Result<Answer> ask_interruptibly(const OutputArguments& arguments, ProcessGroup* group,
                                  std::optional<InterruptGuard>& interrupt,
                                  const std::function<Result<Answer>(const Watch&)>& ask) {

@@ -61,7 +61,7 @@ Understood understand(const CLI::App& app, Arguments arguments) {
 }
 
 // Returns a message about the first long option that the command does not know; nullopt if there is
-// Returns what to give instead of a flag that other tools have; empty if there is no such flag.
+// Returns a hint what to use in place of a flag of another tool; empty for other flags.
 std::string_view flag_meant(std::string_view word) {
   constexpr std::array<std::array<std::string_view, 2>, 10> kMeant{{
       {"hosts", "give all ranks and the ranks of a host: --ranks 32 --ranks-per-host 8"},
@@ -162,8 +162,7 @@ std::string help_hint(const Understood& understood, const CLI::ParseError& error
   return about_arguments ? "; see " + understood.line + " --help" : "";
 }
 
-// Replaces CLI11's message by a better one where possible, such as the nearest known command or
-// option.
+// Returns CLI11's message or a better one, such as the nearest known command or option.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arguments arguments) {
   const Understood understood = understand(app, arguments);
   if (!understood.command->get_subcommands({}).empty()) return subcommand_message(understood);
@@ -173,9 +172,8 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, Arg
       .value_or(std::string(error.what()) + help_hint(understood, error));
 }
 
-// Understands `help COMMAND` as `COMMAND --help`, no word at all as `--help`, and removes the `all`
-// of `--help all`. Returns true if help lists advanced flags: if it was asked for all, and for
-// everything but help.
+// Turns `help COMMAND` into `COMMAND --help` and an empty command line into `--help`; removes `all`
+// after `--help`. Returns false if advanced flags are hidden: for help without `all`.
 bool take_help_request(std::vector<char*>& words) {
   static std::array<char, 7> help{"--help"};
   if (words.size() == 1) words.push_back(help.data());

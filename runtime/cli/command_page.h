@@ -29,8 +29,7 @@ struct CommandPage {
   std::vector<CommandPage> commands;
 };
 
-// Reads the command and its subcommands from the CLI11 tree. `before` is the line of the parent
-// command.
+// Reads a command and its subcommands from CLI11's tree. `before` is the parent's line.
 CommandPage read_page(const CLI::App& app, const std::string& before = "");
 
 // Returns all pages of the tree, every command before its subcommands. `root` owns the pages.

@@ -9,8 +9,8 @@ namespace shardwright::cli {
 
 // While a guard lives, the first SIGINT or SIGTERM requests a stop, so that the search ends and the
 // best answer so far is written. The second signal ends the process. If the guard cannot start its
-// thread, the first signal ends the process. Precondition: no other thread exists, since it might
-// receive the signals.
+// thread, the first signal ends the process. Precondition: no other thread exists; it might receive
+// the signals.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -17,8 +17,7 @@ struct Invocation {
   const commands::Command& command;
   std::unique_ptr<commands::AnyRequest> request;
   OutputArguments output;
-  // If set, replaces respond(): for commands that do more than answer one request. Returns the exit
-  // status.
+  // Replaces respond() if the command does more than answer one request. Returns the exit status.
   std::function<int(ProcessGroup& group)> run;
 };
 

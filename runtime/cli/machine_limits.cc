@@ -58,8 +58,7 @@ extern "C" void end_by_signal(int signal) {
   raise(signal);
 }
 
-// Installs the clean-up handler, except for a signal that the caller ignores, as nohup ignores
-// SIGHUP.
+// Installs the clean-up handler unless the caller ignores the signal, as nohup ignores SIGHUP.
 void clean_up_on(int signal) {
   struct sigaction action = {};
   if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;

@@ -3,8 +3,7 @@
 
 namespace shardwright::cli {
 
-// Ends the process with a message and the exit status kMachineLimit if malloc() fails. May run
-// before constructors.
+// If malloc() fails, ends the process with a message and kMachineLimit. May precede constructors.
 void check_memory();
 
 // Prepares the process for failures. If memory runs out, a pipe is closed or a file gets too large,

@@ -11,8 +11,7 @@ namespace {
 extern "C" void check_first_block(int, char**, char**) { shardwright::cli::check_memory(); }
 
 // Runs before the constructors of shared libraries. mimalloc needs 32 MiB of address space for its
-// first block. Without that, the constructor of libgfortran, which LAPACK loads, recurses
-// endlessly.
+// first block. Without it, the constructor of libgfortran (for LAPACK) recurses endlessly.
 __attribute__((section(".preinit_array"),
                used)) void (*const kFirstBlockCheck)(int, char**, char**) = &check_first_block;
 

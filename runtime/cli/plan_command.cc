@@ -80,8 +80,7 @@ BatchAnswer refusal(const std::string& path, const Error& error) {
                    [&](JsonWriter& json) { json.value(error.to_string()); });
 }
 
-// Makes a line with the plan file. The JSON writer puts line breaks only between tokens, so they
-// can be removed.
+// Makes a line with the plan file, whose line breaks are only between tokens and can be removed.
 BatchAnswer planned(const std::string& path, const commands::Answer& answer) {
   std::string plan;
   answer.write_json([&](std::string_view text) { plan += text; });

@@ -35,7 +35,7 @@ std::int64_t mean_of(const Evaluation& evaluation, MemoryTier tier) {
   return sum / static_cast<std::int64_t>(evaluation.storage_by_rank.size());
 }
 
-// The problem with at most `bytes` for tables on every rank.
+// Returns the problem with at most `bytes` of memory for tables on every rank.
 Result<std::shared_ptr<const Problem>> limited_to(const EmbeddingPlanResult& result,
                                                   MemoryTier tier, std::int64_t bytes) {
   ProblemSpec spec = result.problem->spec();

@@ -7,11 +7,11 @@
 
 namespace shardwright {
 
-// Replaces the plan of `result` by one whose fullest rank holds less, if its rating is at most
-// (1 + slack) x that of the plan: plans again with ever less memory per rank, by bisection, each
-// time with a twentieth of the default work. Memory is HBM, or DDR of ranks without HBM. The bound
-// of the result stays. Changes nothing without a plan, and where memory differs from rank to rank.
-// Errors: kInvalidInput at "memory_slack" unless 0 <= slack < 1.
+// Replaces the plan of `result` by a plan whose fullest rank holds less and whose rating is at most
+// (1 + slack) x the plan's. Finds it by bisection of the memory per rank (HBM, or DDR without HBM);
+// each step plans with a twentieth of the default work. The result keeps its bound. Changes nothing
+// if there is no plan or if ranks differ in memory. Errors: kInvalidInput at "memory_slack" unless
+// 0 <= slack < 1.
 Status balance_memory(double slack, const PlanOptions& options, EmbeddingPlanResult& result);
 
 }  // namespace shardwright

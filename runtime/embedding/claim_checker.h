@@ -91,8 +91,7 @@ bool claims_absence(const PlanDocument& document);
 void check_absence_claim(const embedding::SearchSpace& space, const embedding::Topology& available,
                          const PlanDocument& document, const Budget& budget, ClaimChecker& claims);
 
-// Checks a file whose problem reserves more memory than a rank has. No plan exists for such a
-// problem.
+// Checks a file whose problem reserves more memory than a rank has, so that no plan exists.
 void check_negative_reservation(const PlanDocument& document, ClaimChecker& claims);
 
 }  // namespace shardwright

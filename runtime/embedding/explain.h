@@ -25,8 +25,7 @@ namespace shardwright {
 
 struct TableExplanation {
   embedding::TableId table;
-  // The chosen option first, then the possible options by rating and time, then the impossible
-  // ones.
+  // The chosen option, then the possible options by rating and time, then the impossible ones.
   std::vector<embedding::OptionCost> options;
 };
 
@@ -36,10 +35,9 @@ struct ExplainedTables {
   std::shared_ptr<const void> owner;     // keeps the options alive
 };
 
-// Explains every table in the plan of `result`, or only the table with the given name. If the
-// caller gave the search space of `result`, options outside it are not listed. Precondition:
-// `result` has a plan, a search space and a reservation. Cost: O(options x shards x ranks) at
-// worst.
+// Explains all tables in the plan of `result`, or only the named one. If the caller gave the search
+// space, options outside it are not listed. Precondition: `result` has a plan, a search space and a
+// reservation. Cost: O(options x shards x ranks) at worst.
 ExplainedTables explain_tables(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                                const std::optional<std::string>& table, Executor& executor,
                                const Budget& budget = {});

@@ -67,8 +67,7 @@ void add(const ShardingOption& option, ValueDigest& digest) {
       digest << e.rows << e.columns << e.row_offset + k * e.row_step
              << e.column_offset + k * e.column_step << cost.storage.hbm.value()
              << cost.storage.ddr.value();
-      // SSD counts only if it is not 0, so that digests of problems without SSD do not depend on
-      // it.
+      // SSD counts only if it is not 0, so digests of problems without SSD do not depend on it.
       if (cost.storage.ssd != Bytes()) digest << true << cost.storage.ssd.value();
       digest << cost.perf.fwd_compute.value() << cost.perf.fwd_comms.value()
              << cost.perf.bwd_compute.value() << cost.perf.bwd_comms.value()

@@ -1,5 +1,4 @@
-// Hashes that identify problems and plans. Hashes are equal if the problems (or plans) are
-// equivalent.
+// Hashes of problems and plans. They are equal if and only if the problems (plans) are equivalent.
 #pragma once
 
 #include <string>

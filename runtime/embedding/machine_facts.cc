@@ -30,7 +30,7 @@ std::string unquoted(const std::string& json) {
   return json.starts_with('"') ? json.substr(1, json.size() - 2) : json;
 }
 
-// "hosts of 8 ranks".
+// Returns text such as "hosts of 8 ranks".
 std::string phrase(const std::string& fact, const std::string& json) {
   const std::string value = unquoted(json);
   if (fact == "ranks") return value + " ranks";

@@ -1,4 +1,4 @@
-// The machine, batch size and release that a plan was made for, as its file keeps them.
+// The machine, batch size and release for which a plan was made, in the form of its file.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace shardwright {
 
-// Names of facts are those of flags ("ranks_per_host"), values are JSON. Memory that differs from
-// rank to rank is left out.
+// The name of a fact is that of a flag ("ranks_per_host"), its value is JSON. Memory is left out if
+// ranks differ.
 MachineFacts machine_facts(const embedding::Problem& problem);
 
-// Returns a sentence that says what the plan was made for, where that differs from the problem:
-// "the plan was made for 16 ranks and batches of 4096 samples, the problem as it is given has 8 and
-// 512". Nothing if the two agree, or if the file has no facts.
+// Returns a sentence on the facts of the plan that differ from the problem's: "the plan was made
+// for 16 ranks and batches of 4096 samples, the problem as it is given has 8 and 512". Returns
+// nullopt if none differs or the file has no facts.
 std::optional<std::string> other_machine(const PlanDocument& document,
                                          const embedding::Problem& problem);
 

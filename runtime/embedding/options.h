@@ -47,8 +47,7 @@ struct PlanOptions {
   std::optional<double> time_limit_s;       // an answer that it ends is not deterministic
   std::optional<std::uint64_t> work_limit;  // steps of work; deterministic
   std::uint64_t seed = 0;
-  // Number of searches that best mode runs side by side. The number changes the answer; the number
-  // of threads does not.
+  // Number of best mode's parallel searches. It changes the answer; the number of threads does not.
   std::uint32_t lanes = embedding::kDefaultLanes;
   embedding::Methods methods;  // methods that best mode uses; for measurements
   bool trace = false;          // keep every proposal with its rating and ranks
@@ -69,11 +68,10 @@ struct PlanOptions {
   std::function<void(const embedding::Plan&)> on_better_plan;
   // Called after every round of best mode that found a better plan or raised the bound, on the
   // thread that called the planner. Its argument holds the current plan and bound, from which a
-  // later process can resume the search (resume.h). The bound's certificate is not yet checked at
-  // this point.
+  // later process can resume the search (resume.h). The bound's certificate is not checked yet.
   std::function<void(const EmbeddingPlanResult&)> on_checkpoint;
-  // Ends the search with the best plan so far. May be requested by any thread; the answer is then
-  // not deterministic.
+  // Ends the search with the best plan so far, from any thread. Such an answer is not
+  // deterministic.
   std::stop_token stop;
   // Other processes that plan the same problem with the same space, mode, seed, lanes and work
   // limit. Each process adds its number to the seed (portfolio.h). Null if there are no other

@@ -22,8 +22,8 @@ TablePlace place_of(const PlanEntry& entry) {
   return {entry.sharding_type, entry.compute_kernel, entry.load_factor, entry.ranks};
 }
 
-// Finds the entries of a plan by name. An entry without a module matches every module if its table
-// name is unique.
+// Finds the entries of a plan by name. An entry without a module matches any module if its name is
+// unique.
 class Entries {
  public:
   static Result<Entries> make(const PlanDocument& document, const std::string& file) {

@@ -24,8 +24,7 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 
 double rating_of(const EmbeddingPlanResult& result) { return result.best_rating.value_or(kNone); }
 
-// Returns a lower bound on the rating of every plan: infinity if none exists, 0 if nothing is
-// known.
+// Returns a lower bound on all ratings: infinity if no plan exists, 0 if nothing is known.
 double bound_of(const EmbeddingPlanResult& result) {
   if (result.failure && result.failure->proof) return kNone;
   return result.lower_bound.value_or(0);

@@ -48,9 +48,9 @@ struct PlanWork {
   embedding::PlanCopies plans;  // what storage the plans copied and shared
 };
 
-// A plan that replan_on_front() found.
+// A plan found by replan_on_front().
 struct ReplanPoint {
-  double weight = 0;             // ms per GiB with which it was found
+  double weight = 0;             // ms per GiB; the weight of this planning
   std::int64_t moved_bytes = 0;  // from the plan in use
   double rating = 0;
 };
@@ -72,20 +72,19 @@ struct EmbeddingPlanResult {
   std::optional<double> lower_bound;
   std::optional<embedding::BoundCertificate> certificate;
   // Why no bound is claimed: the check of its certificate failed or took too long. Empty otherwise.
-  // If a stop ended the check of PlanOptions::proved, `certificate` holds that unchecked
-  // certificate.
+  // If a stop ended the check of PlanOptions::proved, `certificate` holds it unchecked.
   std::string bound_refusal;
   std::vector<embedding::ImprovementStep> improvements;  // in the order of work
   // Best mode: the rating of TorchRec's plan, from which the search began. If `compat_is_complete`
-  // is false, the proposers had more proposals than the search tried, and TorchRec's planner may
-  // find a better one. Absent if no proposal fits, or if the problem has rules that TorchRec lacks.
+  // is false, some proposals were not tried, and TorchRec's planner may find a better plan. Absent
+  // if no proposal fits, or if the problem has rules that TorchRec lacks.
   std::optional<double> compat_rating;
   bool compat_is_complete = false;
   std::vector<WhatIf> what_ifs;  // of plan_what_ifs(); empty unless the caller planned them
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
   std::vector<ReplanPoint> front;     // of replan_on_front(), by bytes moved
-  std::optional<double> front_bound;  // no plan that moves as little as this one rates below
+  std::optional<double> front_bound;  // no plan that moves as little rates below this
   std::optional<Migration> migration;  // of replan_embedding
   // Answers for the other layouts of the machine, if best mode chose among several. `lower_bound`
   // then holds for the plans of all layouts.

@@ -32,17 +32,6 @@ constexpr std::size_t kMostPeaks = 5;
 
 double mib(double bytes) { return bytes / (1024.0 * 1024.0); }
 
-// Calls `visit(rank, extent, cost)` for every shard in order.
-template <class Visit>
-void for_each_shard(const Assignment& assignment, const Visit& visit) {
-  const auto& extents = assignment.option->layout->extents;
-  std::uint32_t shard = 0;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    for (std::uint32_t k = 0; k < extents[i].count; ++k, ++shard)
-      visit(assignment.rank(shard), extents[i], assignment.option->costs[i]);
-  }
-}
-
 void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const ShardingOption& option = *plan[i].option;
@@ -65,8 +54,7 @@ void add_shards(const Problem& problem, const Plan& plan, PlanStats& stats) {
   }
 }
 
-// Subtracts the reserved percentage from each rank's capacity; dense parameters and inputs count as
-// used memory.
+// Subtracts the reserved percentage from capacities; dense parameters and inputs count as used.
 void add_reservation(const Problem& problem, const embedding::Reservation& reservation,
                      PlanStats& stats) {
   const ReservationSpec& spec = problem.spec().reservation;
@@ -282,8 +270,7 @@ std::vector<TableId> top_tables(const Plan& plan, std::size_t world_size, const 
 
 Imbalance imbalance(const std::vector<double>& shares) {
   const auto k = static_cast<double>(shares.size());
-  // `volatile` keeps the compiler from replacing pow, which TorchRec calls, by a product, whose
-  // last bit may differ.
+  // `volatile` keeps pow, as in TorchRec: the last bit of a product may differ.
   const volatile double square = 2;
   Imbalance found;
   for (const double share : shares) {

@@ -16,8 +16,8 @@ namespace shardwright {
 inline constexpr std::size_t kShardingTypes =
     embedding::EnumNames<embedding::ShardingType>::kNames.size();
 
-// Statistics of one rank. HBM, DDR and SSD count shards, dense parameters and inputs; `sparse_hbm`
-// counts only shards.
+// Statistics of one rank. `sparse_hbm` counts shards; HBM, DDR and SSD also dense parameters and
+// inputs.
 struct RankStats {
   std::int64_t sparse_hbm_bytes = 0;
   std::int64_t hbm_bytes = 0;
@@ -59,9 +59,9 @@ struct KernelStats {
   embedding::Storage storage;
 };
 
-// Times are estimates, without the measured factors of ranks. Source: EmbeddingStats.log and its
-// callees, torchrec/distributed/planner/stats.py (commit a48cef79); sums are added in the same
-// order. Thread safety: a value.
+// Times are estimates without measured factors. Source: EmbeddingStats.log and its callees,
+// torchrec/distributed/planner/stats.py (commit a48cef79); sums are added in the same order.
+// Thread safety: a value.
 struct PlanStats {
   std::vector<RankStats> ranks;
   std::array<std::size_t, kShardingTypes> tables{};  // index: sharding type
@@ -82,8 +82,7 @@ struct PlanStats {
       high_median_hbm;
   double hbm_above_mean_percent = 0;
   // At most five levels: the fullest ranks, then the fullest of the remaining ranks, and so on.
-  // TorchRec prints ranks of later levels by their index among the remaining ranks; here they are
-  // rank numbers.
+  // TorchRec prints later ranks by their index among those remaining; these are rank numbers.
   std::vector<HbmLevel> peak_hbm;
   double reserved_hbm_fraction = 0;
   embedding::Storage dense_storage, kjt_storage;  // per rank
@@ -99,5 +98,16 @@ PlanStats plan_stats(const embedding::Problem& problem, const embedding::Reserva
 
 // `shares` has one entry per rank. Precondition: no entry is negative, and their sum is above 0.
 Imbalance imbalance(const std::vector<double>& shares);
+
+// Calls `visit(rank, extent, cost)` for every shard in order.
+template <class Visit>
+void for_each_shard(const embedding::Assignment& assignment, const Visit& visit) {
+  const auto& extents = assignment.option->layout->extents;
+  std::uint32_t shard = 0;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    for (std::uint32_t k = 0; k < extents[i].count; ++k, ++shard)
+      visit(assignment.rank(shard), extents[i], assignment.option->costs[i]);
+  }
+}
 
 }  // namespace shardwright

@@ -15,9 +15,9 @@ namespace embedding {
 class CostModel;
 }
 
-// Chooses a sharding option and ranks for every table of `problem`, in these stages: subtract the
-// reservation from memory, enumerate options with costs, search, evaluate and verify the plan,
-// gather certificate and statistics. If `search_space` is given, its options and costs replace
+// Chooses a sharding option and ranks for every table of `problem`, in stages: subtract the
+// reservation, enumerate options with costs, search, evaluate and verify the plan, gather
+// certificate and statistics. If `search_space` is given, its options and costs replace
 // enumeration.
 //
 // If the problem leaves the layout of its machine open, best mode chooses it (plan_layouts.h), and
@@ -31,14 +31,14 @@ class CostModel;
 // same result with any number of threads, except for `threads` and `timing`. A time limit or a stop
 // request voids this. Errors: kInvalidInput for a request that cannot be planned. kUnsupported,
 // with the place in the problem file, for placement rules, measured times of ranks or lists of load
-// factors in compat mode; also for a custom rating model in best mode. Thread safety: may be called
-// from any number of threads at once.
+// factors in compat mode; also for a custom rating model in best mode.
+// Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> plan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const PlanOptions& options,
     std::shared_ptr<const embedding::SearchSpace> search_space = nullptr);
 
-// Returns the options of `problem` that TorchRec enumerates, with the costs of `cost_model` (null
-// means TorchRec's). Errors: kInvalidInput if a constraint leaves a table without options or a cost
+// Returns the options of `problem` that TorchRec enumerates, with the costs of `cost_model` (null =
+// TorchRec's). Errors: kInvalidInput if a constraint leaves a table without options or a cost
 // exceeds 2^62 bytes.
 Result<std::shared_ptr<const embedding::SearchSpace>> enumerate_embedding(
     std::shared_ptr<const embedding::Problem> problem,

@@ -47,8 +47,7 @@ std::string no_plan_fits(AbsenceProof proof) {
          "rules allow.";
 }
 
-// Returns a sentence that says which change would help. If all ranks together lack memory, only
-// more memory helps.
+// Returns a sentence on what helps. If all ranks together lack memory, only more memory does.
 std::string remedy_for(const Planning& planning) {
   const embedding::Reservation* const reservation =
       planning.result.reservation ? &*planning.result.reservation : nullptr;

@@ -62,9 +62,8 @@ PlanFailure nothing_kept(const Planning& planning, const embedding::OptionPool& 
 // for the proposals tried until then.
 PlanFailure stopped_by_work_limit(PlanFailure so_far);
 
-// The failure of best mode. `compat` is the failure of compat mode, if any, and is returned except
-// in two cases: compat mode was stopped, or its failure says that no plan exists and `proof` is
-// absent.
+// The failure of best mode. `compat` is the failure of compat mode, if any, and is returned unless
+// compat mode was stopped, or its failure says that no plan exists and `proof` is absent.
 PlanFailure nothing_found(const Planning& planning, std::optional<PlanFailure> compat,
                           std::optional<AbsenceProof> proof);
 

@@ -92,8 +92,7 @@ void take_plan(Plan plan, EmbeddingPlanResult& result) {
       {result.work.work_steps, *result.best_rating, result.lower_bound.value_or(0)});
 }
 
-// Takes the best plan offered, the first among equals. Keeps the result's own plan if that is
-// better.
+// Takes the best plan offered, the first among equals, unless the result's own plan is better.
 void take_best(const std::vector<std::string>& offers, EmbeddingPlanResult& result) {
   if (!result.search_space || !result.reservation) return;
   std::optional<MessageReader> best;

@@ -29,8 +29,8 @@ struct ProblemFact {
 // not change the facts of older problems. Also left out: the problem's name, settings that only
 // steer the search (proposers, partitioner, order of enumeration), and settings that no rule or
 // estimate reads (names of features, pooling, bounds checks, stochastic rounding, algorithm and
-// precision of caches). The texts are valid only during the call. Cost: O(problem), plus sorting
-// tables by name.
+// precision of caches). The texts are valid only during the call. Cost: O(problem), and sorting
+// tables.
 void for_each_fact(const embedding::Problem& problem,
                    const std::function<void(const ProblemFact&)>& fact);
 

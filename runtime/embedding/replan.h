@@ -20,9 +20,8 @@ struct ReplanOptions {
   // Cost of moving one GiB, in units of the rating (ms; bytes for the storage model). If 0, the
   // best rating wins, and among plans of equal rating the plan that moves the fewest bytes.
   double migration_weight = 0;
-  // The rating of the old plan if best mode made that plan for this very problem
-  // (best_mode_rating() of reuse.h). If the old plan still has this rating and the same tables,
-  // nothing moves.
+  // The old plan's rating if best mode made it for this very problem (best_mode_rating() of
+  // reuse.h). If rating and tables are unchanged, nothing moves.
   std::optional<double> best_mode_rating;
 };
 
@@ -42,8 +41,8 @@ struct ReplanOptions {
 //
 // The answer shares everything unchanged with the old plan kept; `work.plans` counts what was
 // copied, and `migration` lists the moves. Errors: as plan_embedding(); kInvalidInput with the JSON
-// pointer in the plan file if the old plan has a table twice or an invalid rank. Thread safety: may
-// be called from any number of threads at once.
+// pointer in the plan file if the old plan has a table twice or an invalid rank.
+// Thread safety: may be called from any number of threads at once.
 Result<EmbeddingPlanResult> replan_embedding(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,
     const ReplanOptions& options,

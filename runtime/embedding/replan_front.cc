@@ -17,18 +17,18 @@ namespace {
 using embedding::Problem;
 using embedding::SearchSpace;
 
-// The first plan has half of the work, each later one a sixteenth.
+// The first planning gets 1/2 of the work, each later one 1/16.
 constexpr std::uint64_t kPartsOfFirst = 2;
 constexpr std::uint64_t kPartsOfOther = 16;
 constexpr int kBisections = 4;
-// Weights, in units of what a moved GiB gains in the best plan.
+// Weights as multiples of the rating that the best plan gains per GiB moved.
 constexpr std::array<double, 4> kWeights{0.125, 0.5, 2, 1000};
 
 double gib(std::int64_t bytes) {
   return static_cast<double>(bytes) / static_cast<double>(kGibibyte);
 }
 
-// Thread safety: one thread at a time. Refers to its arguments.
+// Thread safety: one thread at a time. Keeps references to `old` and `options`.
 class Front {
  public:
   Front(std::shared_ptr<const Problem> problem, const std::vector<PlanEntry>& old,
@@ -58,8 +58,7 @@ class Front {
 
   const EmbeddingPlanResult& first() const { return results_.front(); }
 
-  // Halves, on a logarithmic scale, the range of weights around those at which a plan first moves
-  // at most `bytes`.
+  // Bisects, on a logarithmic scale, for the least weight whose plan moves at most `bytes`.
   Status approach(std::int64_t bytes) {
     for (int i = 0; i < kBisections && !options_.plan.stop.stop_requested(); ++i) {
       double above = std::numeric_limits<double>::infinity(), below = 0;
@@ -78,8 +77,8 @@ class Front {
     return {};
   }
 
-  // The fastest plan that moves at most `bytes`, and of equal ones that which moves least. Null if
-  // there is none.
+  // Returns the fastest plan that moves at most `bytes`, among equals the one that moves least; or
+  // null.
   const EmbeddingPlanResult* fastest_within(std::int64_t bytes) const {
     const EmbeddingPlanResult* best = nullptr;
     for (const EmbeddingPlanResult& result : results_) {
@@ -89,7 +88,7 @@ class Front {
     return best;
   }
 
-  // The plan that moves least among those that are worth no more than kWorthMoving.
+  // Returns the plan that moves least among those within kWorthMoving of the fastest; or null.
   const EmbeddingPlanResult* cheapest_to_move() const {
     const EmbeddingPlanResult* const fastest =
         fastest_within(std::numeric_limits<std::int64_t>::max());

@@ -1,4 +1,4 @@
-// Plans anew for several weights of moved bytes, and chooses among the plans.
+// Replans with several weights of moved bytes, and chooses among the plans.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,16 @@
 
 namespace shardwright {
 
-// Without `max_move_bytes`, the answer moves least among the plans that rate at most this part
-// above the best one found.
+// Without `max_move_bytes`, the answer is the plan that moves the fewest bytes among those that
+// rate at most this fraction worse than the best plan found.
 inline constexpr double kWorthMoving = 0.01;
 
-// Returns the fastest plan found that moves at most `max_move_bytes`, or by default the plan
-// described at kWorthMoving. The result lists all plans found that are not beaten in both measures
-// (`front`), and a bound on the rating of every plan that moves no more than the answer
-// (`front_bound`): with the bound L(w) on rating + w x GiB moved, that is L(w) - w x GiB.
-// replan_embedding() runs at most nine times and shares the work limit. `options.migration_weight`
-// is not read. Errors: as replan_embedding(); kInfeasible at "max_move" if every plan found moves
-// more.
+// Returns the fastest plan found that moves at most `max_move_bytes`, by default the plan described
+// at kWorthMoving. `front` lists the plans found that no other plan beats in both rating and bytes.
+// `front_bound` is a lower bound on the rating of all plans that move no more than the answer: L(w)
+// - w x GiB, where L(w) is the bound on rating + w x GiB moved. Runs replan_embedding() at most
+// nine times within the work limit; ignores `options.migration_weight`. Errors: as
+// replan_embedding(); kInfeasible at "max_move" if every plan found moves more.
 Result<EmbeddingPlanResult> replan_on_front(
     std::shared_ptr<const embedding::Problem> problem, const std::vector<PlanEntry>& old,
     const ReplanOptions& options, std::optional<std::int64_t> max_move_bytes,

@@ -21,8 +21,7 @@ namespace shardwright {
 bool prove_absence_first(Planning& planning, const embedding::OptionPool& pool,
                          std::optional<embedding::Plan>& start);
 
-// Sets the failure after best mode found no plan. `none_exists` says that best mode tried all
-// plans.
+// Sets the failure after best mode found no plan. `none_exists`: best mode tried all plans.
 void take_absence(Planning& planning, const embedding::OptionPool& pool, bool none_exists);
 
 // Evaluates PlanOptions::start of best mode and checks PlanOptions::proved before any search.
@@ -49,9 +48,8 @@ Status check_proposers(const embedding::SearchSpace& space);
 
 // Runs compat mode. Leaves in the result TorchRec's plan or the reason why there is none, and the
 // trace if requested. The scale-up proposer adds options to `pool`. `budget` is the whole budget,
-// or the part of it that best mode gives to compat mode; `work` is the work that one proposal
-// counts as. With `work_per_proposer`, the next proposer begins after this much work if there is a
-// plan by then.
+// or the part of it that best mode gives to compat mode; `work` is the work of one proposal. With
+// `work_per_proposer`, the next proposer begins after this much work if there is a plan.
 void search_compat(Planning& planning, embedding::OptionPool& pool, Budget& budget,
                    const embedding::ProposalWork& work = {},
                    std::optional<std::uint64_t> work_per_proposer = {});

@@ -48,8 +48,8 @@ void describe(EmbeddingPlanResult result, SweepPoint& point) {
   point.plan = std::move(result.plan);
 }
 
-// Plans points that differ only in memory, in ascending order of memory. Thread safety: one thread
-// at a time.
+// Plans points that differ only in memory, in ascending order of memory.
+// Thread safety: one thread at a time.
 class ChainPlanner {
  public:
   explicit ChainPlanner(const PlanOptions& options) : options_(options) {}

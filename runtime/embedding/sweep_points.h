@@ -1,5 +1,4 @@
-// Figures of a sweep that help to choose a machine: speed, price, the smallest and the best
-// machines.
+// Figures for choosing a machine: speed, price, the smallest and the best machines.
 #pragma once
 
 #include <cstddef>

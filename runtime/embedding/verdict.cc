@@ -9,13 +9,13 @@
 #include "core/embedding/problem/gpus.h"
 #include "core/text/printable.h"
 #include "runtime/embedding/plan_result.h"
+#include "runtime/embedding/plan_stats.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/report/text/format.h"
 
 namespace shardwright {
 namespace {
 
-using embedding::Assignment;
 using embedding::MemoryTier;
 using embedding::Plan;
 using embedding::Problem;
@@ -24,18 +24,6 @@ using embedding::ShardingOption;
 using embedding::TopologySpec;
 
 constexpr std::uint64_t kWorkOfWhatIf = kDefaultBestWork / 20;
-
-// Calls function(rank, cost) for every shard.
-template <class Function>
-void for_each_shard(const Assignment& assignment, const Function& function) {
-  const ShardingOption& option = *assignment.option;
-  std::uint32_t shard = 0;
-  for (std::size_t run = 0; run < option.costs.size(); ++run) {
-    const std::uint32_t end = shard + option.layout->extents[run].count;
-    for (; shard < end; ++shard)
-      function(assignment.rank(shard), option.costs[run]);
-  }
-}
 
 std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
   std::vector<PlanEntry> entries;
@@ -48,7 +36,7 @@ std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
     entry.sharding_type = option.sharding_type;
     entry.compute_kernel = option.compute_kernel;
     entry.load_factor = option.load_factor;
-    for_each_shard(plan[i], [&](embedding::Rank rank, const embedding::ShardCost&) {
+    for_each_shard(plan[i], [&](embedding::Rank rank, const auto&, const auto&) {
       entry.ranks.push_back(rank);
     });
     entries.push_back(std::move(entry));
@@ -56,7 +44,7 @@ std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
   return entries;
 }
 
-struct Change {
+struct OtherMachine {
   std::string name;
   std::function<void(TopologySpec&)> apply;
 };
@@ -68,8 +56,8 @@ void scale_memory(TopologySpec& spec, MemoryTier tier, std::int64_t times, std::
     cap = cap * times / parts;
 }
 
-std::vector<Change> changes_of(const embedding::Topology& topology) {
-  std::vector<Change> changes;
+std::vector<OtherMachine> changes_of(const embedding::Topology& topology) {
+  std::vector<OtherMachine> changes;
   if (!topology.is_one_host()) {
     changes.push_back({"twice the bandwidth between hosts",
                        [](TopologySpec& spec) { spec.inter_host_bw *= 2; }});
@@ -114,7 +102,7 @@ SlowestRank slowest_rank(const EmbeddingPlanResult& result) {
   double most = 0;
   for (std::size_t i = 0; i < result.plan->size(); ++i) {
     double ms = 0;
-    for_each_shard((*result.plan)[i], [&](embedding::Rank rank, const embedding::ShardCost& cost) {
+    for_each_shard((*result.plan)[i], [&](embedding::Rank rank, const auto&, const auto& cost) {
       if (rank == found.rank) ms += cost.perf.total().value();
     });
     if (ms <= most) continue;
@@ -135,7 +123,7 @@ std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanO
   replan.plan.lanes = options.lanes;
   replan.plan.stop = options.stop;
   replan.plan.work_limit = kWorkOfWhatIf;
-  for (const Change& change : changes_of(result.problem->topology())) {
+  for (const OtherMachine& change : changes_of(result.problem->topology())) {
     if (options.stop.stop_requested()) break;
     ProblemSpec spec = result.problem->spec();
     change.apply(spec.topology);

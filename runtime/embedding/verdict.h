@@ -1,5 +1,5 @@
-// What a plan is worth: TorchRec's plan beside it, what its slowest rank does, and what a different
-// machine would change, each planned.
+// Judges a plan: compares it with TorchRec's plan, describes its slowest rank, and plans for other
+// machines.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace shardwright {
 struct EmbeddingPlanResult;
 struct PlanOptions;
 
-// The problem planned again for another machine, from the plan in hand. It is at least as fast as
-// the plan in hand on that machine, if it fits there.
+// The answer for a changed machine. The search starts from the given plan, so the new plan is at
+// least as fast there if the given plan fits.
 struct WhatIf {
   std::string change;                 // "twice the bandwidth between hosts"
   std::int64_t ranks = 0;             // of the other machine
@@ -29,26 +29,25 @@ struct WhatIf {
 struct SlowestRank {
   std::uint32_t rank = 0;
   embedding::Perf parts;
-  std::string table;       // that takes most of its time
-  double table_share = 0;  // of its time
+  std::string table;       // the table with most of the time
+  double table_share = 0;  // fraction of the rank's time
 };
 
-// Precondition: the result has a plan with tables, whose evaluation is valid.
+// Precondition: the result has a valid plan with at least one table.
 SlowestRank slowest_rank(const EmbeddingPlanResult& result);
 
-// Plans a twentieth of the default work for each of these changes: twice the bandwidth between
-// hosts (inside the host if there is one), half and twice the memory, one host more. Returns an
-// empty list where the answer would not be comparable: compat mode, the storage model, a given
-// search space, a layout that was chosen, a search that was limited or stopped, no plan.
+// Plans, with a twentieth of the default work each, for these changes: twice the bandwidth between
+// hosts (within the host if there is only one), half and twice the memory, one more host. Returns
+// an empty list if answers would not be comparable: in compat mode, with the storage model, a given
+// search space or a chosen layout, after a limited or stopped search, and without a plan.
 std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanOptions& options);
 
-// "estimate by TorchRec 1.9.2's cost model, embedding tables alone, h100 x 32". Without a named
-// accelerator also the bandwidths.
+// Returns text such as "estimate by TorchRec 1.9.2's cost model, embedding tables alone, h100 x
+// 32". If the accelerator has no name, the bandwidths follow.
 std::string estimate_text(const embedding::Problem& problem);
 
-// What a reader should know of the plan: TorchRec's plan in comparison, what the slowest rank does,
-// and one sentence for every what-if. Text, page and JSON have these sentences. Empty without a
-// plan.
+// Returns the sentences of the verdict for text, page and JSON: a comparison with TorchRec's plan,
+// the slowest rank, and one sentence per what-if. Empty without a plan.
 std::vector<std::string> verdict_sentences(const EmbeddingPlanResult& result);
 
 }  // namespace shardwright

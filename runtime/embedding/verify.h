@@ -33,8 +33,7 @@ struct Verification {
   std::vector<std::string> not_checked;
   std::size_t claims = 0;  // number of claims compared
   bool has_plan = false;
-  // The first violation says that the plan was made for another machine; the rest may follow from
-  // it.
+  // The first violation: the plan was made for another machine. Others may follow from that.
   bool other_machine = false;
   bool given_search_space = false;  // the problem's hash covers the caller's search space
   // Recomputed values; absent or empty if they could not be recomputed.

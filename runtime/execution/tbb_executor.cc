@@ -121,8 +121,7 @@ class TbbExecutor::TaskLoop::Links {
   Links(Arena& arena, std::size_t count, RangeSizes sizes, RangeBody body)
       : arena_(&arena), count_(count), sizes_(sizes), body_(body) {}
 
-  // Starts the chains. If memory or threads are missing, the calling thread runs all ranges in
-  // finish().
+  // Starts the chains. Without memory or threads, the calling thread runs all ranges.
   void start(std::size_t chains) noexcept {
     try {
       arena_->get().execute([&] {
@@ -158,8 +157,7 @@ class TbbExecutor::TaskLoop::Links {
   bool broken() const { return broken_; }
 
  private:
-  // Spawns the next task. Returns false if TBB lacks memory or a thread; the task may run
-  // nevertheless.
+  // Spawns the next task. Returns false if TBB lacks memory or a thread; the task may still run.
   bool spawn() noexcept {
     try {
       group_.run([this] { follow(); });
@@ -242,8 +240,7 @@ void TbbExecutor::TaskLoop::wait() {
 
 namespace {
 
-// Returns `threads` (0 = number of cores), or the number that the machine can start if that is
-// less.
+// Returns `threads` (0 = number of cores), limited to what the machine can start.
 unsigned possible_workers(int threads) {
   const unsigned wanted = threads > 0 ? static_cast<unsigned>(threads)
                                       : std::max(1U, std::thread::hardware_concurrency());

@@ -10,7 +10,8 @@ namespace shardwright {
 // Runs ranges of a loop on `threads` workers (0 = one per core), or on fewer if the machine cannot
 // start so many. A thread that waits for a loop is one of the workers. The task arena is private,
 // so that planners in one process neither share workers' scratch nor wait for each other's tasks.
-// May be used inside a TBB task of the host program. Thread safety: as Executor.
+// May be used inside a TBB task of the host program.
+// Thread safety: as Executor.
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(int threads);

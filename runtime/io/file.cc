@@ -70,7 +70,7 @@ class Inflater {
   bool ready_ = false;
 };
 
-// Decompresses all members of a gzip file; a file may have several, which are concatenated.
+// Decompresses a gzip file. The file may have several members, whose contents are concatenated.
 Result<std::string> unfold(const std::string& path, std::string bytes, std::size_t max_bytes) {
   Inflater inflater;
   z_stream& stream = inflater.stream();
@@ -99,7 +99,7 @@ Result<std::string> unfold(const std::string& path, std::string bytes, std::size
 }  // namespace
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  // zlib counts its input with 32 bits.
+  // zlib counts input bytes in 32 bits.
   max_bytes = std::min<std::size_t>(max_bytes, std::numeric_limits<uInt>::max());
   Result<std::string> bytes = read_raw(path, max_bytes);
   const bool compressed =

@@ -17,14 +17,14 @@
 namespace shardwright {
 namespace {
 
-constexpr int kMaxAttempts = 1000;  // to find an unused name for a temporary file
+constexpr int kMaxAttempts = 1000;  // attempts to find an unused temporary name
 constexpr int kMostLinks = 40;      // as in Linux, path_resolution(7)
 constexpr unsigned kPermissions = 0777;
-constexpr unsigned kNewFile = 0666;  // less the umask
+constexpr unsigned kNewFile = 0666;  // reduced by the umask
 constexpr const char* kCannotWrite = "cannot write";
 
-// The names of unfinished files, for a process that ends without unwinding. Such a process does not
-// remove files beyond the number of slots.
+// The names of unfinished files, for a process that ends without unwinding. If there are more files
+// than slots, that process leaves the others behind.
 std::array<std::atomic<const char*>, 8> unfinished_names{};
 
 void remember_unfinished(const char* name) noexcept {
@@ -50,8 +50,8 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-// Creates a temporary file under the first unused name and returns the name; null with errno on
-// failure. take(name) creates the file, or returns false with errno (EEXIST for a used name).
+// Finds an unused name for a temporary file and creates the file with take(name), which returns
+// false with errno on failure (EEXIST for a used name). Returns the name, or null with errno.
 template <class Take>
 std::unique_ptr<const std::string> take_name(const std::string& target, const Take& take) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -67,7 +67,7 @@ std::unique_ptr<const std::string> take_name(const std::string& target, const Ta
   return nullptr;
 }
 
-// The descriptor that a path such as /dev/stdout or /dev/fd/3 names.
+// Returns the descriptor that a path such as /dev/stdout or /dev/fd/3 names, or nullopt.
 std::optional<int> named_descriptor(const std::string& path) {
   constexpr std::array<std::string_view, 2> kFolders{"/proc/self/fd/", "/dev/fd/"};
   for (const std::string_view folder : kFolders) {
@@ -85,7 +85,7 @@ bool is_link(const std::string& path) {
   return std::filesystem::is_symlink(std::filesystem::symlink_status(path, error));
 }
 
-// Follows symbolic links to a file, the name of an open descriptor, or a name without a file.
+// Follows symbolic links until the path is a file, an open descriptor, or unused.
 std::string followed(std::string path) {
   for (int links = 0; links < kMostLinks && is_link(path); ++links) {
     if (named_descriptor(path)) return path;
@@ -97,19 +97,19 @@ std::string followed(std::string path) {
   return path;
 }
 
-// Opens a file without a name in the folder of `target`. Returns -1 if the file system has no
-// unnamed files.
+// Opens an unnamed file in the folder of `target` and returns its descriptor; -1 if the file system
+// does not support unnamed files.
 int open_unnamed(const std::string& target, unsigned mode) {
 #ifdef O_TMPFILE
   const int descriptor = ::open(folder_of(target).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
-  // Without /proc the file could not get a name.
+  // Without /proc, linkat() could not name the file later.
   if (descriptor < 0 || access(descriptor_name(descriptor).c_str(), F_OK) == 0) return descriptor;
   close(descriptor);
 #endif
   return -1;
 }
 
-// Syncs the folder, so that the new name is on disk. Some file systems cannot sync folders.
+// Syncs the folder, which has the file's new name. Some file systems cannot sync folders.
 void sync_folder(const std::string& path) {
   const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
@@ -167,7 +167,7 @@ Result<OutputFile> OutputFile::open(const std::string& path, Unfinished unfinish
   const int descriptor = unfinished == Unfinished::kUnnamed ? open_unnamed(target, mode) : -1;
   Result<OutputFile> file =
       descriptor >= 0 ? open_stream(descriptor, target, true, nullptr) : open_named(target, mode);
-  // A replaced file keeps its mode; the umask is for new files only.
+  // An existing file keeps its mode; the umask applies only to new files.
   if (file.ok() && exists) fchmod(fileno(file->file_), mode);
   return file;
 }
@@ -199,11 +199,11 @@ void OutputFile::write(std::string_view text) {
 // Syncs the written data to disk. Returns false with errno.
 bool OutputFile::store() {
   if (std::fflush(file_) != 0) return false;
-  // Some file systems cannot sync.
+  // EINVAL and ENOSYS: the file system cannot sync.
   return !replaces_ || fsync(fileno(file_)) == 0 || errno == EINVAL || errno == ENOSYS;
 }
 
-// Gives the new file the name of the old one. Returns false with errno.
+// Gives the new file its name, replacing the old file. Returns false with errno on failure.
 bool OutputFile::publish() {
   if (!temporary_) {
     const std::string unnamed = descriptor_name(fileno(file_));
@@ -212,7 +212,7 @@ bool OutputFile::publish() {
     };
     if (link_as(path_.c_str())) return true;
     if (errno != EEXIST) return false;
-    // linkat() cannot replace a file, so the new file has a temporary name until the rename.
+    // linkat() cannot replace a file, so the new file gets a temporary name and is then renamed.
     temporary_ = take_name(path_, link_as);
     if (!temporary_) return false;
   }

@@ -11,21 +11,20 @@
 
 namespace shardwright {
 
-// Where a file lies until it is finished.
+// Where a file is until commit() gives it its name.
 enum class Unfinished {
-  kUnnamed,  // without a name, so SIGKILL leaves no file; falls back to kNamed
-  kNamed,    // beside its target, as FILE.PID.N.tmp
+  kUnnamed,  // has no name, so SIGKILL leaves no file; else as kNamed
+  kNamed,    // in the target's folder, as FILE.PID.N.tmp
 };
 
-// A file that replaces `path` when commit() succeeds. Until then, and if the object is destroyed
-// without commit(), the old file at `path` is unchanged. The new file is synced to disk before it
-// gets its name. A symbolic link is followed, also to a file that does not exist yet. For "-"
-// (standard output), for names of open descriptors (/dev/stdout) and for paths that are not regular
-// files, such as /dev/null or a pipe, writes take effect immediately.
+// A file that replaces `path` in commit(), after a sync to disk. Until then, and if the object is
+// destroyed without commit(), the old file at `path` is unchanged. Symbolic links are followed,
+// even to a file that does not exist. Written immediately instead: "-" (standard output), open
+// descriptors (/dev/stdout), and files that are not regular (/dev/null, a pipe).
 // Thread safety: one thread at a time.
 class OutputFile {
  public:
-  // Errors: kInvalidInput; kMachineLimit; `where` is the path.
+  // Errors, with `where` = the path: kInvalidInput; kMachineLimit.
   static Result<OutputFile> open(const std::string& path,
                                  Unfinished unfinished = Unfinished::kUnnamed);
 
@@ -33,9 +32,9 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  // Does not report failures; commit() returns the first one.
+  // Reports no failure; commit() returns the first one.
   void write(std::string_view text);
-  // Errors: kMachineLimit if something could not be written; `where` is the path.
+  // Errors: kMachineLimit, with `where` = the path, if a write failed.
   Status commit();
 
  private:
@@ -55,21 +54,19 @@ class OutputFile {
   void drop_temporary();
 
   std::FILE* file_;
-  std::string path_;  // links followed
-  bool replaces_;     // false if writes take effect immediately
-  Name temporary_;    // of the unfinished file; null = it has none
-  int error_ = 0;     // errno of the first failure
+  std::string path_;  // after following links
+  bool replaces_;     // false: writes take effect immediately
+  Name temporary_;    // name of the unfinished file; null if it has none
+  int error_ = 0;     // errno of the first failure, or 0
 };
 
-// Returns the file that writing to `path` changes. Follows symbolic links, the last one also to a
-// file that does not exist.
+// Returns the file that a write to `path` changes. Follows links, even to files that do not exist.
 std::string written_file(const std::string& path);
 
 // Writes `text` to `path` with an OutputFile.
 Status write_file(const std::string& path, std::string_view text);
 
-// Removes the unfinished files of this process that have names. Called if the process ends without
-// unwinding. Async-signal-safe.
+// Removes this process's named unfinished files, if it ends without unwinding. Async-signal-safe.
 void remove_unfinished_files() noexcept;
 
 }  // namespace shardwright

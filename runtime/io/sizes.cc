@@ -19,7 +19,7 @@ struct Unit {
   double bytes;
 };
 constexpr double kKibi = 1024;
-// "80" is more likely GiB without the unit than 80 bytes.
+// Smaller numbers are refused: "80" more likely means 80 GiB than 80 bytes.
 constexpr double kSmallestWithoutUnit = kKibi * kKibi;
 constexpr std::array kUnits{
     Unit{"", 1},
@@ -41,8 +41,7 @@ std::string lower_of(std::string_view text) {
   return lower;
 }
 
-// Returns ", such as 80GiB" if `unit` may stand for a known unit, as in "80G" or "80 gigs";
-// otherwise an empty text.
+// Returns ", such as 80GiB" if `unit` resembles a known unit, as in "80G"; otherwise "".
 std::string unit_meant(std::string_view number, std::string_view unit) {
   constexpr std::array<std::string_view, 4> kMeant{"KiB", "MiB", "GiB", "TiB"};
   const std::size_t power = std::string_view("kmgt").find(unit.front());

@@ -1,4 +1,4 @@
-// The function through which writers emit text.
+// The function type through which writers emit text.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace shardwright {
 
-// Receives text in pieces, in order. The argument is valid only during the call.
+// Called with consecutive pieces of a text. The argument is valid only during the call.
 using TextSink = std::function<void(std::string_view)>;
 
 }  // namespace shardwright

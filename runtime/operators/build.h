@@ -25,8 +25,7 @@ Result<BuiltOperators> build_operators(const operators::OpGraph& graph,
                                        std::shared_ptr<const operators::DeviceMesh> mesh,
                                        int threads = 0);
 
-// Makes a mesh from its extents, such as "2x4" or "8", with alpha = beta = 1 on all axes. Errors:
-// kInvalidInput.
+// Makes a mesh from its extents ("2x4", "8"), with alpha = beta = 1. Errors: kInvalidInput.
 Result<std::shared_ptr<const operators::DeviceMesh>> parse_mesh(std::string_view text);
 
 }  // namespace shardwright

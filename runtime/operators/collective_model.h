@@ -30,8 +30,8 @@ struct CollectiveModel {
 };
 
 // Makes the chosen model. Errors: as the model's make(), at places below `/collectives`;
-// kInvalidInput below `/collectives` for links or tables of another kind, and for a device that
-// kNccl does not know.
+// kInvalidInput below `/collectives` for links or tables of another kind, and for devices unknown
+// to kNccl.
 Result<std::shared_ptr<const redistribution::CollectiveCosts>> make_collectives(
     const CollectiveModel& model, const redistribution::MeshShape& mesh,
     std::string_view device_name);

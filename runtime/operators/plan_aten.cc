@@ -14,8 +14,7 @@ namespace {
 
 using namespace operators;
 
-// More states than any optimizer has; a larger number is a mistake and could overflow sums of
-// bytes.
+// No optimizer has more states; larger numbers are mistakes and could overflow sums of bytes.
 constexpr std::int64_t kMostOptimizerStates = 100;
 
 Status check_share(std::string_view kind, double share) {

@@ -38,7 +38,7 @@ struct AtenPlanResult : operators::AtenSolution {
 
 // Plans a training step. If no plan fits the memory, the status says so. Errors: kInvalidInput at
 // "/mesh", "/device", "/collectives/...", "/memory", "/optimizer_states", "/overlap/...",
-// "/operator_times/<row>", "/placements/<kind>/<target>", "--threads", "--time-limit"; as
+// "/operator_times/<row>", "/placements/<kind>/<target>", "threads", "time_limit"; as
 // operators::solve_plan(). Thread safety: may be called from any number of threads at once.
 Result<AtenPlanResult> plan_aten(const operators::AtenGraph& graph, const PlanAtenOptions& options);
 

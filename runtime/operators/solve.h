@@ -27,13 +27,12 @@ struct OperatorsOptions {
   std::optional<double> time_limit_s;       // an answer that it ends is not deterministic
   std::optional<std::uint64_t> work_limit;  // strategy evaluations; deterministic
   std::uint64_t seed = 0;
-  // Ends the search with the best choice so far. May be requested by any thread; the answer is then
-  // not deterministic.
+  // Ends the search with the best choice so far, from any thread. Such an answer is not
+  // deterministic.
   std::stop_token stop;
   // Called on the thread that called solve_operators(), with no lock held.
   std::function<void(const OperatorsProgress&)> on_progress;
-  // Other processes that solve the same problem with other seeds (portfolio.h). Null if there are
-  // none.
+  // Other processes that solve this problem with other seeds (portfolio.h), or null.
   Exchange* exchange = nullptr;
 };
 

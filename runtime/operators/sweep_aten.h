@@ -1,5 +1,4 @@
-// The public entry that compares meshes: finds the shape that runs a graph of PyTorch operators
-// fastest.
+// The public entry that finds the mesh shape on which a graph of PyTorch operators runs fastest.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +19,8 @@ struct AtenSweep {
   bool any_fits() const { return !rows.empty() && rows.front().result.plan.has_value(); }
 };
 
-// Returns all ordered factorisations of `devices` into at most `most_axes` factors above 1. They
-// are sorted by the number of axes, then by the first extent. Preconditions: devices >= 1,
-// most_axes >= 1.
+// Returns all ordered factorisations of `devices` into at most `most_axes` factors above 1. Order:
+// by number of axes, then by first extent. Preconditions: devices >= 1, most_axes >= 1.
 std::vector<redistribution::MeshShape> mesh_shapes(std::int64_t devices, std::size_t most_axes);
 
 // Plans on each mesh shape of `devices`, one after the other; the mesh of `options` is ignored.

@@ -1,5 +1,4 @@
-// The public entry for resharding one tensor: finds the operators that each rank inserts and their
-// cost.
+// The public entry for resharding one tensor: the operators that each rank inserts, and their cost.
 #pragma once
 
 #include <cstdint>

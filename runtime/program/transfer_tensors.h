@@ -16,8 +16,7 @@ struct TransferOptions {
   std::stop_token stop;
 };
 
-// A plan that the checker has accepted, with its figures. Times are in ms if the problem has hosts,
-// otherwise in bytes.
+// A plan that the checker has accepted. Times are in ms if the problem has hosts, else in bytes.
 struct TransferAnswer {
   redistribution::TransferPlan plan;
   redistribution::PortLoads loads;

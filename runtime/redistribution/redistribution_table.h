@@ -11,8 +11,8 @@
 namespace shardwright {
 
 // Searches once for each combination of mesh, shape, itemsize, source and target. All searches have
-// the same options. Answers are never evicted. Thread safety: every member may be called from any
-// thread.
+// the same options. Answers are never evicted.
+// Thread safety: every member may be called from any thread.
 class RedistributionTable {
  public:
   explicit RedistributionTable(RedistributionOptions options = {});

@@ -58,8 +58,7 @@ struct Watch {
   Exchange* exchange = nullptr;
   TaskDealer* dealer = nullptr;
   bool is_first_process = true;
-  // The following functions may be empty. They are called on the command's thread, with no lock
-  // held.
+  // The functions below may be empty. They are called on the command's thread, with no lock held.
   std::function<void(const std::string&)> note;  // remarks for the user
   // Called with a better plan of best mode and the seconds that reading took; see
   // PlanOptions::on_checkpoint.

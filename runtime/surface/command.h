@@ -15,7 +15,8 @@
 
 namespace shardwright::commands {
 
-// A request whose members are set through its fields. Thread safety: one thread at a time.
+// A request whose members are set through its fields.
+// Thread safety: one thread at a time.
 class AnyRequest {
  public:
   virtual ~AnyRequest() = default;

@@ -431,8 +431,7 @@ Result<ProblemSpec> read_for(const ProblemRequest& request, const std::string& t
   return spec;
 }
 
-// Returns all overrides and the first value of each list. Errors are located at the flags with
-// these.
+// Returns all overrides and the first value of each list, to locate errors at the flags.
 ProblemOverrides overrides_of(const SweepRequest& request, const SweepGrid& grid) {
   ProblemOverrides overrides = request.problem.overrides;
   const auto first = [](const std::vector<std::int64_t>& list) {
@@ -458,8 +457,7 @@ void note_uneven_hosts(const SweepGrid& grid, const Watch& watch) {
              uneven + "; the ranks left over are on no host, as in TorchRec");
 }
 
-// If the file has the batch size of all ranks together, the batch size per rank depends on the
-// number of ranks.
+// If the file has the batch size of all ranks together, that of a rank depends on their number.
 Status read_batch_sizes(const ProblemRequest& request, const std::string& text, SweepGrid& grid) {
   if (!grid.batch_sizes.empty()) return {};
   for (const std::int64_t ranks : grid.ranks) {

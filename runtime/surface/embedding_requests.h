@@ -52,7 +52,7 @@ struct LoadedPlan {
 // Reads a plan file. Errors: as of the reader, with the input's name in the place.
 Result<LoadedPlan> load_plan(const Input& input, const Watch& watch);
 
-// As load(), with the flags of `plan` where the request has none. Notes which were taken.
+// As load(), but uses the flags of `plan` where the request has none, and notes which it used.
 Result<LoadedProblem> load_with_flags(const ProblemRequest& request, const Input& plan,
                                       const ProblemOverrides& flags, const Watch& watch);
 
@@ -72,8 +72,7 @@ inline PlanJsonOptions json_options(const PlanContents& contents, const PlanOpti
   return {contents.search_space, contents.stats, options.trace, loaded.read_s, loaded.overrides};
 }
 
-// shardwright plan. In all requests of this file, the watch sets stop token and progress of
-// `options`.
+// shardwright plan. In this file, the watch sets stop token and progress of `options`.
 struct PlanRequest {
   ProblemRequest problem;
   PlanOptions options;
@@ -90,7 +89,7 @@ struct ReplanRequest {
   PlanOptions options;
   PlanContents contents;
   Input plan;  // plan in use
-  std::optional<double> migration_weight;  // without, a front of plans is planned
+  std::optional<double> migration_weight;  // absent: replan_on_front() plans
   std::optional<std::int64_t> max_move_bytes;
 };
 

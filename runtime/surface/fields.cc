@@ -34,8 +34,7 @@ std::string range_text(std::uint64_t least, std::uint64_t most, bool too_large) 
              : "of at least " + std::to_string(least);
 }
 
-// Returns a hint if the text stands for a whole number in the range, such as "1e3"; otherwise
-// empty.
+// Returns a hint if the text, such as "1e3", means a whole number in the range; otherwise "".
 std::string meant_text(const std::string& text, std::uint64_t least, std::uint64_t most) {
   const std::optional<std::int64_t> meant = whole_number_meant(text);
   const bool fits = meant && *meant >= 0 && static_cast<std::uint64_t>(*meant) >= least &&
@@ -54,8 +53,7 @@ std::optional<std::int64_t> whole(std::string_view text) {
              : std::nullopt;
 }
 
-// The numbers from `first` to `last`. The next number is the previous one plus `step`, or times
-// `step`.
+// The numbers from `first` to `last`. Each is its predecessor plus, or times, `step`.
 struct Range {
   std::int64_t first, last, step;
   bool times;
@@ -229,8 +227,7 @@ ValueReader<double> decimal_number(std::string what, bool zero_allowed) {
 
 ValueReader<std::int64_t> size_in_bytes(std::int64_t least) {
   const auto of_word = [least](const std::string& word) -> Result<std::int64_t> {
-    // If zero is allowed, a plain number of bytes below the smallest size without a unit is valid,
-    // too.
+    // If zero is allowed, so are bytes without a unit below the usual least size.
     if (least == 0) {
       if (const auto bytes = number_in<std::int64_t>(word); bytes && *bytes >= 0) return *bytes;
     }

@@ -150,8 +150,7 @@ class Fields {
 };
 
 // Sets the fields from a request, which is one JSON object. Absent and null members stay unchanged.
-// Errors: kInvalidInput at "line L, column C" if the text is no JSON object, otherwise at the
-// member.
+// Errors: kInvalidInput at the member, or at "line L, column C" for text that is no JSON object.
 Status read_request(std::string_view text, Fields& fields);
 
 namespace internal {

@@ -11,7 +11,8 @@ namespace shardwright::commands {
 // Reads a whole file, as read_file() does.
 using FileReader = std::function<Result<std::string>(const std::string& path)>;
 
-// A file, a text in memory, or nothing. Thread safety: a value.
+// A file, a text in memory, or nothing.
+// Thread safety: a value.
 class Input {
  public:
   Input() = default;
@@ -27,8 +28,7 @@ class Input {
 
   // Returns the text. Errors: as `reader`.
   Result<std::string> read(const FileReader& reader) const;
-  // Puts the name of this input before the error's place. Leaves the place alone if it is a member
-  // of the request.
+  // Puts this input's name before the error's place, unless the place is a member of the request.
   Error locate(Error error) const;
 
  private:

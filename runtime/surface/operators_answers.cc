@@ -195,8 +195,7 @@ bool has_output(const OpGraph& graph) {
   return false;
 }
 
-// Locates an error about the mesh or the threads at the member, any other error in the graph's
-// file.
+// Locates errors about mesh or threads at the member, other errors in the graph's file.
 Error located(Error error, const Input& graph) {
   if (error.where == "threads" || error.where.starts_with("/mesh")) {
     error.where = error.where == "threads" ? "threads" : "mesh";

@@ -20,8 +20,7 @@ inline program::SyncMode sync_mode(bool legacy) {
 // Returns a name such as "[64,32] from [4] [0,-1] to [4] [-1,0]".
 std::string case_name(const ReshardCase& request);
 
-// Returns a table with a row per case, at most kMostTextRows. Precondition: `answers` has one entry
-// per case.
+// Returns a table with a row per case, at most kMostTextRows. Precondition: one answer per case.
 std::string reshard_report(const std::vector<ReshardCaseDocument>& cases,
                            const std::vector<TensorReshard>& answers, std::size_t width);
 

@@ -8,7 +8,7 @@
 
 namespace shardwright::commands {
 
-// Returns the figures of the answer, one per line, and its lists as tables of at most kMostTextRows
+// Returns the answer's figures, one per line, and its lists as tables of at most kMostTextRows
 // rows.
 std::string saved_text(JsonValue answer, const std::string& title, std::size_t width);
 

@@ -14,7 +14,8 @@
 
 namespace shardwright {
 
-// A message to a single process, not a part of an all-gather. Thread safety: a value.
+// A message to a single process, not a part of an all-gather.
+// Thread safety: a value.
 struct Message {
   enum Kind : int { kAskNumber = 3, kNumber = 4, kPost = 5 };
 
@@ -58,8 +59,7 @@ class Mailbox {
   // Returns the messages to this process alone that have arrived since the last call.
   std::vector<Message> take_messages();
 
-  // Returns the first process from which nothing has arrived since `since`; nullopt if there is
-  // none.
+  // Returns the first process from which nothing arrived since `since`, or nullopt.
   std::optional<std::uint32_t> silent_since(Clock::time_point since) const;
   // Treats all processes as heard of at `now`.
   void forgive(Clock::time_point now);

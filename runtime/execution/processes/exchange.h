@@ -8,9 +8,10 @@
 
 namespace shardwright {
 
-// An all-gather of byte messages. A null pointer to an Exchange means that there is only one
-// process. Implementations: MPI (runtime/execution/mpi), and a callback of the C API that Python's
-// exchanges use. Thread safety: only the thread that calls the planner may call all_gather().
+// An all-gather of byte messages. A null pointer to an Exchange means a single process.
+// Implementations: MPI (runtime/execution/mpi), and a callback of the C API that Python's exchanges
+// use.
+// Thread safety: only the thread that calls the planner may call all_gather().
 class Exchange {
  public:
   virtual ~Exchange() = default;

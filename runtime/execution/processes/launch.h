@@ -9,7 +9,8 @@
 
 namespace shardwright {
 
-// This process's number and the number of processes, as mpirun says. Thread safety: a value.
+// This process's number and the number of processes, as mpirun says.
+// Thread safety: a value.
 struct Launch {
   std::uint32_t process = 0;
   std::uint32_t processes = 1;
@@ -17,8 +18,7 @@ struct Launch {
 
 // Reads the environment. Returns process 0 of 1 if no launcher started this process.
 Launch current_launch();
-// Returns true for the only process, or the first of several. Only this process reads, writes and
-// prints.
+// Returns true for the first (or only) process. Only this process reads, writes and prints.
 bool is_first_process();
 
 // Links the processes of the launch and returns the link; null if there is only one process. Loads

@@ -58,7 +58,8 @@ class MessageWriter {
 };
 
 // Reads what a MessageWriter wrote. Reads past the end return zeros and make good() false. Keeps a
-// reference to the bytes. Thread safety: one thread at a time.
+// reference to the bytes.
+// Thread safety: one thread at a time.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : rest_(bytes) {}

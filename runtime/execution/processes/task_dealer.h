@@ -15,8 +15,7 @@ class TaskDealer {
 
   // Calls work(i) for every i < `count`, each in one process, in any order. In the first process,
   // also calls take(i, result of work(i)) in ascending order of i, as soon as the results up to i
-  // have arrived. Returns false if a process was lost; then take() was called only for the first
-  // tasks.
+  // have arrived. Returns false if a process was lost; later calls of take() are then missing.
   virtual bool deal(std::size_t count, const std::function<std::string(std::size_t)>& work,
                     const std::function<void(std::size_t, const std::string&)>& take) = 0;
 };

@@ -14,7 +14,7 @@
 
 namespace shardwright {
 
-// A number that is whole has no fraction.
+// JSON numbers without a fraction are read as whole amounts.
 static Status read_value(JsonValue value, Amount& amount) {
   amount.is_whole = value.type() == JsonType::kInteger || value.type() == JsonType::kUnsigned;
   return read_value(value, amount.value);
@@ -24,7 +24,7 @@ static void write_value(JsonWriter& json, const Amount& amount) {
 }
 static JsonShape shape_of(const Amount&) { return json::number(); }
 
-// A value before and after.
+// A change is the array [before, after].
 template <class Value>
 static Status read_value(JsonValue value, Change<Value>& change) {
   if (!value.is_array() || value.size() != 2) return value.expected("a value before and after");
@@ -168,7 +168,7 @@ static void describe(JsonMembers& members, ProblemEdit& edit) {
       .optional("/reservation/percentage", edit.reserved_share);
 }
 
-// Of a change that is one step smaller, by whether it is impossible.
+// The words for RemedyAnswer::less_is_impossible: false, true.
 static constexpr std::array<std::string_view, 2> kOneStepLess{"no_plan_found", "impossible"};
 
 static void describe(JsonMembers& members, RemedyAnswer& remedy) {
@@ -289,7 +289,7 @@ JsonShape sweep_shape() {
 
 namespace {
 
-// The cells of a row of comma-separated values.
+// Writes the cells of one CSV row.
 // Thread safety: one thread at a time.
 class CsvRow {
  public:

@@ -1,4 +1,4 @@
-// Answers that are no plans, in JSON and as CSV.
+// Answers other than plans, as JSON and CSV.
 #pragma once
 
 #include "runtime/embedding/explanation_answer.h"
@@ -10,20 +10,20 @@
 
 namespace shardwright {
 
-// Sizes are in bytes, times in milliseconds, and ratings in milliseconds (bytes for the storage
-// model). Places are JSON pointers into the problem file.
+// Sizes are in bytes and times in ms. Ratings are in ms, or in bytes for the storage model. Places
+// are JSON pointers into the problem file.
 void describe(JsonMembers& members, PlanDiff& diff);
 void describe(JsonMembers& members, ProblemDiff& diff);
 void describe(JsonMembers& members, ExplanationAnswer& explanation);
 void describe(JsonMembers& members, SweepAnswer& sweep);
 
-// What a file of each kind may be.
+// Return the shape of a whole file.
 JsonShape diff_shape();
 JsonShape explanation_shape();
 JsonShape sweep_shape();
 
-// Writes a header, then one row per point. Memory is bytes per rank, times milliseconds, samples of
-// all ranks, prices in the currency given. Cells that do not apply are empty.
+// Writes a header and one row per point. Memory is in bytes per rank, times in ms, samples are of
+// all ranks, and prices in the user's currency. A cell that does not apply is empty.
 void write_sweep_csv(const SweepAnswer& sweep, const TextSink& sink);
 
 }  // namespace shardwright

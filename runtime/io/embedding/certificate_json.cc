@@ -17,7 +17,7 @@ using embedding::BoundNode;
 using embedding::OptionId;
 using embedding::TableId;
 
-// Largest number of ranks in one certificate.
+// Most ranks in a certificate.
 constexpr std::int64_t kMostRanks = 1 << 24;
 
 void write_multipliers(const std::vector<embedding::CapacityMultipliers>& multipliers,
@@ -31,7 +31,7 @@ void write_multipliers(const std::vector<embedding::CapacityMultipliers>& multip
   json.end_array();
 }
 
-// The rest of an inner node.
+// Writes the remaining members of an inner node and ends its object.
 void write_division(const BoundNode& node, JsonWriter& json) {
   if (node.uniform_split) {
     const embedding::UniformSplit& split = *node.uniform_split;
@@ -87,7 +87,7 @@ void write_node(const BoundNode& node, JsonWriter& json) {
   json.end_object();
 }
 
-// Reads a list of lists, each of which has `size` numbers.
+// Reads a list of lists of `size` numbers each.
 Status read_rows(JsonValue value, std::size_t size, std::vector<std::vector<double>>& rows) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, rows));
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -118,7 +118,7 @@ Status read_parts(JsonValue value, BoundNode& node) {
   return {};
 }
 
-// One table or several, of an inner node.
+// Reads the table or tables that an inner node divides.
 Status read_tables(JsonValue value, BoundNode& node, std::vector<TableId>& tables) {
   std::vector<std::int64_t> numbers;
   if (value.is_array()) {
@@ -135,11 +135,11 @@ Status read_tables(JsonValue value, BoundNode& node, std::vector<TableId>& table
   return {};
 }
 
-// A split on one of load, hbm, ddr and ssd.
+// A split of the domain by one resource: load, hbm, ddr or ssd.
 struct SplitEntry {
   std::int64_t rank_class = 0;
   embedding::UniformSplit split;
-  int resources = 0;  // how many the object has
+  int resources = 0;  // resources in the object; must be 1
 };
 
 void describe(JsonMembers& members, SplitEntry& entry) {
@@ -248,7 +248,7 @@ static void describe(JsonMembers& members, BoundNode& node) {
       .optional_with("shard_duals", shard_duals, shard_duals_shape)
       .optional("max_pattern_values", node.max_pattern_values)
       .optional_with("whole_prices", multipliers(node.whole_multipliers), multipliers_shape)
-      // Names in plan files of earlier versions.
+      // Names in files of earlier versions.
       .optional_with("worths", shard_duals, shard_duals_shape)
       .optional("most_worth", node.max_pattern_values);
 }
@@ -281,7 +281,7 @@ void write_load_factors(const std::vector<embedding::TableLoadFactors>& sets, Js
   json.end_array();
 }
 
-// [table, load factors] each.
+// Reads a list of [table, load factors].
 Status read_load_factors(JsonValue value, std::vector<embedding::TableLoadFactors>& sets) {
   if (!value.is_array()) return value.expected("a list of tables with their load factors");
   for (std::size_t i = 0; i < value.size(); ++i) {

@@ -1,4 +1,4 @@
-// Reads and writes the certificate of a plan's lower bound.
+// Reads and writes the certificates of lower bounds.
 #pragma once
 
 #include "core/embedding/bound/bound_certificate.h"
@@ -9,20 +9,24 @@
 
 namespace shardwright {
 
-// Writes {"bound" (null if no plan exists), "class_of_rank": [[class, ranks], ...] (runs of
-// consecutive ranks of one class), "nodes": [...] (in preorder)}. A node that branches is {"cut":
-// table, "parts": [[option, classes], ...]}, where `parts` are the options of its first child. A
-// leaf is {"prices": [[load, hbm, ddr], ...]}, the multipliers of every class. A pattern leaf also
-// has {"shard_duals": [[option, run, value], ...], "max_pattern_values": [...]} and may have
-// "whole_prices", like "prices". A leaf that was proved by search has {"by_search": true}. Options
-// are indices into the search space, tables into the problem. "worths" and "most_worth", the names
-// of "shard_duals" and "max_pattern_values" in earlier versions, are still read.
+// Writes an object with three members:
+// - "bound": null if no plan exists.
+// - "class_of_rank": [[class, ranks], ...], runs of consecutive ranks of one class.
+// - "nodes": the nodes of the proof tree in preorder.
+// An inner node is {"cut": table, "parts": [[option, classes], ...]}; "parts" are the options of
+// its first child. With several tables, "cut" is a list and "count" is set. Instead, a node may
+// have {"uniform": {"class": rank class, "load" or a memory tier: number}}. A leaf is {"prices":
+// [[load, hbm, ddr], ...]}, the multipliers of every class. A pattern leaf also has {"shard_duals":
+// [[option, run, value], ...], "max_pattern_values": [...]} and optionally "whole_prices", in the
+// form of "prices". A leaf proved by search has {"by_search": true}. Options are indices into the
+// search space, tables into the problem. The reader also accepts "worths" and "most_worth", the
+// earlier names of "shard_duals" and "max_pattern_values".
 void write_certificate(const embedding::BoundCertificate& certificate, JsonWriter& json);
 
-// Checks only the syntax, not the proof. Errors: kInvalidInput with a JSON pointer.
+// Checks the syntax but not the proof. Errors: kInvalidInput with a JSON pointer.
 Result<embedding::BoundCertificate> read_certificate(JsonValue value);
 
-// What read_certificate() reads.
+// Returns the shape that read_certificate() reads.
 JsonShape certificate_shape();
 
 }  // namespace shardwright

@@ -34,7 +34,7 @@ void describe(JsonMembers& members, TablePlace& place) {
 
 namespace {
 
-// `problem` names the tables; null for the shape.
+// `problem` gives the names of tables; null while a shape is made.
 void describe_migration(JsonMembers& members, const Problem* problem, Migration& migration) {
   std::optional<std::string> not_kept;
   if (!migration.not_kept.empty()) not_kept = migration.not_kept;
@@ -103,7 +103,7 @@ static void describe(JsonMembers& members, HbmLevel& level) {
 
 namespace {
 
-// Numbers by sharding type, without zeros.
+// Writes an object with the numbers by sharding type, without zeros.
 template <class Counts>
 void describe_types(JsonMembers& members, std::string_view key, const Counts& counts) {
   const auto write = [&](JsonWriter& json) {
@@ -209,7 +209,7 @@ void describe_names(JsonMembers& members, std::string_view key, const Problem* p
   members.required(key, names);
 }
 
-// `problem` names the tables; null for the shape.
+// `problem` gives the names of tables; null while a shape is made.
 void describe_stats(JsonMembers& members, const Problem* problem, PlanStats& stats) {
   const bool counts_ssd = problem != nullptr && problem->topology().counts_ssd();
   members.line()
@@ -292,7 +292,7 @@ void write_reservation(const embedding::Reservation& reservation, JsonWriter& js
   json.end_object().new_line();
 }
 
-// Ratings of the storage model are bytes, so they are written as integers.
+// Writes ratings of the storage model, which are bytes, as integers.
 void write_rating(const Problem& problem, double rating, JsonWriter& json) {
   if (problem.spec().perf_model == PerfModel::kStorage) {
     json.value(static_cast<std::int64_t>(rating));
@@ -310,7 +310,8 @@ void write_by_rank(std::string_view key, const Values& values, const Function& v
   json.end_array();
 }
 
-// Writes runs of shards: [rows, columns, row offset, column offset, row step, column step, count].
+// Writes the runs of shards as rows of seven numbers: [rows, columns, row offset, column offset,
+// row step, column step, count].
 void write_layout(const embedding::ShardLayout& layout, JsonWriter& json) {
   json.key("layout").begin_array();
   for (const embedding::ShardExtent& e : layout.extents) {
@@ -348,7 +349,7 @@ void write_assignment(const Problem& problem, const Assignment& assignment, Json
   json.member("perf", option.total_perf().value()).end_object();
 }
 
-// Writes one object per rank. Each of its members is a list of bytes by tier.
+// Writes one object per rank, whose members are lists of bytes by memory tier.
 void write_memory_parts(const std::vector<MemoryParts>& by_rank, bool counts_ssd,
                         JsonWriter& json) {
   json.new_line().key("plan_memory_parts_by_rank").begin_array();
@@ -402,7 +403,7 @@ void write_found(const Problem& problem, const EmbeddingPlanResult& result, Json
   json.end_array();
 }
 
-// Compat mode's failure is TorchRec's answer, which proves nothing.
+// In compat mode the failure is TorchRec's answer, which has no proof.
 void write_failure(const PlanFailure& failure, PlanMode mode, JsonWriter& json) {
   json.new_line()
       .key("error")
@@ -417,9 +418,9 @@ void write_failure(const PlanFailure& failure, PlanMode mode, JsonWriter& json) 
   json.end_object();
 }
 
-// Writes a trace. A proposal is written as its differences from the previous proposal of the same
-// proposer, sorted by position, or in full if the two have different lengths. The text therefore
-// does not depend on how the search recorded the proposals.
+// Writes a trace. Each proposal is written as the changes from the previous proposal of its
+// proposer, sorted by position, or in full if their lengths differ. The text therefore does not
+// depend on how the search recorded the proposals.
 class TraceWriter {
  public:
   TraceWriter(const Problem& problem, const ProposalTrace& trace, JsonWriter& json)
@@ -452,8 +453,8 @@ class TraceWriter {
     json_.end_object();
   }
 
-  // Returns true if the proposer makes options that are not in the search space. They have no
-  // index, so they are written in full.
+  // Returns true if the proposer makes options outside the search space. These have no index, so
+  // they are written in full.
   bool makes_options(std::uint32_t proposer) const {
     return problem_.spec().proposers[proposer].type == ProposerSpec::Type::kScaleup;
   }
@@ -513,7 +514,7 @@ class TraceWriter {
   const Problem& problem_;
   const ProposalTrace& trace_;
   JsonWriter& json_;
-  std::vector<std::vector<std::uint32_t>> current_;  // by proposer: the options proposed last
+  std::vector<std::vector<std::uint32_t>> current_;  // options of the last proposal, by proposer
 };
 
 void write_front(const EmbeddingPlanResult& result, JsonWriter& json) {

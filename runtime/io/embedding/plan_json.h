@@ -1,4 +1,4 @@
-// Reads and writes plan files, and their parts that other files have, too.
+// Reads and writes plan files, and parts that other files share with them.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ inline void write_storage(const embedding::Storage& storage, bool counts_ssd, Js
   json.end_array();
 }
 
-// What write_storage() writes.
+// Returns the shape of what write_storage() writes.
 inline JsonShape storage_shape() {
   return json::list(json::integer())
       .from(2)
@@ -32,37 +32,37 @@ inline JsonShape storage_shape() {
 
 void describe(JsonMembers& members, TablePlace& place);
 
-// The value of `migration` in a plan file. O(ranks of moved tables).
+// Writes the value of `migration` in a plan file. Cost: O(ranks of moved tables).
 void write_migration(const embedding::Problem& problem, const Migration& migration,
                      JsonWriter& json);
 JsonShape migration_shape();
 
-// The value of `stats` in a plan file and in a verification. O(ranks).
+// Writes the value of `stats` in a plan file and in a verification. Cost: O(ranks).
 void write_stats(const embedding::Problem& problem, const PlanStats& stats, JsonWriter& json);
 JsonShape stats_shape();
 
-// The value of `format` in a plan file. A reader refuses any other.
+// The value of `format` in a plan file. The reader refuses other values.
 inline constexpr std::string_view kPlanFormat = "shardwright.embedding.plan/1";
 
 struct PlanJsonOptions {
-  bool search_space = false;  // write `search_space`, the options of all tables
-  bool stats = false;         // write `stats`
-  bool trace = false;         // write `proposals` even if the search recorded none
-  double read_s = 0;          // seconds spent on reading the problem
+  bool search_space = false;   // write `search_space`: the options of all tables
+  bool stats = false;          // write `stats`
+  bool trace = false;          // write `proposals` even if there is no trace
+  double read_s = 0;           // time spent on reading the problem, in s
   ProblemOverrides overrides;  // with which the problem was read
 };
 
-// Writes a plan file (see runtime/io/README.md). `other_layouts` holds a plan file for every
-// other layout of the machine. Writes the trace if the result has one or
-// `options.trace` is set. O(ranks written).
+// Writes a plan file (runtime/io/README.md). Its `other_layouts` holds a plan file for every other
+// layout of the machine. Writes the trace if there is one or `options.trace` is set. O(ranks
+// written).
 void write_plan(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                 const PlanJsonOptions& options, const TextSink& sink);
 
 // Errors: kInvalidInput; `where` is a JSON pointer.
 Result<PlanDocument> read_plan(std::string_view text);
 
-// Reads `overrides` of a plan file alone: the flags with which the problem of the plan was read.
-// Errors: as read_plan().
+// Reads only `overrides` of a plan file: the flags with which the plan's problem was read. Errors:
+// as read_plan().
 Result<ProblemOverrides> read_plan_overrides(std::string_view text);
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Reads plan files. plan_json.cc writes them.
+// Reads plan files, which plan_json.cc writes.
 #include "runtime/io/embedding/plan_reader.h"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void describe_storage(JsonMembers& members, std::string_view key, std::vector<st
       key, [&](JsonValue v) { return read_storage(v, out); }, storage_shape);
 }
 
-// Reads a list of objects, or null as none. Errors call it `what`.
+// Reads a list of objects; null leaves `out` unchanged. Errors call the list `what`.
 template <class T>
 Status read_list(JsonValue list, std::string_view what, std::vector<T>& out) {
   if (list.is_null()) return {};
@@ -99,11 +99,11 @@ static void describe(JsonMembers& members, ClaimedMemory& out) {
 
 namespace {
 
-// Most elements of a table or of a layout's shards: their bytes at 64 bits each do not overflow.
+// Most elements of a table or of one shard, so that their bytes at 64 bits each do not overflow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 58;
 constexpr std::int64_t kMostTogether = (std::int64_t{1} << 60) - 1;
 
-// Returns true if the numbers describe a run of shards whose elements do not overflow.
+// Returns true if the seven numbers describe a run of shards whose elements do not overflow.
 bool is_extent(const std::vector<std::int64_t>& numbers) {
   constexpr std::int64_t kMostShards = std::int64_t{1} << 31;
   if (numbers.size() != 7) return false;
@@ -220,7 +220,7 @@ Status read_mode(JsonValue value, std::optional<PlanMode>& out) {
   return {};
 }
 
-// One of `names`, or null.
+// Describes a member whose value is null or one of `names`.
 template <class Enum, std::size_t Size>
 void describe_name(JsonMembers& members, std::string_view key, std::string_view what,
                    const std::array<std::string_view, Size>& names, std::optional<Enum>& out) {
@@ -233,7 +233,7 @@ void describe_name(JsonMembers& members, std::string_view key, std::string_view 
   members.optional_with(key, read, [&] { return json::one_word(names).or_null(); });
 }
 
-// Another planner may have types of its own.
+// Ignores unknown types, since other planners may have their own.
 Status read_type(JsonValue value, std::optional<FailureType>& out) {
   if (value.is_null()) return {};
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string_view name, value.string());
@@ -288,7 +288,7 @@ Status check_format(JsonValue value) {
                      "\" only");
 }
 
-// Lets all objects have other members.
+// Returns the shape with other members allowed in all its objects.
 JsonShape opened(JsonShape shape) {
   shape.is_open = shape.type == JsonShape::Type::kObject;
   for (JsonShape& inner : shape.inner)
@@ -322,7 +322,7 @@ void describe_costs(JsonMembers& members, PlanDocument& out) {
       .optional("plan_ranks_sha1", out.ranks_sha1);
 }
 
-// What was found, and what proves it.
+// Describes the members that hold results and proofs.
 void describe_claims(JsonMembers& members, PlanDocument& out) {
   const auto plan = [&](JsonValue v) {
     if (v.is_null()) return Status();

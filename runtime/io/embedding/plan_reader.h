@@ -1,4 +1,4 @@
-// Reads a plan file that lies inside another one.
+// Reads a plan file that is a part of a larger JSON document.
 #pragma once
 
 #include "core/embedding/document/plan_document.h"
@@ -8,10 +8,10 @@
 
 namespace shardwright {
 
-// Like read_plan() of a text. Errors: kInvalidInput; `where` is a JSON pointer in the whole text.
+// As read_plan() of a text. Errors: kInvalidInput; `where` is a JSON pointer in the whole document.
 Result<PlanDocument> read_plan(JsonValue root);
 
-// A plan file.
+// Returns the shape of a plan file.
 JsonShape plan_shape();
 
 }  // namespace shardwright

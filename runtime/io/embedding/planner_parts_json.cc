@@ -24,7 +24,7 @@ Status read_bandwidth(JsonValue value, double& out) {
   return out > 0 ? Status() : value.expected("a bandwidth above 0");
 }
 
-// A number that `read` checks: a double, or an optional one, for which null counts as not given.
+// Describes a number that `read` checks: a double, or an optional one (null means absent).
 template <class Number>
 void describe_number(JsonMembers& members, std::string_view key, Number& out,
                      Status (*read)(JsonValue, double&), std::string_view help = {}) {
@@ -161,7 +161,7 @@ constexpr std::array<std::string_view, 2> kPartitionerTypes{"greedy", "memory_ba
 constexpr std::array<std::string_view, 2> kSortBy{"storage", "perf"};
 constexpr std::array<std::string_view, 2> kPerfModels{"perf", "storage"};
 
-// TorchRec's codecs leave a direction that nobody names as it is, which they call torch.float.
+// In TorchRec, a direction that is not named is not converted; its type is called torch.float.
 // Source: QuantizedCommCodecs, NoOpQuantizedCommCodec, torchrec/distributed/types.py.
 void describe_codec(JsonMembers& members, std::string_view key, CommCodec& codec) {
   members.object(key, [&](JsonMembers& inner) {

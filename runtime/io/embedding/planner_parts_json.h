@@ -1,4 +1,4 @@
-// The members of a problem that say how TorchRec's planner works.
+// The members of a problem that configure TorchRec's planner.
 #pragma once
 
 #include "core/embedding/problem/problem.h"
@@ -6,8 +6,7 @@
 
 namespace shardwright {
 
-// The members `sharder`, `reservation`, `proposers`, `partitioner`, `perf_model` and the
-// estimators.
+// Describes `sharder`, `reservation`, `proposers`, `partitioner`, `perf_model` and the estimators.
 void describe_planner_parts(JsonMembers& members, embedding::ProblemSpec& spec);
 
 }  // namespace shardwright

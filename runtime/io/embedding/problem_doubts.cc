@@ -21,12 +21,11 @@ using embedding::Table;
 using embedding::Topology;
 using embedding::TopologySpec;
 
-// 10 MB/s, far below every link and memory of an accelerator. A number that means GB/s is below 1e4
-// bytes per millisecond.
+// 10 MB/s, far below the links and memory of any accelerator. A number in GB/s is below 1e4.
 constexpr double kLeastBytesPerMs = 1e4;
 constexpr double kBytesPerMsOfGbPerS = 1e6;
 
-// Without an exponent: "0.0006".
+// Returns the number without an exponent, such as "0.0006".
 std::string decimal(double number) {
   std::array<char, 400> digits;
   char* const end = digits.data() + digits.size();
@@ -86,7 +85,7 @@ void doubt_memory(const TopologySpec& spec, std::vector<Error>& doubts) {
   }
 }
 
-// The first table for which `is_odd` holds, and the number of these tables.
+// Returns the first table for which `is_odd` holds (or null) and the number of such tables.
 template <class IsOdd>
 std::pair<const Table*, std::size_t> odd_tables(const std::vector<Table>& tables,
                                                 const IsOdd& is_odd) {
@@ -102,7 +101,7 @@ std::string and_more(std::size_t count) {
   return count == 1 ? "" : " (and so in " + std::to_string(count - 1) + " more)";
 }
 
-// Warns if factors are not one per feature. The default of constraints is one factor of 1.
+// Warns unless there is one factor per feature. The default, one factor of 1, is allowed.
 void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>& doubts) {
   const std::vector<double> unsaid = embedding::ParameterConstraints().pooling_factors;
   const auto [first, count] = odd_tables(tables, [&](const Table& table) {
@@ -120,7 +119,7 @@ void doubt_pooling_factors(const std::vector<Table>& tables, std::vector<Error>&
                                      " features" + and_more(count)));
 }
 
-// Warns of groups of one table, which restrict nothing.
+// Warns of groups of one table, which have no effect.
 void doubt_groups(const embedding::ProblemSpec& spec, std::vector<Error>& doubts) {
   for (const auto& [key, groups] : {std::pair{"/keep_together/", &spec.keep_together},
                                     std::pair{"/keep_apart/", &spec.keep_apart}}) {
@@ -150,7 +149,7 @@ void doubt_dimensions(const Problem& problem, std::vector<Error>& doubts) {
           "; pad it to " + std::to_string(more) + and_more(count)));
 }
 
-// Returns true if `min_partition` leaves the columns in one shard, unless it equals their number.
+// Returns true if `min_partition` is not the number of columns but prevents any split of them.
 bool never_splits(const Problem& problem, const Table& table) {
   const std::int64_t least =
       table.constraints ? table.constraints->min_partition.value_or(0) : std::int64_t{0};

@@ -1,4 +1,4 @@
-// Warnings about problems that are valid, but probably not what the user means.
+// Warnings about problems that are valid but probably wrong.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace shardwright {
 
-// Returns a warning per kind of mistake, with its place in the problem file: ranks that are on no
-// host, bandwidths and memory in a wrong unit, groups of one table, factors for other features than
-// the table has, dimensions that FBGEMM's kernels refuse, a `min_partition` with which the columns
-// of its table are never split. TorchRec accepts all of these. O(tables + columns).
+// Returns a warning per kind of mistake, with its place in the problem file: ranks on no host,
+// bandwidth or memory in a wrong unit, groups of one table, factors whose number differs from the
+// number of features, dimensions that FBGEMM's kernels refuse, and a `min_partition` with which
+// columns are never split. TorchRec accepts all of these. Cost: O(tables + columns).
 std::vector<Error> problem_doubts(const embedding::Problem& problem);
 
 }  // namespace shardwright

@@ -80,14 +80,14 @@ Status check_problem_format(JsonValue value) {
                      std::string(format) + "\"");
 }
 
-// Topology and batch size as the file gives them, before defaults and overrides apply.
+// What the file says of topology and batch size, before defaults and overrides.
 struct FileChoices {
   bool has_topology = false;
   std::optional<std::int64_t> batch_size;
   std::optional<TopologySuggestion> suggestion;
 };
 
-// Errors: the number of ranks is missing or 0.
+// Checks that the number of ranks is given and not 0.
 Status check_ranks(JsonValue root, const TopologySpec& topology) {
   if (topology.world_size != 0) return {};
   const std::optional<JsonValue> machine = root.find("topology");
@@ -114,7 +114,7 @@ void choose_batch_size(const FileChoices& file, const ProblemOverrides& override
   }
 }
 
-// If `with_tables` is false, `spec` has its tables already and `tables` is an unknown key.
+// If `with_tables` is false, `tables` is an unknown key.
 void describe_problem(JsonMembers& members, bool with_tables, ProblemSpec& spec,
                       FileChoices& file) {
   if (with_tables) describe_tables(members, spec.tables);

@@ -1,4 +1,4 @@
-// Reads embedding problems from problem files and from table lists of workloads.
+// Reads embedding problems from problem files, workload files and CSV tables.
 #pragma once
 
 #include <array>
@@ -11,35 +11,33 @@
 
 namespace shardwright {
 
-// Indexed by ReservationSpec::Type.
+// Index: ReservationSpec::Type.
 inline constexpr std::array<std::string_view, 6> kReservationTypeNames{
     "heuristical", "fixed", "inference", "none", "fixed_absolute", "sku_aware"};
 
-// Reads a problem in the format `shardwright.embedding/1` (see runtime/io/README.md). Names of
-// enumeration values are not case-sensitive. In a workload, `pooling_factor` sets the pooling
-// factors of the table's constraints unless these are given. If the file has no `topology`, the
-// first entry of `meta.topologies` is used, and its `global_batch` is divided by the number of
-// ranks and rounded down. Problem::make checks the ranges.
-// Tables alone may be comma-separated values, whose first line names the columns as JSON names the
-// members of a table. Errors: kInvalidInput; `where` is a JSON pointer, line and column of a
-// syntax error and of tables in CSV, or the flag that gave the value.
+// Reads a problem in the format `shardwright.embedding/1` (runtime/io/README.md). Names of
+// enumerators are not case-sensitive. A table's `pooling_factor` sets the pooling factors of its
+// constraints unless the constraints have their own. If the file has no `topology`, the first entry
+// of `meta.topologies` is used; its `global_batch` is divided by the number of ranks and rounded
+// down. Problem::make checks ranges. The tables alone may be CSV, whose first line has the JSON
+// names of members of a table. Errors: kInvalidInput; `where` is a JSON pointer, or the flag that
+// set the value. In CSV and for syntax errors it is line and column.
 Result<embedding::ProblemSpec> read_problem(std::string_view text,
                                             const ProblemOverrides& overrides = {});
 
-// Returns true if read_problem() takes `text` for tables in CSV.
+// Returns true if read_problem() reads `text` as tables in CSV.
 bool is_problem_csv(std::string_view text);
 
-// Moves the place of an error of Problem::make about a problem that was read from `text` with
-// `overrides`: to the flag that gave the value, or to line and column if the text is CSV.
+// Corrects the place of an error of Problem::make, for a problem that was read from `text` with
+// `overrides`: to the flag that set the value, or to line and column if the text is CSV.
 Error locate_in_problem(std::string_view text, const ProblemOverrides& overrides, Error error);
 
-// Reads a problem file without `tables` into `spec`. The file's constraints and placement rules
-// apply to the tables of `spec`. Absent keys leave `spec` unchanged. Errors: as read_problem();
-// `tables` is an unknown key.
+// Reads a problem file without `tables` into `spec`, whose tables the constraints and rules
+// concern. Absent keys change nothing. Errors: as read_problem(); `tables` is an unknown key.
 Result<embedding::ProblemSpec> read_problem_settings(std::string_view text,
                                                      embedding::ProblemSpec spec);
 
-// The shapes of a problem file, and of the topology in it.
+// Return the shapes of a problem file and of its topology.
 JsonShape problem_shape();
 JsonShape topology_shape();
 

@@ -14,7 +14,8 @@ namespace {
 using embedding::MemoryTier;
 using embedding::TopologySpec;
 
-// Calls function(name of the member, place in a problem file that it replaces, member).
+// Calls function(name, place, member) for every member; its value replaces that at `place` in a
+// problem file.
 template <class Overrides, class Function>
 void for_each_member(Overrides& given, const Function& function) {
   function("ranks", "/topology/world_size", given.ranks);
@@ -61,14 +62,13 @@ std::string flag_of(std::string_view name) {
   return flag;
 }
 
-// Returns true if `place` is `parent` or in it.
+// Returns true if `place` is `parent` or lies within it.
 bool is_within(std::string_view place, std::string_view parent) {
   return place.starts_with(parent) &&
          (place.size() == parent.size() || place[parent.size()] == '/');
 }
 
-// Checks that hosts and pods of the request fit the machine. Those of a file need not fit, as in
-// TorchRec.
+// Checks that the request's hosts and pods fit the machine. As in TorchRec, a file's need not.
 Status check_fit(const ProblemOverrides& given, const TopologySpec& topology) {
   const std::int64_t ranks = topology.world_size;
   const std::int64_t local = topology.local_world_size == 0 ? ranks : topology.local_world_size;
@@ -135,11 +135,11 @@ Status ProblemOverrides::apply(TopologySpec& topology) const {
   if (gpu) embedding::use_gpu(*gpu, topology);
   if (ranks) topology.world_size = *ranks;
   if (ranks_per_host) topology.local_world_size = *ranks_per_host;
-  if (topology.world_size == 0) return {};  // the reader of the file reports it
+  if (topology.world_size == 0) return {};  // the file's reader reports this
   const embedding::Gpu* const named = embedding::find_gpu(topology);
   if (named != nullptr && topology.local_world_size == 0)
     topology.local_world_size = std::min(named->ranks_per_host, topology.world_size);
-  // If `ranks` is below the ranks of a host, the machine is one host with `ranks` ranks.
+  // If `ranks` is less than a host, the machine is one host of `ranks` ranks.
   if (ranks && !ranks_per_host)
     topology.local_world_size = std::min(topology.local_world_size, topology.world_size);
   if (group_sizes) {

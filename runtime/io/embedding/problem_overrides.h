@@ -19,8 +19,8 @@ namespace shardwright {
 struct ProblemOverrides {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> ranks_per_host;
-  std::optional<std::size_t> gpu;  // of embedding::gpus(); the members below replace its figures
-  std::optional<std::int64_t> hbm_bytes;  // for every rank; also replaces a list of sizes by rank
+  std::optional<std::size_t> gpu;  // index in embedding::gpus(); the members below take precedence
+  std::optional<std::int64_t> hbm_bytes;  // per rank; also replaces a list of sizes by rank
   std::optional<std::int64_t> ddr_bytes;
   std::optional<std::int64_t> ssd_bytes;
   std::optional<double> hbm_mem_bw;  // bytes per millisecond, as the next two
@@ -29,26 +29,26 @@ struct ProblemOverrides {
   std::optional<std::int64_t> batch_size;  // samples per rank
   std::optional<embedding::ComputeDevice> device;
   std::optional<embedding::TorchRecRelease> torchrec;
-  std::optional<std::vector<std::int64_t>> group_sizes;  // of sharding groups; empty = any
-  std::optional<std::int64_t> sync_interval;             // of sharding groups
-  std::optional<std::vector<std::int64_t>> pod_sizes;    // hosts
+  std::optional<std::vector<std::int64_t>> group_sizes;  // sizes of sharding groups; empty = any
+  std::optional<std::int64_t> sync_interval;             // steps between syncs of sharding groups
+  std::optional<std::vector<std::int64_t>> pod_sizes;    // in hosts
 
-  // Returns the name of the first member that has a value, such as "ranks"; empty if none has.
+  // Returns the name of the first member that is set, such as "ranks"; empty if none is set.
   std::string_view first_given() const;
 
-  // Moves the place of an error about the problem with these values: if the request gave the wrong
-  // value, the place becomes that member ("ranks"), because the file does not have the value.
+  // Corrects the place of an error about the problem: if a member of this object set the wrong
+  // value, the place becomes the member's name, since the file does not have the value.
   Error locate(Error error) const;
 
-  // Takes the members that have no value from `other`. Returns the flags that say what was taken,
-  // such as "--ranks 16 --hbm 80GiB"; empty if nothing was.
+  // Copies from `other` the members that have no value here. Returns the flags of the copied
+  // members, such as "--ranks 16 --hbm 80GiB"; empty if there are none.
   std::string take_missing(const ProblemOverrides& other);
 
-  // Errors: kInvalidInput, at the member, for values that contradict each other.
+  // Sets the values in `topology`. Errors: kInvalidInput at a member for contradicting values.
   Status apply(embedding::TopologySpec& topology) const;
 };
 
-// As a plan file keeps them.
+// Describes the overrides in a plan file.
 void describe(JsonMembers& members, ProblemOverrides& overrides);
 
 }  // namespace shardwright

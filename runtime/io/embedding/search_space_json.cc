@@ -53,12 +53,12 @@ Status read_perf(JsonValue value, Perf& perf) {
   for (std::size_t i = 0; i < 5; ++i) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(const double time, value[i].number());
     if (!(time >= 0)) return value[i].expected("a time, 0 or above");
-    *parts[i] = Milliseconds(time + 0.0);  // -0.0 becomes 0.0
+    *parts[i] = Milliseconds(time + 0.0);  // turns -0.0 into 0.0
   }
   return {};
 }
 
-// Sets the step of a run that gives none: shards are adjacent along the dimension that is split.
+// Sets the step of a run without a step: shards are adjacent along the split dimension.
 void default_step(ShardingType type, ShardExtent& extent) {
   const bool by_row = type == ShardingType::kRowWise || type == ShardingType::kTableRowWise ||
                       type == ShardingType::kGridShard;
@@ -72,7 +72,7 @@ JsonShape pair_shape(std::string_view help) {
 
 JsonShape bytes_shape() { return json::natural().says("Bytes."); }
 
-// A shard, or a run of equal shards.
+// A shard, or a run of `count` equal shards.
 struct ShardEntry {
   ShardExtent extent;
   ShardCost cost;
@@ -80,9 +80,9 @@ struct ShardEntry {
   bool has_step = false;
 };
 
-constexpr std::size_t kRequiredOfShard = 5;  // most shards have no more members
+constexpr std::size_t kRequiredOfShard = 5;  // most shards have only these
 
-// Looks for the members that are not required only if `has_more`.
+// The optional members are looked up only if `has_more` is true.
 void describe(JsonMembers& members, ShardEntry& shard, bool has_more) {
   ShardExtent& extent = shard.extent;
   embedding::Storage& storage = shard.cost.storage;
@@ -130,7 +130,7 @@ Status read_shard(JsonValue value, ShardingType type, ShardExtent& extent, Shard
   return {};
 }
 
-// What an option says of itself.
+// The members of an option except its shards.
 struct OptionEntry {
   std::string table, module;
   ShardingType sharding_type = ShardingType::kTableWise;
@@ -169,7 +169,7 @@ void describe(JsonMembers& members, OptionEntry& option) {
       .ignore({"note"});
 }
 
-// Adds the place to an error of the builder.
+// Adds the place of `value` to an error of the builder.
 Status at(JsonValue value, const Status& status) {
   return status.ok() ? status : value.error(status.error().message);
 }
@@ -238,7 +238,7 @@ class Reader {
     return value.error("module \"" + module + "\" of the problem has no table \"" + name + "\"");
   }
 
-  // Adds the shards to the current option. Returns their number.
+  // Adds the shards to the current option and returns their number.
   Result<std::uint64_t> read_shards(JsonValue list, ShardingType type) {
     if (!list.is_array() || list.size() == 0) return list.expected("a list of shards");
     std::uint64_t found = 0;
@@ -257,7 +257,7 @@ class Reader {
   std::unordered_map<std::string, std::vector<TableId>> by_name_;
 };
 
-// Warns of costs of another release, which counts costs in another way.
+// Warns if the costs are those of another TorchRec release, whose formulas differ.
 void doubt_release(JsonValue root, const Problem& problem, std::vector<Error>& doubts) {
   const std::optional<JsonValue> value = root.find("torchrec");
   if (!value || !value->is_string()) return;
@@ -325,13 +325,13 @@ void write_pair(JsonWriter& json, std::string_view key, std::int64_t rows, std::
   json.key(key).begin_array().value(rows).value(columns).end_array();
 }
 
-// What all shards of an option share.
+// Facts that hold for all shards of an option.
 struct OptionFacts {
   bool counts_ssd = false;
-  Milliseconds input_dist_comms;  // in no total and no rating, so the option does not keep it
+  Milliseconds input_dist_comms;  // not kept in options, since no sum or rating has it
 };
 
-// Returns the members that all shards of a run share, without braces.
+// Returns the cost members, which all shards of a run share, without braces.
 std::string cost_members(const ShardCost& cost, const OptionFacts& facts) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; });
@@ -438,12 +438,12 @@ using embedding::Table;
 using embedding::TableId;
 using embedding::to_name;
 
-// Keeps the byte sums of every possible plan within int64.
+// Keeps the byte sum of any plan within int64.
 constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 62;
 
 Error refused(std::string message) { return invalid_input("", std::move(message)); }
 
-// Returns true if all shards of a run lie within the table along one dimension.
+// Returns true if all shards of a run lie within the table, along one dimension.
 bool within(std::int64_t offset, std::int64_t step, std::uint32_t count, std::int64_t size,
             std::int64_t limit) {
   if (size < 0 || size > limit || offset < 0 || offset > limit) return false;
@@ -454,7 +454,7 @@ bool within(std::int64_t offset, std::int64_t step, std::uint32_t count, std::in
   return last >= 0 && last + size <= limit;
 }
 
-// A packed quantised row includes its scale and padding, so it is wider than the table.
+// Packed quantised rows include scale and padding, so they have more columns than the table.
 std::int64_t max_columns(const Problem& problem, const Table& table) {
   const bool packed = problem.spec().sharder.type == embedding::SharderSpec::Type::kQuant;
   return packed ? 8 * (table.embedding_dim + 32) : table.embedding_dim;
@@ -546,7 +546,7 @@ Status SearchSpaceBuilder::end_option() {
   return {};
 }
 
-// Checks that the shards tile the table; a plan with other shards is not valid.
+// Checks that the shards tile the table, as every valid plan requires.
 Status SearchSpaceBuilder::check_tiling() {
   const Table& table = problem_->table(option_.table);
   const Tiling tiling{option_.layout, option_.sharding_type, table.num_embeddings,
@@ -561,7 +561,7 @@ Status SearchSpaceBuilder::check_tiling() {
   return {};
 }
 
-// Options with the same name in plan files (type, kernel, load factor, shards) must cost the same.
+// Checks that options of one name in plan files (type, kernel, load factor, shards) cost the same.
 Status SearchSpaceBuilder::check_distinct() {
   const Name name{option_.table.value(), option_.sharding_type, option_.compute_kernel,
                   option_.load_factor, option_.layout};
@@ -571,7 +571,7 @@ Status SearchSpaceBuilder::check_distinct() {
                  "\" has this option twice, with different costs");
 }
 
-// Checks the shard counts that the partitioners assume. Source:
+// Checks the number of shards that partitioners assume. Source:
 // GreedyPerfPartitioner._uniform_partition, torchrec/distributed/planner/partitioners.py.
 Status SearchSpaceBuilder::check_num_shards() const {
   const std::uint32_t world = problem_->topology().world_size();

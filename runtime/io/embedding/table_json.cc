@@ -145,8 +145,8 @@ using embedding::ParameterConstraints;
 using embedding::Table;
 using embedding::TablePlacement;
 
-// The optimizers of TorchRec and PyTorch. The storage model treats those that map to kOther alike.
-// Source: torchrec/optim/__init__.py, torch/optim/__init__.py.
+// The optimizers of TorchRec and PyTorch. The storage model does not distinguish those of kind
+// kOther. Source: torchrec/optim/__init__.py, torch/optim/__init__.py.
 struct NamedOptimizer {
   std::string_view name;
   Optimizer optimizer;
@@ -182,8 +182,7 @@ Status read_optimizer(JsonValue value, Optimizer& out) {
   return {};
 }
 
-// Checked here, because Problem::make knows the factors as constraints, which the file may not
-// have.
+// Checked here: Problem::make would locate it in constraints, which the file may lack.
 Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
   if (out && !(*out >= 0 && *out <= embedding::kMaxPoolingFactor))
@@ -191,7 +190,7 @@ Status read_pooling_factor(JsonValue value, std::optional<double>& out) {
   return {};
 }
 
-// A list of distinct names, left out rather than empty.
+// Describes a list of distinct names. An empty list is an error: the member must be left out.
 template <class T>
 void describe_names(JsonMembers& members, std::string_view key, std::vector<T>& names,
                     std::string_view help) {
@@ -211,7 +210,7 @@ void describe_names(JsonMembers& members, std::string_view key, std::vector<T>& 
 
 JsonShape pooling_shape() { return json::number().from(0).or_null(); }
 
-// Reads features. Each is a name, or an object with a name and a pooling factor.
+// Reads features: each is a name, or an object with a name and a pooling factor.
 Status read_features(JsonValue list, Table& table,
                      std::vector<std::optional<double>>& pooling_factors) {
   if (list.is_null()) return {};
@@ -243,8 +242,8 @@ Status read_features(JsonValue list, Table& table,
   return list.error("the feature \"" + std::string(*twice) + "\" is named twice");
 }
 
-// Sets one pooling factor per feature. If any feature has a factor, features without one get 1.
-// Otherwise every feature gets an equal part of the table's total.
+// Sets one pooling factor per feature. If a feature has its own factor, features without one get 1.
+// Otherwise the features share the table's total equally.
 void apply_pooling(const std::optional<double>& total,
                    const std::vector<std::optional<double>>& by_feature, Table& table) {
   const bool own = std::any_of(by_feature.begin(), by_feature.end(),
@@ -259,7 +258,7 @@ void apply_pooling(const std::optional<double>& total,
   if (by_feature.empty()) constraints.pooling_factors.push_back(*total);
 }
 
-// What a table says of its pooling, until the constraints are known.
+// Pooling members of a table, kept until all features are read.
 struct PoolingOfTable {
   std::optional<double> total;
   std::vector<std::optional<double>> by_feature;
@@ -328,7 +327,7 @@ static void describe(JsonMembers& members, CacheStatistics& stats) {
       .required("height", stats.height);
 }
 
-// A list, or "ladder" for the default one.
+// Reads a list, or "ladder", which stands for the default list.
 static Status read_load_factors(JsonValue value, std::optional<std::vector<double>>& out) {
   if (value.is_null()) return {};
   if (value.is_string() && *value.string() == "ladder") {
@@ -359,7 +358,7 @@ static void describe(JsonMembers& members, CacheParams& cache) {
       });
 }
 
-// The planner uses two sizes. TorchRec's other members do not affect plans.
+// Only two sizes matter to the planner; TorchRec's other members are ignored.
 static void describe(JsonMembers& members, KeyValueParams& params) {
   members.optional("max_l1_cache_size", params.max_l1_cache_size_mib, "MiB.")
       .optional("l2_cache_size", params.l2_cache_size_gib, "GiB.")
@@ -406,7 +405,7 @@ void describe_constraint(JsonMembers& members, ParameterConstraints& c, TablePla
       .ignore({"note"});
 }
 
-// Pooling factors of the constraints replace those of the table.
+// Pooling factors of the constraints take precedence over those of the table.
 Status read_constraint(JsonValue value, const std::optional<ParameterConstraints>& from_table,
                        ParameterConstraints& c, TablePlacement& placement) {
   if (from_table) c.pooling_factors = from_table->pooling_factors;
@@ -454,7 +453,7 @@ Status read_constraints(JsonValue object, std::vector<Table>& tables) {
       ParameterConstraints constraints;
       SHARDWRIGHT_RETURN_IF_ERROR(
           read_constraint(object[i], table->constraints, constraints, table->placement));
-      // Placement alone must not create TorchRec's constraints, which would change the costs.
+      // Placement alone must not create TorchRec's constraints, since these would change the costs.
       if (!is_placement_alone(object[i])) table->constraints = std::move(constraints);
     }
   }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kSeparators = ",;\t";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Reads a text record by record.
+// Reads records one by one.
 class CsvScanner {
  public:
   explicit CsvScanner(std::string_view text) : rest_(text) {
@@ -26,10 +26,10 @@ class CsvScanner {
     separator_ = at == std::string_view::npos ? ',' : first[at];
   }
 
-  // Line of the record that was read last.
+  // Line of the last record.
   std::size_t line() const { return line_; }
 
-  // Reads the next record that is not empty. Returns false at the end of the text.
+  // Reads the next non-empty record. Returns false at the end of the text.
   Result<bool> next(std::vector<std::string>& cells) {
     for (;;) {
       if (rest_.empty()) return false;
@@ -149,27 +149,27 @@ std::string CsvDocument::place_of_column(std::size_t column) const {
 namespace {
 
 constexpr std::array<std::string_view, 3> kNeeded{"name", "num_embeddings", "embedding_dim"};
-// Columns whose cells are texts even if they look like numbers.
+// Columns whose cells are text even if they look like numbers.
 constexpr std::array<std::string_view, 8> kTexts{"name",    "features", "kind",      "data_type",
                                                  "pooling", "module",   "optimizer", "dependency"};
 constexpr std::string_view kTables = "/tables/";
 constexpr std::string_view kUnknownKey = "unknown key";
 
-// Lines of json() before that of the first table.
+// Lines of json() before the first table.
 constexpr std::size_t kLinesBefore = 2;
 
 bool is_text(std::string_view column) {
   return std::find(kTexts.begin(), kTexts.end(), column) != kTexts.end();
 }
 
-// Returns true for a number as JSON writes it.
+// Returns true for a number in JSON syntax.
 bool is_number(std::string_view cell) {
   JsonScanner scanner(cell);
   ScannedNumber number;
   return scanner.peek() == JsonToken::kNumber && scanner.read_number(number) && scanner.finish();
 }
 
-// "True", "FALSE" of spreadsheets and Python; nullopt for anything else.
+// Returns the value of "true" or "false" in any case; nullopt for other texts.
 std::optional<bool> truth_of(std::string_view cell) {
   const auto equals = [&](std::string_view word) {
     return std::equal(cell.begin(), cell.end(), word.begin(), word.end(), [](char a, char b) {
@@ -207,7 +207,7 @@ void write_cell(std::string_view column, const std::string& cell, JsonWriter& js
   json.value(cell);
 }
 
-// Takes a number and the slash behind it, if there is one, from the front of a pointer.
+// Takes a number and a following slash from the front of a pointer; nullopt if there is none.
 std::optional<std::size_t> take_number(std::string_view& pointer) {
   std::size_t number = 0;
   const char* const end = pointer.data() + pointer.size();
@@ -260,7 +260,7 @@ std::string TablesCsv::json() const {
 Error TablesCsv::locate(Error error) const {
   const std::vector<std::string>& columns = document_.columns();
   std::string_view where = error.where;
-  if (where.starts_with("line ")) {  // of json(): a cell is no UTF-8
+  if (where.starts_with("line ")) {  // of json(): a cell is not UTF-8
     where.remove_prefix(std::string_view("line ").size());
     const std::size_t row = take_number(where).value_or(kLinesBefore) - kLinesBefore;
     error.where = document_.place(std::min(row, document_.num_rows() - 1));
@@ -270,7 +270,7 @@ Error TablesCsv::locate(Error error) const {
   }
   if (where.starts_with("--")) return error;  // a flag
   if (!where.starts_with(kTables)) {
-    error.where.clear();  // nothing else is in the file
+    error.where.clear();  // the file has only tables
     return error;
   }
   where.remove_prefix(kTables.size());

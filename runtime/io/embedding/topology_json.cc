@@ -27,7 +27,7 @@ using embedding::TopologySpec;
 
 namespace {
 
-// One number, or a list.
+// Describes a number or a list of numbers.
 void describe_sizes(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& sizes,
                     std::string_view help) {
   const auto read = [&](JsonValue value) -> Status {
@@ -40,7 +40,7 @@ void describe_sizes(JsonMembers& members, std::string_view key, std::vector<std:
   });
 }
 
-// Bytes, or a text such as "80GiB".
+// Describes a number of bytes, or a text such as "80GiB".
 void describe_bytes(JsonMembers& members, std::string_view key, std::optional<std::int64_t>& bytes,
                     std::string_view help) {
   const auto read = [&](JsonValue value) -> Status {
@@ -55,7 +55,7 @@ void describe_bytes(JsonMembers& members, std::string_view key, std::optional<st
   });
 }
 
-// Bytes per millisecond, or a text such as "900GB/s".
+// Describes a number of bytes per millisecond, or a text such as "900GB/s".
 void describe_bandwidth(JsonMembers& members, std::string_view key, double& bytes_per_ms,
                         std::string_view help) {
   const double preset = bytes_per_ms;
@@ -211,7 +211,7 @@ Status read_margin(JsonValue value, MemoryMargin& margin) {
     margin.fraction = number;
     return {};
   }
-  // 5 is more likely per cent than bytes.
+  // Numbers below this are refused: 5 more likely means per cent than bytes.
   constexpr double kLeastBytes = 1024;
   if (number < kLeastBytes) {
     return value.expected("a fraction below 1, such as " +
@@ -231,7 +231,7 @@ JsonShape margin_shape() {
       "A fraction below 1, or whole bytes, at least 1024.");
 }
 
-// One factor for all widths, or a list of {dim, <key>}.
+// Describes one factor for all widths, or a list of {dim, <key>}.
 void describe_factors(JsonMembers& members, std::string_view key, FactorByDim& factors,
                       std::string_view help) {
   const auto describe_point = [key](JsonMembers& inner, FactorAtDim& point) {

@@ -1,5 +1,5 @@
-// The members of the machine in a problem file: its topology, the one that a workload file
-// suggests, what memory is not used, and measured factors.
+// The members of a problem file about the machine: topology, a workload's suggested topology,
+// unused memory, measured factors.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace shardwright {
 
-// Problem::make checks the ranges of all of them.
+// Problem::make checks the ranges.
 void describe(JsonMembers& members, embedding::TopologySpec& topology);
 void describe(JsonMembers& members, embedding::Calibration& calibration);
 
-// The first entry of a workload's `meta.topologies`. Used if the file has no `topology`.
+// The first entry of `meta.topologies` in a workload. Used if the file has no `topology`.
 struct TopologySuggestion {
   std::int64_t world_size = 0;
   std::int64_t local_world_size = 0;
@@ -28,14 +28,14 @@ struct TopologySuggestion {
 };
 void describe(JsonMembers& members, TopologySuggestion& suggestion);
 
-// The member `meta`, of which only the first topology is read.
+// Describes `meta`, of which only the first topology is read.
 void describe_meta(JsonMembers& members, std::optional<TopologySuggestion>& suggestion);
 
-// Copies the numbers of ranks and the memory to `topology`. Errors: kInvalidInput if the memory of
-// a rank is not above 0 or is above 8 PiB.
+// Copies numbers of ranks and memory sizes to `topology`. Errors: kInvalidInput if a size is not
+// above 0 or is above 8 PiB.
 Status apply_suggestion(const TopologySuggestion& suggestion, embedding::TopologySpec& topology);
 
-// The members `reserved_memory` and `memory_margin`.
+// Describes `reserved_memory` and `memory_margin`.
 void describe_memory(JsonMembers& members, embedding::MemoryLimits& limits);
 
 }  // namespace shardwright

@@ -32,7 +32,7 @@ bool same_type(JsonValue a, JsonValue b) {
   return a.type() == b.type() || (is_number(a) && is_number(b));
 }
 
-// Integers above 2^53 differ by more than a double shows.
+// Compares integers as integers: above 2^53, different integers may be equal as doubles.
 bool same_value(JsonValue a, JsonValue b) {
   if (!same_type(a, b)) return false;
   if (is_number(a)) {
@@ -238,7 +238,7 @@ class LayoutClaims {
     return {};
   }
 
-  // The bound of the file holds for all layouts, so all of them must be there.
+  // The file's bound holds for all layouts, so every layout must have an answer.
   void require_all_layouts() {
     if (!document_.lower_bound) return;
     for (const MachineLayout& layout : asked_.topology().layouts()) {
@@ -287,11 +287,11 @@ using embedding::Problem;
 
 enum class Check {
   kValues,     // compared with the rebuilt file
-  kOurValues,  // as kValues in our files; verify_plan() compares files of other programs
-  kKeys,       // the values were compared by verify_plan()
+  kOurValues,  // as kValues if this planner wrote the file; otherwise verify_plan() compares
+  kKeys,       // only keys and types; verify_plan() compares the values
   kElsewhere,
-  kHistory,  // how the answer was found; cannot be known without searching again
-  kNote,     // for people
+  kHistory,  // how the search ran; only a new search could tell
+  kNote,     // notes for people
 };
 
 struct KeyCheck {
@@ -347,7 +347,7 @@ constexpr std::array<KeyCheck, 44> kKeyChecks{{
     {"search_space_sha1", Check::kNote},
 }};
 
-// The keys that compat mode decides. The same problem always has the same values.
+// Keys whose values compat mode decides, always in the same way for one problem.
 constexpr std::array<std::string_view, 5> kDecisionsOfCompat{"num_proposals", "num_plans",
                                                              "plan_hash", "error", "proposals"};
 
@@ -356,7 +356,7 @@ bool is_decision_of_compat(std::string_view key) {
          kDecisionsOfCompat.end();
 }
 
-// `work_steps` in files of earlier versions.
+// The name of `work_steps` in files of earlier versions.
 constexpr std::string_view kOldWorkKey = "placed_shards";
 
 Check check_of(std::string_view key) {
@@ -366,7 +366,7 @@ Check check_of(std::string_view key) {
   return Check::kValues;
 }
 
-// One call of verify_plan_file(), after verify_plan().
+// One call of verify_plan_file() after verify_plan().
 // Thread safety: one thread at a time.
 class FileVerifier {
  public:
@@ -385,7 +385,7 @@ class FileVerifier {
       claims_.not_verified("", "the check was stopped before the file was compared");
       return {};
     }
-    // A plan that cannot be rebuilt is a violation already, and the file cannot be compared.
+    // A plan that cannot be rebuilt is already a violation; the file cannot be compared then.
     if (document_.plan && !result_.plan) return {};
     RebuiltParts parts;
     parts.stats = has("stats");
@@ -409,7 +409,7 @@ class FileVerifier {
     return member && !member->is_null();
   }
 
-  // Migration is recomputed from the old plan.
+  // Recomputes the migration from the old plan.
   Status check_migration(RebuiltParts& parts) {
     if (!document_.has_migration) return {};
     if (!inputs_.old_plan) {
@@ -428,7 +428,7 @@ class FileVerifier {
     return check_move_bound(*parts.migration);
   }
 
-  // Checks that the bound of rating + weight x GiB moved follows from its own certificate or from
+  // Checks that the bound on rating + weight x GiB moved follows from its own certificate or from
   // the certificate of the rating.
   Status check_move_bound(Migration& migration) {
     const JsonValue file = *file_.find("migration");
@@ -486,7 +486,7 @@ class FileVerifier {
     }
   }
 
-  // Checks keys and types. The values cannot be recomputed.
+  // Checks only keys and types, since the values cannot be recomputed.
   void check_history(JsonValue claimed, JsonValue found) {
     if (!found.is_object()) return;
     if (!claimed.is_object()) return claims_.report(claimed.pointer(), "must be an object");
@@ -515,7 +515,7 @@ class FileVerifier {
       claims_.report("/" + std::string(key), "is missing");
   }
 
-  // Checks the keys that depend on the mode.
+  // Checks that the members fit the mode.
   void check_mode() {
     claims_.count();
     if (document_.mode == PlanMode::kCompat) {
@@ -528,7 +528,7 @@ class FileVerifier {
       claims_.report("/improvements", "best mode says how it found its plan");
   }
 
-  // Checks an answer of compat mode by planning again, unless a violation is known already.
+  // Checks an answer of compat mode by planning again, unless there is a violation already.
   void repeat_compat_mode() {
     const bool ended = document_.stopped_by == StopReason::kFinished && !document_.reused;
     if (!is_ours_ || document_.mode != PlanMode::kCompat || !ended || !result_.valid()) return;
@@ -545,8 +545,8 @@ class FileVerifier {
       return;
     }
     was_repeated_ = true;
-    // The comparison below verifies the error, because an error of compat mode only claims that
-    // compat mode fails, not that no plan exists.
+    // In compat mode, `error` does not claim that no plan exists, only that compat mode finds none.
+    // The comparison below verifies that.
     std::erase_if(result_.not_verified, [](const auto& own) { return own.where == "/error"; });
     for (const std::string_view key : kDecisionsOfCompat) {
       const auto claimed = file_.find(key);
@@ -579,11 +579,11 @@ class FileVerifier {
   const VerifyInputs& inputs_;
   Verification& result_;
   ClaimChecker claims_;
-  bool was_repeated_ = false;  // compat mode was run again
-  bool is_ours_;               // written by this planner, so it must have all keys
+  bool was_repeated_ = false;  // compat mode was run for this check
+  bool is_ours_;               // this planner wrote the file, so it must have all keys
 };
 
-// `document` is that of `file`.
+// `document` was read from `file`.
 Result<Verification> verify_document(std::shared_ptr<const Problem> problem,
                                      const PlanDocument& document, JsonValue file,
                                      const VerifyInputs& inputs) {

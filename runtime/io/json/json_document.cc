@@ -23,7 +23,7 @@ const internal::JsonNode& node_of(const internal::JsonStore* store, std::uint32_
   return store->nodes[index];
 }
 
-// How to write the number that a text means: "80GiB", "5%", "16".
+// Returns a hint how to write the number that a text such as "80GiB", "5%" or "16" stands for.
 std::string number_meant(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
@@ -58,7 +58,7 @@ Result<std::int64_t> JsonValue::integer() const {
       if (node.payload.natural > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) break;
       return static_cast<std::int64_t>(node.payload.natural);
     case JsonType::kFloat: {
-      // Above 2^53 the parser may have rounded a fraction away, so the number is not accepted.
+      // Above 2^53 the parser may have rounded a fraction away, so such numbers are refused.
       constexpr double kExact = 9007199254740992.0;
       const double value = node.payload.number;
       if (std::trunc(value) != value || std::abs(value) > kExact) break;
@@ -187,7 +187,7 @@ Error JsonValue::expected(std::string_view what) const {
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     return invalid_input("", "the text is UTF-16; save it as UTF-8");
-  // Reported here because the parser would treat NUL as the end of the text.
+  // The parser would take NUL for the end of the text.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return invalid_input("byte " + std::to_string(nul + 1), "a NUL byte: this is no JSON text");
   }
@@ -205,11 +205,11 @@ namespace shardwright::internal {
 namespace {
 
 constexpr std::size_t kMaxDepth = 64;
-// Node numbers and string offsets are 32 bits wide.
+// Node indices and string offsets have 32 bits.
 constexpr std::size_t kMaxText = std::size_t{1} << 31;
 
-// Collects the children of open containers in `pending_`. When a container ends, its children move
-// to the store, where they are contiguous.
+// Collects the children of open containers in pending_. When a container ends, its children move to
+// the store, where they are contiguous.
 class Builder {
  public:
   Builder(std::string_view text, JsonStore& store) : scanner_(text), store_(store) {}
@@ -224,7 +224,7 @@ class Builder {
   }
 
  private:
-  // An open container. Its children begin at pending_[first].
+  // An open container; its children begin at pending_[first].
   struct Frame {
     std::size_t first;
     std::uint32_t key;
@@ -232,7 +232,7 @@ class Builder {
     bool at_start = true;
   };
 
-  // Reads a value. For a container, reads only the opening bracket.
+  // Reads a value; of a container, only the opening bracket.
   bool read_value() {
     const JsonToken token = scanner_.peek();
     switch (token) {
@@ -256,8 +256,8 @@ class Builder {
     return scanner_.no_value();
   }
 
-  // Closes the containers that end here. Returns true if a value follows, and false at the end of
-  // the text or on an error.
+  // Closes the containers that end here. Returns true if a value follows; false at the end or on an
+  // error.
   bool advance() {
     while (!frames_.empty()) {
       Frame& frame = frames_.back();
@@ -289,7 +289,7 @@ class Builder {
     return add(JsonType::kFloat, {.number = number.value});
   }
 
-  // Sets `key_` to the number of the key `text_`. Equal keys of all objects share one number.
+  // Sets key_ to the number of the key text_. Equal keys share one number.
   void number_key() {
     const auto [at, added] =
         store_.key_ids.try_emplace(text_, static_cast<std::uint32_t>(store_.keys.size()));
@@ -337,7 +337,7 @@ class Builder {
   }
 
   // Marks every key of the ending object with the object's number. A key that already has this mark
-  // occurs twice, which is an error.
+  // is a duplicate, which is an error.
   bool keys_differ(const Frame& object) {
     if (object.type == JsonType::kArray) return true;
     ++objects_;
@@ -353,7 +353,7 @@ class Builder {
     return true;
   }
 
-  // JSON pointer of the innermost open container.
+  // Returns the JSON pointer of the innermost open container.
   std::string pointer() const {
     std::string text;
     for (std::size_t i = 1; i < frames_.size(); ++i) {
@@ -367,10 +367,10 @@ class Builder {
 
   JsonScanner scanner_;
   JsonStore& store_;
-  std::string text_;  // the last key or string read
+  std::string text_;  // last key or string that was read
   std::vector<JsonNode> pending_;
   std::vector<Frame> frames_;
-  std::vector<std::uint32_t> last_object_with_;  // by key
+  std::vector<std::uint32_t> last_object_with_;  // index: key
   std::uint32_t objects_ = 0;
   std::uint32_t key_ = kNoKey;
 };

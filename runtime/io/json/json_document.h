@@ -1,4 +1,4 @@
-// A strict, compact tree of a JSON text, in which every value knows its JSON pointer.
+// A compact tree of a JSON text, parsed strictly, in which every value knows its JSON pointer.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +30,8 @@ enum class JsonType : std::uint8_t {
   kObject
 };
 
-// A value of a document: a pointer and an index, cheap to copy. Valid as long as the document
-// exists.
-// Thread safety: a value; reading is safe from any thread.
+// A value of a document: a pointer and an index, cheap to copy. Valid while the document exists.
+// Thread safety: a value; any thread may read.
 class JsonValue {
  public:
   JsonType type() const;
@@ -41,28 +40,27 @@ class JsonValue {
   bool is_object() const { return type() == JsonType::kObject; }
   bool is_string() const { return type() == JsonType::kString; }
 
-  // Typed getters. Errors: kInvalidInput with the place, the expected type and the value found.
-  // integer() accepts 512 and 512.0, within the range of int64; natural() accepts non-negative
-  // integers within the range of uint64.
+  // Typed getters. integer() also accepts 512.0; natural() accepts integers from 0 to 2^64 - 1.
+  // Errors: kInvalidInput with the place, the expected type and the actual value.
   Result<std::int64_t> integer() const;
   Result<std::uint64_t> natural() const;
   Result<double> number() const;
   Result<bool> boolean() const;
   Result<std::string_view> string() const;
 
-  // Elements of an array or members of an object, in file order. Other types have none.
+  // Elements of an array, or members of an object, in file order. Other types have size 0.
   std::size_t size() const;
   JsonValue operator[](std::size_t i) const;  // precondition: i < size()
 
-  // The key of this value in its object; empty for elements of arrays.
+  // Returns the key of this value in its object; empty for elements of an array.
   std::string_view key() const;
-  // Returns the member with this key, or nullopt. O(size()).
+  // Returns the member with this key, or nullopt. Cost: O(size()).
   std::optional<JsonValue> find(std::string_view name) const;
 
-  // JSON pointer (RFC 6901) of this value; empty for the root. O(depth).
+  // Returns the JSON pointer (RFC 6901) of this value; empty for the root. Cost: O(depth).
   std::string pointer() const;
 
-  // Describes the value for error messages: "the number 5", "the text \"x\"", "a list".
+  // Describes the value for error messages, such as "the number 5", "the text \"x\"" or "a list".
   std::string describe() const;
   Error error(std::string message) const { return invalid_input(pointer(), std::move(message)); }
   Error expected(std::string_view what) const;
@@ -75,14 +73,13 @@ class JsonValue {
   std::uint32_t index_;
 };
 
-// An immutable JSON text. Takes 16 bytes per value plus its strings. Equal keys are stored once.
+// An immutable JSON document: 16 bytes per value, plus strings; equal keys are stored once.
 // Thread safety: const members may be called from any thread.
 class JsonDocument {
  public:
-  // Parses strict RFC 8259 with at most 64 levels of nesting. Trailing text, NaN, numbers out of
-  // the range of double, and duplicate keys in an object are errors. Members whose key begins with
-  // "//" are comments, which are left out. `where` of a syntax error is "line L, column C". O(size
-  // of text) time and memory.
+  // Parses RFC 8259 strictly, with at most 64 levels of nesting. Members whose key begins with "//"
+  // are comments and are left out. Errors: kInvalidInput at "line L, column C", also for trailing
+  // text, NaN, numbers out of the range of double, and duplicate keys. O(size of text).
   static Result<JsonDocument> parse(std::string_view text);
 
   JsonValue root() const;
@@ -105,7 +102,7 @@ struct TextRange {
 
 inline constexpr std::uint32_t kNoKey = ~std::uint32_t{0};
 
-// One value. The payload of an array or object is the index of its JsonContainer.
+// A value. The payload of an array or object is the index of its JsonContainer.
 struct JsonNode {
   union Payload {
     std::int64_t integer;
@@ -120,25 +117,25 @@ struct JsonNode {
 };
 static_assert(sizeof(JsonNode) == 16);
 
-// The children of an array or object are the nodes [first, first + count). Containers are numbered
-// in the order in which they end, so `first` never decreases and a binary search finds the
-// container of a node.
+// The children of an array or object: the nodes [first, first + count). Containers are numbered in
+// the order in which they end, so `first` never decreases; a binary search finds a node's
+// container.
 struct JsonContainer {
   std::uint32_t first;
   std::uint32_t count;
-  std::uint32_t node;  // the container's own node
+  std::uint32_t node;  // node of the container itself
 };
 
 struct JsonStore {
   std::vector<JsonNode> nodes;
   std::vector<JsonContainer> containers;
-  std::vector<std::string_view> keys;  // views into key_ids
+  std::vector<std::string_view> keys;  // views into the keys of key_ids
   std::unordered_map<std::string, std::uint32_t> key_ids;
   std::string text;
   std::uint32_t root = 0;
 };
 
-// Fills an empty store. Errors: as JsonDocument::parse.
+// Parses `text` into an empty store. Errors: as JsonDocument::parse.
 Status parse_json(std::string_view text, JsonStore& store);
 
 }  // namespace shardwright::internal

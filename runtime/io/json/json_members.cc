@@ -101,7 +101,7 @@ std::optional<JsonValue> JsonMembers::take(std::string_view key) {
 }
 
 void JsonMembers::keep(Status status) {
-  // After a missing key, errors may only follow from it: see finish().
+  // After a missing key, errors may only follow from that; see finish().
   if (status_.ok() && missing_.ok()) status_ = std::move(status);
 }
 

@@ -1,5 +1,5 @@
-// The members of JSON objects, described once per C++ type: describe(JsonMembers&, T&) names every
-// member of a T, and its reader, its writer and its JSON Schema follow.
+// Describes the members of JSON objects once per C++ type. describe(JsonMembers&, T&) names every
+// member of T; reader, writer and JSON Schema of T follow from it.
 #pragma once
 
 #include <array>
@@ -26,13 +26,13 @@ namespace shardwright {
 
 class JsonMembers;
 
-// A type with `void describe(JsonMembers&, T&)` in its namespace or in `shardwright`.
+// A type with `void describe(JsonMembers&, T&)` in its own namespace or in `shardwright`.
 template <class T>
 concept Described = requires(JsonMembers& members, T& value) {
   describe(members, value);
 };
 
-// The names of the rows of a table, for read_choice() and shapes.
+// Returns the names of a table's rows, for read_choice() and shapes.
 template <class Row, std::size_t Size>
 constexpr std::array<std::string_view, Size> names_in(const std::array<Row, Size>& table) {
   std::array<std::string_view, Size> names;
@@ -41,8 +41,8 @@ constexpr std::array<std::string_view, Size> names_in(const std::array<Row, Size
   return names;
 }
 
-// Returns the index of a text in `names`; ignores case. `what` is what the error message calls the
-// names, as in "unknown data type". The message suggests the nearest name.
+// Returns the index of a text in `names`, ignoring case. In error messages `what` is the kind of
+// name, as in "unknown data type". The message suggests the nearest name.
 Result<std::size_t> read_choice(JsonValue value, std::string_view what,
                                 std::span<const std::string_view> names);
 
@@ -53,10 +53,10 @@ Status read_value(JsonValue value, int& out);
 Status read_value(JsonValue value, double& out);
 Status read_value(JsonValue value, bool& out);
 Status read_value(JsonValue value, std::string& out);
-// Reads null as a search that ran to its end.
+// Reads null as kFinished.
 Status read_value(JsonValue value, StopReason& out);
 
-// Reads an enumeration. what_of() is what errors call it, names_of() are the names of its values.
+// Reads the name of an enumerator, one of names_of(Enum{}). Errors call it what_of(Enum{}).
 template <class Enum>
 requires(std::is_enum_v<Enum>) Status read_value(JsonValue value, Enum& out) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::size_t index,
@@ -68,13 +68,13 @@ requires(std::is_enum_v<Enum>) Status read_value(JsonValue value, Enum& out) {
 template <Described T>
 Status read_value(JsonValue value, T& out);
 
-// Returns the error of a value that is no list: `expected(what)`, with the advice to use brackets.
+// Returns the error of a value that is no list: expected(what), with advice to use brackets.
 Error not_a_list(JsonValue value, std::string_view what);
 
 template <class T>
 Status read_value(JsonValue value, std::vector<T>& out);
 
-// Reads null as "not given".
+// Reads null as absent.
 template <class T>
 Status read_value(JsonValue value, std::optional<T>& out) {
   if (value.is_null()) return {};
@@ -98,7 +98,7 @@ Status read_value(JsonValue value, std::vector<T>& out) {
   return {};
 }
 
-// The shape of a value of this type; `sample` is not read.
+// Return the shape of a value of this type. Only the type of the argument matters.
 inline JsonShape shape_of(const bool&) { return json::boolean(); }
 inline JsonShape shape_of(const std::string&) { return json::text(); }
 inline JsonShape shape_of(const double&) { return json::number(); }
@@ -121,7 +121,7 @@ template <class T>
 JsonShape shape_of(const std::optional<T>&) {
   return shape_of(T{}).or_null();
 }
-// A member that may be null is left out.
+// Such a member is left out if absent, and may be null.
 template <class T>
 JsonShape shape_of(const std::optional<std::optional<T>>&) {
   return json::one_of({shape_of(std::optional<T>())}).or_null();
@@ -131,22 +131,21 @@ JsonShape shape_of(const std::vector<T>&) {
   return json::list(shape_of(T{})).or_null();
 }
 
-// Writes a value: an empty optional as null, an enumeration by its name.
+// Writes a value: an empty optional as null, an enumerator by its name.
 template <class T>
 void write_value(JsonWriter& json, const T& value);
 
-// One object, member by member: reads it, writes it, or describes its shape, by the constructor.
-//
-// Reading leaves a value unchanged if the object does not have the member. finish() returns the
-// first error. A key that is neither read nor ignored is an error.
-// Writing writes the members in the order of the calls; optional() leaves out an empty optional.
+// Reads one object, writes it or describes its shape, depending on the constructor. Reading: absent
+// members leave their value unchanged. finish() returns the first error. A key that is neither read
+// nor ignored is an error. Writing: members are written in the order of the calls. optional()
+// leaves out an empty optional.
 // Thread safety: one thread at a time.
 class JsonMembers {
  public:
   explicit JsonMembers(JsonValue object);
-  // Appends to an object that has begun. Borrowed.
+  // Writes members to an object that has begun. Keeps a reference to `json`.
   explicit JsonMembers(JsonWriter& json) : json_(&json) {}
-  // Makes an object of the shape. Borrowed.
+  // Adds members to `shape`, which becomes an object. Keeps a reference to `shape`.
   explicit JsonMembers(JsonShape& shape) : shape_(&shape) { shape.type = JsonShape::Type::kObject; }
 
   template <class T>
@@ -158,8 +157,8 @@ class JsonMembers {
     return member(key, value, help, true);
   }
 
-  // Reads a member by a function that takes a JsonValue and returns a Status. Not for writing.
-  // `shape`: a JsonShape, or a function that returns one, which is called for descriptions only.
+  // Read a member with a function (JsonValue) -> Status. Not for writing. `shape` is a JsonShape,
+  // or a function that returns one and is called only to describe.
   template <class Function, class Shape = JsonShape>
   JsonMembers& optional_with(std::string_view key, const Function& function,
                              const Shape& shape = {}) {
@@ -171,23 +170,23 @@ class JsonMembers {
     return member_with(key, function, shape, true);
   }
 
-  // A member that is written and not read. An empty optional is left out.
+  // Writes a member; reading ignores it. An empty optional is left out.
   template <class T>
   JsonMembers& shown(std::string_view key, const T& value, std::string_view help = {});
 
-  // Writes a member by a function that takes a JsonWriter. Not for reading. `shape` as above.
+  // Writes a member with a function that takes a JsonWriter. Not for reading. `shape` is as above.
   template <class Function, class Shape>
   JsonMembers& written(std::string_view key, const Function& write, const Shape& shape) {
     return written_with(key, write, shape, true, true);
   }
-  // Leaves the member out unless it is given.
+  // As written(), but only if `is_given` is true.
   template <class Function, class Shape>
   JsonMembers& written_if(bool is_given, std::string_view key, const Function& write,
                           const Shape& shape) {
     return written_with(key, write, shape, is_given, false);
   }
 
-  // Says in the shape how small and how large the last member may be. Reading checks nothing.
+  // Set the limits of the last member in the shape. Reading does not check them.
   JsonMembers& from(double least) {
     if (shape_ != nullptr) shape_->members.back().shape.least = least;
     return *this;
@@ -197,34 +196,34 @@ class JsonMembers {
     return *this;
   }
 
-  // An object within this one, whose members `function` names, given a JsonMembers. Reading takes
-  // null as an object that is not given, unless it is required.
+  // Describes an inner object: `function` gets the JsonMembers of the inner object. Reading takes
+  // null as absent unless the object is required.
   template <class Function>
   JsonMembers& object(std::string_view key, const Function& function, std::string_view help = {},
                       bool is_required = false);
 
-  // A text that is always the same, such as the format of a file.
+  // Writes a member that always has this text, such as the format of a file.
   JsonMembers& constant(std::string_view key, std::string_view text);
 
-  // A list, or an optional one that is left out if it is empty. Writing begins a line for each
-  // element, and with `closes_line` for the bracket behind the last one.
+  // Describes a list, or an optional list that is left out if empty. Writing begins a new line for
+  // each element, and for the closing bracket if `closes_line` is true.
   template <class List>
   JsonMembers& rows(std::string_view key, List& list, bool closes_line = false,
                     std::string_view help = {});
 
-  // A list of objects, whose members `function` names, given a JsonMembers and the element. Writing
-  // begins a line for each of them. An empty list is left out if `may_miss`. Not for reading.
+  // Writes a list of objects, one per line: `function` gets the JsonMembers and the element. With
+  // `may_miss`, an empty list is left out. Not for reading.
   template <class List, class Function>
   JsonMembers& rows_by(std::string_view key, List& list, const Function& function,
                        bool may_miss = false);
 
-  // A list that is left out rather than empty. Errors about an empty list say `if_empty`.
+  // Describes a list that must not be empty; the error about an empty list is `if_empty`.
   template <class T>
   JsonMembers& filled(std::string_view key, std::vector<T>& list, std::string_view help = {},
                       std::string_view what = "a list",
                       std::string_view if_empty = "the list is empty; leave it out");
 
-  // One of `words`: value i of the enumeration has word i. Errors call a word `what`.
+  // Describes one of `words`, the names of the enumerators. Errors call a word `what`.
   template <class Enum>
   JsonMembers& word(std::string_view key, Enum& value, std::string_view what,
                     std::span<const std::string_view> words, std::string_view help = {},
@@ -242,20 +241,19 @@ class JsonMembers {
         key, read, [&] { return json::one_word(words).says(help); }, is_required);
   }
 
-  // Keys that are accepted and not read. Errors list those of the first form among the known keys.
+  // Accepts and ignores keys. Errors list the keys of the first overload among the known ones.
   JsonMembers& ignore(std::initializer_list<std::string_view> keys);
   JsonMembers& ignore(std::span<const std::string_view> keys);
 
-  // Writing: the next member begins a line.
+  // Writing: begins a new line before the next member.
   JsonMembers& line() {
     if (json_ != nullptr) json_->new_line();
     return *this;
   }
 
-  // Returns success or one error, by this priority: an error of a member that was read before any
-  // key was found missing; the first unknown key, which may be the missing one misspelt; the first
-  // missing key. Errors of members that are read after a missing key are dropped, because they may
-  // only follow from it.
+  // Returns success or one error. An error of a member that was read before any key was found
+  // missing comes first. Then come the first unknown key, which may be a misspelt missing key, and
+  // the first missing key. Errors after a missing key are dropped: they may follow from it.
   Status finish();
 
  private:
@@ -283,9 +281,9 @@ class JsonMembers {
     }
   }
 
-  JsonWriter* json_ = nullptr;       // if this writes
-  JsonShape* shape_ = nullptr;       // if this describes
-  std::optional<JsonValue> object_;  // if this reads
+  JsonWriter* json_ = nullptr;       // set if this writes
+  JsonShape* shape_ = nullptr;       // set if this describes
+  std::optional<JsonValue> object_;  // set if this reads
   Status status_;
   Status missing_;
   boost::container::small_vector<std::string_view, 24> known_;
@@ -293,7 +291,7 @@ class JsonMembers {
   std::span<const std::string_view> ignored_;
 };
 
-// Reads an object whose members `function` names, given a JsonMembers.
+// Reads an object; `function` gets its JsonMembers.
 template <class Function>
 Status read_by(JsonValue value, const Function& function) {
   JsonMembers members(value);
@@ -306,7 +304,7 @@ Status read_value(JsonValue value, T& out) {
   return read_by(value, [&](JsonMembers& members) { describe(members, out); });
 }
 
-// Writes an object whose members `function` names, given a JsonMembers.
+// Writes an object; `function` gets its JsonMembers.
 template <class Function>
 void write_by(JsonWriter& json, const Function& function) {
   json.begin_object();
@@ -315,7 +313,7 @@ void write_by(JsonWriter& json, const Function& function) {
   json.end_object();
 }
 
-// The shape of an object whose members `function` names, given a JsonMembers.
+// Returns the shape of an object; `function` gets its JsonMembers.
 template <class Function>
 JsonShape shape_by(const Function& function) {
   JsonShape shape;
@@ -362,7 +360,7 @@ void write_value(JsonWriter& json, const T& value) {
     json.value(names_of(value)[static_cast<std::size_t>(value)]);
   } else if constexpr (Described<T>) {
     write_by(json, [&](JsonMembers& members) {
-      describe(members, const_cast<T&>(value));  // writing changes nothing
+      describe(members, const_cast<T&>(value));  // describe() does not change it when writing
     });
   } else {
     json.value(value);
@@ -377,7 +375,7 @@ void write_json(const T& value, const TextSink& sink) {
   json.finish();
 }
 
-// The value as JSON.
+// Returns the value as JSON.
 template <class T>
 std::string json_text(const T& value) {
   std::string text;

@@ -1,4 +1,4 @@
-// The tokenizer, with a fast path for lists of integers.
+// The JSON tokenizer, with a fast path for lists of integers.
 
 #include "runtime/io/json/json_scanner.h"
 
@@ -68,7 +68,7 @@ void append_utf8(std::string& text, std::uint32_t code) {
 
 constexpr std::size_t kShownWord = 40;
 constexpr std::string_view kCommentKey = "//";
-// Python's words.
+// Python's literals, and JSON's.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherWords{
     {{"None", "null"}, {"True", "true"}, {"False", "false"}}};
 
@@ -146,7 +146,7 @@ bool JsonScanner::fail(Error error) {
   return false;
 }
 
-// A hint at what text that is no JSON probably means; empty if unknown.
+// Returns a hint what a text that is no JSON probably means; empty if unknown.
 std::string JsonScanner::remedy() const {
   const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
   if (rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#'))
@@ -220,7 +220,7 @@ bool JsonScanner::next_key(bool& first, std::string& key) {
 bool JsonScanner::read_number(ScannedNumber& number) {
   if (!status_.ok()) return false;
   skip_space();
-  // Up to 18 digits cannot overflow. All other numbers take the slow path.
+  // 18 digits cannot overflow. Other numbers take the slow path.
   constexpr std::ptrdiff_t kSafeDigits = 18;
   const char* at = at_;
   std::int64_t integer = 0;
@@ -265,8 +265,7 @@ bool JsonScanner::read_slow_number(ScannedNumber& number) {
 bool JsonScanner::convert(const char* end, bool whole, ScannedNumber& number) {
   number = {};
   if (std::from_chars(at_, end, number.value).ec != std::errc{}) {
-    // from_chars rejects numbers that are too small. Accept them as subnormal or zero; only numbers
-    // that are too large are errors.
+    // from_chars also rejects numbers that are too small; these are read as subnormal or 0.
     number.value = std::strtod(std::string(at_, end).c_str(), nullptr);
     if (std::isinf(number.value)) return syntax_error("the number is out of range");
   }

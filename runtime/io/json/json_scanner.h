@@ -1,4 +1,4 @@
-// The JSON tokenizer. Reads a text value by value.
+// The JSON tokenizer: reads a text value by value.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace shardwright {
 
-// A number of the text. Integers from -2^63 to 2^64 - 1 are exact.
+// A number. Integers from -2^63 to 2^64 - 1 are exact.
 struct ScannedNumber {
-  bool whole = false;         // written without point and exponent, and within int64
+  bool whole = false;         // has no point or exponent, and fits int64
   std::int64_t integer = 0;   // the value, if `whole`
-  std::uint64_t natural = 0;  // the value of an integer from 2^63 to 2^64 - 1; otherwise 0
+  std::uint64_t natural = 0;  // an integer from 2^63 to 2^64 - 1, else 0
   double value = 0;           // the value as a double; always set
 };
 
-// The type of the next value, as its first byte shows.
+// The type of the next value, judged by its first byte.
 enum class JsonToken : std::uint8_t {
   kObject,
   kArray,
@@ -30,46 +30,44 @@ enum class JsonToken : std::uint8_t {
   kNone
 };
 
-// Reads strict RFC 8259 in one pass and stores no values. JsonDocument builds a tree from it;
+// Reads RFC 8259 strictly in one pass and stores nothing. JsonDocument builds its tree with it;
 // readers of files with 10^8 bytes of numbers use it directly. Skips a leading byte order mark, and
-// comments: members of objects whose key begins with "//".
-// After the first error, every call does nothing and returns false; status() returns the error with
-// its place ("line L, column C").
+// comments, which are members whose key begins with "//". After the first error, every call does
+// nothing and returns false, and status() returns the error at "line L, column C".
 // Thread safety: one thread at a time.
 class JsonScanner {
  public:
   // `text` must outlive the scanner.
   explicit JsonScanner(std::string_view text);
 
-  // Returns the type of the next value without reading it, or kNone if no value begins here.
+  // Returns the type of the next value without reading it; kNone if no value begins here.
   JsonToken peek();
 
-  // Enters a list or object. Then call next_element or next_key before each value. They return
-  // false after the closing bracket and on an error.
+  // Enter a list or an object. Then call next_element or next_key before each value.
   bool begin_array() { return expect('[', "a list"); }
   bool begin_object() { return expect('{', "an object"); }
-  // `first` must be true in the first call for a list or object. That call sets it to false.
-  // next_key checks and skips comments.
+  // Return false after the closing bracket or on an error. In the first call `first` must be true;
+  // the call sets it to false. next_key skips comments.
   bool next_element(bool& first);
   bool next_key(bool& first, std::string& key);
 
   bool read_number(ScannedNumber& number);
   bool read_string(std::string& text);
-  // Reads the literal that peek() announced: true, false or null.
+  // Reads the literal that peek() returned: true, false or null.
   bool read_literal(JsonToken literal);
-  // Skips a null. Returns false without an error if another value follows.
+  // Skips a null. If another value follows, returns false without an error.
   bool skip_null() { return peek() == JsonToken::kNull && read_literal(JsonToken::kNull); }
-  // Reads a value of any type and returns its text. Does not check what is between its brackets.
+  // Reads any value and returns its text, without checking what is inside its brackets.
   bool read_raw(std::string_view& raw);
-  // Succeeds if only white space follows.
+  // Returns true if only white space is left.
   bool finish();
 
   const Status& status() const { return status_; }
-  // Records the error unless there is one already. Returns false.
+  // Stores the error unless there already is one. Returns false.
   bool fail(Error error);
-  // Records an error such as "expected a value" at the current position. Returns false.
+  // Stores an error such as "expected a value" at the current position. Returns false.
   bool syntax_error(const std::string& message);
-  // Records why no value can begin here, and what was probably meant. Returns false.
+  // Stores why no value can begin here and what was probably meant. Returns false.
   bool no_value();
 
  private:
@@ -89,7 +87,7 @@ class JsonScanner {
   const char* at_;
   const char* end_;
   Status status_;
-  std::size_t comment_depth_ = 0;  // open lists and objects of a comment
+  std::size_t comment_depth_ = 0;  // open brackets within a comment
 };
 
 }  // namespace shardwright

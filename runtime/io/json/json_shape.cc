@@ -87,10 +87,10 @@ JsonShape as_written(JsonShape shape) {
 
 namespace {
 
-// A piece of a schema: a text, or members or elements in brackets. Broken into lines if it is long.
+// A part of a schema: a text, or members or elements in brackets. Long parts are broken into lines.
 struct Piece {
-  std::string text;  // before the brackets: "\"items\": "
-  char open = 0;     // '{' or '['; 0 if there are no brackets
+  std::string text;  // precedes the bracket: "\"items\": "
+  char open = 0;     // '{', '[', or 0 for no brackets
   std::vector<Piece> inner;
 
   std::string in_a_line() const;
@@ -115,7 +115,7 @@ void Piece::write(std::size_t depth, std::string& out) const {
     return;
   }
   out += text + open;
-  std::size_t column = kLine;  // of the last line, if it has words only
+  std::size_t column = kLine;  // of the last line of words
   for (std::size_t i = 0; i < inner.size(); ++i) {
     const bool is_word = open == '[' && inner[i].open == 0;
     column += inner[i].text.size() + 2;
@@ -130,7 +130,7 @@ void Piece::write(std::size_t depth, std::string& out) const {
   out += "\n" + std::string(depth, ' ') + (open == '{' ? '}' : ']');
 }
 
-// Readers ignore the case of words.
+// Readers ignore case.
 std::string lower_case(std::string text) {
   for (char& c : text)
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -168,7 +168,7 @@ class SchemaWriter {
  private:
   Piece brackets(const JsonShape& shape) { return {"", '{', pieces(shape)}; }
 
-  // "integer", or ["integer", "null"].
+  // Returns `"type": "integer"`, or `"type": ["integer", "null"]`.
   static Piece type(std::string_view name, bool nullable) {
     return nullable ? key("type", "[" + quoted(name) + ", \"null\"]") : key("type", quoted(name));
   }
@@ -295,7 +295,7 @@ class SchemaWriter {
     return out;
   }
 
-  // A name that several shapes define stands for the same shape.
+  // Shapes that define the same name are equal, so the first one is kept.
   std::vector<Piece> define(const JsonShape& shape) {
     JsonShape plain = shape;
     plain.defines.clear();

@@ -1,4 +1,4 @@
-// What a JSON value may be, as a tree, and the JSON Schema that says so.
+// The form that a JSON value may have, as a tree, and the JSON Schema of that form.
 #pragma once
 
 #include <cstddef>
@@ -18,34 +18,34 @@ struct JsonMember;
 struct JsonShape {
   enum class Type : std::uint8_t {
     kAny,
-    kNotRead,  // any value; ignored
+    kNotRead,  // any value; the reader ignores it
     kBoolean,
     kInteger,
     kNumber,
     kText,
     kList,
-    kTuple,  // a list whose elements have shapes of their own
+    kTuple,  // a list with a shape for each element
     kObject,
     kOneOf,
-    kDefined,  // the shape with the name `words[0]`, which stands around this one
+    kDefined,  // the enclosing shape with the name `words[0]`
   };
 
   Type type = Type::kAny;
   bool nullable = false;
-  // An object may have other members. A tuple may go on: the last shape is that of the rest.
+  // An object may have other members; a tuple may go on, and its last shape holds for the rest.
   bool is_open = false;
-  bool distinct = false;           // of a list: no value twice
-  std::string help;                // what the value means, in a sentence
-  std::string preset;              // the value of a member that is left out, as JSON
-  std::string pattern;             // a regular expression, of a text or of the keys of `inner`
-  std::vector<std::string> words;  // of a text: all that it may be; empty = any. Of kObject: keys
-  std::optional<double> least, most;  // of a number, or of the length of a list
-  std::string defines;                // the name by which inner shapes refer to this one
-  // Of kList: its element. Of kTuple and kOneOf: one shape each. Of kObject: if given, the value of
-  // every key, which is a name, beside `members`.
+  bool distinct = false;              // list without equal values
+  std::string help;                   // meaning of the value, in a sentence
+  std::string preset;                 // JSON of an absent member's default
+  std::string pattern;                // regular expression for a text, or for the keys of `inner`
+  std::vector<std::string> words;     // of a text: the allowed words, empty = any; of kObject: keys
+  std::optional<double> least, most;  // limits of a number, or of a list's length
+  std::string defines;                // name that inner shapes of kind kDefined use
+  // Of kList: the element. Of kTuple and kOneOf: the shapes. Of kObject: the shape of all values
+  // whose key is not in `members`; empty if there are none.
   std::vector<JsonShape> inner;
   std::vector<JsonMember> members;          // of an object
-  std::vector<std::string> one_of_members;  // of an object: it has at least one of them
+  std::vector<std::string> one_of_members;  // of an object: at least one is present
 
   JsonShape says(std::string_view what) &&;
   JsonShape or_null() &&;
@@ -71,7 +71,7 @@ JsonShape any();
 JsonShape not_read();
 JsonShape boolean();
 JsonShape integer();
-JsonShape natural();  // an integer from 0 on
+JsonShape natural();  // an integer >= 0
 JsonShape number();
 JsonShape text();
 JsonShape one_word(std::span<const std::string_view> words);
@@ -85,12 +85,10 @@ JsonShape defined(std::string_view name);
 
 }  // namespace json
 
-// Returns the shape of what a writer writes: without the nulls that only readers know, which stand
-// for lists and for members that are left out.
+// Returns the shape of what writers write. Only readers accept null for lists and optional members.
 JsonShape as_written(JsonShape shape);
 
-// Returns a JSON Schema of draft 2020-12. Objects have no other members than comments, whose keys
-// begin with "//".
+// Returns a JSON Schema (draft 2020-12). Other members of objects must be comments ("//...").
 std::string json_schema(const JsonShape& shape, std::string_view title);
 
 }  // namespace shardwright

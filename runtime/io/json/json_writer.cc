@@ -18,8 +18,8 @@ void append_number(std::string& text, Number number) {
   text.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
-// Writes a number to `end`, which has room for ten digits. Returns the position after the number.
-// Plans have millions of ranks with few digits, so numbers below 10,000 come from a table.
+// Writes a number at `end`, where ten digits must fit, and returns the position after it. Most
+// numbers are small ranks, so numbers below 10,000 come from a table.
 char* put_number(char* end, std::uint32_t number) {
   constexpr std::uint32_t kLookedUp = 10'000;
   static const auto kDigits = [] {

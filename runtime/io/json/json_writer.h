@@ -1,4 +1,4 @@
-// Formats numbers for JSON.
+// Writes JSON text.
 #pragma once
 
 #include <array>
@@ -19,9 +19,8 @@
 
 namespace shardwright {
 
-// Returns the shortest text that reads back as the same double, or "null" if it is not finite.
-// Appends ".0" if the text would look like an integer: some readers distinguish the two types, and
-// a value must not change its type from file to file.
+// Returns the shortest text that reads back as the same double; "null" if it is not finite. Appends
+// ".0" to whole numbers, since some readers distinguish integers from doubles.
 inline std::string json_number(double number) {
   if (!std::isfinite(number)) return "null";
   std::array<char, 32> digits;
@@ -32,9 +31,8 @@ inline std::string json_number(double number) {
 }
 
 // Writes keys in the order of the calls, and doubles in the shortest form that reads back as the
-// same double. Breaks lines only at new_line(). Precondition: begin and end calls nest, and a
-// key precedes every value inside an object.
-// Cost: amortised O(bytes). The sink gets pieces of about 256 KiB.
+// same double. Breaks lines only at new_line(). The sink gets pieces of about 256 KiB. O(bytes),
+// amortised. Precondition: begin and end calls nest; a key precedes every value in an object.
 // Thread safety: one thread at a time.
 class JsonWriter {
  public:
@@ -70,16 +68,16 @@ class JsonWriter {
     return value(content);
   }
 
-  // Writes an array of numbers, several times as fast as one call per number.
+  // Writes an array, several times as fast as one call per number.
   JsonWriter& numbers(std::span<const std::uint32_t> numbers);
 
   // Writes a value that is already JSON text.
   JsonWriter& raw(std::string_view json);
 
-  // Starts the next element or key on a new line.
+  // Begins a new line before the next element or key.
   JsonWriter& new_line();
 
-  // Writes a final line break and passes the remaining text to the sink.
+  // Writes a final line break and passes all text to the sink.
   void finish();
 
  private:
@@ -92,12 +90,12 @@ class JsonWriter {
 
   TextSink sink_;
   std::string text_;
-  std::vector<bool> has_elements_;  // by depth
+  std::vector<bool> has_elements_;  // index: depth
   bool after_key_ = false;
   bool line_break_ = false;
 };
 
-// Writes null for a search that ran to its end.
+// Writes null for kFinished, else the name of the reason.
 inline void write_stop(StopReason reason, JsonWriter& json) {
   reason == StopReason::kFinished ? json.null() : json.value(name_of(reason));
 }

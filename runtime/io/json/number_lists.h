@@ -1,4 +1,4 @@
-// Lists of lists of numbers in contiguous memory, optionally without duplicate lists.
+// Lists of number lists in contiguous memory; DistinctLists stores equal lists once.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace shardwright {
 
-// Lists of numbers in one array, with the end of each list.
+// Number lists in one array, with the end of each list.
 // Thread safety: as std::vector.
 template <class T>
 class NumberLists {
@@ -25,7 +25,7 @@ class NumberLists {
 
   void push_number(T number) { numbers_.push_back(number); }
   void end_list() { ends_.push_back(numbers_.size()); }
-  // The numbers pushed since the last end_list().
+  // Returns the numbers pushed since the last end_list().
   std::span<const T> open_list() const {
     const std::size_t begin = ends_.empty() ? 0 : ends_.back();
     return {numbers_.data() + begin, numbers_.size() - begin};
@@ -37,14 +37,14 @@ class NumberLists {
   std::vector<std::size_t> ends_;
 };
 
-// Stores equal lists once. Lists are numbered in the order of first appearance.
+// Stores equal lists once. Lists are numbered by first appearance.
 // Thread safety: as std::vector.
 class DistinctLists {
  public:
   NumberLists<double>& lists() { return lists_; }
   const NumberLists<double>& lists() const { return lists_; }
 
-  // Ends the open list and returns its number.
+  // Ends the open list. Returns its number, or that of an equal earlier list.
   std::uint32_t intern_open_list() {
     const std::span<const double> open = lists_.open_list();
     const std::uint64_t hash = hash_of(open);

@@ -11,16 +11,16 @@ namespace {
 
 using Kind = DocumentKind;
 
-// What messages say about a kind.
+// Words about a kind for messages.
 struct Words {
-  std::string_view name;     // "a plan"
-  std::string_view readers;  // "`shardwright verify PROBLEM PLAN` reads"
-  std::string_view source;   // "`shardwright plan` writes"; empty for what no command reads
+  std::string_view name;     // such as "a plan"
+  std::string_view readers;  // such as "`shardwright verify PROBLEM PLAN` reads"
+  std::string_view source;   // such as "`shardwright plan` writes"; empty if no command reads it
 };
 
 constexpr std::string_view kNoReader = "`shardwright report ANSWER` shows";
 
-// Indexed by kind.
+// Index: Kind.
 constexpr std::array kWords{
     Words{"a problem", "`shardwright plan PROBLEM` reads", "`shardwright init problem` begins"},
     Words{"a list of tables", "a problem holds under the key `tables`", ""},
@@ -71,7 +71,7 @@ static_assert(kWords.size() == static_cast<std::size_t>(Kind::kSchema) + 1);
 const Words& words_of(Kind kind) { return kWords[static_cast<std::size_t>(kind)]; }
 
 struct Format {
-  std::string_view name;  // the text under `format` up to its slash
+  std::string_view name;  // text of `format` before its slash
   Kind kind;
 };
 constexpr std::array kFormats{
@@ -84,13 +84,12 @@ constexpr std::array kFormats{
     Format{"shardwright.transfer", Kind::kTransferPlan},
 };
 
-// A set of members, as paths from the root, by which documents of one kind are recognised. A kind
-// may have several forms.
+// Members, as paths from the root, that identify a kind. A kind may have several forms.
 struct Form {
   Kind kind;
   std::string_view first;
-  std::string_view second = {};   // empty = the first is enough
-  std::string_view without = {};  // a member that these documents do not have; empty = none
+  std::string_view second = {};   // empty if `first` is enough
+  std::string_view without = {};  // member that is absent; empty if none
 };
 constexpr std::array kForms{
     Form{Kind::kProblem, "tables", "", "tables_added"},
@@ -143,7 +142,7 @@ constexpr std::array kForms{
     Form{Kind::kSchema, "$schema"},
 };
 
-// Follows a path of keys, and of indices in lists.
+// Returns true if the path of keys and list indices leads to a value.
 bool has(JsonValue value, std::string_view path) {
   for (;;) {
     const std::size_t slash = path.find('/');

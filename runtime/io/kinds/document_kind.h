@@ -1,5 +1,5 @@
-// Recognises the kind of a JSON document by its keys, so that the error about a file of the wrong
-// kind names its kind instead of its first unknown key.
+// Recognises the kind of a JSON document by its keys. The error about a file of the wrong kind then
+// names that kind instead of an unknown key.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace shardwright {
 
 // The kinds of documents that commands read and write. kTables is a bare list of tables, kMachine a
-// bare topology, and kCertificate the certificate of a plan.
+// bare topology, kCertificate the certificate of a plan.
 enum class DocumentKind : std::uint8_t {
   kProblem,
   kTables,
@@ -46,17 +46,16 @@ enum class DocumentKind : std::uint8_t {
   kSchema,
 };
 
-// "a plan"
+// Returns the name with its article, such as "a plan".
 std::string_view name_of(DocumentKind kind);
 
-// Returns the kind whose keys the document has, or nullopt. A document with the keys of several
-// kinds, such as a problem with its plan, is of the first of these kinds in the order above.
-// O(members of the root).
+// Returns the kind whose keys the document has, or nullopt. Of several kinds, as for a problem with
+// its plan, returns the first in DocumentKind. Cost: O(members of the root).
 std::optional<DocumentKind> kind_of(JsonValue root);
 
-// Errors: kInvalidInput if the document has the keys of another kind and none of the wanted kind:
-// "this is a plan, which `shardwright verify PROBLEM PLAN` reads; a problem is needed here, which
-// `shardwright init problem` begins".
+// Refuses a document that has the keys of another kind but none of the wanted kind. Errors:
+// kInvalidInput such as "this is a plan, which `shardwright verify PROBLEM PLAN` reads; a problem
+// is needed here, which `shardwright init problem` begins".
 Status check_kind(JsonValue root, DocumentKind wanted);
 
 }  // namespace shardwright

@@ -50,7 +50,7 @@ Status read_extent(JsonValue value, FlopTerm::Extent& out) {
   return read_index(value[1], out.dim);
 }
 
-// [factor, extent, ...]
+// Reads [factor, extent, ...].
 Status read_flop_term(JsonValue value, FlopTerm& out) {
   if (!value.is_array() || value.size() == 0) return value.expected("[factor, extents...]");
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value[0], out.factor));
@@ -154,7 +154,7 @@ static void describe(JsonMembers& members, AtenGraphSpec& spec, std::int64_t& ve
 }  // namespace operators
 
 bool is_aten_graph(std::string_view text) {
-  // The key comes first in the files of the tracer; others may have it anywhere.
+  // Searches all the text: only the tracer's own files have `format` first.
   return text.find('"' + std::string(kAtenGraphFormat) + '"') != std::string_view::npos;
 }
 

@@ -1,4 +1,4 @@
-// Reads graphs of PyTorch's operators.
+// Reads graphs of PyTorch operators.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace shardwright {
 
-// The value of `format` in a traced model.
+// The value of `format` in a file with a traced model.
 inline constexpr std::string_view kAtenGraphFormat = "shardwright.aten_graph";
 
-// Returns true if the text looks like a traced model. Does not parse the text.
+// Returns true if the text looks like a traced model. Searches the text without parsing it.
 bool is_aten_graph(std::string_view text);
 
-// Errors (kInvalidInput with the JSON pointer): text that is no JSON, another format or version,
+// Errors (kInvalidInput with a JSON pointer): text that is no JSON, another format or version,
 // unknown or missing keys, and those of AtenGraph::make.
 Result<operators::AtenGraph> read_aten_graph(std::string_view text);
 JsonShape aten_graph_shape();

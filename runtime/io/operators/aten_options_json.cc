@@ -120,7 +120,7 @@ Status read_row(JsonValue value, MeasuredRow& out) {
   return read_value(value[1], out.microseconds);
 }
 
-// {"<target>": [words], ...}
+// Reads {"<target>": [words], ...}.
 Status read_constraints(JsonValue value, AtenConstraint::Of of, std::size_t num_axes,
                         std::vector<AtenConstraint>& out) {
   if (!value.is_object()) return value.expected("an object of placements by name");
@@ -222,7 +222,7 @@ static void describe(JsonMembers& members, CollectiveModel& model) {
 
 namespace {
 
-// The placements are read when the mesh is known.
+// Keeps the placements unread until the mesh is known.
 void describe_options(JsonMembers& members, PlanAtenOptions& options,
                       std::optional<JsonValue>& placements) {
   const auto keep = [&](JsonValue v) {

@@ -1,4 +1,4 @@
-// The words by which graphs and plans of PyTorch's operators write placements: "R", "S0", "P".
+// Placements as words ("R", "S0", "P"), and the options of planning PyTorch models.
 #pragma once
 
 #include <array>
@@ -14,20 +14,20 @@
 
 namespace shardwright {
 
-// By AtenOutputRole.
+// Index: AtenOutputRole.
 inline constexpr std::array<std::string_view, 3> kOutputRoles{"output", "gradient", "mutation"};
 
-// Reads R, S<dim>, P (a sum), Pavg, Pmax or Pmin; "-" where there is no tensor.
+// Reads R, S<dim>, P (sum), Pavg, Pmax or Pmin; "-" means that there is no tensor.
 Status read_axis_word(JsonValue value, operators::MaybeAxisPlacement& out);
 JsonShape axis_word_shape();
 std::string axis_word(const operators::MaybeAxisPlacement& placement);
 
-// Reads one word per mesh axis. If several axes shard a dimension, the earlier axis cuts first.
+// Reads one word per mesh axis. If several axes shard one dimension, earlier axes cut first.
 Status read_placement(JsonValue value, std::size_t num_axes, redistribution::Placement& out);
 
-// Reads one JSON object. A `mesh` that is not empty replaces the mesh of the text, which may then
-// be absent. Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown keys, no
-// mesh, placements of another length than the mesh.
+// Reads an options file. If `mesh` is not empty, it replaces the mesh of the text, which may then
+// lack one. Errors (kInvalidInput with a JSON pointer): text that is no JSON, unknown keys, no
+// mesh, placements whose length is not that of the mesh.
 Result<PlanAtenOptions> read_aten_options(std::string_view text,
                                           const redistribution::MeshShape& mesh = {});
 JsonShape aten_options_shape();

@@ -12,12 +12,12 @@ using namespace operators;
 
 constexpr std::string_view kAtenPlanFormat = "shardwright.aten_plan";
 
-using Words = std::vector<std::string>;  // one per axis of the mesh
+using Words = std::vector<std::string>;  // one per mesh axis
 
 struct NodeOfPlan {
   std::string name;
   std::vector<Words> outputs;
-  // All but the last are of operators only.
+  // Absent for placeholders; hidden_us is also absent if nothing overlaps.
   std::optional<std::vector<Words>> inputs;
   std::optional<double> compute_us;
   std::optional<std::vector<double>> redistribute_us, hidden_us;

@@ -1,4 +1,4 @@
-// Writes plans for graphs of PyTorch's operators.
+// Writes plans for graphs of PyTorch operators.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,33 @@
 
 namespace shardwright {
 
-// A mesh, and what is known of the plan on it: figures if there is a plan, otherwise why there is
-// none.
+// A mesh with the figures of its plan, or the reason why it has none.
 struct MeshOutcome {
   redistribution::MeshShape mesh;
   operators::SolveStatus status = operators::SolveStatus::kUnknown;
   std::optional<double> objective_us, lower_bound_us, compute_us, redistribute_us;
-  std::optional<double> hidden_us;  // part of redistribute_us; none if nothing overlaps
+  std::optional<double> hidden_us;  // part of redistribute_us; absent without overlap
   std::optional<std::int64_t> peak_bytes, most_moved_bytes;
   std::optional<std::string> reason;
-  std::optional<std::int64_t> least_bytes, enough_bytes;  // that a plan needs
+  std::optional<std::int64_t> least_bytes, enough_bytes;  // bytes per device that a plan needs
 };
 
 struct MeshSweep {
   std::int64_t devices = 0;
-  std::vector<MeshOutcome> meshes;  // the fastest first, then those without a plan
+  std::vector<MeshOutcome> meshes;  // by time; meshes without a plan last
 };
 
 void describe(JsonMembers& members, MeshSweep& sweep);
 MeshSweep mesh_sweep(const AtenSweep& sweep);
 JsonShape mesh_sweep_shape();
 
-// Writes a row per node and output of the graph if there is a plan, otherwise why there is none.
+// Writes a row per node and output of the graph, or the reason why there is no plan.
 void write_aten_plan(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                      const AtenPlanResult& result, const TextSink& sink);
 JsonShape aten_plan_shape();
 
-// Writes the whole problem in the format of the IOPDDL contest, which `operators solve` reads.
-// Costs are microseconds times 10^9, rounded; 10^18 means forbidden.
+// Writes the problem in the format of the IOPDDL contest, which `operators solve` reads. Costs are
+// microseconds times 10^9, rounded; 10^18 means forbidden.
 void write_aten_instance(const operators::AtenGraph& graph, const operators::CostInstance& instance,
                          const TextSink& sink);
 

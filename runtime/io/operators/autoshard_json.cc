@@ -26,7 +26,7 @@ using operators::autoshard::OpSpec;
 using operators::autoshard::OpSpecs;
 using operators::autoshard::Request;
 
-// Keys of answers and of remarks. They are ignored.
+// Keys of answers and remarks, which are ignored.
 constexpr std::array<std::string_view, 31> kIgnoredKeys{"model",
                                                         "name",
                                                         "seed",
@@ -163,8 +163,8 @@ JsonShape table_shape() {
                         .says("[op or tensor, spec before, spec after, elements moved]"));
 }
 
-// Writes the specs of each op under its name, as the peer does. An op whose name equals one of the
-// other members is only in `assignment`.
+// Writes the specs of each op under the op's name, as Slapo does. An op named like another
+// member occurs only in `assignment`.
 void write_iteration(const Request& request, const Iteration& iteration, JsonWriter& writer) {
   constexpr std::array<std::string_view, 5> kMembers{"iter", "assignment", "table", "total",
                                                      "schedule"};

@@ -40,7 +40,7 @@ std::string_view opcode(const OpNode& node) {
   return to_name(node.kind);
 }
 
-// Name of the module's class in PyTorch.
+// Returns the name of the module's class in PyTorch.
 std::string module_type(const OpNode& node) {
   if (const std::size_t dims = operators::convolution_dims(node.kind); dims > 0)
     return "Conv" + std::to_string(dims) + "d";

@@ -1,4 +1,4 @@
-// Builds a cost instance from the contents of a contest file.
+// Makes a cost instance from the contents of a contest file.
 
 #include "runtime/io/operators/contest_json.h"
 
@@ -129,7 +129,7 @@ class ContestBuilder {
                              "there is no node " + std::to_string(node));
       }
       expected *= num_strategies(node);
-      if (expected > std::max<std::size_t>(costs.size(), 1)) break;  // before it can overflow
+      if (expected > std::max<std::size_t>(costs.size(), 1)) break;  // it may overflow later
     }
     if (costs.size() != expected) {
       return invalid_input(problem_place("edges/costs", e),
@@ -141,7 +141,7 @@ class ContestBuilder {
 
   Status add_checked_edge(std::size_t e, std::span<const std::int64_t> nodes,
                           std::span<const double> costs) {
-    // Nodes with a single strategy can be left out: they do not change the order of the costs.
+    // Nodes with one strategy can be left out, since they do not change the order of the costs.
     std::vector<std::int64_t> free;
     if (nodes.size() == 2) {
       free.assign(nodes.begin(), nodes.end());
@@ -162,8 +162,8 @@ class ContestBuilder {
                              matrix_of(contents_.edge_list[e], num_strategies(free[0]), costs)});
       return {};
     }
-    // The edge joins a node with itself (use the diagonal) or has one node (use all costs). Either
-    // way the costs depend on this node only, so they become node costs.
+    // The edge joins a node with itself (only the diagonal counts) or has one node (all costs
+    // count). Its costs depend on one node, so they are added to the costs of that node.
     std::vector<double>& own = spec_.nodes[static_cast<std::size_t>(free[0])].costs;
     const std::size_t step = free.size() == 2 ? own.size() + 1 : 1;
     for (std::size_t s = 0; s < own.size(); ++s)
@@ -175,7 +175,7 @@ class ContestBuilder {
     return spec_.nodes[static_cast<std::size_t>(node)].costs.size();
   }
 
-  // Edges with equal costs and equal numbers of rows share a matrix.
+  // Edges with equal costs and equally many rows share a matrix.
   std::uint32_t matrix_of(std::uint32_t list, std::size_t rows, std::span<const double> costs) {
     const auto [known, added] = matrices_.try_emplace(
         (std::uint64_t{list} << 32) | rows, static_cast<std::uint32_t>(spec_.matrices.size()));
@@ -205,7 +205,7 @@ namespace {
 
 using operators::kForbidden;
 
-// Costs of at least this forbid a choice.
+// Costs from this number on forbid a choice.
 constexpr double kForbiddenFrom = 1e18;
 
 // Thread safety: one thread at a time.
@@ -228,15 +228,13 @@ class ContestReader {
  private:
   using Names = std::span<const std::string_view>;
 
-  // Returns true if there is no error. Otherwise records `place`, unless an inner place is already
-  // recorded.
+  // Returns true if there is no error. Otherwise stores `place` unless an inner place is stored.
   bool at(const std::string& place) {
     if (!scanner_.status().ok() && place_.empty()) place_ = place;
     return scanner_.status().ok();
   }
 
-  // Reads an object. Calls member(i) at the value of keys[i]. The first `num_required` keys must
-  // be present.
+  // Reads an object; calls member(i) at the value of keys[i]. The first `num_required` must exist.
   template <std::size_t N, class Member>
   void object(const std::string& place, const std::string_view (&keys)[N], const Member& member,
               std::size_t num_required = N) {
@@ -309,7 +307,7 @@ class ContestReader {
     }
   }
 
-  // Reads an integer of at least zero. Integers beyond int64 become the largest int64.
+  // Reads an integer >= 0. Integers beyond int64 become the largest int64.
   template <class Place>
   bool read_integer(std::int64_t& integer, const Place& place) {
     ScannedNumber number;

@@ -1,4 +1,4 @@
-// Recognises the format of a cost instance and calls the reader of that format.
+// Recognises the format of a cost instance and calls its reader.
 
 #include "runtime/io/operators/instance_json.h"
 
@@ -74,7 +74,7 @@ using operators::CostInstanceSpec;
 using operators::LoweredInstance;
 using operators::OperatorProblem;
 
-// Keys of descriptions, of redundant counts, and of answers. They are ignored.
+// Keys of descriptions, redundant counts and answers, which are ignored.
 constexpr std::array<std::string_view, 14> kKeysOfSolutions{
     "counters",  "name",     "mesh",  "num_nodes", "num_strategies", "edges_before", "edges_after",
     "solutions", "expected", "group", "timing",    "note",           "source",       "options"};
@@ -142,7 +142,7 @@ Status read_index(JsonValue value, std::size_t count, std::uint32_t& index) {
   return {};
 }
 
-// The edges have the costs, so inputs need only be nodes before this one.
+// Inputs must be earlier nodes. They carry no costs, since the edges have these.
 Status check_inputs(JsonValue value, std::size_t index) {
   std::vector<std::int64_t> inputs;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, inputs));
@@ -188,7 +188,7 @@ JsonShape edges_shape() {
           .says("[node, node, cost by strategy of the first and of the second]"));
 }
 
-// An object whose keys are node indices.
+// Returns the shape of an object whose keys are node indices.
 JsonShape by_node(JsonShape value) {
   return json::by_name(std::move(value)).like("^[0-9]+$").or_null();
 }
@@ -280,7 +280,7 @@ class ColossalReader {
     return {};
   }
 
-  // Calls use(node, value) for every member of an object whose keys are node indices.
+  // Calls use(node, value) for each member of an object whose keys are node indices.
   template <class Use>
   Status for_each_node(JsonValue value, const Use& use) {
     if (value.is_null()) return {};
@@ -309,7 +309,7 @@ class ColossalReader {
     });
   }
 
-  // Call this for aliases first and for followers second, so that followers take precedence.
+  // Call this for aliases first, then for followers, so that followers take precedence.
   Status read_leaders(JsonValue value) {
     if (options_.unmerged) return {};
     return for_each_node(value, [&](std::uint32_t node, JsonValue leader) -> Status {
@@ -318,7 +318,7 @@ class ColossalReader {
     });
   }
 
-  // As in ColossalAI, a budget of zero or less means no budget.
+  // As in ColossalAI, a budget <= 0 means no budget.
   Status read_budget(JsonValue value) {
     if (value.is_null()) return {};
     SHARDWRIGHT_ASSIGN_OR_RETURN(const double budget, value.number());
@@ -329,7 +329,7 @@ class ColossalReader {
   Result<OperatorProblem> build() {
     CostInstanceSpec spec;
     const std::optional<std::int64_t> budget = options_.budget ? options_.budget : budget_;
-    // Without a budget, memory still gets a limit, so that the answer can report the memory used.
+    // Without a budget, memory gets the largest limit, so that the answer reports the memory used.
     spec.limits.push_back(budget.value_or(std::numeric_limits<std::int64_t>::max()));
     std::vector<std::vector<std::string>> names;
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -410,7 +410,7 @@ Status read_pairs(JsonValue value, std::vector<ShardingRequest::Pair>& pairs) {
   return {};
 }
 
-// Reads the node that each node follows. A negative entry means that it follows none.
+// Reads the node that each node follows; a negative number means none.
 Status read_follows(JsonValue value, std::vector<std::optional<std::uint32_t>>& follows) {
   std::vector<std::int64_t> numbers;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, numbers));
@@ -437,7 +437,7 @@ Status check_lengths(JsonValue value, const std::vector<std::int64_t>& lengths,
   return {};
 }
 
-// What the file says beside the request.
+// Members of the file that are not part of the request.
 struct Lengths {
   std::optional<std::int64_t> num_nodes;
   std::vector<std::int64_t> strategies;

@@ -1,4 +1,4 @@
-// Readers of lists and shapes, and what they are in a JSON Schema.
+// Readers of lists and shapes, with their JSON shapes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace shardwright {
 
-// Calls read(element, out) for each element of a list, which null is not.
+// Calls read(element, out) for each element of a list. Null is an error.
 template <class T, class Read>
 Status read_list(JsonValue value, std::vector<T>& out, const Read& read) {
   if (!value.is_array()) return value.expected("a list");
@@ -21,7 +21,8 @@ Status read_list(JsonValue value, std::vector<T>& out, const Read& read) {
   return {};
 }
 
-// Returns a function that reads a list, which null is not, and the shape of such a list.
+// Return a function that reads a list, and the shape of such a list. Null is an error. `out` and
+// `read` must outlive the function.
 template <class T, class Read>
 auto list_into(std::vector<T>& out, const Read& read) {
   return [&out, &read](JsonValue value) { return read_list(value, out, read); };
@@ -37,7 +38,7 @@ JsonShape list_of() {
   return json::list(shape_of(T{}));
 }
 
-// A list of extents or strides, of at most kMaxDims entries.
+// Reads extents or strides, at most kMaxDims.
 inline Status read_shape(JsonValue value, redistribution::Shape& out) {
   std::vector<std::int64_t> extents;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, extents));

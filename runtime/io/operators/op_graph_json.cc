@@ -60,13 +60,13 @@ JsonShape index_shape() {
   return json::one_of({entry, json::list(entry)});
 }
 
-// One dimension, which is appended to `dims`.
+// Describes a number that is appended to `dims`.
 void describe_dim(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& dims) {
   members.optional_with(
       key, [&](JsonValue value) { return read_value(value, dims.emplace_back()); }, json::integer);
 }
 
-// One number per dimension, or one for all as in MaxPool2d(3, 2).
+// Describes one number per dimension, or one for all dimensions, as in MaxPool2d(3, 2).
 void describe_window(JsonMembers& members, std::string_view key, std::vector<std::int64_t>& out) {
   const auto read = [&](JsonValue value) {
     return is_number(value) ? read_value(value, out.emplace_back()) : read_value(value, out);
@@ -121,7 +121,7 @@ void describe_kind(JsonMembers& members, OpNode& node) {
 namespace {
 
 void describe_each(JsonMembers& members, OpAttrs& attrs, bool& distributed) {
-  // Only the types of these are checked: strategies do not depend on their values.
+  // Only the types of these members are checked, since strategies do not depend on their values.
   std::vector<std::int64_t> ignored, normalized_shape, output_size;
   std::vector<double> arguments;
   std::int64_t count = 0;

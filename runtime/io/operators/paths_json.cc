@@ -25,7 +25,7 @@ using operators::ReshardStep;
 using operators::SpecTable;
 using operators::TensorShape;
 
-// Keeps the sum of a few tensors' sizes within int64.
+// Keeps the sum of a few tensors' elements within int64.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 59;
 
 Status read_mesh_shape(JsonValue value, std::vector<std::uint32_t>& shape) {
@@ -57,7 +57,7 @@ Status read_shape(JsonValue value, std::vector<std::int64_t>& shape) {
   return {};
 }
 
-// Changes `/shape` in an error of DeviceMesh to `/mesh`, the key in the file.
+// Changes `/shape` in an error of DeviceMesh to `/mesh`, the file's key.
 Error at_mesh(Error error, JsonValue question) {
   constexpr std::string_view kShape = "/shape";
   if (error.where.starts_with(kShape)) error.where.replace(0, kShape.size(), "/mesh");
@@ -107,7 +107,7 @@ Status read_pairs(JsonValue list, ReshardQuestions& questions) {
   return {};
 }
 
-// The pairs are read when mesh and shape are known.
+// Keeps the pairs unread until mesh and shape are known.
 void describe_questions(JsonMembers& members, DeviceMeshSpec& mesh, ReshardQuestions& questions,
                         std::optional<JsonValue>& pairs) {
   const auto keep = [&](JsonValue v) {
@@ -148,7 +148,7 @@ void write_cost(JsonWriter& json, const PhaseCost& cost) {
   json.begin_array().value(cost.forward).value(cost.backward).value(cost.total).end_array();
 }
 
-// Writes empty lists if source and target are equal, and nulls if there is no path.
+// Writes empty lists if source and target are equal; nulls if there is no path.
 void write_steps(JsonWriter& json, const DimSpecs& from, const ReshardPath& path) {
   if (!path.found) {
     json.null().null();
@@ -185,7 +185,7 @@ void write_row(JsonWriter& json, const ReshardQuestions::Pair& pair, const Resha
   json.end_array();
 }
 
-// What the columns of a row are.
+// Returns the names of the columns of a row.
 std::vector<std::string> columns_of(PathCost mode) {
   if (mode == PathCost::kExact)
     return {"src", "dst", "path", "ops[op,gather_dim,shard_dim,axis]", "cost[fwd,bwd,total]"};
@@ -212,7 +212,7 @@ JsonShape rows_shape() {
       .says("Rows of `columns`. Path and steps are null if there is no path.");
 }
 
-// The members of an answer beside its rows, which `write_rows` writes.
+// The members of an answer except its rows.
 struct AnswerHead {
   std::vector<std::uint32_t> mesh;
   std::vector<std::int64_t> shape;

@@ -1,4 +1,4 @@
-// Reads requests for resharding paths and writes the paths.
+// Reads requests for resharding paths and writes paths.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace shardwright {
 
-// Requests for conversions of one tensor on one mesh.
+// Pairs of placements of one tensor on one mesh, for which paths are wanted.
 // Thread safety: a value.
 struct ReshardQuestions {
   struct Pair {
@@ -28,22 +28,21 @@ struct ReshardQuestions {
   std::vector<Pair> pairs;  // valid for mesh and shape
 };
 
-// Reads a list of objects with `mesh`, `shape`, `pairs` and optionally `alpha` and `beta`, which
-// default to 1. In each row of `pairs`, ignores what follows source and target, so that an answer
-// file can be read as a request.
-// Errors: kInvalidInput; `where` is a JSON pointer, or line and column of a syntax error.
+// Reads a list of objects with `mesh`, `shape`, `pairs`, and optionally `alpha` and `beta` (default
+// 1). Ignores what follows source and target in a row of `pairs`, so that an answer can be read as
+// a request. Errors: kInvalidInput with a JSON pointer, or at line and column for invalid JSON.
 Result<std::vector<ReshardQuestions>> read_reshard_questions(std::string_view text);
 JsonShape reshard_questions_shape();
 
 // Returns "all_gather", "all_to_all" or "shard".
 std::string_view pattern_name(operators::ReshardPattern pattern);
 
-// Writes the requests with a path and its cost for each pair. For kCompat and kSum, writes the
-// costs of both kinds. `paths` has one list per request, with one path per pair.
+// Writes the requests with a path and its cost for each pair; for kCompat and kSum, the costs of
+// both kinds. `paths` has one list per request, with one path per pair.
 void write_reshard_answers(std::span<const ReshardQuestions> questions,
                            std::span<const std::vector<operators::ReshardPath>> paths,
                            operators::PathCost mode, const TextSink& sink);
-// What write_reshard_answers() writes.
+// Returns the shape of what write_reshard_answers() writes.
 JsonShape reshard_answers_shape();
 
 }  // namespace shardwright

@@ -1,4 +1,4 @@
-// Writes answers of the operator-sharding solver.
+// Writes answers of the solver for operator sharding.
 #pragma once
 
 #include "core/operators/instance/cost_instance.h"
@@ -8,11 +8,11 @@
 
 namespace shardwright {
 
-// Objective and choice are null if there is no solution; names are omitted if the input has none.
-// `seconds` is the total time, including reading.
+// Without a solution, objective and choice are null. Names are left out if the input has none.
+// `seconds` is the total time with reading.
 void write_solution(const operators::OperatorProblem& problem, const OperatorsResult& result,
                     double seconds, const TextSink& sink);
-// What write_solution() writes.
+// Returns the shape of what write_solution() writes.
 JsonShape solution_shape();
 
 }  // namespace shardwright

@@ -74,7 +74,7 @@ JsonShape comm_shape() {
       .says("Communication by operand: [pattern, axis of the mesh, place], or reshard.");
 }
 
-// One strategy; what is not copied stays in `of`.
+// One strategy for writing; members not copied here are read from strategy `index` of `of`.
 struct StrategyAnswer {
   const NodeStrategies* of = nullptr;
   std::size_t index = 0;
@@ -172,14 +172,14 @@ using operators::OpNode;
 enum class Type : unsigned char { kArgument, kParameter, kBuffer, kOutput };
 constexpr std::array<std::string_view, 4> kTypeNames{"ARG", "PARAM", "BUFFER", "OUTPUT"};
 
-// An operand of a record. Its tensor is read as a node without an operator.
+// An operand of a record. Its tensor has the form of a node.
 struct RoleOperand {
   std::string role;
   Type type = Type::kArgument;
   OpNode tensor;
 };
 
-// The roles of operands. Operands of an output node are numbered instead: "input_0".
+// The roles of operands. The operands of an output node are numbered instead, as "input_0".
 constexpr std::array<std::string_view, 10> kRecordRoles{
     "input",     "other", "output", "bias", "running_mean", "running_var", "num_batches_tracked",
     "condition", "x",     "y"};
@@ -196,7 +196,7 @@ Status check_role(JsonValue operand) {
                        suggestion(role, kRecordRoles));
 }
 
-// Position of a role among the arguments of its operator.
+// Returns the position of a role among the operator's arguments.
 int argument_rank(std::string_view role) {
   if (role == "other" || role == "x") return 1;
   if (role == "bias" || role == "y") return 2;
@@ -210,7 +210,7 @@ void describe(JsonMembers& members, RoleOperand& operand) {
       .required_with(
           "shape", [&](JsonValue v) { return read_shapes(v, tensor); }, shapes_shape)
       .optional("dtype", tensor.type)
-      .ignore({"logical_shape"});  // computed from the operator and the shapes
+      .ignore({"logical_shape"});  // computed from operator and shapes
 }
 
 Status read_operands(JsonValue value, std::vector<RoleOperand>& operands) {
@@ -243,7 +243,7 @@ struct RawRecord {
   bool distributed = false;
 };
 
-// The members that a record and a producer have in common.
+// Describes the members that records and producers share.
 void describe_operator(JsonMembers& members, RawRecord& raw, const JsonShape& producer) {
   describe_kind(members, raw.node);
   describe_attrs(members, raw.node.attrs, raw.distributed);
@@ -275,14 +275,14 @@ JsonShape producer_shape() {
       .named("producer");
 }
 
-// The parts of a StrategyRecord while it is built.
+// The parts from which a StrategyRecord is made.
 struct Parts {
   OpGraphSpec spec;
   std::vector<std::uint32_t> chain;
   operators::StrategyOptions options;
 };
 
-// Adds an operand to the module's parameters, or adds a node for it and makes the node an input.
+// Adds an operand as a parameter of the module, or as a node that is an input.
 void attach(RoleOperand&& operand, OpNode& node, OpGraphSpec& spec) {
   const bool owned = node.call == OpCall::kModule && operand.type != Type::kArgument;
   if (owned) {
@@ -352,7 +352,7 @@ Status read_mesh(JsonValue value, operators::DeviceMeshSpec& mesh) {
   return {};
 }
 
-// Changes `/shape` in an error of DeviceMesh to `/mesh`, the key in the record.
+// Changes `/shape` in an error of DeviceMesh to `/mesh`, the record's key.
 Error at_mesh(JsonValue record, Error error) {
   constexpr std::string_view kShape = "/shape";
   if (error.where.starts_with(kShape)) error.where.replace(0, kShape.size(), "/mesh");
@@ -391,7 +391,7 @@ Result<StrategyRecord> read_record(JsonValue value) {
   parts.spec.name = id;
   auto graph = OpGraph::make(std::move(parts.spec));
   if (!graph.ok()) {
-    // The file has no list of nodes, so a pointer into the graph would mean nothing to the user.
+    // The file has no list of nodes, so the pointer into the graph is dropped.
     return value.error(graph.error().message);
   }
   return StrategyRecord{std::move(id), std::move(mesh).value(), std::move(graph).value(),

@@ -12,15 +12,15 @@
 
 namespace shardwright {
 
-// The strategies of one operator, with the caller's name for it.
+// The strategies of one operator, and the user's name for it.
 struct NamedStrategies {
   std::string id;
-  std::shared_ptr<operators::SpecTable> table;  // the table of the specs
+  std::shared_ptr<operators::SpecTable> table;  // has the specs of `strategies`
   operators::NodeStrategies strategies;
 };
 
 void write_strategies(const std::vector<NamedStrategies>& records, const TextSink& sink);
-// What write_strategies() writes.
+// Returns the shape of what write_strategies() writes.
 JsonShape strategies_shape();
 
 }  // namespace shardwright

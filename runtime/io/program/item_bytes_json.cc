@@ -10,7 +10,7 @@ struct DataTypeBytes {
   std::string_view name;
   std::int64_t bytes;
 };
-// Names as in torch.
+// torch's names.
 constexpr std::array<DataTypeBytes, 18> kDataTypes{{
     {"float32", 4},
     {"float16", 2},

@@ -1,4 +1,4 @@
-// Data types of tensors by torch's names, where only their size matters.
+// Sizes of data types, which have torch's names.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace shardwright {
 
-// Reads `data_type` as the bytes of an element. Errors (kInvalidInput): an unknown name, with the
-// nearest known one.
+// Describes `data_type` and reads its size in bytes. Errors: kInvalidInput for an unknown name,
+// with the nearest known name.
 void describe_item_bytes(JsonMembers& members, std::int64_t& bytes);
 
 }  // namespace shardwright

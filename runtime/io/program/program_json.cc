@@ -162,14 +162,14 @@ namespace {
 using namespace internal;
 using namespace program;
 
-constexpr std::int64_t kMaxNumber = std::int64_t{1} << 62;  // leaves numbers for inserted operators
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 62;  // inserted operators get larger ones
 
 Status at(const Status& status, JsonValue value) {
   if (status.ok()) return {};
   return invalid_input(value.pointer() + status.error().where, status.error().message);
 }
 
-// An extent may be 0, and the first one -1 for the batch.
+// Extents may be 0; the first may be -1, for the batch.
 Status read_var_extents(JsonValue value, Shape& out) {
   std::vector<std::int64_t> list;
   SHARDWRIGHT_RETURN_IF_ERROR(read_dims(value, list));
@@ -188,7 +188,7 @@ JsonShape var_extents_shape() {
   return json::list(json::integer().from(-1)).or_null().named("extents");
 }
 
-// Reads a number in the range from 0 to kMaxNumber. Errors say `text`.
+// Reads a number from 0 to kMaxNumber. Any other number gives the error message `text`.
 auto number_below_limit(std::string_view text, std::int64_t& out) {
   return [text, &out](JsonValue value) -> Status {
     SHARDWRIGHT_ASSIGN_OR_RETURN(out, value.integer());
@@ -196,8 +196,8 @@ auto number_below_limit(std::string_view text, std::int64_t& out) {
   };
 }
 
-// Reads one program, or describes it: describe_...() names the members of an element of a list, and
-// add() checks the element and keeps it.
+// Reads one program, or describes its shape. For each list of the file, describe_...() names the
+// members of an element, and add() checks and stores an element.
 class ProgramReader {
  private:
   struct BlockForm {
@@ -349,7 +349,7 @@ class ProgramReader {
     return {};
   }
 
-  // Computes the full shape from the local shape. If the file gives both, checks that they agree.
+  // Computes the full shape from the local shape, or checks that both agree if the file has both.
   static Status settle_shape(JsonValue value, const DistAttr& attr, const Shape& local,
                              bool has_full, Variable& var) {
     if (!has_full) var.shape = local;
@@ -411,7 +411,7 @@ class ProgramReader {
     });
   }
 
-  // Any name: placements alone say what is inserted.
+  // Accepts any name, since insertions depend only on placements.
   static Status read_op_type(JsonValue value, std::string& type) {
     SHARDWRIGHT_ASSIGN_OR_RETURN(type, value.string());
     return type.empty() ? value.error("an operator's type is its name, such as \"matmul_v2\"")
@@ -446,7 +446,7 @@ class ProgramReader {
     return {};
   }
 
-  // Checks that the ranks to run are distinct and that a mesh of the program has each of them.
+  // Checks that the requested ranks are distinct and that a mesh of the program has each.
   Status check_ranks(JsonValue program, const std::vector<Rank>& ranks) const {
     if (const auto list = program.find("ranks"); list && list->is_array() && ranks.empty())
       return list->error("has no rank; leave it out for the programs of all ranks");
@@ -467,7 +467,7 @@ class ProgramReader {
   ProgramSpec spec_;
   std::unordered_map<std::string, VarId> names_;
   std::unordered_set<std::int64_t> numbers_;
-  std::int64_t next_ring_id_ = 0;  // above the rings that were read
+  std::int64_t next_ring_id_ = 0;  // above all rings that were read
   std::vector<Rank> ranks_;
   std::optional<std::int64_t> given_ring_id_;
 
@@ -555,7 +555,7 @@ JsonShape program_shape() {
 
 namespace {
 
-// Writes a program with names instead of ids. Gives numbers to operators that were not in the file.
+// Writes a program with names in place of ids. Numbers the operators that were not in the file.
 class ProgramWriter {
  public:
   ProgramWriter(JsonWriter& json, const Program& program) : json_(json), program_(program) {
@@ -619,7 +619,7 @@ class ProgramWriter {
     json_.end_array();
   }
 
-  // Writes rings that are not numbered by place.
+  // Writes the process groups; a ring id only if it is not the group's position.
   void write_groups() {
     json_.begin_array();
     std::int64_t place = 0;
@@ -657,7 +657,7 @@ class ProgramWriter {
     json_.end_array();
   }
 
-  // Writes what differs from a program without groups.
+  // Writes the members that a program without groups lacks.
   void write_communication() {
     const Communication& communication = program_.communication();
     if (!communication.groups.empty()) {
@@ -740,7 +740,7 @@ class ProgramWriter {
   std::int64_t first_new_ = 0;
 };
 
-// A plan of Paddle that the simulation refutes.
+// Describes a plan of Paddle that the simulation proved wrong.
 void describe_wrong(JsonMembers& members, const Program& program, const WrongPlan& plan) {
   const auto write_var = [&](JsonWriter& json) { json.value(program.var(plan.var).name); };
   members

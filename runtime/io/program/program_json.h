@@ -1,4 +1,4 @@
-// Files of reshard cases and of programs, and the answers to them.
+// Files of reshard cases and of programs, and their answers.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +35,14 @@ void member_list(JsonWriter& json, std::string_view key, const List& list) {
 
 void describe_counters(JsonMembers& members, const program::ReshardCounters& counters);
 
-// Names the extents of a tensor of a resharding case, which are positive, under `shape`.
+// Describes `shape`, the positive extents of a tensor.
 void describe_extents(JsonMembers& members, program::Shape& extents);
 
-// Names a mesh axis or -1 for each dimension. Does not check that the mesh has the axis.
+// Describes a list with a mesh axis or -1 for each dimension. Does not check that the axis exists.
 JsonMembers& describe_mapping(JsonMembers& members, std::string_view key,
                               program::DimsMapping& mapping, bool is_required);
 
-// Names the pending reduction by mesh axis, as {"0": "sum"}, under `partial`.
+// Describes `partial`, the pending reductions by mesh axis, such as {"0": "sum"}.
 JsonMembers& describe_partial(JsonMembers& members, program::PartialAxes& partial);
 
 JsonMembers& describe_data_type(JsonMembers& members, program::DataType& type);
@@ -50,14 +50,14 @@ JsonMembers& describe_data_type(JsonMembers& members, program::DataType& type);
 Status read_ranks(JsonValue value, std::vector<program::Rank>& out);
 JsonShape ranks_shape();
 
-// What a file says of a mesh.
+// The members of a mesh in a file.
 struct MeshForm {
   std::vector<std::int64_t> shape;
   std::vector<program::Rank> ids;
 };
 void describe_mesh(JsonMembers& members, std::string_view shape_key, MeshForm& mesh);
 
-// Makes a mesh. Errors name `shape_key` or `ids_key`, the members of `value` that were read.
+// Makes a mesh. Errors are located at `shape_key` or `ids_key`, members of `value`.
 Result<program::ProcessMesh> make_mesh(JsonValue value, std::string_view shape_key,
                                        std::string_view ids_key, MeshForm mesh);
 
@@ -65,7 +65,7 @@ Result<program::ProcessMesh> make_mesh(JsonValue value, std::string_view shape_k
 
 namespace shardwright {
 
-// A case of a file. `on_mesh` is true if the file gives one mesh with two mappings; the answer then
+// A case of a file. If the file gives one mesh and two mappings, `on_mesh` is true, and the answer
 // has steps on that mesh.
 struct ReshardCaseDocument {
   ReshardCase request;
@@ -76,17 +76,17 @@ struct ReshardCaseDocument {
 // Ignores the keys of answers. Errors: kInvalidInput with a JSON pointer.
 Result<std::vector<ReshardCaseDocument>> read_reshard_cases(std::string_view text);
 
-// A program, the ranks to reshard it for, and its place in the file.
+// A program, and the ranks for which to reshard it.
 struct ProgramDocument {
   program::Program program;
   std::vector<program::Rank> ranks;
-  std::string place;  // JSON pointer
+  std::string place;  // JSON pointer of the program in its file
 };
 
 // Reads {"programs": [...]} or one program. Errors: kInvalidInput with a JSON pointer.
 Result<std::vector<ProgramDocument>> read_programs(std::string_view text);
 
-// Writes the list of answers, in the order of the cases.
+// Writes a list of answers, in the order of the cases.
 void write_reshards(const std::vector<ReshardCaseDocument>& cases,
                     const std::vector<TensorReshard>& answers, const TextSink& sink);
 

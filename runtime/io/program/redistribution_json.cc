@@ -26,12 +26,12 @@ void describe_link(JsonMembers& members, AxisLink& link) {
       .required("bandwidth_gb_per_s", link.bandwidth_gb_per_s, "GB are 10^9 bytes.");
 }
 
-// Paths on any mesh have fewer collectives; larger numbers are likely mistakes.
+// No path needs so many collectives; larger numbers are probably mistakes.
 constexpr std::int64_t kMostCollectives = 1000;
 
 constexpr std::array<std::string_view, 2> kModels{"dtensor", "rings"};
 
-// What a file says. The placements depend on mesh and shape, so they are read last.
+// The members of a file. Placements depend on mesh and shape, so they are converted last.
 struct RedistributionFile {
   RedistributionDocument document;
   std::vector<std::string> source;
@@ -215,7 +215,7 @@ void describe_path(JsonMembers& members, const PlannedRedistribution& answer,
       });
 }
 
-// `front`: left out if it is empty.
+// An empty `front` is left out.
 void describe_answer(JsonMembers& members, const PlannedRedistribution& cheapest,
                      std::span<const PlannedRedistribution> front, std::size_t num_axes) {
   describe_path(members, cheapest, num_axes);

@@ -1,4 +1,4 @@
-// Redistribution files, and the answer to one.
+// Redistribution files and their answers.
 #pragma once
 
 #include <span>
@@ -13,26 +13,26 @@ namespace shardwright {
 
 namespace internal {
 
-// The names of a move and of a reduction.
+// Return the shapes of the names of moves and of reductions.
 JsonShape move_shape();
 JsonShape reduce_op_shape();
 
 }  // namespace internal
 
-// A tensor with two placements, the costs and the limits under which it moves.
+// A redistribution file: a tensor with two placements, the cost model and limits.
 struct RedistributionDocument {
   RedistributionCase request;
   RedistributionOptions options;
 };
 
-// Errors (kInvalidInput with the JSON pointer): text that is no JSON, unknown or missing keys,
-// words that are no placement, a list of another length than the mesh.
+// Errors (kInvalidInput with a JSON pointer): text that is no JSON, unknown or missing keys, words
+// that are no placement, a list whose length is not that of the mesh.
 Result<RedistributionDocument> read_redistribution(std::string_view text);
 
 void write_redistribution(const RedistributionDocument& document,
                           const PlannedRedistribution& answer, const TextSink& sink);
 
-// Writes the first path and, under "front", all paths. Precondition: at least one path.
+// Writes the first path, and all paths under "front". Precondition: `front` is not empty.
 void write_redistribution_front(const RedistributionDocument& document,
                                 std::span<const PlannedRedistribution> front, const TextSink& sink);
 

@@ -1,4 +1,4 @@
-// Reads cases, each of which reshards one tensor.
+// Reads cases of resharding one tensor.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 11> kAnswerKeys{"group",
 constexpr std::array<std::string_view, 6> kMeshAnswerKeys{
     "steps", "numerically_correct", "has_redundant_gather_split", "group", "expected", "note"};
 
-// A placement as a file says it.
+// The members of a placement in a file.
 struct Attribute {
   MeshForm mesh;
   DistAttr attr;
@@ -58,7 +58,7 @@ void describe_attribute(JsonMembers& members, std::string_view key, DistAttr& ou
   members.required_with(key, read, [] { return shape_of(Attribute()).named("attribute"); });
 }
 
-// Reads a list of mesh axes along which the tensor is a partial sum.
+// Reads the mesh axes along which the tensor is a partial sum.
 Status read_partial_sums(JsonValue value, PartialAxes& out) {
   std::vector<std::int64_t> axes;
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, axes));
@@ -73,7 +73,7 @@ Status read_partial_sums(JsonValue value, PartialAxes& out) {
   return {};
 }
 
-// Checks a placement on the mesh. Errors name the keys of this kind of case.
+// Checks a placement on the mesh. Errors are located at `mapping_key` or `partial_key`.
 Status check_on_mesh(JsonValue value, const char* mapping_key, const char* partial_key,
                      const DistAttr& attr, const Shape& shape) {
   const Status status = check(attr, shape.size());
@@ -86,7 +86,7 @@ Status check_on_mesh(JsonValue value, const char* mapping_key, const char* parti
   return invalid_input(value.pointer() + "/" + within, status.error().message);
 }
 
-// One mesh and two mappings.
+// A case with one mesh and two mappings.
 struct MeshCase {
   std::vector<std::int64_t> mesh;
   ReshardCase request;
@@ -188,7 +188,7 @@ void write_part(JsonWriter& json, const Part& part) {
   json.end_array();
 }
 
-// By kind.
+// Index: the kind of step.
 constexpr std::array<std::string_view, 12> kStepNames{
     "all_gather", "c_concat", "all_reduce", "reduce_scatter", "all_to_all", "send",
     "recv",       "keep",     "concat",     "slice",          "zero",       "end"};
@@ -281,7 +281,7 @@ void write_mesh_moves(JsonWriter& json, const std::vector<redistribution::Move>&
   json.end_array();
 }
 
-// An object whose keys are the ranks.
+// Writes an object whose keys are ranks.
 template <class Function>
 auto by_rank(const std::vector<RankReshard>& ranks, const Function& write) {
   return [&](JsonWriter& json) {

@@ -23,7 +23,7 @@ namespace {
 
 using namespace redistribution;
 
-// A limit is needed because a short range may stand for any number of ranks.
+// Limits memory, since a short text such as "0-99999999" can name any number of ranks.
 constexpr std::size_t kMaxMeshRanks = std::size_t{1} << 20;
 
 constexpr std::array<std::string_view, 2> kRoundings{"ceil", "balanced"};
@@ -32,7 +32,7 @@ Error bad_ranks(JsonValue value, const std::string& text) {
   return value.error("\"" + text + "\" is no range of ranks; write \"0-63\" or \"0-7,16-23\"");
 }
 
-// Reads "7" or "0-63" and takes it from the front of `text`.
+// Takes a range such as "7" or "0-63" from the front of `text`.
 bool take_range(std::string_view& text, Rank& first, Rank& last) {
   const auto number = [&](Rank& out) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -96,7 +96,7 @@ void describe_hosts(JsonMembers& members, TransferHosts& hosts) {
                 "Bytes per millisecond of all ranks of a host together in each direction.");
 }
 
-// Reads one file. Keeps the names of the meshes that were read.
+// Reads one file and remembers the names of its meshes.
 class TransferReader {
  public:
   void describe_file(JsonMembers& members, TransferSpec& spec) {
@@ -127,14 +127,14 @@ class TransferReader {
   }
 
  private:
-  // A layout as the file says it.
+  // The members of a layout in the file.
   struct Layout {
     std::uint32_t mesh = 0;
     std::vector<std::string> words;
     Rounding rounding = Rounding::kCeil;
   };
 
-  // A tensor whose layouts are not read yet: they depend on its shape.
+  // A tensor whose layouts are not read yet, since they depend on its shape.
   struct Tensor {
     TransferTensor tensor;
     std::vector<std::int64_t> shape;
@@ -151,7 +151,7 @@ class TransferReader {
           read_by(value[i], [&](JsonMembers& members) { describe_mesh(members, mesh); }));
       meshes_.emplace(mesh.name, static_cast<std::uint32_t>(i));
     }
-    // Before layouts are read, whose errors would only follow from these.
+    // Checked before layouts, whose errors would only follow from these.
     return check_rank_meshes(out);
   }
 
@@ -192,7 +192,7 @@ class TransferReader {
     const auto error = [&](const std::string& axis, const std::string& message) {
       return invalid_input(value.pointer() + "/placements" + axis, message);
     };
-    // A mesh without axes, or with too many, is refused later, where it stands.
+    // A mesh without axes or with too many is reported later, at its own place.
     const bool is_mesh = !mesh.shape.empty() && mesh.shape.size() <= kMaxMeshAxes;
     if (is_mesh && words.size() != mesh.shape.size()) {
       return error("", "mesh " + quoted(mesh.name) + " has " + std::to_string(mesh.shape.size()) +
@@ -228,7 +228,7 @@ class TransferReader {
     Tensor sample;
     JsonShape shape = shape_by([&](JsonMembers& members) { describe_tensor(members, sample); });
     for (JsonMember& member : shape.members)
-      member.required = true;  // both layouts, too: read_tensor() says in other words if they miss
+      member.required = true;  // read_tensor() reports missing layouts itself
     return shape;
   }
 

@@ -1,4 +1,4 @@
-// Files of transfers: tensors with two layouts each, and plans.
+// Transfer files, in which each tensor has two layouts, and their plans.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ void write_transfer(const redistribution::TransferProblem& problem, const Transf
 JsonShape transfer_shape();
 JsonShape transfer_plan_shape();
 
-// Returns consecutive numbers as ranges, in the order of the list: "0-63,128".
+// Returns numbers in the order of the list, with runs of consecutive numbers as ranges: "0-63,128".
 std::string ranges_text(const std::vector<std::int64_t>& numbers);
 
 }  // namespace shardwright

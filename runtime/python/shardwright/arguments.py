@@ -35,10 +35,14 @@ class Machine(TypedDict, total=False):
 
     ranks: SupportsIndex
     ranks_per_host: SupportsIndex
+    gpu: str  # "h100": memory, bandwidths and ranks per host of this accelerator
     hbm: Size  # of a rank; ddr and ssd likewise
     ddr: Size
     ssd: Size
     device: Literal["cuda", "cpu", "mtia", "tpu"]
+    hbm_mem_bw: Union[float, str]  # bytes per ms or "3.35TB/s"; the next two likewise
+    intra_host_bw: Union[float, str]
+    inter_host_bw: Union[float, str]
     batch_size: SupportsIndex  # samples per rank
     sharding_group_size: Union[Counts, Literal["any"]]
     sync_interval: SupportsIndex
@@ -176,6 +180,8 @@ def _value(kind: str, value: object, name: str) -> object:
         return value if is_text else integer(value, name)
     if unit == "NxN":
         return value if isinstance(value, str) else [integer(one, name) for one in value]  # type: ignore[attr-defined]
+    if unit == "BANDWIDTH":
+        return value if isinstance(value, str) else number(value, name)
     if unit in ("SECONDS", "MS", "SHARE", "PRICE"):
         return number(value, name)
     if not isinstance(value, str):

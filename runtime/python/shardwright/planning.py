@@ -37,7 +37,8 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
          lanes: SupportsIndex | None = None,
          progress: ProgressLike = None, cancel: Cancel | None = None,
          exchange: Exchange | None = None, reuse: Document | None = None,
-         resume: Document | None = None, **machine: Unpack[Machine]) -> PlanResult:
+         resume: Document | None = None, memory_slack: float | None = None,
+         what_if: bool = False, **machine: Unpack[Machine]) -> PlanResult:
     """Chooses sharding, kernel and ranks of every table.
 
     `problem` is a Problem, a dict, JSON text or the path of a file. `mode` is "best" (search for
@@ -57,7 +58,9 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
     bound of its own search. `reuse` is a plan (a result, or a plan file: its path, dict or text) that
     is the answer if it still holds for this problem and mode; if not, a warning says why, and the
     problem is planned. `resume` is a plan of best mode for this problem, such as a checkpoint, from
-    which the search goes on.
+    which the search goes on. `memory_slack` is the share of the rating that may be given up to lower
+    the memory of the fullest rank. With `what_if`, the verdict of the answer's JSON has plans for
+    other machines, which take a fifth of the time.
 
     If no plan is found, `has_plan` is False and `failure` says why. Raises InvalidInputError with
     the place in the problem, and TypeError or ValueError for other arguments. Releases the GIL.
@@ -69,15 +72,16 @@ def plan(problem: ProblemLike, *, mode: Mode = "best", search_space: SearchSpace
         read = as_problem(problem, **machine)
         return _planned("plan", {
             "mode": mode, "threads": threads, "time_limit": time_limit, "work_limit": work_limit,
-            "seed": seed, "lanes": lanes, "reuse": reuse, "resume": resume}, read, search_space,
+            "seed": seed, "lanes": lanes, "reuse": reuse, "resume": resume,
+            "memory_slack": memory_slack, "no_what_if": not what_if}, read, search_space,
             Watch(progress, session), cancel)
     finally:
         if session is not None:
             session.leave()
 
 
-def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float = 0.0,
-           mode: Mode = "best", search_space: SearchSpace | None = None,
+def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float | None = None,
+           max_move: int | str | None = None, mode: Mode = "best", search_space: SearchSpace | None = None,
            threads: SupportsIndex = 0, time_limit: float | None = None,
            work_limit: SupportsIndex | None = None, seed: SupportsIndex = 0,
            lanes: SupportsIndex | None = None,
@@ -85,11 +89,13 @@ def replan(problem: ProblemLike, old_plan: Document, *, migration_weight: float 
            **machine: Unpack[Machine]) -> PlanResult:
     """Plans again from a plan in use.
 
-    `old_plan` is a result, or a plan file: its path, dict or JSON text. Moving one GiB must lower the
-    rating by at least `migration_weight` ms. Other arguments and errors are those of `plan`.
+    `old_plan` is a result, or a plan file: its path, dict or JSON text. With `migration_weight`,
+    moving one GiB must lower the rating by at least so many ms. With `max_move`, the fastest plan
+    that moves no more bytes is the answer (`"20GiB"`). With neither, the plan that moves least among
+    those at most 1 % slower than the fastest. Other arguments and errors are those of `plan`.
     """
     read = as_problem(problem, **machine)
     return _planned("replan", {
-        "plan": old_plan, "migration_weight": migration_weight, "mode": mode, "threads": threads,
+        "plan": old_plan, "migration_weight": migration_weight, "max_move": max_move, "mode": mode, "threads": threads,
         "time_limit": time_limit, "work_limit": work_limit, "seed": seed, "lanes": lanes}, read,
         search_space, Watch(progress), cancel)

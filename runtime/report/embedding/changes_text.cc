@@ -68,10 +68,10 @@ std::string rating_with_unit(const embedding::Problem& problem, double rating) {
   return format_bytes(Bytes(static_cast<std::int64_t>(rating))) + " of HBM";
 }
 
-// What the moves of a replan save, in units of the rating.
+// The gain from the moves of a replan, in units of the rating.
 struct Gain {
-  double saved = 0;  // 0 if nothing moves or keeping everything is no plan
-  double part = 0;   // of the rating of keeping everything
+  double saved = 0;  // 0 if nothing moves, or if keeping everything is no valid plan
+  double part = 0;   // `saved` as a fraction of the rating without moves
   double saved_per_gib = 0;
 };
 
@@ -97,7 +97,7 @@ std::string weight_hint(const Gain& gain) {
          std::string(weight.data()) + " this much would not move";
 }
 
-// The rating of keeping everything, and what the moves save.
+// Returns the rating of the plan without moves, and what the moves save.
 std::string gain_text(const embedding::Problem& problem, const EmbeddingPlanResult& result) {
   const Migration& migration = *result.migration;
   if (!migration.rating_kept) return "";
@@ -161,7 +161,7 @@ std::string migration_summary(const embedding::Problem& problem,
 
 namespace {
 
-// The plans to choose from: what moves, and what that buys.
+// Lists the plans to choose from: bytes moved and rating.
 std::string front_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                           const TextReportOptions& options) {
   if (result.front.size() < 2) return "";

@@ -1,4 +1,4 @@
-// Rows for tables that move.
+// Tables of moves, and of the differences between plans or problems, as text.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,22 @@ struct MoveRow {
   const TablePlace* to = nullptr;
 };
 
-// At most `most` rows, those with the most bytes first.
+// Returns a table of at most `most` rows, in descending order of bytes.
 std::string moves_table(std::vector<MoveRow> rows, std::size_t most, std::size_t width);
 
-// Bytes moved, ratings before and after, and the tables that move, the largest first. Empty without
-// a migration.
+// Returns the bytes moved, the ratings before and after, and the tables that move, the largest
+// first. Empty without a migration.
 std::string migration_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                               const TextReportOptions& options = {});
 
-// Half a line: "moves 3.1 GiB to save 0.36 ms (5 %)", and how to move less if no weight was given.
-// Empty without a migration or a plan.
+// Returns half a line, such as "moves 3.1 GiB to save 0.36 ms (5 %)", and how to move less if no
+// weight was given. Empty without a migration or a plan.
 std::string migration_summary(const embedding::Problem& problem, const EmbeddingPlanResult& result);
 
-// What moves and what changes: tables by bytes, then the ranks that change most.
+// Lists the tables that move by bytes, then the ranks whose figures change most.
 std::string diff_report(const PlanDiff& diff, std::size_t width);
 
-// Tables added and removed, and every value that differs.
+// Lists the tables added and removed, and every value that differs.
 std::string diff_report(const ProblemDiff& diff, std::size_t width);
 
 }  // namespace shardwright

@@ -96,7 +96,7 @@ namespace {
 using Align = TextTable::Align;
 using Standing = ExplainedOption::Standing;
 
-// Up to kMostSections tables get a section each; of more tables, kMostRows get a row each.
+// Up to kMostSections tables have a section each; otherwise the first kMostRows have a row each.
 constexpr std::size_t kMostSections = 3;
 constexpr std::size_t kMostRows = 60;
 
@@ -126,7 +126,7 @@ std::string shards_text(const ExplainedOption& option) {
          std::to_string(first.columns);
 }
 
-// Without the unit ms; the header has it.
+// Leaves out the unit ms, which is in the header.
 std::string rating_cell(const Amount& rating) {
   if (!rating.is_whole) return format_ms(rating.value);
   return format_bytes(Bytes(static_cast<std::int64_t>(rating.value))) + " of HBM";
@@ -154,7 +154,7 @@ std::vector<std::string> option_row(const ExplainedOption& option) {
           shards_text(option)};
 }
 
-// Why the chosen option, and what the others lack.
+// Says why the option was chosen and what the other options lack.
 std::string reasons_text(const ExplainedTable& table, std::size_t width) {
   std::string text = "why " + option_name(table.options.front()) + "\n";
   for (const std::string& reason : table.reasons)
@@ -192,7 +192,7 @@ std::string options_section(const ExplainedTable& table, bool by_time, std::size
          rows.render(width) + reasons_text(table, width);
 }
 
-// The best option that rates better but is excluded or does not fit; empty if there is none.
+// Returns the best option that has a better rating but is excluded or does not fit; empty if none.
 std::string kept_out(const ExplainedTable& table) {
   const ExplainedOption* best = nullptr;
   for (const ExplainedOption& option : table.options) {
@@ -203,7 +203,7 @@ std::string kept_out(const ExplainedTable& table) {
                          : option_name(*best) + ": " + obstacle_text(best->excluded_by, best->lack);
 }
 
-// Returns true for one shard that costs the same: the two options differ in name only.
+// Returns true if each option has one shard and these shards are equal: only the names differ.
 bool is_same_shard(const ExplainedOption& a, const ExplainedOption& b) {
   const auto is_one = [](const ExplainedOption& option) {
     return option.shards.size() == 1 && option.shards.front().count == 1;
@@ -214,7 +214,7 @@ bool is_same_shard(const ExplainedOption& a, const ExplainedOption& b) {
          a.time_ms == b.time_ms && a.hbm_bytes == b.hbm_bytes;
 }
 
-// The best possible option that is another one than the chosen; null if there is none.
+// Returns the best possible option that is not the same shard as the chosen one, or null.
 const ExplainedOption* next_best(const ExplainedTable& table) {
   for (std::size_t i = 1; i < table.options.size(); ++i) {
     const ExplainedOption& option = table.options[i];
@@ -272,7 +272,7 @@ std::string plan_section(const Amount& rating, const std::vector<ExplainedTable>
   return text;
 }
 
-// Constraints, one per line and never cut: only a complete place is useful.
+// Lists the constraints, one per line. Lines are not cut, since only a complete place is useful.
 std::string constraints_text(const std::vector<RemedyAnswer>& remedies, bool any_other) {
   std::string text;
   for (const RemedyAnswer& remedy : remedies) {

@@ -1,4 +1,4 @@
-// Words for the parts of an explanation, which its text and its page share.
+// Words for the parts of an explanation, for its text and its page.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace shardwright {
 
-// "0-7", cut to a few ranges.
+// Returns ranges such as "0-7", cut after a few.
 std::string rank_list(std::vector<embedding::Rank> ranks);
 
-// Returns what excludes an option and what memory it lacks.
+// Says what excludes an option and what memory it lacks.
 std::string obstacle_text(const std::vector<std::string>& excluded_by,
                           const std::optional<embedding::MemoryLack>& lack);
 
-// A change that helps. For a constraint, `change` says which one to drop, and the rest is empty.
+// A change that helps. If the change drops a constraint, only `change` is set.
 struct RemedyWords {
-  std::string change;  // "HBM per rank"
+  std::string change;  // such as "HBM per rank"
   std::string from, to, step;
-  std::string one_step_less;  // "is impossible", "no plan found"
-  std::string flags;          // of the command
+  std::string one_step_less;  // such as "is impossible" or "no plan found"
+  std::string flags;          // of the command that make the change
 };
 
 RemedyWords words_of(const RemedyAnswer& remedy);
 
-// All options of each table, or a row per table if there are many; or why nothing fits, and the
-// smallest changes that help.
+// If there is a plan, lists all options of each table, or a row per table if there are many tables.
+// If nothing fits, says why and lists the smallest changes that help.
 std::string explain_report(const ExplanationAnswer& explanation, std::size_t width);
 
 }  // namespace shardwright

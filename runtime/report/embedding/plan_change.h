@@ -1,4 +1,4 @@
-// Two plans, before and after, as pages show them.
+// The difference between two plans, for pages.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace shardwright {
 
 struct PlanChange {
-  static constexpr std::int64_t kMostBlocks = 64;  // of senders, and of receivers
+  static constexpr std::int64_t kMostBlocks = 64;  // most blocks of senders, and of receivers
 
   PlanDiff diff;
-  embedding::RankFlows flows;  // between blocks of ranks where there are more than kMostBlocks
+  embedding::RankFlows flows;  // if there are more than kMostBlocks ranks, between blocks
 };
 
-// The changes from `from` to `to`. Blocks are whole hosts where `ranks_per_host` is known. Errors:
-// those of diff_plans(). Cost: that of diff_plans() and of RankFlows::add() for every table.
+// Returns the changes from `from` to `to`. If `ranks_per_host` is known, blocks are whole hosts.
+// Errors: as diff_plans(). Cost: that of diff_plans(), plus RankFlows::add() for every table.
 Result<PlanChange> make_plan_change(const PlanDocument& from, const PlanDocument& to,
                                     std::optional<std::int64_t> ranks_per_host);
 

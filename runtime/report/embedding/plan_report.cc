@@ -106,7 +106,7 @@ void add_groups(const Problem& problem, std::vector<Constraint>& list) {
   }
 }
 
-// "1.00 GiB", or "1.00 GiB to 2.00 GiB" if ranks differ.
+// Returns a size such as "1.00 GiB", or "1.00 GiB to 2.00 GiB" if ranks differ.
 std::string sizes_text(std::span<const std::int64_t> sizes) {
   const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
   const std::string low = format_bytes(Bytes(*least));
@@ -163,7 +163,7 @@ using embedding::ShardExtent;
 using embedding::ShardingOption;
 using embedding::Table;
 
-// Numbers distinct costs by first appearance.
+// Numbers distinct costs in the order of first appearance.
 // Thread safety: one thread at a time.
 class CostNumbers {
  public:
@@ -240,7 +240,8 @@ void add_tables(const Problem& problem, const EmbeddingPlanResult& result, PlanR
   }
 }
 
-// Memory of a rank without a plan: what the reservation left, if there is one.
+// Adds the memory of ranks for a result without a plan: the memory after the reservation, or the
+// capacity if the reservation failed.
 void add_ranks(const Problem& problem, const EmbeddingPlanResult& result, PlanReport& report) {
   const std::size_t world = problem.topology().world_size();
   report.ranks.resize(world);
@@ -262,7 +263,7 @@ void add_ranks(const Problem& problem, const EmbeddingPlanResult& result, PlanRe
   }
 }
 
-// The best rating so far, by the number of the proposal, up to the last proposal.
+// Returns the improvements of the best rating by number of proposals, and the last proposal.
 std::vector<ImprovementStep> best_so_far(const ProposalTrace& trace) {
   std::vector<ImprovementStep> steps;
   std::uint64_t number = 0;

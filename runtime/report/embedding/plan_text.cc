@@ -36,7 +36,7 @@ using Align = TextTable::Align;
 
 constexpr std::size_t kTableRanksWidth = 24;
 
-// "2 hosts", or "1 host of 8, 4 ranks on none".
+// Returns text such as "2 hosts", or "1 host of 8, 4 ranks on none".
 std::string hosts_text(const embedding::Topology& topology) {
   std::string hosts = format_plural(topology.num_hosts(), topology.pod_size() > 1 ? "pod" : "host");
   if (!topology.has_uneven_hosts()) return hosts;
@@ -307,7 +307,7 @@ using Align = TextTable::Align;
 std::vector<std::string> layout_row(const EmbeddingPlanResult& result, bool chosen) {
   const Problem& problem = *result.problem;
   const embedding::Topology& topology = problem.topology();
-  // The result's bound holds for all layouts, the certificate's bound for the chosen layout.
+  // The result's bound holds for all layouts. The certificate's bound holds for the chosen layout.
   const std::optional<double> bound =
       chosen && result.certificate ? std::optional(result.certificate->bound) : result.lower_bound;
   std::string rating = "no plan";
@@ -379,7 +379,6 @@ std::string bound_text(const Problem& problem, const EmbeddingPlanResult& result
          format_ms(100 * to_bound) + " %" + " from optimal" + proof;
 }
 
-// Rows for the first and the last improvements.
 std::string improvements_section(const Problem& problem, const EmbeddingPlanResult& result,
                                  const TextReportOptions& options) {
   constexpr std::size_t kShown = 8;
@@ -409,7 +408,7 @@ using Align = TextTable::Align;
 
 constexpr std::size_t kMemoryRanksWidth = 24;
 
-// The range of several sizes: "least to most".
+// Formats the range of several sizes as "least to most".
 // Thread safety: one thread at a time.
 class MemoryRange {
  public:
@@ -428,7 +427,7 @@ class MemoryRange {
   Bytes least_, most_;
 };
 
-// Capacity, reservation, reserved memory and margin.
+// Bytes of capacity, reservation, reserved memory and margin.
 using SetAside = std::array<Bytes, 4>;
 
 struct Group {
@@ -512,7 +511,7 @@ std::string totals_table(const embedding::Topology& topology, const MemoryNeeds&
   return table.render(options.width);
 }
 
-// Tables that fit on no rank come first.
+// Sorts tables that fit on no rank to the front.
 std::string largest_table(const Problem& problem, const MemoryNeeds& needs,
                           const TextReportOptions& options) {
   std::vector<std::size_t> order(needs.tables.size());

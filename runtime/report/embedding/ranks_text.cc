@@ -88,7 +88,7 @@ std::vector<RankGroup> group_ranks(const EmbeddingPlanResult& result) {
   return groups;
 }
 
-// "largest / mean" over the ranks; 1 is perfect balance.
+// Returns "largest / mean" over the ranks; 1 means perfect balance.
 template <class Values, class Function>
 std::string imbalance(const Values& values, const Function& value_of) {
   double sum = 0, largest = 0;
@@ -140,7 +140,7 @@ enum RankColumn : std::size_t {
   kTotal
 };
 
-// Order in which columns are left out: bars first, then columns that repeat others.
+// Bars are left out first, then columns that repeat others.
 TextTable make_table(bool has_hbm) {
   return TextTable({{"rank", Align::kLeft, 0},
                     {has_hbm ? "HBM" : "memory", Align::kLeft, 6},
@@ -163,7 +163,7 @@ Ink fullness(double share) {
   return share > kNearlyFull ? Ink::kFair : Ink::kPlain;
 }
 
-// How full the ranks are; 1 is full.
+// Returns how full the ranks are; 1 means full.
 double share_of(const RankGroup& group, bool has_hbm) {
   const Bytes used = has_hbm ? group.used.hbm : group.used.ddr;
   const Bytes available = has_hbm ? group.available.hbm : group.available.ddr;

@@ -1,4 +1,4 @@
-// The part of a report on memory and time of the ranks.
+// The report's section on memory and times of ranks.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace shardwright {
 
-// A line per group of equal ranks, and the balance. Precondition: the result has a plan and a
-// reservation.
+// Returns a line per group of equal ranks, and the balance. Precondition: the result has a plan and
+// a reservation.
 std::string ranks_section(const embedding::Problem& problem, const EmbeddingPlanResult& result,
                           const TextReportOptions& options);
 
-// Draws the parts of a time as a bar, in coloured blocks or in the letters of time_bar_key(). A
-// time of `whole` takes `width` cells.
+// Draws the parts of a time as a bar of coloured blocks, or of the letters of time_bar_key(). The
+// time `whole` is `width` cells wide.
 std::string time_bar(const embedding::Perf& parts, double whole, std::size_t width, bool colours);
 
-// The key of time_bar(), for the parts that are not 0 in `parts`.
+// Returns the key of time_bar() for the parts that are not 0.
 std::string time_bar_key(const embedding::Perf& parts, bool colours);
 
 }  // namespace shardwright

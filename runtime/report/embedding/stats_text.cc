@@ -17,7 +17,7 @@ using embedding::Rank;
 
 constexpr std::size_t kStatsRanksWidth = 28;
 
-// By ShardingType, as TorchRec's EmbeddingStats abbreviates them.
+// Index: ShardingType. Abbreviations of TorchRec's EmbeddingStats.
 constexpr const char* kShort[kShardingTypes] = {"DP", "TW", "CW", "RW", "TWRW", "TWCW", "GS"};
 static_assert(kShort[kShardingTypes - 1] != nullptr, "a sharding type has no short name");
 

@@ -1,4 +1,4 @@
-// Statistics of a plan, as text.
+// The statistics of a plan as text.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace shardwright {
 
-// Ranks, maxima, critical path, imbalance, memory, kernels, and the most expensive tables.
+// Shows ranks, maxima, critical path, imbalance, memory, kernels, and the most expensive tables.
 std::string stats_section(const embedding::Problem& problem, const PlanStats& stats,
                           const TextReportOptions& options = {});
 

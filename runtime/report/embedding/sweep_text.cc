@@ -40,7 +40,7 @@ std::string reasons(const SweepAnswer& sweep, std::size_t width) {
 
 std::string rounded(double number) { return format_count(static_cast<std::uint64_t>(number)); }
 
-// In the user's currency.
+// The price is in the user's currency.
 std::string price_text(double price) {
   const auto cents = static_cast<std::uint64_t>(std::llround(price * 100));
   const std::string rest = std::to_string(cents % 100);

@@ -8,7 +8,7 @@
 
 namespace shardwright {
 
-// A row per machine, then the smallest machines.
+// Lists a row per machine, then the smallest machines.
 std::string sweep_report(const SweepAnswer& sweep, std::size_t width);
 
 }  // namespace shardwright

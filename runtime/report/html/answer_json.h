@@ -1,4 +1,4 @@
-// Text that cannot become markup, and the data of pages.
+// Escapes markup, and writes the data of pages.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace shardwright {
 
-// A sink for the JSON inside a page's script: escapes "<", which occurs in strings only, so that no
-// text can end the script. Refers to `sink`.
+// Returns a sink for the JSON in a page's script. It escapes "<", which occurs only in strings, so
+// that no text can end the script. Keeps a reference to `sink`.
 TextSink without_markup(const TextSink& sink);
 
-// The text with "&", "<" and ">" as entities, for the content of an element.
+// Returns the text with "&", "<" and ">" as entities, for the content of an element.
 std::string escaped_markup(std::string_view text);
 
-// Numbers names by first appearance. Thread safety: one thread at a time.
+// Numbers names in the order of first appearance. Thread safety: one thread at a time.
 class NameList {
  public:
   std::size_t number_of(const std::string& name) {
@@ -31,7 +31,7 @@ class NameList {
     return at->second;
   }
 
-  // All names so far, as the value of a key.
+  // Writes all names so far under `key`.
   void write(std::string_view key, JsonWriter& json) const {
     json.key(key).begin_array();
     for (const std::string& name : names_)
@@ -44,8 +44,8 @@ class NameList {
   std::vector<std::string> names_;
 };
 
-// Write the answer's JSON under "answer", and the other data that the page needs. The text has no
-// "<". O(bytes).
+// Write the answer's JSON under "answer", and the other data of the page. The text has no "<".
+// Cost: O(bytes).
 void write_sweep_data(const SweepAnswer& sweep, const TextSink& sink);
 void write_sweep_data(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                       const AtenSweep& sweep, const TextSink& sink);

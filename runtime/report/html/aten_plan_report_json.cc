@@ -17,9 +17,9 @@ namespace {
 
 using namespace operators;
 
-constexpr std::size_t kMostOperators = 20000;  // on a page, after equal blocks were put together
+constexpr std::size_t kMostOperators = 20000;  // most on a page, equal blocks counted once
 
-// "64x32 bfloat16".
+// Returns shape and type, such as "64x32 bfloat16".
 std::string tensor_text(const AtenTensor& tensor) {
   return shape_text(tensor) + " " + std::string(type_text(tensor));
 }
@@ -114,7 +114,7 @@ class AtenPlanWriter {
     json_.end_array().end_object();
   }
 
-  // The name is what follows the module's path.
+  // Writes a tensor. Its name is the part after the module's path.
   void write_tensor(const AtenNode& node, const AtenNodePlan& plan, std::size_t path_length) {
     const AtenTensor& tensor = *node.outputs[0];
     const bool in_module = node.role == AtenRole::kParameter || node.role == AtenRole::kBuffer;
@@ -135,7 +135,8 @@ class AtenPlanWriter {
     json_.end_array();
   }
 
-  // The placement of the last forward operator's result; own operators come before inner modules.
+  // Returns the placement of the last forward operator's output. The module's own operators take
+  // precedence over those of inner modules.
   std::string last_output(const ReportedModule& module) const {
     for (auto n = module.operators.rbegin(); n != module.operators.rend(); ++n) {
       const AtenNodePlan& plan = result_.plan->nodes[*n];

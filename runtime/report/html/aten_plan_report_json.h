@@ -1,4 +1,4 @@
-// The report on a plan for a graph of PyTorch's operators, as the JSON of the HTML page.
+// The report on a plan for a graph of PyTorch operators, as the JSON of a page.
 #pragma once
 
 #include "runtime/io/text_sink.h"
@@ -6,12 +6,14 @@
 
 namespace shardwright {
 
-// Frequent records are lists instead of objects. A tensor is [name, role, shape, placement, bytes],
-// an operator [name, is backward, shape, placement, us, us of moves], costs are [operators, forward
-// us, backward us, us of moves, moves, bytes sent, bytes of parameters], a point of memory is [us,
-// parameters, optimizer states, gradients, inputs, activations], a step [kind, text, us], a held
-// tensor [name, kind, shape, placement, bytes, count]. Operators are left out where modules have
-// too many for a page. The text has no "<". O(bytes).
+// Writes a plan. Frequent records are lists:
+// - tensor: [name, role, shape, placement, bytes]
+// - operator: [name, is backward, shape, placement, us, us of moves]
+// - costs: [operators, forward us, backward us, us of moves, moves, bytes sent, parameter bytes]
+// - memory: [us, bytes of parameters, optimizer states, gradients, inputs, activations, moved]
+// - step: [kind, text, us]
+// - held tensor: [name, kind, shape, placement, bytes, count]
+// Operators are left out if a page cannot show so many. The text has no "<". Cost: O(bytes).
 void write_aten_plan_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                             const AtenPlanResult& result, const AtenPlanReport& report,
                             const TextSink& sink);

@@ -1,4 +1,4 @@
-// Two plans or problems, before and after, as the JSON of a page.
+// The difference between two plans or problems, as the JSON of a page.
 #pragma once
 
 #include "runtime/embedding/problem_diff.h"
@@ -8,12 +8,13 @@
 
 namespace shardwright {
 
-// Writes the key "change". A table is [name, what, bytes, place before, place after], a place
-// [sharding type, kernel, [first rank, count, ...]], a rank [ms before, after, hbm before, after,
-// ddr before, after], a flow [first block, second block, bytes]. O(tables + shards + blocks^2).
+// Writes the key "change". Records are lists. A table is [name, what, bytes, place before, place
+// after]; a place is [sharding type, kernel, [first rank, count, ...]]; a rank is [ms before,
+// after, hbm before, after, ddr before, after]; a flow is [first block, second block, bytes]. Cost:
+// O(tables + shards + blocks^2).
 void write_change(const PlanChange& change, JsonWriter& json);
 
-// Write all data of a page; the text has no "<".
+// Write all data of a page. The text has no "<".
 void write_change_data(const PlanChange& change, const TextSink& sink);
 void write_change_data(const ProblemDiff& diff, const TextSink& sink);
 

@@ -17,9 +17,9 @@
 namespace shardwright {
 namespace {
 
-constexpr std::size_t kTextWidth = 100;  // columns of the text for readers without scripts
+constexpr std::size_t kTextWidth = 100;  // columns of the text for disabled scripts
 
-// Puts text and data into a page. The text may be empty.
+// Writes a page with text and data. The text may be empty.
 template <class WriteData>
 void write_page(const PageParts& page, std::string_view text, const WriteData& write_data,
                 const TextSink& sink) {

@@ -1,4 +1,4 @@
-// An answer as a command wrote it.
+// Writes answers as HTML pages.
 #pragma once
 
 #include <cstdint>
@@ -18,44 +18,45 @@
 
 namespace shardwright {
 
-// Thread safety: a value. Invariant: `json` is one of the answers that `page` shows.
+// The JSON that a command wrote as its answer. Invariant: `page` can show `json`.
+// Thread safety: a value.
 struct SavedAnswer {
-  // kAny shows figures and lists; the others are the pages of the commands.
+  // The page that shows the answer. kAny shows figures and lists; the others belong to commands.
   enum class Page : std::uint8_t { kAny, kSweep, kMeshSweep, kPlanDiff, kProblemDiff };
 
   Page page = Page::kAny;
-  std::string title;  // the kind of answer: "plan"
-  std::string file;   // name of its file
+  std::string title;  // kind of answer, such as "plan"
+  std::string file;   // name of the file
   std::string json;
 };
 
-// A plan, with the costs of its tables' other options where they are known. `change`: after a
-// replan, the changes from the plan in use; may be null.
+// Writes a plan, with the costs of other options where these are known. `change` has the changes of
+// a replan from the plan in use; it may be null.
 void write_html_report(const PlanReport& report, const ExplainedTables& explained,
                        const PlanChange* change, const TextSink& sink);
 
-// Why every table is sharded as it is, or why nothing fits and what would help. `answer`: by
-// explanation_answer().
+// Writes why every table is sharded as it is, or why nothing fits and what helps. `answer` is
+// explanation_answer() of `explanation`.
 void write_html_report(const Explanation& explanation, const ExplanationAnswer& answer,
                        const TextSink& sink);
 
-// Two plans, or two problems, before and after.
+// Write the difference between two plans, and between two problems.
 void write_html_report(const PlanChange& change, const TextSink& sink);
 void write_html_report(const ProblemDiff& diff, const TextSink& sink);
 
-// Machines compared.
+// Writes a comparison of machines.
 void write_html_report(const SweepAnswer& sweep, const TextSink& sink);
 
-// A plan for a graph of PyTorch's operators, or why there is none. `moves`: by aten_moves().
+// Writes a plan for a graph of PyTorch operators, or why there is none. `moves`: from aten_moves().
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenPlanResult& result, std::span<const operators::AtenMove> moves,
                        const TextSink& sink);
 
-// Meshes compared.
+// Writes a comparison of meshes.
 void write_html_report(const operators::AtenGraph& graph, const PlanAtenOptions& options,
                        const AtenSweep& sweep, const TextSink& sink);
 
-// `text` is what readers see without scripts.
+// The page shows `text` if scripts are disabled.
 void write_html_report(const SavedAnswer& saved, std::string_view text, const TextSink& sink);
 
 }  // namespace shardwright

@@ -1,11 +1,11 @@
-// The HTML pages around the text and the data of reports; generated from page/ by the build.
+// The HTML pages without their text and data. The build generates them from page/.
 #pragma once
 
 #include <string_view>
 
 namespace shardwright {
 
-// The parts of a page around its text and its data. Readers see the text if scripts are off.
+// The parts of a page around its text and its data. The text is shown if scripts are disabled.
 struct PageParts {
   std::string_view before_text;
   std::string_view before_data;

@@ -24,8 +24,8 @@ using embedding::OptionCost;
 using embedding::Problem;
 using Standing = OptionCost::Standing;
 
-constexpr std::size_t kMostOptions = 24000;  // of a page: about 2 MB
-constexpr std::size_t kLeastOptions = 4;     // of a table, the chosen one included
+constexpr std::size_t kMostOptions = 24000;  // most on a page, about 2 MB
+constexpr std::size_t kLeastOptions = 4;     // least of a table, with the chosen one
 
 void write_digits(double number, JsonWriter& json) {
   constexpr int kDigits = 6;
@@ -39,7 +39,7 @@ bool is_better_but_hindered(const OptionCost& cost) {
   return cost.standing > Standing::kPossible && cost.rating && cost.rating_change < 0;
 }
 
-// The options to show, at most `most`.
+// Returns the options to show, at most `most`.
 std::vector<const OptionCost*> shown_of(const TableExplanation& table, std::size_t most) {
   std::vector<const OptionCost*> shown;
   for (const OptionCost& cost : table.options)
@@ -206,7 +206,7 @@ void write_list(const char* key, const std::vector<ReportedRank>& ranks, const F
   json.end_array().new_line();
 }
 
-// Writes each part as [hbm by rank, ddr by rank], with ssd by rank if the problem counts SSD.
+// Writes each part as [hbm by rank, ddr by rank], plus ssd by rank if the problem counts SSD.
 void write_memory(const std::vector<ReportedRank>& ranks, bool counts_ssd, JsonWriter& json) {
   constexpr std::pair<const char*, Storage MemoryParts::*> kParts[] = {
       {"capacity", &MemoryParts::capacity}, {"reservation", &MemoryParts::reservation},

@@ -1,4 +1,4 @@
-// Explanations inside the JSON of a plan's page.
+// Plans and explanations as the JSON of a page.
 #pragma once
 
 #include "core/embedding/problem/problem.h"
@@ -14,25 +14,28 @@ namespace shardwright {
 // Writes the keys "option_names" and "explained". A table is [table, options, number of options
 // left out]. An option is [standing, name, rating, rank that sets the rating, part of this rank's
 // time that changes most, change of the part in ms, ms, hbm, ddr, ssd, ranks, obstacle]; standing,
-// name and part are numbers. The chosen option comes first, then excluded options that would rate
-// better. Numbers have six digits. A page with too many options leaves some out. O(bytes).
+// name and part are indices. The chosen option comes first, then excluded options with a better
+// rating. Numbers have six digits. Some options are left out if a page would have too many.
+// O(bytes).
 void write_explained_tables(const ExplainedTables& explained, JsonWriter& json);
 
-// Writes the key "infeasible": the message, whether it is proved, and changes that help as [change,
-// from, to, one step less, flags].
+// Writes the key "infeasible": the message, whether it is proved, and the changes that help as
+// [change, from, to, one step less, flags].
 void write_infeasibility(const ExplanationAnswer& explanation, JsonWriter& json);
 
-// Writes frequent records as lists instead of objects. A table is [name, module, rows, columns,
-// data type, place]; a place is [sharding type, kernel, load factor, shards, rows of a shard,
-// columns of a shard, even, hbm, ddr, ms, runs]; runs are [first rank, count, cost, first rank,
-// ...]; a cost is [hbm, ddr, five times in the order of the members of Perf]. If the problem counts
-// SSD, the bytes of SSD come last in a place, a cost and the needs. Ranks have one list per
-// quantity. The text has no "<", so that it can be put into a page as it is. O(bytes). `explained`
-// is written by write_explained_tables(), `change` by write_change() unless it is null.
+// Writes a plan. Frequent records are lists:
+// - table: [name, module, rows, columns, data type, place]
+// - place: [sharding type, kernel, load factor, shards, rows of a shard, columns of a shard, even,
+//   hbm, ddr, ms, runs]
+// - runs: [first rank, count, cost, first rank, ...]
+// - cost: [hbm, ddr, five times in the order of Perf's members]
+// Places, costs and needs end with the bytes of SSD if the problem counts SSD. Ranks have one list
+// per quantity. `explained` is written by write_explained_tables(); `change`, which may be null, by
+// write_change(). The text has no "<". Cost: O(bytes).
 void write_plan_report(const PlanReport& report, const ExplainedTables& explained,
                        const PlanChange* change, const TextSink& sink);
 
-// An explanation: of a plan as above, or of why nothing fits.
+// Writes an explanation of a plan (in the form above), or of why nothing fits.
 void write_plan_report(const PlanReport& report, const Explanation& explanation,
                        const ExplanationAnswer& answer, const TextSink& sink);
 

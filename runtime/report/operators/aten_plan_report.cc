@@ -36,7 +36,7 @@ namespace {
 
 using namespace operators;
 
-constexpr std::size_t kMostParts = 32;  // of a path; what follows stays one part
+constexpr std::size_t kMostParts = 32;  // of a path; the rest is one part
 
 bool is_number(std::string_view text) {
   constexpr std::size_t kMostDigits = 9;
@@ -44,7 +44,7 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// The costs of each node, with the moves of its inputs and of the graph outputs that it makes.
+// Returns the costs of each node, with the moves of its inputs and of graph outputs that it makes.
 std::vector<ModuleCosts> costs_by_node(const AtenGraph& graph, const AtenPlan& plan,
                                        std::span<const AtenMove> moves) {
   std::vector<ModuleCosts> costs(graph.size());
@@ -62,7 +62,7 @@ std::vector<ModuleCosts> costs_by_node(const AtenGraph& graph, const AtenPlan& p
   return costs;
 }
 
-// Builds the tree from the leaves of the graph.
+// Builds the tree of modules from the nodes of the graph.
 // Thread safety: one thread at a time.
 class TreeBuilder {
  public:
@@ -81,11 +81,11 @@ class TreeBuilder {
 
  private:
   struct Draft {
-    std::string name;  // in the module around it
+    std::string name;  // within the outer module
     std::vector<std::uint32_t> tensors;
     std::vector<std::uint32_t> operators;
     std::vector<Draft> modules;
-    std::map<std::string, std::size_t, std::less<>> places;  // in modules
+    std::map<std::string, std::size_t, std::less<>> places;  // name to index in `modules`
   };
 
   // Removes the first part of a path and returns it.
@@ -144,7 +144,7 @@ class TreeBuilder {
     return join_single(std::move(module));
   }
 
-  // Joins numbered siblings that are alike. Compares in full only siblings of equal costs.
+  // Joins numbered siblings that are alike. Only siblings with equal costs are compared in full.
   void join_equal(std::vector<ReportedModule>& modules) const {
     std::vector<ReportedModule> joined;
     std::map<ModuleCosts, std::vector<std::size_t>> by_costs;
@@ -172,7 +172,7 @@ class TreeBuilder {
     modules = std::move(joined);
   }
 
-  // Compares two modules except for their own names.
+  // Returns true if two modules are equal except for their own names.
   bool are_alike(const ReportedModule& a, const ReportedModule& b) const {
     const auto all = [](const auto& left, const auto& right, const auto& equal) {
       return std::equal(left.begin(), left.end(), right.begin(), right.end(), equal);
@@ -204,7 +204,7 @@ class TreeBuilder {
     const bool is_single = module.modules.size() == 1 && module.tensors.empty() &&
                            module.operators.empty() && module.numbers.empty();
     if (!is_single || module.name.empty() || !module.modules.front().numbers.empty()) return module;
-    if (is_number(module.name)) return module;  // it may be equal to others
+    if (is_number(module.name)) return module;  // may be equal to its siblings
     ReportedModule inner = std::move(module.modules.front());
     inner.name = module.name + "." + inner.name;
     return inner;
@@ -238,7 +238,7 @@ namespace {
 
 using namespace operators;
 
-// Replaces a path by what is before and after its number, which goes to `numbers`.
+// Returns the path without its number, which is added to `numbers`.
 std::string without_number(const std::string& path, std::vector<std::uint32_t>& numbers) {
   const FoldedPath folded = fold_path(path);
   if (!folded.has_number) return path;
@@ -281,7 +281,7 @@ void name_consumer(const AtenGraph& graph, const AtenMove& move, MovedTensors& r
   row.backward = output.role == AtenOutputRole::kGradient;
 }
 
-// Puts equal moves together.
+// Joins equal moves.
 // Thread safety: one thread at a time.
 class MoveRows {
  public:
@@ -329,7 +329,7 @@ class MoveRows {
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, bool, std::string,
                          std::uint64_t, std::uint64_t, double>;
-  // The numbers in the paths of a row.
+  // The numbers in the paths of a joined row.
   struct Numbers {
     std::vector<std::uint32_t> tensor, module, consumer_module;
 
@@ -357,7 +357,7 @@ class MoveRows {
   const AtenPlan& plan_;
   std::map<Key, std::size_t> places_;
   std::vector<MovedTensors> rows_;
-  std::vector<Numbers> numbers_;  // by row
+  std::vector<Numbers> numbers_;  // index: row
 };
 
 }  // namespace
@@ -374,8 +374,9 @@ namespace {
 
 using namespace operators;
 
-// The beginning of every time point. Operators run one after the other, each after the moves of its
-// inputs. A graph output moves after the operator that makes it. Hidden moves take no time.
+// Returns the beginning of every time point in us. Operators run one after the other, each after
+// the moves of its inputs. A graph output moves after the operator that makes it. Hidden moves take
+// no time.
 std::vector<double> begins_us(const AtenGraph& graph, const AtenPlan& plan) {
   std::vector<double> us(num_time_points(graph) + 1, 0);
   for (std::size_t n = 0; n < graph.size(); ++n) {
@@ -414,7 +415,7 @@ std::optional<double> backward_at(const AtenGraph& graph, const std::vector<doub
   return std::nullopt;
 }
 
-// An output of the graph, or the copy that was moved to be one.
+// Describes an output of the graph, or the copy of a tensor that was moved to be the output.
 void describe_output(const AtenGraph& graph, const AtenPlan& plan, std::size_t output,
                      ReportedHeld& row) {
   row.name = graph.outputs()[output].target;
@@ -423,7 +424,7 @@ void describe_output(const AtenGraph& graph, const AtenPlan& plan, std::size_t o
   row.placement = plan.outputs[output].placement;
 }
 
-// A held tensor in the words of the report, without its bytes.
+// Describes a held tensor without its bytes.
 ReportedHeld described(const AtenGraph& graph, const AtenPlan& plan, const HeldTensor& held) {
   ReportedHeld row;
   if (held.kind == HeldTensor::Kind::kGraphOutput) {

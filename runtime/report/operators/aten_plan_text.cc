@@ -102,7 +102,8 @@ constexpr double kUsPerMs = 1000;
 
 std::string ms_text(double us) { return format_ms(us / kUsPerMs); }
 
-// The memory that a plan needs; if the least amount is not known, a lower bound and what is enough.
+// Returns the memory that a plan needs. If the exact amount is unknown, returns a lower bound and
+// an amount that is enough.
 std::string need_text(std::int64_t least_bytes, std::optional<std::int64_t> enough_bytes) {
   const std::string least = format_bytes(Bytes(least_bytes));
   if (enough_bytes == least_bytes) return "needs " + least;
@@ -166,7 +167,7 @@ class PlanReport {
     return ", of which operators hide " + ms_text(evaluation.hidden_us) + " ms";
   }
 
-  // A tensor at the border of the graph. Equal rows of repeated blocks become one.
+  // An input or output of the graph. Equal rows of repeated blocks are joined.
   struct TensorRow {
     std::string role, shape, placement;
     std::int64_t bytes = 0;
@@ -205,13 +206,13 @@ class PlanReport {
             local_bytes(tensor, options_.mesh, placement.value_or(redistribution::Placement()))};
   }
 
-  // What a module takes, forward and backward.
+  // Costs of a module, forward and backward.
   struct ModuleRow {
     std::size_t operators = 0;
     double compute_us = 0;
     double redistribute_us = 0;
     std::size_t moved = 0;
-    std::string outputs;  // of the forward's last operator
+    std::string outputs;  // of the last forward operator
 
     bool operator==(const ModuleRow& other) const {
       return operators == other.operators && compute_us == other.compute_us &&

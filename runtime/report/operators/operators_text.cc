@@ -28,7 +28,7 @@ using Align = TextTable::Align;
 
 std::string bytes_text(std::int64_t bytes) { return format_bytes(Bytes(bytes)); }
 
-// An elementwise operator of two tensors repeats one placement three times; it is shown once.
+// An elementwise operator of two tensors repeats one placement three times; shows it once.
 std::string short_name(const std::string& strategy) {
   const std::size_t operation = strategy.find(" <binary-elementwise-op> ");
   const std::size_t equals = strategy.find(" = ");
@@ -36,7 +36,7 @@ std::string short_name(const std::string& strategy) {
   return strategy.substr(0, equals) + " elementwise";
 }
 
-// Indices of the `count` largest costs, ascending.
+// Returns the indices of the `count` largest costs, ascending.
 std::vector<std::size_t> dearest(const std::vector<double>& costs, std::size_t count) {
   std::vector<std::size_t> indices(costs.size());
   std::iota(indices.begin(), indices.end(), std::size_t{0});
@@ -136,7 +136,7 @@ class Report {
     return short_name(problem_.strategy_names[n][s]);
   }
 
-  // The peak memory of the operator.
+  // Returns the operator's peak memory in bytes; nullopt if it uses none.
   std::optional<std::int64_t> bytes(std::size_t n) const {
     std::optional<std::int64_t> most;
     for (const CostInstance::Usage& usage : graph_.usages(n)) {
@@ -240,7 +240,7 @@ std::string cost_text(double cost) {
   return text;
 }
 
-// How the model calls the op.
+// Returns the form in which the model calls the op.
 std::string call_of(const Op& op) {
   if (op.kind == OpKind::kPlaceholder) return "placeholder";
   if (op.module) return "call_module";
@@ -249,7 +249,7 @@ std::string call_of(const Op& op) {
   return method ? "call_method" : "call_function";
 }
 
-// Parameters of the module, as far as the shapes show them.
+// Adds the module's parameters, as far as shapes determine them.
 void add_parameters(const Graph& graph, const Op& op, TextTable& table) {
   if (!op.module || op.shape.empty()) return;
   std::vector<std::int64_t> weight{op.shape.back()};

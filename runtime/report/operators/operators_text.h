@@ -1,4 +1,4 @@
-// The report on a solved operator problem, as plain text.
+// Text reports of solved operator problems and of auto-sharding.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,24 @@ namespace shardwright {
 
 struct OperatorsReportOptions {
   std::size_t width = 100;          // columns
-  std::size_t max_operators = 400;  // rows; beyond it, only the most expensive
+  std::size_t max_operators = 400;  // rows; if there are more, the most expensive are shown
   std::size_t max_conversions = 60;
-  double read_s = 0;  // time to read the problem
+  double read_s = 0;  // seconds for reading the problem
 };
 
-// Totals, the strategy of every operator with its cost and memory, and the conversions on edges; or
-// why there is no answer.
+// Shows totals, the strategy of every operator with its cost and memory, and the conversions on
+// edges; or says why there is no answer.
 std::string text_report(const operators::OperatorProblem& problem, const OperatorsResult& result,
                         const OperatorsReportOptions& options = {});
 
-// The ops of the graph: a row per op and per parameter of its module.
+// Lists the ops of the graph: a row per op and per parameter of its module.
 std::string autoshard_node_table(const operators::autoshard::Graph& graph, std::size_t width);
 
-// The cost table: a row per op with its decisions, per read and per output, then the total.
+// Lists costs: a row per op with its decisions, per read and per output, then the total.
 std::string autoshard_cost_table(const operators::autoshard::Evaluation& evaluation,
                                  std::size_t width);
 
-// The whole report. `iterations` adds a cost table for every improvement.
+// Returns the whole report. With `iterations`, every improvement has a cost table.
 std::string text_report(const AutoshardAnswer& answer, bool iterations, std::size_t width);
 
 }  // namespace shardwright

@@ -31,7 +31,7 @@ std::string held_text(const RedistributionCase& request, const Placement& placem
       Bytes(largest_box(request.shape, request.mesh, placement) * request.itemsize));
 }
 
-// "all_gather(0), split(1)".
+// Returns text such as "all_gather(0), split(1)".
 std::string moves_text(const Path& path) {
   std::string text;
   for (const PathStep& step : path.steps) {
@@ -41,7 +41,7 @@ std::string moves_text(const Path& path) {
   return text;
 }
 
-// Which steps a sequence may have.
+// Says which steps a sequence may have.
 std::string steps_text(const RedistributionOptions& options) {
   const auto* const rings = std::get_if<RingModel>(&options.model);
   if (rings != nullptr && rings->groups) {

@@ -1,4 +1,4 @@
-// A redistribution as text.
+// Text reports of redistributions.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,14 @@
 
 namespace shardwright {
 
-// The steps with their time, what a device holds after each, and a sentence on optimality.
+// Lists the steps with time and memory of a device after each, then a sentence on optimality.
 // `options` tells which kinds of steps the proof of optimality covers.
 std::string redistribution_text(const RedistributionCase& request,
                                 const RedistributionOptions& options,
                                 const PlannedRedistribution& answer, std::size_t width);
 
-// redistribution_text() of the first path, and a row for each. Precondition: at least one path.
+// Returns redistribution_text() of the first path, then a row per path. Precondition: `front` is
+// not empty.
 std::string redistribution_front_text(const RedistributionCase& request,
                                       const RedistributionOptions& options,
                                       std::span<const PlannedRedistribution> front,

@@ -40,7 +40,7 @@ ReportedPort busiest_of(const TransferProblem& problem, const PortLoads& loads, 
   return most;
 }
 
-// Returns the largest lower bound whose ports are all of this kind; 0 if there is none.
+// Returns the largest lower bound that concerns only ports of this kind; 0 if there is none.
 double proved_of(const TransferProblem& problem, const TransferPlan& plan, Port kind) {
   double best = 0;
   for (const TransferBound& bound : plan.bounds) {
@@ -93,7 +93,7 @@ std::string time_text(const TransferProblem& problem, double time) {
   return problem.hosts() ? format_ms(time) + " ms" : bytes_text(time);
 }
 
-// "0.42 %"; "-" if nothing is proved.
+// Returns how far `value` is above `bound`, such as "0.42 %"; "-" without a bound.
 std::string above_text(double value, double bound) {
   if (bound <= 0) return "-";
   std::array<char, 32> text{};

@@ -1,8 +1,8 @@
-// Code points that do not take one column.
+// Code points that take no column or two.
 //
-// Source: Unicode 14, as the terminals of Debian 12. Wide: East_Asian_Width W or F. Zero:
-// categories Mn and Me, Hangul medial vowels and final consonants, joiners, tags. A range runs on
-// over code points that are not assigned. wcwidth() is not used, because it depends on the locale.
+// Source: Unicode 14, as in Debian 12's terminals. Wide: East_Asian_Width W or F. Zero width:
+// categories Mn and Me, Hangul medial vowels and final consonants, joiners, tags. Ranges may
+// include unassigned code points. wcwidth() is not used, since it depends on the locale.
 #pragma once
 
 #include <array>

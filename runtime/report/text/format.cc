@@ -21,7 +21,7 @@ std::string fixed(double value, int decimals) {
   return std::string(digits.data(), end);
 }
 
-// `digits` significant digits, without an exponent.
+// Returns `digits` significant digits without an exponent.
 std::string significant(double value, int digits) {
   if (value == 0 || !std::isfinite(value)) return "0";
   const int before_point = static_cast<int>(std::floor(std::log10(std::abs(value)))) + 1;
@@ -42,7 +42,7 @@ std::size_t columns_of(char32_t c) {
   return holds(kWide, c) ? 2 : 1;
 }
 
-// A unit of text: a code point, or a colour, which takes no columns.
+// A unit of text: a code point, or the escape sequence of a colour, which takes no column.
 struct Printed {
   std::size_t bytes, columns;
   bool colour;
@@ -150,7 +150,7 @@ std::string cut_to(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
   std::string kept;
-  std::string colours;  // the last colour that was cut off; ends the colour
+  std::string colours;  // last colour in the cut part, which ends the colour
   bool full = false;
   for (std::size_t columns = 0; !text.empty();) {
     const Printed next = first_printed(text);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kReset = "\x1b[0m";
 
-// By Ink. The parts of time have the nearest of 256 colours to those of the HTML page.
+// Index: Ink. Parts of time have, of the 256 colours, those nearest to the HTML page's.
 constexpr std::array<std::string_view, 11> kInks{"",
                                                  "\x1b[1m",
                                                  "\x1b[2m",

@@ -1,4 +1,4 @@
-// Tables of text that fit a width.
+// Text tables that fit a width.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace shardwright {
 
-// Rows below headers, indented by two spaces, with two spaces between columns. If the table is too
-// wide, long names in the first column are cut; then columns are left out, all of the most
-// dispensable ones at once; then the widest texts are cut, numbers last.
+// Rows under a header, indented by two spaces, with two spaces between columns. If the table is too
+// wide, first long names in the first column are cut. Then columns are left out, all of the highest
+// `dispensable` at once. Last, the widest texts are cut, numbers after other texts.
 // Thread safety: one thread at a time.
 class TextTable {
  public:
@@ -17,7 +17,7 @@ class TextTable {
   struct Column {
     std::string header;
     Align align = Align::kRight;
-    int dispensable = 0;  // the highest is left out first; 0 = never
+    int dispensable = 0;  // the highest is left out first; 0 = never left out
   };
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -25,12 +25,12 @@ class TextTable {
   // Leaves a column out at any width.
   void hide(std::size_t column) { hidden_.push_back(column); }
 
-  // One text per column. Texts are escaped.
+  // `cells` has one text per column. Texts are escaped.
   void add_row(std::vector<std::string> cells);
 
   std::string render(std::size_t width) const;
 
-  // Returns true if the column is shown at this width.
+  // Returns true if a table of this width shows the column.
   bool shows(std::size_t column, std::size_t width) const { return shown(widths(), width)[column]; }
 
  private:

@@ -163,7 +163,7 @@ double EjectionChain::append_unit(std::uint32_t table, std::uint32_t choice) {
          placer_->place_unit({links_.data() + begin, length_ - begin}, tries, sampler_->breadth());
 }
 
-// A new rank of the chain's first table, or one of its old ranks.
+// Returns a new or an old rank of the chain's first table.
 Rank EjectionChain::rank_to_relieve() {
   const Replacement& first = links_.front();
   if (random_->coin() && !first.ranks.empty())
@@ -173,7 +173,8 @@ Rank EjectionChain::rank_to_relieve() {
   return state_->slot(slot + random_->below(state_->num_shards(first.table))).rank;
 }
 
-// Draws a table with a shard on the rank. Returns false if none is there or the chain has it.
+// Draws a table with a shard on the rank. Returns false if there is none or the chain already has
+// it.
 bool EjectionChain::draw_table_on(Rank rank, std::uint32_t& table) {
   const std::span<const std::uint32_t> shards = state_->shards_on(rank);
   if (shards.empty()) return false;
@@ -224,10 +225,10 @@ namespace {
 constexpr std::uint64_t kSixteenths = 16;
 // Work of drawing a move, in updates of a rank.
 constexpr std::uint64_t kDrawWork = 8;
-// With more choices than this, a new choice is not in a near cache, and reading it takes kFarWork.
+// With more choices than this, reading a new choice misses the near cache and takes kFarWork.
 constexpr std::size_t kMostNear = 6'144;
 constexpr std::uint64_t kFarWork = 50;
-// With more choices than this, no cache of the processor holds them for all lanes.
+// With more choices than this, reading a new choice misses all caches.
 constexpr std::size_t kMostCached = 32'768;
 constexpr std::uint64_t kFarthestWork = 120;
 constexpr double kMiddle = 0.5;  // of a threshold's interval
@@ -269,14 +270,13 @@ Annealer::Pick Annealer::pick() {
   return {table, first + random_.below(state_->num_shards(table))};
 }
 
-// The ranks to which the slot's shard may move alone.
+// Returns the ranks to which the slot's shard may move without other shards.
 Window Annealer::window_of(const Slot& slot) const {
   const std::uint32_t local = state_->model().local_world_size();
   if (state_->reach(slot.table) == Reach::kHost) return {slot.rank / local * local, local};
   return placer_.all_ranks();
 }
 
-// The least load of a shard of the choice.
 double Annealer::least_load(std::uint32_t choice) const {
   const ChoiceModel& model = state_->model();
   double least = std::numeric_limits<double>::infinity();
@@ -289,8 +289,8 @@ void Annealer::try_choice(std::uint32_t table, double most) {
   placer_.spend(far_work_);
   const std::uint32_t choice = choices_.draw(table, random_);
   const bool everywhere = state_->model().choices()[choice].reach == Reach::kAllRanks;
-  // The slope of the energy refuses most choices on all ranks before their shards are added, and if
-  // the table is already on all ranks, before any rank is changed.
+  // The slope of the energy refuses most choices on all ranks before any rank changes, or, if the
+  // table is not on all ranks yet, before their shards are added.
   if (everywhere && state_->own_reach(table) == Reach::kAllRanks) {
     const RankLoads::Removal removal = state_->removal_of(state_->chosen(table));
     if (removal.rise + removal.slope * least_load(choice) > most)
@@ -317,8 +317,8 @@ void Annealer::try_block(std::uint32_t slot, double most) {
   chain_.finish(chain_.begin_with_block(table, slot, target), most);
 }
 
-// Moves `use` from one rank to another if the energy rises by at most `most`. Most moves are
-// refused; without rules, a refused move changes no rank.
+// Moves `use` from one rank to another if the energy rises by at most `most`. Returns true if it
+// did.
 bool Annealer::moves(Rank from, Rank target, const ShardUse& use, double most) {
   if (use.table == ShardUse::kUnruled && state_->loss(from, use) + state_->gain(target, use) > most)
     return false;
@@ -365,7 +365,7 @@ void Annealer::try_swap(std::uint32_t slot, double most) {
   state_->note_rank(other_slot, from);
 }
 
-// Moves the shard to a rank, and a shard of that rank to a drawn target rank.
+// Moves the shard to a random rank, and a random shard of this rank to a drawn target rank.
 void Annealer::try_ejection(std::uint32_t slot, double most) {
   constexpr std::uint64_t kWork = 5;  // ranks read or updated
   const Slot& at = state_->slot(slot);

@@ -1,4 +1,4 @@
-// Simulated annealing of one allocation: the choices to draw, ejection chains, and moves.
+// Simulated annealing of one allocation.
 #pragma once
 
 #include <array>
@@ -21,19 +21,19 @@ class ConsideredChoices {
   explicit ConsideredChoices(const AllocationState& state) : state_(&state) {}
 
   // Considers choices whose shards all rate below `rating` and whose price is low enough. The slack
-  // is the priced load and memory that the cheapest choices of all tables leave; a choice may
-  // exceed the cheapest choice of its table by the fraction `part` of the slack. With `part` = 1,
-  // every choice of an allocation below the rating is considered. Cost: O(choices).
+  // is the price of all load and memory less that of the cheapest choices of all tables. A choice
+  // may exceed the cheapest choice of its table by `part` x slack. If `part` is 1, every choice of
+  // every allocation that rates below `rating` is considered. Cost: O(choices).
   void set_rating(double rating, double part = 1);
 
-  // Tables with several considered choices, or with ranks to decide.
+  // Tables that moves can change: with several considered choices, or not on all ranks.
   std::span<const std::uint32_t> open_tables() const { return open_tables_; }
   // The number of considered choices of the table.
   std::uint32_t count(std::size_t table) const {
     return first_considered_[table + 1] - first_considered_[table];
   }
-  // Draws a considered choice of the table, and again if the first draw is `current`, by default
-  // the choice of the allocation. Returns `current` if no choice is considered.
+  // Draws a considered choice of the table. Draws a second time if the first choice is `current`,
+  // by default the choice in the allocation. Returns `current` if no choice is considered.
   std::uint32_t draw(std::size_t table, RandomGenerator& random) const {
     return draw(table, state_->choice(table), random);
   }
@@ -71,9 +71,9 @@ class RankSampler {
   const MoveParameters* parameters_;
 };
 
-// An ejection chain: a table takes a new choice or new ranks, and if the energy rises too much,
-// tables on one of the affected ranks change as well, since usually only one rank lacks memory or
-// time. The loads change tentatively as the chain grows; finish() keeps or undoes the whole chain.
+// An ejection chain: a table takes a new choice or new ranks. If the energy rises too much, tables
+// on one of the affected ranks change as well, because usually a single rank lacks memory or time.
+// The loads change tentatively; finish() keeps or undoes the whole chain.
 // Source: Glover 1996, "Ejection chains, reference structures and alternating path methods for
 // traveling salesman problems".
 // Thread safety: one thread at a time. Refers to everything that it is given.
@@ -83,17 +83,17 @@ class EjectionChain {
                 RankSampler& sampler, const ConsideredChoices& choices,
                 const MoveParameters& parameters);
 
-  // Each begins a chain and returns the rise of the energy so far. Precondition of begin_with():
-  // the table was removed from the state.
+  // Each begins a chain and returns the rise of the energy so far. begin_with() gives a table a
+  // choice within the window. Precondition: the table was removed from the state.
   double begin_with(std::uint32_t table, std::uint32_t choice, Window window);
-  // The table, with this choice, and all tables bonded to it move as one.
+  // Moves the table, with this choice, and all tables bonded to it to one host or rank.
   double begin_with_unit(std::uint32_t table, std::uint32_t choice);
-  // The table keeps its choice; the block of one host's shards that holds `slot` goes to the host
-  // whose first rank is `target`.
+  // For a choice of whole hosts: moves the block of shards with `slot` to the host that begins at
+  // `target`.
   double begin_with_block(std::uint32_t table, std::uint32_t slot, Rank target);
 
-  // The energy has risen by `rise` so far. Ejects further tables until it has risen by at most
-  // `most` or the chain has its largest length. Keeps the chain only if the rise is at most `most`.
+  // Ejects further tables until the energy has risen by at most `most` in all, or the chain is too
+  // long. Keeps the chain only if the rise is then at most `most`. `rise`: the rise so far.
   void finish(double rise, double most);
 
  private:
@@ -115,11 +115,11 @@ class EjectionChain {
   std::size_t length_ = 0;
 };
 
-// Moves: shift a shard to another rank, swap the ranks of two shards, eject a shard, move a block
-// of shards to another host, give a table another choice, move a unit of bonded tables. Half of the
-// moves begin at a rank of high energy. A move is accepted if the energy rises by at most the
-// temperature times an exponentially distributed number. That is the Metropolis rule with the
-// random number drawn first.
+// Simulated annealing. Moves: shift a shard to another rank, swap the ranks of two shards, eject a
+// shard, move a block of shards to another host, give a table another choice, move a unit of bonded
+// tables. Half of the moves begin at a rank of high energy. A move is accepted if the energy rises
+// by at most the temperature times an exponentially distributed number. This is the Metropolis rule
+// with the random number drawn first.
 // Source: Kirkpatrick, Gelatt, Vecchi 1983, "Optimization by simulated annealing".
 // Thread safety: one thread at a time. Refers to the allocation and the parameters.
 class Annealer {
@@ -138,12 +138,12 @@ class Annealer {
   EnergyPlacer& placer() { return placer_; }
 
  private:
-  // The number of precomputed exponential random numbers: a logarithm per step is expensive.
+  // The number of precomputed random numbers, which save a logarithm per step.
   static constexpr std::size_t kThresholds = 1024;
 
   struct Pick {
     std::uint32_t table = 0;
-    std::uint32_t slot = 0;  // of a shard, where the table is not on all ranks
+    std::uint32_t slot = 0;  // of a shard; unused if the table is on all ranks
   };
 
   Pick pick();
@@ -165,7 +165,7 @@ class Annealer {
   RankSampler sampler_;
   ConsideredChoices choices_;
   EjectionChain chain_;
-  std::uint64_t far_work_;                      // work of reading a new choice
+  std::uint64_t far_work_;                      // work of reading a new choice from far memory
   std::array<double, kThresholds> thresholds_;  // exponentially distributed
 };
 

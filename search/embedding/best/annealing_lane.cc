@@ -70,14 +70,14 @@ void AnnealingLane::offer(const RatedPlan& found) {
 }
 
 void AnnealingLane::keep() {
-  constexpr std::uint64_t kPasses = 3;  // for the rating, the peak and the bar
+  constexpr std::uint64_t kPasses = 3;  // to compute the rating, the peak and the bar
   incumbent_.keep(state_);
   state_.set_bar(incumbent_.bar());
   annealer_.placer().spend(kPasses * state_.pass_work());
 }
 
 void AnnealingLane::settle(std::uint64_t most_work, const Budget& budget) {
-  // In these tables the best allocation now differs from the state's copy.
+  // The best allocation now differs from the state in these tables.
   for (const std::uint32_t table :
        incumbent_.settle(parameters_.methods.tie_breaking ? most_work : 0, budget))
     state_.mark_changed(table);
@@ -106,7 +106,7 @@ void AnnealingLane::choose_target(double lower_bound) {
   state_.set_goal({target, target, memory_weight, squared, rule_weight});
 }
 
-// The mean over tables of the energy that their shards would add, each on a rank at the target.
+// The mean energy that the shards of a table would add, each on a rank at the target.
 double AnnealingLane::typical_gain() const {
   const ChoiceModel& model = context_->model();
   const bool squared = state_.goal().squared;
@@ -128,8 +128,8 @@ Rank AnnealingLane::busiest_rank() const {
   return busiest;
 }
 
-// Repeatedly balances the busiest rank with another one. Moves of single shards find the last
-// ten-thousandth of an even division only by luck.
+// Repeatedly balances the busiest rank with another rank, because moves of single shards seldom
+// find the last ten-thousandth of an even division.
 void AnnealingLane::even_out(std::uint64_t work, const Budget& budget) {
   const auto size = static_cast<std::uint32_t>(state_.ranks().size());
   if (size < 2) return;
@@ -153,8 +153,8 @@ void AnnealingLane::even_out(std::uint64_t work, const Budget& budget) {
   annealer_.placer().spend(done());
 }
 
-// Puts the first allocation of the round into the state. Sets `target` if the allocation was made
-// for a target. Returns false if the budget was interrupted before there was an allocation.
+// Leaves the first allocation of the round in the state. Sets `target` if it was made for a target.
+// Returns false if the budget was interrupted before there was an allocation.
 bool AnnealingLane::begin_allocation(double bound, double& target, const Budget& budget) {
   if (restarts_.begins_below(bound, lane_, rounds_))
     target = restarts_.construct_below(bound, budget);
@@ -172,8 +172,8 @@ bool AnnealingLane::begin_allocation(double bound, double& target, const Budget&
   return true;
 }
 
-// Where memory is scarce, a better allocation has a few choices that are slightly dearer than the
-// cheapest ones. Far dearer choices are seldom part of it, but would get most draws.
+// With scarce memory, better allocations have choices slightly dearer than the cheapest choices.
+// Without a limit, far dearer choices would get most draws.
 void AnnealingLane::consider_choices() {
   if (!incumbent_.exists()) return annealer_.set_choices(std::numeric_limits<double>::max());
   const auto& parts = parameters_.restarts.considered_parts;
@@ -182,7 +182,6 @@ void AnnealingLane::consider_choices() {
   annealer_.set_choices(incumbent_.rating(), part);
 }
 
-// Returns false if the budget was interrupted before the round had an allocation.
 bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
   const double bound = std::max(lower_bound, context_->bound());
   const ChoiceModel& model = context_->model();
@@ -198,7 +197,7 @@ bool AnnealingLane::begin_round(double lower_bound, const Budget& budget) {
   cooling_.begin({rounds_, model.num_tables(), state_.goal().squared, uneven, typical_gain()},
                  annealer_.random());
   ++rounds_;
-  // The ranks and choices that were read.
+  // Passes over all ranks, and 1 / kPasses over all choices.
   constexpr std::uint64_t kPasses = 4;
   annealer_.placer().spend(kPasses * state_.pass_work() + model.choices().size() / kPasses);
   return true;

@@ -1,4 +1,4 @@
-// One independent lane of best mode that anneals.
+// An annealing lane of best mode.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace shardwright::embedding {
 
 // The inputs of a round's cooling schedule.
 struct RoundShape {
-  std::uint64_t round = 0;  // 0 is the first
+  std::uint64_t round = 0;  // counted from 0
   std::size_t num_tables = 0;
-  bool squared = true;      // the goal squares the excess
+  bool squared = true;      // see Goal::squared
   bool uneven = false;      // ranks differ by rules or speed
-  double typical_gain = 1;  // energy that the shards of a table add on average
+  double typical_gain = 1;  // mean energy that the shards of a table add
 };
 
-// Geometric cooling.
+// Geometric cooling: the temperature falls by the same factor per level.
 // Thread safety: one thread at a time. Refers to the parameters.
 class CoolingSchedule {
  public:
@@ -57,10 +57,10 @@ class CoolingSchedule {
   double factor_ = 1;  // per level
 };
 
-// Simulated annealing in rounds. A round starts from the best allocation so far or a new one, and
-// aims at a target between the lower bound and the best rating. The same seed, lane, offers and
-// work give the same result.
-// Thread safety: one thread at a time; lanes share only the const context, which must outlive them.
+// Simulated annealing in rounds. A round starts from the best allocation so far or from a new
+// allocation, and has a target between the lower bound and the best rating. The same seed, lane,
+// offers and work give the same result.
+// Thread safety: one thread at a time per lane. Lanes share the context, which must outlive them.
 class AnnealingLane {
  public:
   AnnealingLane(const SearchContext& context, std::uint64_t seed, std::uint32_t lane,
@@ -68,19 +68,19 @@ class AnnealingLane {
   AnnealingLane(const AnnealingLane&) = delete;
   AnnealingLane& operator=(const AnnealingLane&) = delete;
 
-  // Sets the allocation toward which ties are broken. Only the first call counts.
+  // Sets the allocation to which tables return if ratings tie. Only the first call counts.
   void set_reference(std::shared_ptr<const Allocation> reference) {
     incumbent_.set_reference(std::move(reference));
   }
   // Continues from a feasible plan if the plan is better than the lane's best allocation.
   void offer(const RatedPlan& found);
-  // Starts a round from the suggestion once the lane has a plan.
+  // Lets the next round start from the suggestion, once the lane has a plan.
   void suggest(SuggestedStart suggested) { restarts_.suggest(std::move(suggested)); }
-  // Spends about `work` units (updates of a rank or a shard). Returns early when the best rating
-  // meets `lower_bound` or the budget is interrupted.
+  // Spends about `work` units (updates of a rank or a shard). Returns early if the best rating
+  // reaches `lower_bound` or the budget is interrupted.
   void run(std::uint64_t work, double lower_bound, const Budget& budget);
 
-  // The best feasible allocation so far; empty while there is none.
+  // The best feasible allocation so far; empty if there is none.
   const std::optional<RatedAllocation>& best() const { return incumbent_.best(); }
   std::uint64_t work() const { return annealer_.work(); }
 

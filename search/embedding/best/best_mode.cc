@@ -27,15 +27,14 @@ using embedding::Topology;
 
 // Work limit of a certificate's check: a fraction of a second.
 constexpr std::uint64_t kAbsenceCheckSteps = std::uint64_t{1} << 27;
-// The rating given to the prover is this multiple of the rating to prove: room for rounding.
+// The prover gets this multiple of the rating to prove, as a margin for rounding.
 constexpr double kTargetFactor = 2;
-// A small shortage of memory needs large prices to raise the bound to the target. For ordinary
-// bounds these prices are useless.
+// AggregateParameters::max_multiplier. A small shortage of memory needs large prices.
 constexpr double kMaxMultiplier = 1e6;
 // Steps between comparisons of the bound with the rating.
 constexpr std::uint64_t kSlice = 10'000;
 
-// A root with all ranks in one class and no prices: a proof if a table has no place at all.
+// A root with all ranks in one class and no prices. It is a proof if a table has no place.
 BoundCertificate closed_root(const embedding::SearchSpace& space, const Topology& available) {
   BoundCertificate certificate;
   certificate.bound = std::numeric_limits<double>::infinity();
@@ -45,12 +44,12 @@ BoundCertificate closed_root(const embedding::SearchSpace& space, const Topology
   return certificate;
 }
 
-// Runs the prover against a rating that every plan stays below. Returns nothing if it fails.
+// Proves that no plan rates below `rating`. Returns nothing if the prover fails.
 std::optional<BoundCertificate> raise_above(double rating, const ChoiceModel& model,
                                             std::uint64_t work, Budget& budget,
                                             BoundParameters parameters) {
   parameters.aggregate.max_multiplier = kMaxMultiplier;
-  parameters.targets.light_trees = 1;  // a lower target would be of no use
+  parameters.targets.light_trees = 1;  // lower targets would be of no use
   BoundProver prover(model, parameters);
   const std::uint64_t end = budget.work_done() + work;
   while (prover.bound() < rating) {
@@ -111,7 +110,7 @@ void keep_if_better(const OptionPool& pool, const Topology& available, const Pla
   best.evaluation = std::move(evaluation);
 }
 
-// The answer if the budget was interrupted before the search could begin.
+// Returns the answer if the budget was interrupted before the search could begin.
 BestPlan stopped_before(const OptionPool& pool, const Topology& available, const BestStart& start,
                         const BoundCertificate* proved, const Budget& budget) {
   BestPlan best;
@@ -121,7 +120,7 @@ BestPlan stopped_before(const OptionPool& pool, const Topology& available, const
   return best;
 }
 
-// Returns what is wrong with the certificate, or nothing.
+// Checks the certificate. Returns what is wrong with it, or nothing.
 std::optional<std::string> check_within(const Budget& budget, const OptionPool& pool,
                                         const Topology& available,
                                         const BoundCertificate& certificate) {
@@ -133,8 +132,8 @@ std::optional<std::string> check_within(const Budget& budget, const OptionPool& 
   return check_bound(pool.space(), available, certificate, kCheckStepsAfterStop);
 }
 
-// Keeps the search's certificate if the check accepts it, and otherwise `proved`, which was checked
-// before: a stop may leave too little time. Reports a refusal that leaves no certificate.
+// Sets the certificate of `best`: the search's certificate if the check accepts it, or else
+// `proved`, which was checked before. Reports a refusal if there is neither.
 void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& available,
                   const PortfolioSearch& search, const BoundCertificate* proved, BestPlan& best) {
   const BoundCertificate* const certificate = search.certificate();
@@ -148,7 +147,6 @@ void keep_checked(const Budget& budget, const OptionPool& pool, const Topology& 
   best.refusal.clear();
 }
 
-// The plans that a search starts from.
 std::vector<const Plan*> starts_of(const BestStart& start) {
   std::vector<const Plan*> plans;
   for (const Plan* const plan : {start.near, start.plan ? &*start.plan : nullptr}) {
@@ -164,7 +162,7 @@ void take_counts(const PortfolioSearch& search, BestPlan& best) {
   best.none_exists = search.none_exists();
 }
 
-// Tells the caller what is new after a round.
+// Calls the caller's callbacks after a round.
 // Thread safety: one thread at a time. Refers to the callbacks.
 class IncumbentNews {
  public:

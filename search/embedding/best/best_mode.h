@@ -21,10 +21,10 @@
 
 namespace shardwright {
 
-// Returns a certificate with an infinite bound that the check of core has accepted, or nothing if
-// no proof was found with `work` steps. It proves that no plan rates below a rating that every plan
-// would stay below: a table has no place, or memory does not suffice. Placement rules of single
-// tables count, rules about groups do not. Spends its steps from `budget`.
+// Proves that no plan exists, because a table has no place or memory does not suffice. Returns a
+// certificate with an infinite bound that check_absence() has accepted, or nothing if `work` units,
+// spent from `budget`, did not suffice. Considers placement rules of single tables, and ignores
+// rules of groups.
 std::optional<embedding::BoundCertificate> prove_absence(
     const embedding::OptionPool& pool, const embedding::Topology& available, std::uint64_t work,
     Budget& budget, const embedding::BoundParameters& parameters = {});
@@ -33,20 +33,20 @@ std::optional<embedding::BoundCertificate> prove_absence(
 // Thread safety: a value; refers to the search.
 struct BestCheckpoint {
   const embedding::Plan& plan;
-  const embedding::BoundCertificate* certificate = nullptr;  // of the bound; null if there is none
+  const embedding::BoundCertificate* certificate = nullptr;  // null if no bound is proved
 };
 
-// The start of a search, and its callbacks. Each part may be absent.
+// The start of a search, and its callbacks. Every member may be absent.
 struct BestStart {
-  const std::optional<embedding::Plan>& plan;  // the answer is not worse than this
-  const embedding::Plan* near = nullptr;       // the answer stays close to this if ratings tie
+  const std::optional<embedding::Plan>& plan;  // the answer is not worse than this plan
+  const embedding::Plan* near = nullptr;       // on ties, tables stay where this plan has them
   // Called with every better plan, on the calling thread. Each plan is an edit of the plan before.
   const std::function<void(const embedding::Plan&)>& on_better;
   // Called on the calling thread after a round with a better plan or a higher bound.
   std::function<void(const BestCheckpoint&)> on_checkpoint = nullptr;
-  // A proof to continue, which the check of core has accepted; null if there is none.
+  // A certificate to continue, which check_bound() has accepted; null if there is none.
   const embedding::BoundCertificate* proved = nullptr;
-  // The search may end once it is proved that no plan rates below this.
+  // The search may end once a bound of at least this rating is proved.
   double to_beat = std::numeric_limits<double>::infinity();
 };
 
@@ -55,18 +55,18 @@ struct BestPlan {
   embedding::Evaluation evaluation;  // of the plan, by the verifier
   // Absent if no bound was proved, or if proposers added options, which a proof does not cover.
   std::optional<embedding::BoundCertificate> certificate;
-  // The reason why the check of core refused the certificate, which is then dropped; else empty.
+  // Why check_bound() refused the search's certificate, if it did; `certificate` is then absent.
   std::string refusal;
   std::vector<embedding::ImprovementStep> steps;
   embedding::PlanCopies copies;
-  std::uint64_t span = 0;    // of the rounds: PortfolioSearch::span()
-  bool none_exists = false;  // every choice and place was tried, and no plan is valid
+  std::uint64_t span = 0;    // see PortfolioSearch::span()
+  bool none_exists = false;  // proved: no plan is valid
   StopReason reason = StopReason::kFinished;
 };
 
-// Runs best mode. The answer's certificate has passed the check of core. After a stop or at a
-// deadline the check has about a tenth of a second. Errors: kInfeasible if the placement rules
-// leave a table without an option.
+// Runs best mode. check_bound() has accepted the certificate of the answer. After a stop or at a
+// deadline, this check takes at most about a tenth of a second. Errors: kInfeasible if the
+// placement rules leave a table without an option.
 Result<BestPlan> find_best_plan(
     const embedding::OptionPool& pool, const embedding::Topology& available,
     const embedding::PortfolioSettings& settings, const BestStart& start, Executor& executor,

@@ -36,7 +36,7 @@ bool Incumbent::offer(const RatedPlan& found, AllocationState& state) {
   return true;
 }
 
-// Begins with an empty allocation, from which the state may differ in any table.
+// Begins with an empty allocation. The state may differ from it in any table.
 void Incumbent::begin(AllocationState& state) {
   best_.emplace().allocation = Allocation(state.model().num_tables());
   state.mark_all_changed();
@@ -53,8 +53,8 @@ void Incumbent::keep(AllocationState& state) {
 }
 
 std::span<const std::uint32_t> Incumbent::settle(std::uint64_t most_work, const Budget& budget) {
-  constexpr std::uint64_t kPasses = 6;      // to assign, sum again, and find rating and peak
-  constexpr std::uint64_t kTableWork = 16;  // to assign and to sum again
+  constexpr std::uint64_t kPasses = 6;      // to assign, recompute, and find rating and peak
+  constexpr std::uint64_t kTableWork = 16;  // to assign and recompute
   if (settled_) return {};
   settled_ = true;
   scratch_.assign(best_->allocation);
@@ -94,7 +94,7 @@ bool within(const AllocationState& state, std::int64_t peak) {
 
 bool may_leave_rank(Reach reach) { return reach == Reach::kDevice || reach == Reach::kHost; }
 
-// Returns the rank that would use the least HBM with the slot's shard, if less than `peak`;
+// Returns the rank that would use the least HBM with the slot's shard, if this is less than `peak`;
 // otherwise the shard's own rank.
 Rank roomiest_rank(const AllocationState& state, std::uint32_t index, std::int64_t peak) {
   const Slot& slot = state.slot(index);
@@ -118,7 +118,8 @@ Rank roomiest_rank(const AllocationState& state, std::uint32_t index, std::int64
   return best;
 }
 
-// Moves one shard off a fullest rank. Returns false if none can move, or if the work is over.
+// Moves one shard away from a fullest rank. Returns false if no shard can move or the work is used
+// up.
 bool relieve(AllocationState& state, std::int64_t peak, TieWork& work) {
   work.spend(1 + 2 * state.pass_work());
   for (Rank rank = 0; rank < state.ranks().size(); ++rank) {
@@ -136,12 +137,12 @@ bool relieve(AllocationState& state, std::int64_t peak, TieWork& work) {
       state.note_rank(index, target);
       return true;
     }
-    return false;  // the rank stays as full as it is
+    return false;  // the rank stays the fullest
   }
   return false;
 }
 
-// Load that a table's choice puts on one rank.
+// The load of a choice on one rank.
 double load_on(const AllocationState& state, std::uint32_t choice, std::span<const Rank> ranks,
                Rank rank) {
   const Choice& chosen = state.model().choices()[choice];
@@ -156,8 +157,8 @@ double load_on(const AllocationState& state, std::uint32_t choice, std::span<con
   return load;
 }
 
-// Returns true if the busiest rank, and the ranks that the table would return to, stay below the
-// bar. Most tables on all ranks fail this test, which is cheaper than a tentative change.
+// Returns true if the busiest rank and the table's reference ranks would stay below the bar. This
+// test is cheaper than a tentative change.
 bool may_return(const AllocationState& state, std::uint32_t table, const Allocation& reference,
                 Rank busiest) {
   constexpr double kRounding = 1e-9;
@@ -179,7 +180,7 @@ bool may_return(const AllocationState& state, std::uint32_t table, const Allocat
   return stays_below(busiest) && std::all_of(ranks.begin(), ranks.end(), stays_below);
 }
 
-// Moves the table and all tables bonded to it back to their reference places, if that is allowed.
+// Moves the table and all tables bonded to it to their reference places, if ties allow it.
 bool return_table(AllocationState& state, std::uint32_t table, const Allocation& reference,
                   std::int64_t peak) {
   const TableUnits& units = state.context().units();
@@ -229,8 +230,8 @@ bool is_at(const AllocationState& state, std::size_t table, const Allocation& re
   return true;
 }
 
-// Moves tables and shards back to their reference places where allowed, in one pass. Returns true
-// if any moved: this may make room for others in another pass.
+// Moves tables and shards to their reference places where ties allow it, in one pass. Returns true
+// if any moved; another pass may then move more.
 bool return_some(AllocationState& state, const Allocation& reference, std::int64_t peak,
                  TieWork& work) {
   bool any = false;

@@ -99,13 +99,13 @@ void ProofLanes::end_round(std::uint64_t first_lane_work, std::uint64_t round_wo
   ahead_ = done - std::min(done, share_alone_ * round_work);
 }
 
-// The share of a lane that works alone: at most the number of annealing lanes.
+// Limit of the share of a lane that works alone: at most the number of annealing lanes.
 std::uint64_t ProofLanes::most_alone() const {
   return std::min<std::uint64_t>(parameters_.alone_proof_share, parameters_.annealing_lanes);
 }
 
 // The share of all lanes of a shared tree. It is small while few lanes have leaves, so that leaves
-// are soon distributed again, but gives these lanes together the work of a lane that works alone.
+// are soon distributed again, but at least that of a lane that works alone.
 std::uint64_t ProofLanes::share_of_tree(std::uint64_t share) const {
   const auto lanes = prover_->shared()->lanes();
   const auto busy = static_cast<std::uint64_t>(
@@ -124,8 +124,8 @@ void ProofLanes::begin_round(double aim, std::uint64_t share, std::uint64_t roun
     num_working_ = num_lanes_;
     return;
   }
-  // One lane works until the tree is shared. A step may end after the round; the lane makes up for
-  // this in the next rounds.
+  // One lane works until the tree is shared. If its last step exceeds the round, the next rounds
+  // are shorter.
   share_alone_ = std::min(share, most_alone());
   share_ = share_alone_ - std::min(share_alone_, ahead_ / round_work);
   num_working_ = 1;

@@ -18,25 +18,26 @@
 
 namespace shardwright::embedding {
 
-// The suggestions of the proof that wait for a lane. Suggestions that place the most tables come
-// first; on a tie the newest, whose target is closest to the bound. The ranks of a suggestion are
-// used once. Its choices are used a few times, because each lane places them in its own way.
+// The suggestions of the proof that wait for a lane. First come suggestions that place the most
+// tables, then the newest, whose targets are closest to the bound. The ranks of a suggestion are
+// returned once, and its choices without ranks a few more times, because each lane places these in
+// its own way.
 // Thread safety: one thread at a time. Refers to the model.
 class Suggestions {
  public:
   Suggestions(const ChoiceModel& model, const LaneParameters& parameters)
       : model_(model), parameters_(parameters) {}
 
-  // Beyond LaneParameters::most_suggestions, drops the oldest ones.
+  // Adds suggestions. Keeps only the newest LaneParameters::most_suggestions.
   void add(std::vector<SuggestedStart> suggestions);
-  // The next suggestion; nothing if none waits.
+  // Removes and returns the next suggestion; nothing if none waits.
   std::optional<SuggestedStart> take();
 
  private:
   struct Waiting {
     SuggestedStart made;
     std::uint32_t tries_left = 0;
-    std::size_t unplaced = 0;  // tables without a place
+    std::size_t unplaced = 0;  // tables without ranks
   };
 
   const ChoiceModel& model_;
@@ -44,10 +45,10 @@ class Suggestions {
   std::vector<Waiting> waiting_;
 };
 
-// Lanes that anneal. The thread that first runs a lane creates it: this shares the cost among the
-// workers, and a stop takes effect before all lanes exist.
-// Thread safety: run() may be called concurrently for different lanes; everything else by one
-// thread at a time. Refers to the context.
+// The annealing lanes. The thread that first runs a lane creates it, so that workers share the cost
+// of creation.
+// Thread safety: run() may be called concurrently for different lanes; all other members belong to
+// one thread at a time. Refers to the context.
 class SearchLanes {
  public:
   SearchLanes(const SearchContext& context, std::uint64_t seed, const BestParameters& parameters);
@@ -56,17 +57,18 @@ class SearchLanes {
 
   // Sets the allocation that tables return to if ratings tie. Only the first call counts.
   void set_reference(const Allocation& reference);
-  // Lanes that the next round creates begin with this plan, too.
+  // Lanes that are created later are offered this plan, until forget_starts().
   void add_start(RatedPlan start) { starts_.push_back(std::move(start)); }
   void forget_starts() { starts_.clear(); }
-  // Every second lane continues from the best plan, the others from their own.
+  // Offers the best plan to every second lane. All other lanes continue from their own plans.
   void offer(const RatedPlan& best);
-  // Gives the suggestion of the proof to the next lane in turn.
+  // Gives the suggestion to the next lane in turn.
   void suggest(SuggestedStart suggestion);
 
-  // Runs a round of a lane. Returns its work, in steps.
+  // Runs a round of a lane. Returns the work done.
   std::uint64_t run(std::size_t lane, std::uint64_t work, double lower_bound, const Budget& budget);
-  // Returns the best allocation, that of the first lane on a tie; null if `known` is not worse.
+  // Returns the best allocation of all lanes, on a tie that of the first lane; null if it is not
+  // better than `known`.
   const RatedAllocation* best_of_all(const std::optional<RatedPlan>& known) const;
 
  private:
@@ -75,16 +77,16 @@ class SearchLanes {
   const SearchContext* context_;
   std::uint64_t seed_;
   BestParameters parameters_;
-  std::vector<std::unique_ptr<AnnealingLane>> lanes_;  // null until made
+  std::vector<std::unique_ptr<AnnealingLane>> lanes_;  // null until created
   std::vector<RatedPlan> starts_;
   std::shared_ptr<const Allocation> reference_;
   std::size_t num_suggested_ = 0;
 };
 
-// The lanes of the proof. Only the first lane works until there is a large tree to share. Without a
-// proof there are no lanes.
-// Thread safety: run() may be called concurrently for different lanes; everything else by one
-// thread at a time. Refers to the model.
+// The lanes of the proof. Only the first lane works until there is a large tree to share
+// (BoundProver). Without a proof there are no lanes.
+// Thread safety: run() may be called concurrently for different lanes; all other members belong to
+// one thread at a time. Refers to the model.
 class ProofLanes {
  public:
   // Only asks whether `budget` was interrupted.
@@ -96,11 +98,13 @@ class ProofLanes {
   std::size_t size() const { return num_lanes_; }
 
   // Prepares a round. `aim`: the rating below which to exclude plans. `share`: limit of the work of
-  // all lanes, in units of `round_work`, which is at least an annealing lane's work in the round.
+  // all lanes together, in units of `round_work`. `round_work`: at least the work of an annealing
+  // lane in this round.
   void begin_round(double aim, std::uint64_t share, std::uint64_t round_work);
   // Prepares a round in which the proof does nothing.
   void rest() { share_ = num_working_ = 0; }
-  // The limit of the work of all lanes in this round, in units of an annealing lane's work.
+  // The limit of the work of all lanes together in this round, in units of an annealing lane's
+  // work.
   std::uint64_t share() const { return share_; }
   // Runs a round of a lane. `round_work`: the work of an annealing lane.
   void run(std::size_t lane, std::uint64_t round_work, Budget& budget);
@@ -114,10 +118,10 @@ class ProofLanes {
   LaneParameters parameters_;
   std::unique_ptr<BoundProver> prover_;
   std::size_t num_lanes_;
-  std::uint64_t share_ = 0;        // of all lanes, in this round
-  std::size_t num_working_ = 0;    // none, the first one, or all
-  std::uint64_t share_alone_ = 0;  // of the only lane, before it makes up for ahead_
-  std::uint64_t ahead_ = 0;        // work of that lane beyond its share
+  std::uint64_t share_ = 0;        // of all lanes together, in this round
+  std::size_t num_working_ = 0;    // 0, 1 or all lanes
+  std::uint64_t share_alone_ = 0;  // of the first lane alone, without regard to ahead_
+  std::uint64_t ahead_ = 0;        // work of the first lane beyond its share
 };
 
 }  // namespace shardwright::embedding

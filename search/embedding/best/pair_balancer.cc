@@ -16,8 +16,7 @@ ShardUse difference(const ShardUse& a, const ShardUse& b) {
   return {a.load - b.load, a.storage - b.storage};
 }
 
-// Returns true if the rules allow the shard on the other rank, wherever other shards are. Otherwise
-// the shard is left out of the division.
+// Returns true if rules allow the shard on the other rank, regardless of other shards.
 bool may_go(const AllocationState& state, const ShardUse& use, Rank other) {
   if (use.table == ShardUse::kUnruled) return true;
   const RankSet* const allowed = state.rules().allowed(use.table, use.shard);
@@ -68,7 +67,7 @@ void PairBalancer::sum_subsets(const AllocationState& state, std::size_t begin, 
   work_ += 2 * subsets.size();
 }
 
-// Sets `members` to the shards that go to rank `a`. Returns false if no division is better.
+// Sets `members` to the shards that go to rank `a`. Returns false if no distribution is better.
 bool PairBalancer::find(const AllocationState& state, Rank a, Rank b, const ShardUse& free_on_a,
                         std::uint32_t& members) {
   const RankLoad& at_a = state.ranks()[a];

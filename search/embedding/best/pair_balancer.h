@@ -1,4 +1,4 @@
-// Divides the shards of two ranks again, as evenly as possible.
+// Redistributes the shards of two ranks as evenly as possible.
 #pragma once
 
 #include <bit>
@@ -12,17 +12,17 @@
 
 namespace shardwright::embedding {
 
-// Number partitioning by meeting in the middle: compares the sorted subset sums of one half of the
-// shards with those of the other half.
+// Number partitioning: compares the sorted subset sums of one half of the shards with those of the
+// other half (meet in the middle).
 // Source: Horowitz, Sahni 1974, "Computing partitions with applications to the knapsack problem".
 // Thread safety: one thread at a time.
 class PairBalancer {
  public:
   explicit PairBalancer(const BalanceParameters& parameters);
 
-  // Takes the shards on both ranks that may be on either rank (a random selection if there are too
-  // many), and divides them so that memory suffices and the larger rating of the two ranks is
-  // least. Returns true if the rating improved; otherwise nothing changes.
+  // Redistributes the shards on both ranks that may be on either rank, or a random selection if
+  // there are too many. Memory must suffice, and the larger rating of the two ranks becomes least.
+  // Returns true if this rating improved; otherwise changes nothing.
   // Cost: work() grows by about four times BalanceParameters::subsets.
   bool improve(AllocationState& state, Rank a, Rank b, RandomGenerator& random);
 
@@ -32,11 +32,11 @@ class PairBalancer {
  private:
   struct Subset {
     ShardUse use;
-    std::uint32_t members = 0;  // bits, by position in slots_
+    std::uint32_t members = 0;  // bit i stands for slots_[i]
   };
 
   void collect(const AllocationState& state, Rank rank, Rank other);
-  // Lists all subsets by load: merges, shard by shard, the subsets without and with the shard.
+  // Lists all subsets of slots_[begin..end) by ascending load.
   void sum_subsets(const AllocationState& state, std::size_t begin, std::size_t end,
                    std::vector<Subset>& subsets);
   bool find(const AllocationState& state, Rank a, Rank b, const ShardUse& free_on_a,

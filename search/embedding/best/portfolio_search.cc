@@ -12,7 +12,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Returns true if a table has no choice whose shards fit on any rank.
+// Returns true if a table has no choice that fits the ranks.
 bool is_hopeless(const SearchContext& context) {
   const ChoiceModel& model = context.model();
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
@@ -64,16 +64,15 @@ bool PortfolioSearch::is_proved() const {
   return proves_ && best_ && bound_ >= aim() * (1 - parameters_.bound.optimality_gap);
 }
 
-// Returns true if plans still get better: a plan within the gap of a proof is not final.
+// Returns true if plans still get better, although the gap may be proved.
 bool PortfolioSearch::goes_on() const {
   return is_improving_ && bound_ < aim() * (1 - parameters_.lanes.nothing_better);
 }
 
-// Returns true if there is nothing left to find or to prove.
 bool PortfolioSearch::is_done() const { return is_proved() && !goes_on(); }
 
-// Returns by how much the rating fell over the last 1 / parts of the work; infinity if there was no
-// plan before this work. Precondition: there is a best plan.
+// Returns how far the rating fell over the last 1 / parts of all work; infinity if there was no
+// plan before. Precondition: there is a best plan.
 double PortfolioSearch::recent_fall(std::uint64_t work, std::uint64_t parts) const {
   const auto recent = std::find_if(steps_.begin(), steps_.end(), [&](const ImprovementStep& step) {
     return step.work >= work / parts * (parts - 1);
@@ -98,7 +97,7 @@ std::size_t PortfolioSearch::propose(std::size_t, const Budget&) {
   return lane_work_.size();
 }
 
-// The lanes of the proof begin first: their rounds are the longest.
+// The lanes of the proof come first, because their rounds take longest.
 void PortfolioSearch::evaluate(std::size_t, unsigned, std::size_t begin, std::size_t end,
                                const Budget& budget) {
   for (std::size_t lane = begin; lane < end; ++lane) {
@@ -131,8 +130,8 @@ std::optional<RatedAllocation> PortfolioSearch::rated(Allocation allocation) {
   return found;
 }
 
-// Returns the best among the plan that the proof found below its target and the suggestions in
-// which every table has a place. Precondition: there is a prover.
+// Returns the best of the plan that the proof found and of suggestions that place all tables.
+// Precondition: there is a prover.
 std::optional<RatedAllocation> PortfolioSearch::found_by_proof(
     const std::vector<SuggestedStart>& suggestions) {
   std::optional<RatedAllocation> best;
@@ -155,8 +154,8 @@ void PortfolioSearch::count_work(Budget& budget) {
   span_ += *std::max_element(lane_work_.begin(), lane_work_.end());
 }
 
-// Publishes the best allocation of all lanes, or the plan that the proof found if it is better.
-// Takes over the bound of the proof and gives the suggestions of the proof to the lanes.
+// Publishes the best allocation of all lanes, or found_by_proof() if it is better. Takes over the
+// bound of the proof, and gives its suggestions to the lanes.
 void PortfolioSearch::take_in(std::uint64_t work) {
   const double bound_before = bound_;
   const RatedAllocation* found = lanes_.best_of_all(best_);
@@ -192,12 +191,11 @@ void PortfolioSearch::shorten_round(const Budget& budget) {
   round_work_ = std::min(round_work_, std::max(most, lanes.first_round_work));
 }
 
-// After a round: counts the lanes' work, takes in their results, and sets the next work of the
-// proof.
+// Counts the work of all lanes, takes in their results, and sets the next work of the proof.
 bool PortfolioSearch::synchronize(std::size_t, Budget& budget) {
   const std::uint64_t round_work = round_work_;
   round_work_ = std::min(2 * round_work_, parameters_.lanes.most_round_work);
-  lanes_.forget_starts();  // every lane has them
+  lanes_.forget_starts();  // all lanes have been offered these
   count_work(budget);
   if (proof_.size() > 0) proof_.end_round(lane_work_.front(), round_work);
   take_in(budget.work_done());

@@ -1,4 +1,4 @@
-// The search of best mode: lanes that improve plans, and a proof that bounds them, in rounds.
+// The search of best mode.
 #pragma once
 
 #include <algorithm>
@@ -20,33 +20,33 @@
 
 namespace shardwright::embedding {
 
-// An exploration domain (search/explore.h). A round gives the proof and every lane a fixed amount
-// of work. Lanes exchange plans only between rounds, in the order of their numbers, so the answer
-// for a work limit does not depend on the number of threads.
+// Improves plans in lanes and proves a lower bound, in rounds. It is an exploration domain
+// (search/explore.h). A round gives every lane and the proof a fixed amount of work. Lanes exchange
+// plans only between rounds, in the order of their numbers, so the answer for a work limit does not
+// depend on the number of threads.
 //
 // All lanes know one plan, the best so far. Each lane changes its own allocation in place. After a
-// round the best allocation is published as an edit of the known plan: only the tables that differ
-// are copied. A lane that continues from the new plan copies the tables in which its own differs.
+// round, the best allocation becomes the new known plan, as an edit that copies only the tables
+// that differ. A lane that continues from this plan also copies only the tables that differ.
 //
 // The search ends when the best plan is proved optimal, when the proof shows that no plan rates
 // below the rating to beat, or when the budget is used up.
-// Thread safety: as explore() calls the members; everything else on one thread. Refers to the
-// model.
+// Thread safety: see search/explore.h; all other members belong to one thread. Refers to the model.
 class PortfolioSearch {
  public:
-  // Without `prove` there is no lower bound. The search only asks whether `budget` was interrupted.
+  // `prove`: false = no lower bound. `budget`: read only for interruption.
   PortfolioSearch(const ChoiceModel& model, std::uint64_t seed, bool prove,
                   const BestParameters& parameters = {}, const Budget& budget = {});
 
-  // Starts the search from a plan, if it has the model's tables and options and is feasible. If
-  // ratings tie, tables return to where the first such plan has them.
+  // Starts the search from a plan, if the plan has the model's tables and options and is feasible.
+  // If ratings tie, tables return to their places in the first such plan.
   void offer(const Plan& start);
-  // Continues a proof that the check of core has accepted. Call it before the search begins.
+  // Continues from a certificate that check_bound() has accepted. Call it before the search begins.
   void set_proved(const BoundCertificate& certificate) {
     bound_ = certificate.bound;
     if (proof_.prover() != nullptr) proof_.prover()->begin_from(certificate);
   }
-  // Lets the search end once the proof shows that no plan rates below this.
+  // Lets the search end once a bound of at least `rating` is proved.
   void set_to_beat(double rating) { to_beat_ = rating; }
 
   std::size_t batches_in_flight() const { return 1; }
@@ -66,14 +66,14 @@ class PortfolioSearch {
     return proof_.prover() != nullptr ? &proof_.prover()->certificate() : nullptr;
   }
   const std::vector<ImprovementStep>& steps() const { return steps_; }
-  // Steps of the longest lane of every round, summed: with unlimited threads the rounds take as
-  // long as these steps.
+  // The work of the slowest lane of every round, summed: the time of all rounds with unlimited
+  // threads.
   std::uint64_t span() const { return span_; }
   // The copies made for the plans that lanes exchange.
   const PlanCopies& copies() const { return copies_; }
 
  private:
-  // The rating below which the proof is to exclude plans. Precondition: there is a best plan.
+  // The rating below which the proof must exclude plans. Precondition: there is a best plan.
   double aim() const { return std::min(best_->rating, to_beat_); }
   bool is_proved() const;
   bool goes_on() const;
@@ -96,13 +96,13 @@ class PortfolioSearch {
   SearchLanes lanes_;
   std::uint64_t round_work_;
   double bound_ = 0;
-  double round_bound_ = 0;                // the bound at the start of the round, which lanes see
-  std::vector<std::uint64_t> lane_work_;  // in this round; those of the proof come first
+  double round_bound_ = 0;                // bound_ at the start of the round; lanes read this
+  std::vector<std::uint64_t> lane_work_;  // in this round; the lanes of the proof come first
   std::uint64_t span_ = 0;
-  std::optional<Plan> known_;  // the plan that all lanes know: the best one, or the start
+  std::optional<Plan> known_;  // known to all lanes: the best plan, or the start
   std::optional<RatedPlan> best_;
-  std::uint64_t best_since_ = 0;   // work done when it was found
-  bool is_improving_ = false;      // last_progress was reached
+  std::uint64_t best_since_ = 0;   // work done when best_ was found
+  bool is_improving_ = false;      // progress of LaneParameters::last_progress
   std::uint64_t bound_since_ = 0;  // work done when the bound last rose
   Suggestions suggestions_;
   std::vector<ImprovementStep> steps_;

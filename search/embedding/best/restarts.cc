@@ -47,7 +47,7 @@ std::uint32_t choose(const SearchContext& context, std::size_t table, double sha
   return first + best;
 }
 
-// The size of a choice's shards, by load or weighted memory, as a fraction of a rank's even share.
+// The size of a choice's shards, by load or weighted memory, relative to an even share of a rank.
 double size_of(const Choice& choice, const EvenWeights& weights, double ranks) {
   const double shards = choice.num_shards;
   double size = choice.max_load / weights.mean_load;
@@ -58,7 +58,7 @@ double size_of(const Choice& choice, const EvenWeights& weights, double ranks) {
   return size;
 }
 
-// Places each unit of bonded tables where it costs least. Returns false if stopped.
+// Places each unit of bonded tables where the energy rises least. Returns false if stopped.
 bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
                  StopCheck& stopped) {
   std::vector<Replacement> members;
@@ -76,7 +76,6 @@ bool place_units(EnergyPlacer& placer, AllocationState& state, Allocation& made,
   return true;
 }
 
-// All tables, in the order in which they are placed.
 std::vector<std::uint32_t> placement_order(const ChoiceModel& model, const Allocation& made,
                                            const EvenWeights& weights) {
   struct Key {
@@ -200,7 +199,7 @@ void EvenPlacer::look_into(std::size_t block, const ShardUse& use, Rank& best, d
 
 double EvenPlacer::squares_rise(const RankLoad& at, double load, const ShardUse& use) const {
   double rise = load * (2 * at.load + load) * load_weight_;
-  // Without a loop over tiers: this is the innermost loop of placement.
+  // No loop over tiers, for speed.
   const auto add = [&](double weight, Bytes capacity, Bytes left, Bytes more) {
     if (weight <= 0) return;
     rise += weight * squares(static_cast<double>((capacity - left).value()),
@@ -281,7 +280,6 @@ std::optional<Allocation> construct(AllocationState& state, RandomGenerator& ran
 
 namespace {
 
-// Load and memory on one rank.
 struct Held {
   double load = 0;
   Storage storage;
@@ -349,10 +347,9 @@ std::optional<std::vector<std::uint32_t>> choices_below(const SearchContext& con
   return std::nullopt;
 }
 
-// How even an allocation is.
 struct Restarts::Evenness {
-  double excess = 0;          // of the largest load over the mean one, as a factor
-  std::uint32_t singles = 0;  // shards of choices on single ranks, on the busiest rank
+  double excess = 0;          // largest load / mean load
+  std::uint32_t singles = 0;  // shards on the busiest rank with Reach::kDevice
 };
 
 // The allocations constructed so far.
@@ -389,8 +386,8 @@ Restarts::Evenness Restarts::evenness_of(const Allocation& made) const {
   return found;
 }
 
-// Keeps the allocation if it is the best so far, and returns its evenness, or nothing if stopped.
-// Choices that were tried before are not placed again.
+// Makes an allocation with this limit and cost, and keeps it if it is the best so far. Returns its
+// evenness, or nothing if stopped. Does not place choices again that were tried before.
 std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
                                                     const ChoiceCost& cost, StopCheck& stopped) {
   constexpr std::size_t kChoicesPerUpdate = 2;
@@ -423,8 +420,8 @@ std::optional<Restarts::Evenness> Restarts::attempt(Start& start, double limit,
   return evenness;
 }
 
-// If some ranks have one large shard more than others, finds by bisection the least factor on the
-// price of these shards with which the busiest rank has one less: tables then go on all ranks.
+// If loads are uneven, bisects for the least ChoiceCost::single_factor with which the busiest rank
+// has one shard less of choices on single ranks, because tables then go on all ranks.
 void Restarts::remove_last_single(Start& start, ChoiceCost cost, StopCheck& stopped) {
   const RestartParameters& restarts = parameters_->restarts;
   if (start.evenness.excess <= restarts.coarse_excess) return;
@@ -497,8 +494,8 @@ double Restarts::place(Allocation start, double target, StopCheck& stopped) {
   return made ? target : 0;
 }
 
-// Draws choices whose shards do not rate above the limit, at these prices. Precondition: the limit
-// is at least the context's bound, so every table has such a choice.
+// Draws choices whose shards rate at most `limit`, at these prices. Precondition: the limit is at
+// least the context's bound, so that every table has such a choice.
 std::vector<std::uint32_t> Restarts::draw_choices(double limit, const MemoryPrices& prices,
                                                   double bound, const Budget& budget) {
   const RestartParameters& restarts = parameters_->restarts;

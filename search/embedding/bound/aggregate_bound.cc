@@ -101,9 +101,9 @@ void LagrangianFunction::take(std::uint32_t choice, std::uint32_t tables,
 
 namespace {
 
-// The dual of the cutting-plane program: a column per cut, whose value is the share of the cut's
-// choices in a fractional plan, and a row per multiplier. The rows of a class are load and the
-// memory tiers. Bytes are scaled by target / room, so that all multipliers have one magnitude.
+// The dual of the cutting-plane program. A column per cut has the share of the cut's choices in a
+// fractional plan. Each class has a row for load and a row per memory tier, whose dual values are
+// the multipliers. Bytes are scaled by target / room, so that all multipliers are of one magnitude.
 // Thread safety: one thread at a time.
 class CutProgram {
  public:
@@ -125,7 +125,7 @@ class CutProgram {
     }
   }
 
-  // `choices`: of every group's first table.
+  // `choices`: for every group, the cheapest choice of its first table.
   void add_cut(const std::vector<ClassUse>& use, const std::vector<std::uint32_t>& choices) {
     choices_.push_back(choices);
     std::vector<LinearProgram::Entry> entries;
@@ -143,7 +143,7 @@ class CutProgram {
   }
 
   bool solve() { return program_.solve(); }
-  // The share of every choice in the last solution.
+  // Returns the share of every choice in the last solution.
   std::vector<double> shares(const ChoiceModel& model,
                              const std::vector<EqualTables>& groups) const {
     std::vector<double> shares(model.choices().size(), 0);
@@ -195,7 +195,7 @@ class CutProgram {
   std::vector<std::vector<std::uint32_t>> choices_;  // of every cut, by group
 };
 
-// Multipliers that price load only, equally on all ranks.
+// Returns multipliers that price only load, and equally on all ranks.
 std::vector<CapacityMultipliers> even_multipliers(const RankClasses& classes) {
   double ranks = 0;
   for (const RankClass& own : classes.all())

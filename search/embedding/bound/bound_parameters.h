@@ -1,6 +1,7 @@
-// Parameters of the proof.
+// Parameters of the proof. Work is in units of Budget::spend(). A member that is `static constexpr`
+// is not varied by perf/parameters.
 //
-// perf/parameters/README.md has the effect of halving and doubling the defaults.
+// perf/parameters/README.md shows the effect of halving and doubling the defaults.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +13,22 @@
 
 namespace shardwright::embedding {
 
-// How finely the relaxation distinguishes ranks. Every class costs three rows in the aggregate
-// program and a pricing problem per iteration of column generation; merging ranks that differ
-// weakens the bound.
+// How finely the relaxation distinguishes ranks (RankClasses). More classes give a stronger bound.
+// Every class costs three rows in the aggregate program, and a pricing problem per iteration of
+// column generation.
 // Thread safety: a value.
 struct RankClassParameters {
-  // Kinds of ranks that are distinguished, by memory and time scale. With more kinds, all ranks
-  // count as one kind, with the memory of the largest rank and the speed of the fastest.
+  // Largest number of kinds of ranks, which differ in memory or time scale. If there are more
+  // kinds, all ranks count as one kind, with the memory of the largest rank and the speed of the
+  // fastest rank.
   static constexpr std::size_t max_kinds = 8;
-  // Largest number of classes when kinds are split where the load of a choice changes.
+  // Kinds are split where the load of a choice changes, up to this number of classes.
   static constexpr std::size_t max_classes = 16;
-  // Largest number of hosts at which every host may be a class, so that a branch can place a choice
-  // on one host. Every host then has its own pricing problem.
+  // Every host may be a class of its own, so that a branch can place a choice on one host, if there
+  // are at most this many hosts. Every host then has its own pricing problem.
   std::uint32_t max_hosts = 4;
-  // Uniform choices get their own classes (RankClasses::apart) if this makes at most this many.
+  // Uniform choices get classes of their own (RankClasses::apart) if there are then at most this
+  // many classes.
   static constexpr std::size_t max_apart = 16;
   // A class is split between two ranks only if their loads from a choice differ by more than this
   // fraction of the larger load. Smaller differences hardly weaken the bound.
@@ -34,55 +37,57 @@ struct RankClassParameters {
 
 // Thread safety: a value.
 struct AggregateParameters {
-  // Largest number of cutting planes for one bound. The limit ends programs in which the solver
-  // makes no progress.
+  // Largest number of cutting planes for one bound. The limit matters only if the solver makes no
+  // progress.
   static constexpr std::uint32_t max_rounds = 200;
-  // The rounds end when the bound is within this relative distance of the cutting-plane model's
-  // optimum: far below the gap that counts as optimal.
+  // No more cutting planes are added when the bound is within this relative distance of the optimum
+  // of the linear program. The distance is far below BoundParameters::optimality_gap.
   double gap = 1e-7;
-  // Work of one solution of the small linear program, and of its construction, in pricing steps.
+  // Work of solving the small linear program once, and of building it.
   static constexpr std::uint64_t program_steps = 2'000;
   static constexpr std::uint64_t new_program_steps = 6'000;
-  // Largest number of reductions of a node's domain, each with new multipliers.
+  // Largest number of times that reduce_domain() reduces a node's domain, each with new
+  // multipliers.
   std::uint32_t max_reductions = 8;
-  // Largest multiplier of a rank's whole memory, in units of the target. It keeps the first
-  // programs bounded; no useful bound reaches it.
+  // Largest multiplier of the whole memory of a rank, in units of the target. The limit keeps the
+  // first linear programs bounded; the multipliers of good bounds are far smaller.
   double max_multiplier = 1e3;
 };
 
 // How thoroughly a pricing problem is searched.
 // Thread safety: a value.
 struct KnapsackParameters {
-  // Labels that the beam search before the full search keeps per item class. Its pattern lets the
-  // full search drop most labels early.
+  // A beam search precedes the full search, and keeps this many labels per item class. The pattern
+  // that it finds lets the full search drop most labels early.
   std::size_t beam_width = 64;
-  // With more labels than this, the full search extends the remaining item classes separately (meet
-  // in the middle). Both halves grow exponentially, so equal halves are best.
+  // With more labels than this, the full search makes separate labels for the remaining item
+  // classes and joins the two sets (meet in the middle).
   std::size_t max_labels_of_first_half = 1'000;
-  // With more labels than this, the full search gives up, and an exact query rounds the resources.
+  // With more labels than this, the full search gives up. An exact query is then repeated with
+  // rounded resources.
   static constexpr std::size_t max_labels = 20'000;
-  // Units of a capacity when resources are rounded: fewer units leave fewer different labels, but
-  // let patterns exceed the rank by more.
+  // Resources are rounded to this fraction of a capacity, 1 / rounding_units. Fewer units leave
+  // fewer different labels, but let patterns exceed the capacity of a rank by more.
   static constexpr double rounding_units = 1 << 15;
-  // A pattern whose value exceeds the dual value of its class by this fraction is accepted without
-  // a proof of optimality: column generation needs only an improving column.
+  // A pattern whose value exceeds the dual value of its rank class by this fraction is accepted
+  // without a proof that it is the best pattern. Column generation only needs an improving column.
   double good_enough = 1e-3;
-  // A full search follows the beam search at once if the last full search took fewer steps than
-  // this. Otherwise the full search waits until beam searches find no column.
+  // A full search follows a beam search at once if the last full search took fewer steps than this.
+  // Otherwise full searches run only when beam searches find no more columns.
   std::uint64_t max_easy_steps = 50'000;
-  // Largest number of labels with which a label is compared in all resources, after the Pareto
-  // front of HBM and value. Comparing all pairs finds little more.
+  // A label is compared with the Pareto front of HBM and value first, and then in all resources
+  // with at most this many labels. Comparing all pairs removes few more labels.
   static constexpr std::size_t max_comparisons = 32;
-  // Bisection steps for one multiplier. Each halves its error and costs a pass over all items.
+  // Bisection steps for one multiplier. Each step halves the error and takes a pass over all items.
   std::uint32_t multiplier_bisections = 30;
-  // Golden-section steps for the multiplier of HBM. Each divides its error by 1.6.
+  // Golden-section steps for the multiplier of HBM. Each step divides the error by 1.6.
   std::uint32_t hbm_sections = 40;
-  // Pairs of labels per step when the two halves are joined: a pair is cheaper than a label.
+  // When two sets of labels are joined, this many pairs count as one step.
   std::uint64_t pairs_per_step = 8;
-  // Work of one label, in steps of the budget.
+  // Work of one label.
   static constexpr std::uint64_t label_work = 2;
-  // Factors on the best multipliers of load and HBM: each pair gives another completion bound.
-  // Labels with much load and little memory, or the reverse, need other multipliers.
+  // Factors for the best multipliers of load and HBM. Each pair gives another completion bound, for
+  // labels with much load and little memory, or the reverse.
   struct Scale {
     double load;
     double hbm;
@@ -92,211 +97,220 @@ struct KnapsackParameters {
 
 // Thread safety: a value.
 struct ColumnGenerationParameters {
-  // The dual value of the tables must exceed that of the best patterns on all ranks by this
-  // fraction to prove a target. It exceeds the slack and the rounding of the check.
+  // A target counts as proved if the dual value of all tables exceeds the dual value of the best
+  // patterns on all ranks by this fraction. The fraction is larger than the slack and the rounding
+  // of check_bound().
   static constexpr double margin = 1e-7;
-  // A relaxation is feasible if its excess (RestrictedMaster) is less than this, the solver's
-  // tolerance.
+  // A relaxation counts as feasible if its excess (see RestrictedMaster) is less than this
+  // tolerance of the solver.
   static constexpr double feasible_excess = 1e-9;
-  // A pattern enters the program if its value exceeds the dual value of its class by the sum of a
-  // relative and an absolute margin. They exceed the rounding of dual values: no pattern enters
-  // twice.
+  // A pattern enters the master program if its value exceeds the dual value of its rank class by
+  // the sum of a relative and an absolute margin. The margins are larger than the rounding errors
+  // of dual values, so that no pattern enters twice.
   static constexpr double min_relative_gain = 1e-9;
   static constexpr double min_gain = 1e-12;
-  // Weight of the center in the dual values for pricing; 1 - weight goes to the program's values.
+  // Pricing uses this fraction of the dual values of the DualCenter, and otherwise those of the
+  // master program.
   static constexpr double center_share = 0.6;
-  // Work of one simplex pivot, in pricing steps: a fixed part, and a third of a step per row and
-  // column up to a maximum. Larger programs are sparse, so a pivot takes no longer.
+  // Work of one simplex pivot: a fixed part, and a third of a unit per row and column up to a
+  // maximum. Larger programs are sparse, so that a pivot takes no longer.
   std::uint64_t pivot_steps = 300;
   static constexpr std::uint64_t max_pivot_size_steps = 4'000;
-  // `size`: rows and columns.
+  // `size`: number of rows plus number of columns.
   std::uint64_t steps_per_pivot(std::uint64_t size) const {
     return pivot_steps + std::min(size / 3, max_pivot_size_steps);
   }
-  // Work of factorising a basis, per square and per cube of the number of rows and columns: 0.1 ms
-  // for MLPerf DLRM, 1 ms for 100 tables on 16 ranks, 25 ms for 500 tables on 8.
+  // Work of factorising a basis, per square and per cube of the number of rows and columns. It
+  // takes 0.1 ms for MLPerf DLRM, and 25 ms for 500 tables on 8 ranks.
   static constexpr double factor_square_steps = 0.15;
   static constexpr double factor_cube_steps = 1.2e-4;
   static constexpr double max_factor_steps = 3e6;
-  // Patterns kept for later questions. Loading more takes longer than finding some again.
+  // Largest number of patterns that PatternPool keeps. Loading more patterns takes longer than
+  // finding some of them again.
   static constexpr std::size_t max_known_patterns = 1'000;
-  // When a group's solution is distributed to its equal tables, a table is complete if at most this
-  // fraction of it has no choice yet: the rounding of the solver's values.
+  // When the solution of a group is distributed to its equal tables, a table is complete if at most
+  // this fraction has no choice yet. It covers the rounding of the solver's values.
   double min_share = 1e-9;
-  // Equal shards of all tables share a row of the master program: a pattern with a shard of one
-  // table then serves another table, too.
+  // If set, equal shards of different tables share a row of the master program, so that a pattern
+  // found for one table serves the other tables, too.
   bool shares_rows = false;
 };
 
 // Thread safety: a value.
 struct BranchingParameters {
-  // The mean sizes of the choices on the two sides of a branch must differ by more than this
-  // fraction of the load or memory of all ranks.
+  // The mean size of the choices must differ by more than this between the two sides of a branch,
+  // as a fraction of the load or memory of all ranks.
   static constexpr double min_separation = 1e-9;
-  // A node branches before column generation if the two sides of the branch differ by more than
-  // this fraction of the load or memory of all ranks. Few tables have such branches.
+  // A node branches without column generation if the two sides of the branch differ by more than
+  // this fraction of the load or memory of all ranks. Only few tables have such branches.
   static constexpr double large_separation = 0.02;
-  // The fraction for a Lagrangian tree where no branch exceeds `large_separation`.
+  // The fraction that a Lagrangian tree tries next if no branch exceeds `large_separation`.
   static constexpr double light_separation = 0.005;
-  // Exponent of the size difference in the width of a branch. The exponent is small because the
-  // fractionality of the number of tables matters more. With 1, MLPerf DLRM takes three times the
-  // nodes.
+  // The width of a branch is its fractionality times the size difference of its sides to this
+  // power. The exponent is small because the fractionality matters more.
   static constexpr double size_exponent = 0.1;
   // A number of tables this close to an integer counts as whole: the solver's tolerance.
   static constexpr double min_part = 1e-6;
   // A group branches on the places of a choice only if the relaxation gives the choice to at least
-  // this number of tables, a sum of fractions.
+  // this number of tables, as a sum of fractions.
   double min_share = 0.5;
-  // Factor in the width of a branch whose number of tables is whole, in place of its fractionality.
-  // Such a branch comes last; without it, nodes would be left that nothing divides.
+  // Replaces the fractionality in the width of a branch whose number of tables is whole. Such a
+  // branch is the last resort for a node that nothing else divides.
   static constexpr double whole_width = 1e-3;
 };
 
 // Thread safety: a value.
 struct BoundTargetParameters {
-  // Work for the small first tree, which tries the goal before bisection.
+  // Work for the small first tree (TargetSchedule::is_early), which tries the goal.
   static constexpr std::uint64_t early_tree_work = 3'000'000;
-  // Work for one Lagrangian tree. Every better plan gets a Lagrangian tree.
+  // Work for one Lagrangian tree.
   std::uint64_t light_work = 3'000'000;
-  // Number of Lagrangian trees, of different targets, after the rating fell by `rating_fall`;
-  // else 1.
+  // Number of Lagrangian trees, for different targets, after the rating fell by `rating_fall`.
+  // After a smaller fall there is one tree.
   std::uint32_t light_trees = 8;
   // Bisection ends when its interval is shorter than this fraction of the rating: `root_step` at
   // the root node, `tree_step` with branching.
   double root_step = 1e-3;
   static constexpr double tree_step = 2e-5;
-  // The fraction once a tree ran out of work: more work per target gains more than a small step.
+  // The fraction after a tree ran out of work. Then the targets are repeated with more work, which
+  // gains more than small steps.
   static constexpr double cut_tree_step = 1e-2;
-  // The goal lies below the rating by this fraction of the optimality gap. A proof of the goal
-  // proves the rating optimal. A target closer to the rating would be harder and prove no more.
+  // The goal lies below the rating by this fraction of the optimality gap, so that a proof of the
+  // goal proves the rating optimal. A target nearer to the rating is harder to prove.
   double goal_in_gap = 0.9;
-  // Work for the relaxation of the root node: at first, the growth factor after it ran out without
-  // an answer, and the largest. Most problems need little work.
+  // Work for the relaxation of the root node: the first limit, the factor by which the limit grows
+  // if the work ran out, and the largest limit.
   std::uint64_t root_work = 8'000'000;
   static constexpr std::uint64_t root_work_growth = 4;
   static constexpr std::uint64_t max_root_work = 128'000'000;
   // Work for the relaxation of one node of a tree.
   static constexpr std::uint64_t node_work = 40'000'000;
-  // Work for one tree: at first, the growth factor after a tree used it up, and the largest. MLPerf
-  // DLRM on two hosts takes 66 million; half of this leaves two of six seeds without a proof.
+  // Work for one tree: the first limit, the factor by which the limit grows if the work ran out,
+  // and the largest limit. MLPerf DLRM on two hosts takes 66 million.
   static constexpr std::uint64_t tree_work = 128'000'000;
   static constexpr std::uint64_t tree_work_growth = 4;
   static constexpr std::uint64_t max_tree_work = 4'000'000'000;
   // A tree that has used its work continues if at least the fraction `closed_part` of the tree is
-  // proved. The limit is then the work times `most_extension` times the proved fraction.
+  // proved. The new limit is the old one times `most_extension` times the proved fraction.
   static constexpr double closed_part = 0.25;
   static constexpr double most_extension = 16;
-  // A Lagrangian tree gets this fraction of `light_work` in addition if `closed_part` of the tree
-  // is proved. Case 43, with 500 tables in full memory, takes 4 million steps.
+  // A Lagrangian tree gets this fraction of `light_work` in addition if at least `closed_part` of
+  // the tree is proved.
   double light_extension = 0.5;
-  // The work of a tree for a target below the goal is divided by this number. Such a tree may be
-  // small; a large one is of little use for the goal.
+  // The work for a tree is divided by this number if the target is below the goal, because large
+  // trees for lower targets are of little use for the goal.
   static constexpr std::uint64_t lower_tree_part = 8;
-  // Lanes that share a tree, and the work of one lane on the tree before that. A small tree ends
-  // sooner on one lane, which then begins with the next target at once.
+  // The number of lanes that share a tree, and the work that one lane spends on the tree before. A
+  // small tree ends sooner on one lane.
   std::uint32_t tree_lanes = 16;
   std::uint64_t alone_work = 2'000'000;
-  // Nodes of a tree, for all targets together.
+  // Largest number of nodes of a tree, for all targets together.
   static constexpr std::size_t max_nodes = 4'000;
 };
 
 // Parameters of PatternRounding.
 // Thread safety: a value.
 struct RoundingParameters {
-  // Largest number of dives for one fractional plan. No dive begins once the dives took `most_work`
-  // or, if that is more, 1 / `parts_of_work` of the work before the first dive. The second limit
-  // lowers the gap of hugectr_180 on 64 ranks after 30 s from 0.5 to 0.3 %.
+  // Largest number of dives (DivingHeuristic) for one fractional plan. No further dive begins once
+  // the dives took `most_work`, or 1 / `parts_of_work` of all work before the first dive, whichever
+  // is more.
   static constexpr std::uint64_t tries = 64;
   std::uint64_t most_work = 2'000'000;
   static constexpr std::uint64_t parts_of_work = 32;
-  // The ranks that the best dive chose are given up if its tables without a place need more than
-  // one rank and more than this fraction of all ranks.
+  // The ranks that the best dive chose are not used if the tables that it could not place need more
+  // than one rank and more than this fraction of all ranks.
   static constexpr double most_unplaced = 1.0 / 64;
-  // Limits of pricing for new patterns: rounds per solution of the linear program, and work per
-  // dive. Good patterns suffice.
+  // Limits of pricing for new patterns: rounds after each solution of the linear program, and work
+  // per dive. Patterns need not be optimal, so pricing takes few steps.
   std::uint32_t pricing_rounds = 4;
   static constexpr std::uint64_t most_pricing_work = 500'000;
   KnapsackParameters pricing{.multiplier_bisections = 12, .hbm_sections = 8};
-  // Work in steps: of a simplex pivot of a small program, of a pivot per row and column, and of the
-  // rest of a solution.
+  // Work of a simplex pivot: a fixed part, and a part per row and column. Then the work of a
+  // solution beside its pivots.
   std::uint64_t pivot_steps = 1'000;
   static constexpr double pivot_size_steps = 1.0 / 3;
   static constexpr std::uint64_t solve_steps = 2'000;
 };
 
-// Trees that first branch on what uniform choices use of every rank.
+// Parameters of CapacitySplitTree and UniformTargets.
 // Thread safety: a value.
 struct UniformTreeParameters {
-  // Work for one target: at first, the growth factor per level of effort, and the largest.
+  // Work for one target: the first limit, the factor by which the limit grows when bisection is
+  // repeated, and the largest limit.
   std::uint64_t work = 8'000'000;
   std::uint64_t work_growth = 4;
   std::uint64_t most_work = 1'000'000'000;
-  // Bisection ends after this many targets were given up for lack of work.
+  // Bisection ends after this many targets ran out of work.
   std::uint32_t most_cut_short = 2;
-  // Targets that serve only to suggest a plan, after a target at which nothing was left to divide.
+  // Number of targets that only serve to suggest a plan, after a target at which the tree was
+  // stuck.
   std::uint32_t suggestions = 4;
   // Work for column generation at a node.
   static constexpr std::uint64_t node_work = 4'000'000;
   // A node divides the widest interval of uniform use if it is wider than this fraction of a rank,
   // and otherwise the choices of a group of tables.
   static constexpr double least_width = 1e-3;
-  // The fraction where no choice is left to divide.
+  // The same fraction for a node without a branch on choices.
   static constexpr double least_stuck_width = 1e-6;
-  // The interval of a memory tier is divided only if the tier is at least this full.
+  // The interval of a memory tier is divided only if the fractional plan fills at least this
+  // fraction of the tier.
   static constexpr double fullness = 0.9;
 };
 
-// Limits of the exhaustive search of a node's plans. The search takes a few thousand steps where
-// few choices are possible. It finds at once that large shards do not fit beside each other, which
-// a fractional mix of patterns does not show.
+// Limits of the exhaustive search of a node's plans. The search takes a few thousand steps if few
+// choices are possible. It is strong where large shards do not fit beside each other, which a
+// fractional mix of patterns hides.
 // Thread safety: a value.
 struct NodeSearchParameters {
-  // Steps for the root of the early tree, for the root of a tree for a lower target, and for a node
-  // that nothing divides.
+  // Limits of steps for the root of the small first tree, for the root of a tree for a target below
+  // the goal, and for a node without a branch.
   static constexpr std::uint64_t early_root_steps = std::uint64_t{1} << 18;
   static constexpr std::uint64_t root_steps = std::uint64_t{1} << 19;
   static constexpr std::uint64_t leaf_steps = std::uint64_t{1} << 22;
-  // Each failure at a node that nothing divides halves `leaf_steps`, down to this, until the target
-  // rises: a search that fails at one target seldom ends at the next lower one.
+  // Each failure at a node without a branch halves `leaf_steps`, down to this, until the target
+  // rises. A search that fails at one target seldom ends at the next lower target.
   static constexpr std::uint64_t least_leaf_steps = std::uint64_t{1} << 18;
-  // Steps for other nodes: at first, the largest number, and the smallest. A success doubles the
-  // steps of a lane, a failure halves them. Below the smallest number the lane no longer searches.
+  // Limits of steps for all other nodes: the first, the largest and the smallest limit. A success
+  // doubles the limit of a lane, a failure halves it. Below the smallest limit the lane no longer
+  // searches.
   static constexpr std::uint64_t node_steps = std::uint64_t{1} << 15;
   static constexpr std::uint64_t most_node_steps = std::uint64_t{1} << 18;
   static constexpr std::uint64_t least_node_steps = std::uint64_t{1} << 12;
-  // Largest number of search steps in a certificate, because its check repeats them.
+  // Largest number of search steps in a certificate, because the check repeats these steps.
   std::uint64_t proof_steps = std::uint64_t{1} << 24;
-  // Steps of the search at the root: at first, and the growth factor per failure, to `proof_steps`.
+  // Steps of RootSearch: the first limit, and the factor by which a failure raises the limit, up to
+  // `proof_steps`.
   std::uint64_t first_root_steps = std::uint64_t{1} << 18;
   std::uint64_t root_steps_growth = 4;
-  // Bisection at the root ends when its interval is shorter than this fraction of the goal: trees
-  // raise the bound further.
+  // Bisection by RootSearch ends when its interval is shorter than this fraction of the goal,
+  // because trees then raise the bound faster.
   static constexpr double root_target_step = 3e-3;
-  // Largest product of tables and ranks of a tiny problem. The search at the root is its first
-  // method, and begins with `tiny_steps`, which take a tenth of a second.
+  // A problem is tiny if tables x ranks is at most this number. Its proof begins with RootSearch,
+  // with a limit of `tiny_steps`, which take a tenth of a second.
   std::uint64_t most_tiny_cells = 64;
   static constexpr std::uint64_t tiny_steps = std::uint64_t{1} << 22;
-  // Largest product of possible choices and ranks at which the root is searched.
+  // RootSearch runs only if possible choices x ranks is at most this number.
   std::uint64_t most_root_cells = std::uint64_t{1} << 13;
-  // Work of one search step, which reads all prices, in units of the budget.
+  // Work of one search step.
   std::uint64_t step_work = 2;
-  // Search steps between pauses, about the work of a lane in a round.
+  // Search steps between two pauses, about the work of a lane in a round.
   static constexpr std::uint64_t steps_between_pauses = std::uint64_t{1} << 18;
-  // Largest product of possible choices and ranks at which a node is searched.
+  // A node is searched only if its possible choices x ranks is at most this number.
   static constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
 };
 
 // All parameters of a BoundProver.
 // Thread safety: a value.
 struct BoundParameters {
-  // A plan counts as optimal if the relative gap between its rating and the bound is at most this:
-  // far less than the error of a cost model, far more than the rounding of a linear program.
+  // A plan counts as optimal if the relative gap between its rating and the bound is at most this.
+  // The gap is far less than the error of a cost model, and far more than the rounding of a linear
+  // program.
   double optimality_gap = 1e-4;
   // If the master program would have more rows than this, only the aggregate bound and Lagrangian
-  // trees are used: a larger program takes longer to solve than a whole search.
+  // trees are used. Solving a larger program takes longer than a whole search for plans.
   std::size_t max_master_rows = 6'000;
-  // When the rating has fallen by this fraction, the aggregate bound is computed again, since it
-  // may exclude more choices, and trees begin anew.
+  // When the rating has fallen by this fraction, the aggregate bound is computed again, because it
+  // may exclude more choices, and all trees begin anew.
   static constexpr double rating_fall = 1e-3;
 
   BoundMethods methods;

@@ -8,8 +8,8 @@
 
 namespace shardwright::embedding {
 
-// The methods from cheap to expensive. The search at the root is cheap for tiny problems; for
-// others its WorkShare makes it wait.
+// Lists the methods from cheap to expensive. RootSearch is first because it is cheap for tiny
+// problems; for other problems its WorkShare makes it wait.
 BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parameters)
     : proof_(model, parameters) {
   const BoundMethods& on = parameters.methods;
@@ -28,7 +28,7 @@ BoundProver::BoundProver(const ChoiceModel& model, const BoundParameters& parame
 }
 
 void BoundProver::run(std::uint64_t work, double rating, Budget& budget) {
-  constexpr std::uint64_t kRoundWork = 100'000;  // of a lane
+  constexpr std::uint64_t kRoundWork = 100'000;  // of one lane
   const std::uint64_t end = budget.work_done() + work;
   for (std::uint64_t before = budget.work_done(); before < end && !budget.interrupted();) {
     begin_round(rating);
@@ -67,7 +67,7 @@ void BoundProver::tell_others(const BoundMethod& own, std::uint64_t work) {
   }
 }
 
-// Returns early when a tree is to be shared.
+// Returns early when the lanes should share a tree.
 void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   const std::uint64_t end = budget.work_done() + work;
   while (!finished_ && budget.work_done() < end && !budget.interrupted()) {
@@ -82,7 +82,8 @@ void BoundProver::run_alone(std::uint64_t work, Budget& budget) {
   }
 }
 
-// Returns null if nothing is left to try. A method that is not due comes last.
+// Returns the method whose target is not finished, or else the first method that is due, or else
+// the last method that has more to try; null if there is none.
 BoundMethod* BoundProver::next_method() const {
   const auto goes_on = [](const auto& method) { return method->goes_on(); };
   const auto is_due = [&](const auto& method) { return method->is_due(proof_); };

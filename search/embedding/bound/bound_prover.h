@@ -1,4 +1,4 @@
-// The aggregate Lagrangian bound as a method of the proof.
+// The proof of a lower bound: the list of methods and their lanes.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 
 namespace shardwright::embedding {
 
-// The aggregate bound of the root node, computed again whenever the rating has fallen.
+// Computes the aggregate bound of the root node, and again whenever the rating of the best plan has
+// fallen by BoundParameters::rating_fall.
 // Thread safety: one thread at a time.
 class AggregateMethod final : public BoundMethod {
  public:
@@ -36,17 +37,18 @@ class AggregateMethod final : public BoundMethod {
   }
 
  private:
-  double rating_ = std::numeric_limits<double>::infinity();  // of the last bound
+  double rating_ = std::numeric_limits<double>::infinity();  // at which the last bound was computed
 };
 
-// Raises a lower bound step by step, by the methods of a list. See README.md in this folder.
+// Proves a lower bound of the rating of every plan and raises this bound step by step, with a list
+// of methods. See README.md in this folder.
 //
-// One lane runs the proof, on one thread, until a tree of branch and price becomes large. Then all
-// lanes share the open leaves: in every round each lane works on its own leaves, and begin_round()
-// gives leaves to idle lanes. The result depends on the work of every call, and not on the number
-// of threads.
-// Thread safety: run_lane() may be called concurrently for different lanes; everything else by one
-// thread at a time.
+// A lane is a worker of the proof. The first lane works alone until a tree of branch and price
+// becomes large. Then all lanes share the open leaves of the tree: in every round each lane works
+// on its own leaves, and begin_round() gives leaves to idle lanes. The result depends on the `work`
+// of every call, but not on the number of threads.
+// Thread safety: run_lane() may be called concurrently for different lanes; all other members
+// belong to one thread at a time.
 class BoundProver {
  public:
   // Keeps a reference to the model and to its pool.
@@ -54,20 +56,19 @@ class BoundProver {
   BoundProver(const BoundProver&) = delete;
   BoundProver& operator=(const BoundProver&) = delete;
 
-  // Does about `work` units (of Budget::spend). `rating`: the best rating known, which must not
-  // rise from call to call. Returns early when finished.
+  // Spends about `work` units of the budget. `rating`: the rating of the best known plan, which
+  // must not rise from call to call. Returns early if finished().
   void run(std::uint64_t work, double rating, Budget& budget);
 
-  // The functions that follow do the work of run() in rounds. In a round, run_lane() may be called
-  // once for every lane.
+  // Instead of run(): rounds of begin_round(), at most one run_lane() per lane, and end_round().
   std::size_t num_lanes() const { return proof_.parameters().targets.tree_lanes; }
   void begin_round(double rating);
-  // Returns true if this round has work for all lanes, and false if only the first lane works.
+  // Returns true if all lanes have work in this round, and false if only the first lane has work.
   bool is_shared() const { return shared() != nullptr; }
   void run_lane(std::size_t lane, std::uint64_t work, Budget& budget);
   void end_round();
 
-  // Continues from a proof that the check of core has accepted. Call it before anything else.
+  // Continues from a certificate that check_bound() has accepted. Must be the first call.
   void begin_from(const BoundCertificate& proved) { proof_.begin_from(proved); }
 
   double bound() const { return proof_.bound(); }
@@ -93,8 +94,8 @@ class BoundProver {
   void tell_others(const BoundMethod& method, std::uint64_t work);
 
   Proof proof_;
-  std::vector<std::unique_ptr<BoundMethod>> methods_;  // the most urgent first
-  BranchAndPrice* branch_and_price_ = nullptr;         // in methods_; null if it is not used
+  std::vector<std::unique_ptr<BoundMethod>> methods_;  // the first method that is due runs next
+  BranchAndPrice* branch_and_price_ = nullptr;         // in methods_; null if this method is off
   bool finished_ = false;
 };
 

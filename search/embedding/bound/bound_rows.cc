@@ -9,7 +9,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// The choices of a table with their costs, as words that are equal for tables of one kind only.
+// Returns the choices of a table with their costs as a list of words, equal only for tables of one
+// kind.
 std::vector<std::uint64_t> describe(const ChoiceModel& model, std::size_t table) {
   std::vector<std::uint64_t> words;
   for (const Choice& choice : model.choices(table)) {

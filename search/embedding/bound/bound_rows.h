@@ -1,4 +1,4 @@
-// Groups of tables that the relaxation treats as equal.
+// What relaxations see of the model: groups of equal tables, and rows of equal shards.
 #pragma once
 
 #include <algorithm>
@@ -12,29 +12,29 @@
 
 namespace shardwright::embedding {
 
-// Tables with equal choices and costs and with the same domain. The first table stands for all:
-// what holds for its n-th choice holds for the n-th choice of every other table.
+// A group of tables with equal choices, costs and domains. The first table stands for all tables:
+// what holds for its n-th choice holds for the n-th choice of every table of the group.
 struct EqualTables {
-  std::uint32_t kind = 0;  // of its tables; groups of one kind differ in their domains
+  std::uint32_t kind = 0;  // of TableKinds; groups of one kind differ in their domains
   std::vector<std::uint32_t> tables;
 
   std::uint32_t first() const { return tables.front(); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(tables.size()); }
 };
 
-// Tables of one kind have equal choices and costs. Generated models, and models with many equal
-// features, have thousands of tables of a dozen kinds. The linear programs have rows per group of
-// one kind instead of rows per table.
+// The kinds of tables: tables of one kind have equal choices and costs. Large models may have
+// thousands of tables of a dozen kinds. The linear programs have rows per group of a kind instead
+// of rows per table.
 // Thread safety: immutable; const members may be called from any thread.
 class TableKinds {
  public:
   // O(runs of all choices x log tables).
   explicit TableKinds(const ChoiceModel& model);
 
-  // The groups under a domain, in the order of their first tables. O(choices), as long as the
-  // domains of a kind's tables are few.
+  // The groups under a domain, in the order of their first tables. O(choices), if tables of one
+  // kind have few different domains.
   std::vector<EqualTables> groups(const Domain& domain) const;
-  // The work of groups(), in steps of a budget.
+  // The work of groups(), in units of a budget.
   static std::uint64_t steps_to_group(const Domain& domain) { return domain.size() / 4; }
 
   std::uint32_t kind_of(std::size_t table) const { return kind_of_[table]; }
@@ -48,9 +48,9 @@ class TableKinds {
   std::vector<std::uint32_t> first_of_;  // by kind
 };
 
-// A column of the master program: shards on one rank of a class, as (row, count) by rising row. It
-// holds rows of at most one choice per table. A row of the first table of a group counts for every
-// table of the group.
+// A column of the master program: the shards on one rank of a class, as pairs (BoundRow index,
+// count) in ascending order. A table has shards of at most one choice in a pattern. A row of a
+// group's first table stands for all tables of the group.
 // Thread safety: a value.
 struct RankPattern {
   std::uint32_t rank_class = 0;
@@ -58,11 +58,11 @@ struct RankPattern {
   double load = 0;
 };
 
-// Shards of one choice with equal cost: `need` shards, of which one rank holds at most
-// `max_per_rank`. If the choice has a shard on every rank, a row holds those of one rank class.
+// Equal shards of one choice: `need` shards, of which one rank may hold at most `max_per_rank`. If
+// the choice has a shard on every rank, the row has its shards in one rank class.
 struct BoundRow {
   std::uint32_t choice = 0;
-  std::uint32_t run = 0;  // of the choice's layout; the rank class, if `in_class`
+  std::uint32_t run = 0;  // of equal shards in the layout; the rank class, if `in_class`
   bool in_class = false;
   std::uint32_t need = 0;
   std::uint32_t max_per_rank = 0;
@@ -71,7 +71,7 @@ struct BoundRow {
   PerTier<double> bytes = {};  // `storage` as numbers, for pricing
 };
 
-// A solution of the relaxation: the shares of choices, and the number of shards by row and class.
+// A solution of a relaxation: shares[choice], and shards[row][rank class], the number of shards.
 struct FractionalPlan {
   std::vector<double> shares;
   std::vector<std::vector<double>> shards;
@@ -81,9 +81,9 @@ struct FractionalPlan {
 // Returns for every table the choice with the largest share. Precondition: the plan is not empty.
 std::vector<std::uint32_t> largest_shares(const ChoiceModel& model, const FractionalPlan& plan);
 
-// All rows, choice after choice. Where shards of a row differ (a class of ranks with slightly
-// different loads, the hosts of a choice that fills hosts), the row has the cost of its cheapest
-// shard. A bound stays valid and may be weaker.
+// All rows, choice after choice. Shards of a row may differ, between ranks of a class or between
+// hosts of a choice that fills hosts. The row then has the cost of its cheapest shard, which keeps
+// bounds valid but may weaken them.
 // Thread safety: const members may be called from any thread.
 class BoundRows {
  public:
@@ -107,15 +107,15 @@ class BoundRows {
     return std::span(rows_).subspan(first_row_[choice],
                                     first_row_[choice + 1] - first_row_[choice]);
   }
-  // Returns true if an otherwise empty rank of the class has the memory for a shard of the row.
+  // Returns true if an empty rank of the class has enough memory for a shard of the row.
   bool fits(const BoundRow& row, std::uint32_t rank_class) const {
     const Storage& room = classes_[rank_class].room;
     return (!row.in_class || row.run == rank_class) && row.storage.fits_in(room);
   }
   // Returns false if no plan that rates below `target` can take the choice.
   bool is_possible(std::uint32_t choice, double target) const;
-  // The places for branching of a choice whose shards are all in one place: the hosts if one host
-  // holds all shards, or the rank classes if there is a single shard. Empty for other choices.
+  // The places between which a branch can divide the domain of a choice: the hosts if one host
+  // holds all its shards, the rank classes if it has a single shard. Empty for other choices.
   std::span<const ClassSet> places(std::uint32_t index) const;
 
  private:
@@ -136,7 +136,7 @@ class BoundRows {
   std::vector<std::uint32_t> first_row_;
 };
 
-// Every choice that a plan below the target can take, in its classes by RankClasses::everywhere().
+// The domain with every choice that is_possible() below the target, in all its classes.
 Domain root_domain(const BoundRows& rows, double target);
 
 }  // namespace shardwright::embedding

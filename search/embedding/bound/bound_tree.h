@@ -13,9 +13,10 @@
 
 namespace shardwright::embedding {
 
-// The tree is kept from target to target: a branch is valid for all targets, and a leaf that is
-// proved for one target is proved for every lower one. So the next target uses the leaves of a
-// target that was given up, and a tree that ran out of work continues where it stopped.
+// A target is a rating; it is proved if no plan rates below it. A branch is valid for all targets,
+// and a leaf that is proved for one target is proved for every lower target. So all targets share
+// one tree: a target uses the leaves of earlier targets, and a tree that ran out of work continues
+// where it stopped.
 // Thread safety: const members may be called from any thread. Refers to its argument.
 class BoundTree {
  public:
@@ -28,22 +29,24 @@ class BoundTree {
   std::size_t size() const { return nodes_.size(); }
   // Leaves that are not proved for the target, in preorder.
   std::vector<NodeId> open_leaves(double target) const;
-  // The fraction of the tree proved for the target: a node has half the weight of its parent.
+  // The fraction of the tree that is proved for the target. The root has weight 1, and a child half
+  // the weight of its parent.
   // Source: Knuth, "Estimating the Efficiency of Backtrack Programs" (1975).
   double closed_part(double target) const;
-  // The choices of a node that a plan below the target can take. O(depth x choices).
+  // The choices that a plan of the node can have if it rates below the target. O(depth x choices).
   Domain domain(NodeId node, double target, Budget& budget) const;
 
-  // Records the proof that the leaf contains no plan below the target. `search_steps`: of a proof
-  // by search.
+  // Records the proof that the leaf contains no plan below the target. `search_steps`: the steps of
+  // the search, if `proof` is by search.
   void close(NodeId leaf, double target, BoundNode proof, std::uint64_t search_steps = 0);
-  // `fixing`: multipliers of the reduced-cost fixing in the leaf at the target. Returns the first
-  // child; the next identifier is the second child.
+  // Divides a leaf in two. `fixing`: the multipliers with which reduced-cost fixing removed choices
+  // of the leaf for the target. Returns the first child; the second child has the next identifier.
   NodeId divide(NodeId leaf, double target, const Branch& branch, MultiplierList fixing);
 
-  // Search steps that the check of the certificate repeats.
+  // The number of search steps that the check of the certificate repeats.
   std::uint64_t search_steps() const;
-  // The proof of a target. Precondition: no leaf is open for it.
+  // The nodes of a certificate for the target, in preorder. Precondition: open_leaves(target) is
+  // empty.
   std::vector<BoundNode> certificate_nodes(double target) const;
 
  private:

@@ -8,7 +8,8 @@
 
 namespace shardwright::embedding {
 
-// Returns false if there is no next stage.
+// Begins the next stage, or the same stage with more work if a target ran out of work. Returns
+// false if there is neither.
 bool TargetSchedule::next_stage(double rating) {
   const BoundTargetParameters& targets = parameters_.targets;
   if (was_cut_short_ && stage_ == Stage::kRoot && root_work_ < targets.max_root_work) {
@@ -50,7 +51,7 @@ std::optional<double> TargetSchedule::next(double bound, double rating, double g
                                              : targets.tree_step;
   if (ceiling_ > rating) begin_again();
   if (ceiling_ != 0 && ceiling_ - bound < least_step * rating) {
-    if (ceiling_ == rating) return goal;  // nothing failed with the present work
+    if (ceiling_ == rating) return goal;  // no target failed with the present limit of work
     if (!next_stage(rating)) return std::nullopt;
   }
   if (ceiling_ == 0) return goal;
@@ -75,8 +76,8 @@ void BranchAndPrice::step(Proof& proof, Budget& budget) {
   }
 }
 
-// Chooses the next target. Drops the small first tree. Drops all trees after a much better plan:
-// they are divided where the old goal needed branches, and new trees take fewer nodes.
+// Chooses the next target. Drops the small first tree. After a much better plan, drops all trees,
+// because their branches suit the old goal, and new trees need fewer nodes.
 void BranchAndPrice::choose_target(Proof& proof) {
   const bool was_early = targets_.is_early();
   const std::optional<double> target = targets_.next(proof.bound(), proof.rating(), proof.goal());
@@ -118,7 +119,7 @@ bool BranchAndPrice::should_share() const {
          lane.num_waiting() + (lane.relaxation().is_active() ? 1U : 0U) > 1;
 }
 
-// Gives up a target that lies above the rating of a better plan found since.
+// Gives up the target if a plan below the target is known.
 void BranchAndPrice::begin_round(Proof& proof, bool begins_again, bool is_over) {
   if (begins_again) {
     targets_.begin_again();
@@ -128,7 +129,7 @@ void BranchAndPrice::begin_round(Proof& proof, bool begins_again, bool is_over) 
   if (is_shared_) shared_tree_->deal_out();
 }
 
-// Begins to share a large tree, or takes the results of the lanes that share a tree.
+// Takes the results of the lanes that share a tree, or begins to share a large tree.
 std::uint64_t BranchAndPrice::end_round(Proof& proof) {
   if (should_share()) {
     const TreeLane& first = shared_tree_->first_lane();
@@ -170,7 +171,7 @@ bool BranchAndPrice::gives_up_tree() {
   return shared_tree_->tree().size() >= parameters_.targets.max_nodes && first.may_divide();
 }
 
-// Gives up a proof whose check would take too many search steps.
+// Accepts the proof, or gives it up if its check would take too many search steps.
 void BranchAndPrice::prove_target(Proof& proof) {
   if (shared_tree_->tree().search_steps() > parameters_.search.proof_steps)
     return give_up_target(proof);

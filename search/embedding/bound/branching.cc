@@ -7,7 +7,8 @@
 namespace shardwright::embedding {
 namespace {
 
-// Sorts the tables of the branch by identifier, which may differ from the order of the model.
+// Sorts the tables by TableId, whose order may differ from that of the model, and rewrites
+// first_child for the new first table.
 Branch by_identifier(const ChoiceModel& model, Branch branch) {
   const std::uint32_t before = model.first_choice(branch.tables.front());
   std::sort(branch.tables.begin(), branch.tables.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -21,8 +22,8 @@ Branch by_identifier(const ChoiceModel& model, Branch branch) {
 }  // namespace
 
 void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain) {
-  // In the first child, the first `count` tables keep only what the branch lists. In the second
-  // child, all tables but the first `count` - 1 keep everything else.
+  // In the first child, the first `count` tables keep only the listed choices and classes. In the
+  // second child, all tables but the first `count` - 1 keep only the others.
   const std::size_t begin = first ? 0 : branch.count - 1;
   const std::size_t end = first ? branch.count : branch.tables.size();
   const std::uint32_t of_first = model.first_choice(branch.tables.front());
@@ -82,7 +83,7 @@ std::optional<Branch> Branching::choose_large(const Domain& domain,
   return by_identifier(rows_->model(), std::move(best));
 }
 
-// The load or HBM of a choice as a fraction of the target load or HBM of all ranks.
+// The load or HBM of a choice as a fraction of the load or HBM that all ranks can hold.
 double Branching::size_of(std::uint32_t choice, bool by_memory, double target) const {
   const Choice& own = rows_->model().choices()[choice];
   return by_memory ? static_cast<double>(own.storage.hbm.value()) / total_hbm_
@@ -120,8 +121,7 @@ std::optional<Branch> Branching::choose_widest_gap(const Domain& domain,
   return by_identifier(model, std::move(best));
 }
 
-// The fractional number of tables of the group that take `choice`, by its number in the first
-// table of the group.
+// The fractional number of tables of the group that take `choice`, a choice of the first table.
 double Branching::number_of(const EqualTables& group, std::uint32_t choice,
                             const FractionalPlan& plan) const {
   const ChoiceModel& model = rows_->model();
@@ -132,8 +132,9 @@ double Branching::number_of(const EqualTables& group, std::uint32_t choice,
   return number;
 }
 
-// Returns the widest branch between the smaller and the larger choices of the group. The number of
-// tables with the smaller choices is whole if `whole`, and fractional otherwise.
+// Returns the widest branch between the smaller and the larger choices of the group. Considers only
+// branches where the number of tables with smaller choices is whole (`whole`) or fractional
+// (otherwise).
 Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whole,
                              const Domain& domain, const FractionalPlan& plan, double target,
                              double min_separation) const {
@@ -185,8 +186,8 @@ Branch Branching::by_choices(const EqualTables& group, bool by_memory, bool whol
   return branch;
 }
 
-// The load that the fractional plan puts in this place for a choice of the group's tables. The
-// relaxation may place more shards than the tables have.
+// The load that the fractional plan puts in this place for a choice of the group's tables. It may
+// exceed the load of the tables' shards.
 double Branching::load_at(const EqualTables& group, std::uint32_t choice, ClassSet place,
                           const FractionalPlan& plan) const {
   const ChoiceModel& model = rows_->model();
@@ -221,7 +222,7 @@ Branch Branching::by_places(const EqualTables& group, const Domain& domain,
       const double here = number * load_at(group, choice, place, plan) / load;
       const double rounded = std::round(here);
       const double part = std::abs(here - rounded);
-      // A whole number of tables gives the narrowest branch, but must be divided, too.
+      // A whole number gives a very narrow branch, which is the last resort.
       const bool is_whole = part < parameters_.min_part;
       if (is_whole && rounded == 0) continue;
       const double width = (is_whole ? parameters_.whole_width : part) *

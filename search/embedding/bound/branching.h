@@ -11,37 +11,42 @@
 
 namespace shardwright::embedding {
 
-// A branch on the number of equal `tables` that use a choice of `first_child` in its given classes:
-// at least `count` tables in the first child, fewer in the second child.
+// Divides a node by the number of `tables`, which are equal, that use a choice listed in
+// `first_child`, with shards only in the rank classes listed for this choice. In the first child at
+// least `count` tables do; in the second child fewer tables do.
 struct Branch {
-  std::vector<std::uint32_t> tables;  // by rising identifier, as a certificate wants them
+  std::vector<std::uint32_t> tables;  // in ascending order of TableId, as in a BoundNode
   std::uint32_t count = 1;
-  double width = 0;  // how much the children are expected to differ
+  double width = 0;  // the larger, the more the children are expected to differ
   std::vector<std::pair<std::uint32_t, ClassSet>> first_child;  // choices of the first table
 };
 
 // Restricts the domain of a node to that of its first or second child.
 void restrict_to_child(const ChoiceModel& model, const Branch& branch, bool first, Domain& domain);
 
-// Chooses the branch of the largest width for a fractional plan of the node's relaxation.
+// Chooses the widest branch (Branch::width) for a fractional plan, the solution of a node's
+// relaxation.
 // Thread safety: const members may be called from any thread. Refers to its arguments.
 class Branching {
  public:
   Branching(const BoundRows& rows, const BranchingParameters& parameters);
 
-  // Returns a branch of the first kind that exists: (1) between the choices of small load or memory
-  // of a group and its other choices, where a fractional number of tables uses the small ones; (2)
-  // the same where this number is whole, since the relaxation may place more shards of a choice
-  // than its tables have; (3) on the number of tables with a choice in a given place. Returns
-  // nothing if no branch exists. O(choices x (classes + log choices)).
+  // Returns a branch of the first of these kinds that exists, or nothing:
+  // (1) Between the choices of a group with small load or memory and its other choices, where a
+  // fractional number of tables uses the small choices.
+  // (2) The same where a whole number of tables uses the small choices. Such a branch can help
+  // because the relaxation may place more shards of a choice than its tables have.
+  // (3) On the number of tables that have a choice in a given place (see BoundRows::places()).
+  // O(choices x (classes + log choices)).
   std::optional<Branch> choose(const Domain& domain, const std::vector<EqualTables>& groups,
                                const FractionalPlan& plan, double target) const;
   // Returns the widest branch of kind (1) whose sides differ by more than the fraction `least` of
-  // the load or memory of all ranks. Uses only the shares of the plan.
+  // the load or memory of all ranks. Reads only `plan.shares`.
   std::optional<Branch> choose_large(const Domain& domain, const std::vector<EqualTables>& groups,
                                      const FractionalPlan& plan, double target, double least) const;
-  // Returns a branch at the widest gap between the sizes of a table's choices, without regard to a
-  // plan; nothing if no gap exceeds the fraction `least` of the load or memory of all ranks.
+  // Sorts the choices of every table by load or memory, and returns a branch at the widest gap
+  // between two neighbours. Reads no plan. Returns nothing if no gap exceeds the fraction `least`
+  // of the load or memory of all ranks.
   std::optional<Branch> choose_widest_gap(const Domain& domain,
                                           const std::vector<EqualTables>& groups, double target,
                                           double least) const;

@@ -64,7 +64,7 @@ void CapacitySplitTree::take(NodeAnswer answer) {
   if (interval.width > (is_divided ? parameters.least_width : parameters.least_stuck_width)) {
     nodes_[current_.node].proof.uniform_split = interval.split;
     const NodeId first = add_children();
-    // The fractional plan is nearer to the second child, which is next.
+    // The second child is visited first, because it is nearer to the fractional plan.
     for (const bool at_most : {true, false}) {
       std::vector<UniformUse> use = current_.use;
       use[interval.split.rank_class].restrict_to(interval.split, at_most);
@@ -113,9 +113,9 @@ double CapacitySplitTree::whole_rank(std::uint32_t rank_class,
   return tier ? static_cast<double>(whole.room[*tier].value()) : target_ / whole.time_scale;
 }
 
-// Returns the widest interval from a lower end to the least use that all tables have together.
+// Returns the widest interval from a node's lower end to the use that all tables have at least.
 CapacitySplitTree::Interval CapacitySplitTree::certain() const {
-  constexpr double kBelow = 1 - 1e-6;  // by more than rounding and the tolerance of limits
+  constexpr double kBelow = 1 - 1e-6;  // more than rounding and the tolerance of limits
   Interval best;
   for (std::uint32_t c = 0; c < rows_.classes().num_apart(); ++c) {
     const auto keep_wider = [&](std::optional<MemoryTier> tier) {
@@ -166,8 +166,9 @@ CapacitySplitTree::Interval CapacitySplitTree::widest(const FractionalPlan& plan
   return best;
 }
 
-// Returns the interval from the node's least use to the mean use of the fractional plan. The
-// relaxation counts this twice; a split in the middle excludes the plan from both children.
+// Returns the interval from the node's lower end to the mean use in the fractional plan. The
+// relaxation counts this interval twice; a split in its middle excludes the plan from both
+// children.
 CapacitySplitTree::Interval CapacitySplitTree::interval_of(std::uint32_t rank_class,
                                                            std::optional<MemoryTier> tier,
                                                            const FractionalPlan& plan) const {
@@ -223,7 +224,7 @@ std::uint64_t UniformTargets::next_work(const TargetRange& range) const {
   return work_of(suggests(range) || goes_on(range) ? effort_ : effort_ + 1);
 }
 
-// Returns true if bisection continues with the same effort.
+// Returns true if bisection continues with the same work per target.
 bool UniformTargets::goes_on(const TargetRange& range) const {
   return effort_ > 0 && cut_short_ < parameters_.most_cut_short &&
          std::min(ceiling_, range.goal) - range.bound > range.least_step;
@@ -244,7 +245,7 @@ double UniformTargets::next(const TargetRange& range) {
   is_suggesting_ = suggests(range);
   if (is_suggesting_) {
     --suggestions_left_;
-    // A plan below the last target has lowered the goal.
+    // A better plan has lowered the goal since.
     if (suggested_ >= range.goal) suggested_ = stuck_;
     return suggested_ = (suggested_ + range.goal) / 2;
   }
@@ -269,7 +270,7 @@ void UniformTargets::fail(double target, bool is_stuck) {
 }
 
 void CapacitySplitTrees::step(Proof& proof, Budget& budget) {
-  if (tree_.is_active() && tree_.target() > proof.rating()) tree_.abandon();  // a better plan came
+  if (tree_.is_active() && tree_.target() > proof.rating()) tree_.abandon();  // found a better plan
   if (!tree_.is_active()) {
     if (!has_more(proof)) return;
     const double target = targets_.next(range_of(proof));

@@ -17,12 +17,13 @@
 
 namespace shardwright::embedding {
 
-// All ranks of a host hold the same shards of choices that fill the host. A relaxation that prices
-// ranks one by one ignores this: every rank may fill its free capacity with other uniform shards.
-// Here every node has an interval, per rank class, of what uniform choices use of a rank. Uniform
-// choices may use up to the upper end, other choices the capacity beyond the lower end, and the
-// relaxation prices both separately. The capacity within the interval is counted twice. Once
-// intervals are narrow, a node branches on choices.
+// A branch-and-bound tree on the capacity that uniform choices (is_uniform()) use of every rank. A
+// uniform choice loads many ranks equally. A relaxation that prices ranks one by one ignores this:
+// every rank may fill its free capacity with other uniform shards. So every node of this tree has,
+// per rank class and resource, an interval for what uniform choices use of a rank. Uniform choices
+// may use up to the upper end, and other choices may use the capacity beyond the lower end. The
+// relaxation prices both separately, and counts the capacity within the interval twice. A node
+// divides its widest interval. Once all intervals are narrow, a node branches on choices.
 // Thread safety: one thread at a time. Refers to the model and the parameters.
 class CapacitySplitTree {
  public:
@@ -32,29 +33,29 @@ class CapacitySplitTree {
   CapacitySplitTree(const CapacitySplitTree&) = delete;
   CapacitySplitTree& operator=(const CapacitySplitTree&) = delete;
 
-  // Begins with a target and a limit of work. Patterns of earlier targets are kept. If `divides` is
-  // false, the tree only raises the lower ends of intervals to the use that every plan has. It ends
-  // at the first fractional plan, which take_suggestion() rounds.
+  // Begins a target with a limit of work. Patterns of earlier targets are kept. If `divides` is
+  // false, the tree only raises the lower ends of intervals to the use that every plan has, and is
+  // stuck at the first fractional plan, so that take_suggestion() can round this plan.
   void begin(double target, std::uint64_t work, bool divides = true);
   // Gives up the target.
   void abandon();
   bool is_active() const { return target_ != 0; }
   double target() const { return target_; }
-  // Returns true if nothing is left to do for the target, or the limit of work is reached.
+  // Returns true if the target is proved, the tree is stuck, or the limit of work is reached.
   bool has_ended() const { return is_stuck_ || is_proved() || work_ >= most_work_; }
-  // Returns true if a node may have a plan below the target and is not divided.
+  // Returns true if a node could neither be excluded nor divided.
   bool is_stuck() const { return is_stuck_; }
   bool is_proved() const { return !is_stuck_ && open_.empty() && !relaxation_.is_active(); }
   // Does one step of the relaxation of a node. Precondition: !has_ended().
   void step(Budget& budget);
-  // The start that round_patterns() makes from the node where the tree is stuck; empty if there is
-  // no such node.
+  // Returns the start that round_patterns() makes from the fractional plan of the node where the
+  // tree is stuck; empty if the tree is not stuck or has no such plan.
   Allocation take_suggestion(Budget& budget);
 
   const RankClasses& classes() const { return rows_.classes(); }
-  // Largest number of shard rows of a master program.
+  // As ColumnGeneration::max_rows().
   std::size_t max_rows() const { return relaxation_.columns().max_rows(); }
-  // The certificate's nodes. Precondition: is_proved().
+  // The nodes of a certificate, in preorder. Precondition: is_proved().
   std::vector<BoundNode> certificate_nodes() const;
 
  private:
@@ -62,17 +63,17 @@ class CapacitySplitTree {
 
   struct Node {
     NodeId first_child = 0;  // 0 = a leaf
-    BoundNode proof;         // of a leaf, or an inner node
+    BoundNode proof;         // of the certificate, for a leaf or an inner node
   };
   struct Open {
     NodeId node = 0;
     Domain domain;
     std::vector<UniformUse> use;  // by class
   };
-  // The interval of a resource of a class, and where to divide it.
+  // The interval of a resource of a class.
   struct Interval {
     UniformSplit split;
-    double width = 0;  // as a fraction of the rank
+    double width = 0;  // as a fraction of a rank's capacity
   };
 
   void take(NodeAnswer answer);
@@ -94,7 +95,7 @@ class CapacitySplitTree {
   std::uint64_t work_ = 0;
   std::uint64_t most_work_ = 0;
   std::vector<Node> nodes_;
-  std::vector<Open> open_;  // the last one is next
+  std::vector<Open> open_;  // visited from the back
   Open current_;
   bool divides_ = true;
   bool is_stuck_ = false;
@@ -108,27 +109,28 @@ struct TargetRange {
   double least_step = 0;  // of bisection
 };
 
-// Bisection between the proved bound and the lowest target that failed, repeated with more work per
-// target. A target at which nothing was left to divide is not tried again, because more work would
-// not help. A plan may lie between this target and the goal, so a few targets follow that serve
-// only to suggest a plan, each halfway to the goal.
+// Chooses targets by bisection between the proved bound and the lowest target that failed, and
+// repeats the bisection with more work per target. A target at which the tree was stuck is not
+// tried again, because more work would not help. A plan may rate between such a target and the
+// goal. So a few targets in this range follow, each halfway between the last one and the goal. They
+// only serve to suggest a plan.
 // Thread safety: one thread at a time. Refers to its argument.
 class UniformTargets {
  public:
   explicit UniformTargets(const UniformTreeParameters& parameters) : parameters_(parameters) {}
 
-  // Returns true if a target is to be tried.
+  // Returns true if a target is left to try.
   bool has_next(const TargetRange& range) const;
-  // Limit of work of the next target.
+  // The limit of work for the next target.
   std::uint64_t next_work(const TargetRange& range) const;
   // Precondition: has_next().
   double next(const TargetRange& range);
   // Returns true if the last target serves only to suggest a plan.
   bool is_suggesting() const { return is_suggesting_; }
-  // Limit of work of the last target.
+  // The limit of work for the last target.
   std::uint64_t work() const { return work_of(effort_); }
-  // `is_stuck`: nothing was left to divide; otherwise the target ran out of work. Precondition:
-  // !is_suggesting().
+  // Records that the last target failed. `is_stuck`: the tree was stuck; otherwise it ran out of
+  // work. Precondition: !is_suggesting().
   void fail(double target, bool is_stuck);
 
  private:
@@ -138,12 +140,12 @@ class UniformTargets {
 
   const UniformTreeParameters& parameters_;
   std::uint32_t effort_ = 0;
-  double ceiling_ = 0;  // the lowest target that failed with this effort
-  double stuck_ = std::numeric_limits<double>::infinity();  // failed with nothing left to divide
-  std::uint32_t cut_short_ = 0;  // targets that ran out of work, with this effort
+  double ceiling_ = 0;  // the lowest failed target at effort_
+  double stuck_ = std::numeric_limits<double>::infinity();  // where the tree was stuck
+  std::uint32_t cut_short_ = 0;  // targets at effort_ that ran out of work
   bool is_suggesting_ = false;
   std::uint32_t suggestions_left_ = 0;
-  double suggested_ = 0;  // the last target to suggest a plan; at first stuck_
+  double suggested_ = 0;  // the last suggesting target, or stuck_
 };
 
 // Tries the targets of UniformTargets with a CapacitySplitTree.

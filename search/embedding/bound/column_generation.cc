@@ -49,8 +49,7 @@ void PatternPool::end(const std::function<bool(std::size_t)>& is_basic) {
   }
 }
 
-// Returns the pattern in rows of the first tables of kinds. Rows of groups of one kind are merged,
-// so every row appears once.
+// Returns the pattern in rows of the first tables of kinds. Adds up rows of groups of one kind.
 RankPattern PatternPool::by_kind(const RankPattern& pattern) const {
   const ChoiceModel& model = rows_->model();
   RankPattern other{pattern.rank_class, {}, pattern.load};
@@ -70,8 +69,8 @@ RankPattern PatternPool::by_kind(const RankPattern& pattern) const {
   return other;
 }
 
-// Returns the pattern in rows of the groups, or nothing if the pattern does not fit below the
-// target or the domains of the groups do not allow it.
+// Returns the pattern in rows of the groups. Returns nothing if the pattern does not fit below the
+// target, or if the domain does not allow it.
 std::optional<RankPattern> PatternPool::by_group(const RankPattern& pattern, double target,
                                                  const Domain& domain,
                                                  const std::vector<EqualTables>& groups) const {
@@ -149,7 +148,7 @@ void ColumnGeneration::begin(double target, const Domain& domain, std::uint64_t 
               [&](const RankPattern& pattern) { return master_->add(pattern); });
 }
 
-// Adds every single shard as a pattern, so that every choice has patterns from the start.
+// Adds every single shard as a pattern, so that patterns hold every choice from the start.
 void ColumnGeneration::add_single_shards(const EqualTables& group) {
   const ChoiceModel& model = rows_->model();
   const std::uint32_t end = rows_->first_row(model.first_choice(group.first() + 1));
@@ -198,7 +197,7 @@ RelaxationAnswer ColumnGeneration::end(RelaxationAnswer answer) {
 }
 
 // Prices at the center of an earlier question, which may prove this question infeasible. Scales the
-// rank values to the largest that prove it; a pattern of more value enters the program.
+// values of ranks to the largest for which it would. A pattern worth more enters the program.
 bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
   if (center_.empty()) return false;
   DualPoint point = center_.point();
@@ -216,10 +215,10 @@ bool ColumnGeneration::is_excluded_at_center(Budget& budget) {
   return proves_infeasible();
 }
 
-// Adds improving columns. Returns false if the question is answered: the dual values prove that no
-// plan exists, or no column improves the program. Pricing takes up to three passes, until one adds
-// a column: incomplete pricing between the dual values of the program and the center, incomplete
-// pricing at the dual values of the program, and exact pricing there.
+// Adds improving columns. Returns false if there are none, or if the dual values prove that no plan
+// exists. Pricing takes up to three passes, until a pass adds a column: heuristic pricing between
+// the dual values of the program and the center, heuristic pricing at the dual values of the
+// program, and exact pricing at the same values.
 bool ColumnGeneration::add_columns(Budget& budget, RelaxationAnswer& answer) {
   enum class Way : std::uint8_t { kCentered, kIncomplete, kExact };
   const DualPoint own = master_->dual_values();
@@ -251,7 +250,7 @@ bool ColumnGeneration::price(DualPoint point, bool exact, Budget& budget) {
         duals_in(c), question_.target, question_.domain, question_.groups, least, exact};
     answers_[c] = rows_->classes().is_for_uniform(c) ? pricing_[c].relax(query, budget)
                                                      : pricing_[c].solve(query, budget);
-    // Covers the rounding of dual values minus prices, also where the difference is 0.
+    // Covers the rounding of (dual value - price), also where the difference is 0.
     answers_[c].max_value += kPricingTolerance * value_of_whole_rank(c);
     most.push_back(answers_[c].max_value);
     if (answers_[c].value <= least * (1 + own.min_relative_gain) + own.min_gain) continue;
@@ -266,7 +265,7 @@ bool ColumnGeneration::proves_infeasible() const {
   return value_of_tables() > value_of_ranks() * (1 + parameters_.columns.margin);
 }
 
-// An upper bound of the value that all ranks can hold.
+// An upper bound of the dual value that all ranks can hold.
 double ColumnGeneration::value_of_ranks() const {
   double sum = value_of_whole_ranks();
   for (std::uint32_t c = 0; c < answers_.size(); ++c)
@@ -281,7 +280,7 @@ double ColumnGeneration::value_of_whole_ranks() const {
   return sum;
 }
 
-// The price of all capacity of a rank of the class; 0 if whole ranks have no price.
+// The price of the full capacity of a rank of the class; 0 if whole ranks have no price.
 double ColumnGeneration::value_of_whole_rank(std::uint32_t rank_class) const {
   if (point_.whole.empty()) return 0;
   const std::uint32_t own = rows_->classes().whole_class(rank_class);
@@ -291,7 +290,8 @@ double ColumnGeneration::value_of_whole_rank(std::uint32_t rank_class) const {
                     as_doubles(whole.room));
 }
 
-// Dual values of shards on a rank of the class, minus the price of their use of a whole rank.
+// The dual values of shards on a rank of the class, minus the price of what the shards use of a
+// whole rank.
 std::span<const double> ColumnGeneration::duals_in(std::uint32_t rank_class) {
   if (point_.whole.empty()) return point_.shards;
   const CapacityMultipliers& prices = point_.whole[rows_->classes().whole_class(rank_class)];
@@ -304,7 +304,7 @@ std::span<const double> ColumnGeneration::duals_in(std::uint32_t rank_class) {
   return duals_;
 }
 
-// The value of all tables, each with its choice of least value.
+// The dual value of all tables, each with its choice of least value.
 double ColumnGeneration::value_of_tables() const {
   const ChoiceModel& model = rows_->model();
   double sum = 0;

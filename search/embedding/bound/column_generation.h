@@ -1,4 +1,4 @@
-// Column generation. A question: does a fractional mix of rank patterns hold all tables?
+// Column generation, which decides whether a fractional mix of rank patterns can hold all tables.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,16 @@ namespace shardwright::embedding {
 struct KnownPatterns {
   struct Pattern {
     RankPattern pattern;
-    std::uint64_t last_used = 0;  // number of the last question that used it
+    std::uint64_t last_used = 0;  // number of the last question that used the pattern
   };
   std::uint64_t question = 0;  // number of the last question
   std::vector<Pattern> patterns;
 };
 
-// Keeps patterns for later questions (ColumnGeneration), in rows of the first table of each kind,
-// so that they serve groups of equal tables however a node divides the kind. Beyond the capacity,
-// the patterns that were basic last remain: loading all takes longer than finding some again.
+// Keeps patterns for later questions of a ColumnGeneration. Patterns are stored in rows of the
+// first table of each kind, so that they serve groups of equal tables however a node divides the
+// kind. If there are more patterns than the capacity, keeps those that were basic in the newest
+// questions.
 // Thread safety: one thread at a time. Refers to its arguments.
 class PatternPool {
  public:
@@ -44,9 +45,9 @@ class PatternPool {
              const std::function<std::size_t(const RankPattern&)>& add);
   // Adds a pattern that the current question found. `column`: its number in the master program.
   void add(const RankPattern& pattern, std::size_t column);
-  // The patterns that the next question begins with.
+  // Returns the patterns that the next question begins with.
   KnownPatterns known() const;
-  // Replaces its patterns by those of another pool of the same rows.
+  // Replaces all patterns by those of another pool of the same rows.
   void learn(const KnownPatterns& other);
   // Ends the question. Patterns whose columns are basic count as used by the question.
   void end(const std::function<bool(std::size_t)>& is_basic);
@@ -74,14 +75,14 @@ class PatternPool {
 
 struct RelaxationAnswer {
   enum class Kind : std::uint8_t {
-    kInfeasible,  // no plan rates below the target; `leaf` proves it
-    kFeasible,    // a fractional plan rates below the target; `plan`
-    kUnknown,     // not decided, for lack of work or of precision
+    kInfeasible,  // no plan rates below the target; `leaf` is the proof
+    kFeasible,    // a fractional plan rates below the target, see `plan`
+    kUnknown,     // not decided: the work ran out or the solver is too imprecise
   };
   Kind kind = Kind::kUnknown;
   BoundNode leaf;
-  // The solution of the master program, which needs more ranks than there are unless the kind is
-  // kFeasible. Empty if the linear program was not solved.
+  // The solution of the master program. Unless the kind is kFeasible, it needs more ranks than
+  // there are. Empty if the linear program was not solved.
   FractionalPlan plan;
 };
 
@@ -90,13 +91,13 @@ struct RelaxationAnswer {
 struct PricingKnowledge {
   KnownPatterns patterns;
   DualPoint center;
-  std::vector<std::uint8_t> was_easy;  // by rank class: the last full search
+  std::vector<std::uint8_t> was_easy;  // by rank class, see PricingProblem::was_easy()
 };
 
-// The Dantzig-Wolfe relaxation of a node at a target. A pattern is a set of shards that one rank
-// can hold below the target load. CLP solves the restricted master program, PricingProblem finds
-// improving patterns. A question asks whether the relaxation is feasible for a target and a domain.
-// Later questions reuse patterns and the DualCenter, which stabilises the dual values.
+// The Dantzig-Wolfe relaxation of a node. A pattern is a set of shards that one rank can hold below
+// the target. A question asks, for a target and a domain, whether a fractional mix of patterns can
+// hold all tables. The RestrictedMaster program mixes patterns, and PricingProblem finds improving
+// patterns. Later questions reuse patterns and the DualCenter.
 // Source: Dantzig, Wolfe, "Decomposition Principle for Linear Programs" (1960); Gilmore, Gomory, "A
 // Linear Programming Approach to the Cutting-Stock Problem" (1961).
 // Thread safety: one thread at a time. Refers to its arguments.
@@ -104,7 +105,7 @@ class ColumnGeneration {
  public:
   ColumnGeneration(const BoundRows& rows, const BoundParameters& parameters);
 
-  // Largest number of shard rows of a master program, as long as tables of a kind share a domain.
+  // Number of shard rows of a master program in which all tables of a kind have the same domain.
   std::size_t max_rows() const;
 
   PricingKnowledge known() const;
@@ -114,7 +115,7 @@ class ColumnGeneration {
   // Begins a question that may take `work` units. Precondition: every table has a choice in the
   // domain.
   void begin(double target, const Domain& domain, std::uint64_t work);
-  // Equal tables of the last question.
+  // The groups of equal tables of the last question.
   const std::vector<EqualTables>& groups() const { return question_.groups; }
   bool is_active() const { return master_ != nullptr; }
   void abandon() { master_.reset(); }
@@ -151,9 +152,9 @@ class ColumnGeneration {
   Question question_;
   std::unique_ptr<RestrictedMaster> master_;
   DualCenter center_;
-  bool is_new_ = false;                 // the question has had no iteration
-  DualPoint point_;                     // the dual values that were priced last
-  std::vector<PricingAnswer> answers_;  // at point_, by rank class
+  bool is_new_ = false;                 // true before the first iteration of a question
+  DualPoint point_;                     // the dual values of the last pricing
+  std::vector<PricingAnswer> answers_;  // of the last pricing, by rank class
   std::vector<double> duals_;           // scratch
 };
 

@@ -12,14 +12,14 @@
 namespace shardwright::embedding {
 namespace {
 
-// A number this close to an integer is whole.
+// A number counts as whole if it is this close to an integer.
 constexpr double kWhole = 1e-6;
 
 std::uint32_t whole_part(double value) {
   return static_cast<std::uint32_t>(std::max(0.0, std::floor(value + kWhole)));
 }
 
-// A size of less than this fraction of a rank is rounding.
+// All tables count as placed if those without a place need less than this fraction of a rank.
 constexpr double kPlaced = 1e-6;
 
 }  // namespace
@@ -60,8 +60,8 @@ bool DivingHeuristic::fix_parts(Budget& budget) {
   }
 }
 
-// Gives every host that has no part yet to the empty part of its class, the first part of the
-// class.
+// Gives every host without a host part to the empty host part of its class, which is the first part
+// of the class.
 void DivingHeuristic::leave_other_hosts_empty(std::vector<std::uint32_t>& hosts) const {
   for (std::uint32_t c = 0; c < demand_.classes.size(); ++c) {
     std::uint32_t left = demand_.classes[c].count / demand_.ranks_of_host;
@@ -105,8 +105,8 @@ std::vector<DivingHeuristic::Whole> DivingHeuristic::choice_columns() const {
   return columns;
 }
 
-// Fixes the columns that are whole, or else rounds up the column that is nearest to its next whole
-// number. Returns true if all columns were whole.
+// Fixes the columns whose values are whole, or else rounds up the column that is nearest to its
+// next whole number. Returns true if all values were whole.
 bool DivingHeuristic::fix_next(const std::vector<Whole>& columns) {
   std::vector<std::uint32_t> numbers;
   std::size_t next = 0;
@@ -172,7 +172,7 @@ class PatternRounding::Rounding {
     begin_dives(plan.patterns);
   }
 
-  // Runs one dive, with the next seed. Returns true if no other dive follows.
+  // Runs one dive with the next seed. Returns true after the last dive.
   bool dive(Budget& budget) {
     if (!dive_) return true;
     const std::uint64_t before = budget.work_done();
@@ -197,17 +197,17 @@ class PatternRounding::Rounding {
   }
 
  private:
-  // A shard that has no rank yet, or the first shard of a block that fills a host.
+  // A shard without a rank; of a choice that fills hosts, the first shard of a host.
   struct Waiting {
     std::uint32_t table = 0;
     std::uint32_t shard = 0;
   };
-  // Equal tables whose shards patterns are to hold.
+  // Equal tables, to be placed by patterns.
   struct Open {
     std::vector<std::uint32_t> tables;
     std::vector<std::uint32_t> choices;         // of the group's first table
     std::uint32_t first_choice = 0;             // of the group's first table
-    std::optional<std::uint32_t> on_all_ranks;  // its cheapest choice on all ranks
+    std::optional<std::uint32_t> on_all_ranks;  // the cheapest choice on all ranks
   };
 
   void begin_dives(const std::vector<RankPattern>& patterns) {
@@ -258,7 +258,8 @@ class PatternRounding::Rounding {
       open.on_all_ranks = choice;
   }
 
-  // Gives tables the choices of the dive. The other tables go on all ranks where possible.
+  // Gives tables the choices of the dive, and all other tables a choice on all ranks if there is
+  // one.
   void deal_out(const Open& open, const std::vector<std::uint32_t>& counts) {
     auto next = open.tables.begin();
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -271,7 +272,8 @@ class PatternRounding::Rounding {
       made_.choice[*next] = model_.first_choice(*next) + *open.on_all_ranks - open.first_choice;
   }
 
-  // Lets the shards of a table wait for ranks. `same`: the same choice of the first equal table.
+  // Adds the shards of a table to waiting_. `same`: the table's choice, as a choice of the group's
+  // first table.
   void wait(std::uint32_t table, std::uint32_t same) {
     const Choice& choice = model_.choices()[same];
     made_.ranks[table].resize(choice.num_shards);
@@ -288,7 +290,7 @@ class PatternRounding::Rounding {
     }
   }
 
-  // Returns the first row with equal shards, which are interchangeable.
+  // Returns the first row whose shards equal those of `row`, so that they are interchangeable.
   std::uint32_t counted_as(std::uint32_t row) {
     const BoundRow& own = rows_.rows()[row];
     const Reach reach = model_.choices()[own.choice].reach;
@@ -325,7 +327,8 @@ class PatternRounding::Rounding {
     return {row.load, row.bytes.hbm, row.bytes.ddr, row.bytes.ssd};
   }
 
-  // Adds patterns of one host part, which the plan's patterns lack if uniform choices are apart.
+  // Adds patterns with shards of one host-filling choice. The plan has none if uniform choices are
+  // apart.
   void add_host_parts(std::vector<RankPattern>& patterns) const {
     for (const auto& [row, own] : demand_.rows) {
       for (std::uint32_t c = 0; c < demand_.classes.size() && own.fills_hosts; ++c) {
@@ -334,7 +337,7 @@ class PatternRounding::Rounding {
     }
   }
 
-  // Removes shards from patterns that exceed the capacity which choices on all ranks leave.
+  // Removes shards until every pattern fits beside the choices on all ranks.
   std::vector<RankPattern> trimmed(std::vector<RankPattern> patterns) {
     for (RankPattern& pattern : patterns) {
       std::map<std::uint32_t, std::uint32_t> counts;
@@ -353,7 +356,8 @@ class PatternRounding::Rounding {
     return patterns;
   }
 
-  // Removes shards until the others fit: the smallest that is large enough, or else the largest.
+  // Removes shards until the pattern fits `room`: the smallest shard that suffices, or else the
+  // largest.
   template <class Use>
   static void trim(RankPattern& pattern, double room, const Use& use_of) {
     double excess = -room;
@@ -431,13 +435,13 @@ class PatternRounding::Rounding {
   PatternDemand demand_;
   std::vector<Open> open_;
   std::map<std::tuple<Reach, double, Storage>, std::uint32_t> equal_rows_;
-  std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; the last is next
+  std::map<std::uint32_t, std::vector<Waiting>> waiting_;  // by row; placed from the back
   bool fills_hosts_ = false;
   std::size_t num_patterns_ = 0;
-  std::optional<DivingHeuristic> dive_;  // empty if patterns cannot give ranks
+  std::optional<DivingHeuristic> dive_;  // empty if no dive is possible
   std::uint64_t seed_ = 0;               // of the next dive
   std::uint64_t work_ = 0;               // of all dives so far
-  std::uint64_t most_work_ = 0;          // no dive begins after this work
+  std::uint64_t most_work_ = 0;          // limit of work_ for a further dive
   WholePatterns best_;
 };
 

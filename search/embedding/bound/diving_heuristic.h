@@ -1,4 +1,4 @@
-// A start for the search from a fractional mix of patterns.
+// Rounds a fractional mix of patterns to a start for the search for plans.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,25 @@
 
 namespace shardwright::embedding {
 
-// A pattern and its number of ranks.
+// A pattern and the number of ranks that have it.
 // Thread safety: a value.
 struct RankCount {
   std::uint32_t rank_class = 0;
   HostPart host_part;
-  PatternDemand::Shards shards;  // with those of the host part
+  PatternDemand::Shards shards;  // includes the shards of `host_part`
   std::uint32_t ranks = 0;
 };
 
 // The result of a DivingHeuristic. Thread safety: a value.
 struct WholePatterns {
   std::vector<RankCount> patterns;                 // sorted by class and host part
-  std::vector<std::vector<std::uint32_t>> tables;  // tables with a place, by group and choice
-  double unplaced = 0;                             // least size of the other tables, in ranks
+  std::vector<std::vector<std::uint32_t>> tables;  // number of placed tables, by group and choice
+  double unplaced = 0;                             // least size of tables without a place, in ranks
 };
 
-// A diving heuristic. It solves the DivingLp, fixes all variables that are whole, or else
-// rounds up the variable that is nearest to its next whole number, and repeats. Host parts are
-// fixed first, in whole hosts, then patterns, then choices.
+// A diving heuristic: solves the DivingLp, fixes all variables that are whole, or else
+// rounds up the variable that is nearest to its next whole number, and repeats. The number of hosts
+// per host part is fixed first, then the ranks per pattern, then the choices.
 // Source: the restricted master heuristics of Sadykov, Vanderbeck, Pessoa, Tahiri, Uchoa, "Primal
 // Heuristics for Branch and Price: The Assets of Diving Methods" (2019).
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
@@ -47,10 +47,10 @@ class DivingHeuristic {
   WholePatterns run(Budget& budget, std::uint64_t seed = 0);
 
  private:
-  // A column whose value is to be whole.
+  // A column whose value must become whole.
   struct Whole {
     std::size_t column = 0;
-    bool is_open = true;  // otherwise its number follows from the others
+    bool is_open = true;  // if false, the column is never rounded up
   };
 
   bool fix_parts(Budget& budget);
@@ -66,11 +66,11 @@ class DivingHeuristic {
   DivingLp program_;
 };
 
-// Makes a start from a fractional plan. Ranks get the patterns of the best of several PatternDives
-// with different seeds. A table has the choice and the ranks of the dive if its shards have a
-// place. Other tables have their choice of the largest share, or a choice on all ranks, and no
-// ranks: the search places them. No table has ranks if no dive found patterns or gave enough tables
-// a place, or if choices fill hosts and a class has only some ranks of a host.
+// Makes a start from a fractional plan. Runs a DivingHeuristic with several seeds, and gives ranks
+// the patterns of the best dive. A table that this dive placed gets the dive's choice and ranks.
+// Every other table gets no ranks, so that the search places it; its choice is a choice on all
+// ranks, or the choice with the largest share. No table gets ranks if no dive placed enough tables,
+// or if choices fill hosts and a class has only some ranks of a host.
 // Thread safety: one thread at a time. Refers to its arguments, except the plan and the budget.
 class PatternRounding {
  public:
@@ -82,9 +82,9 @@ class PatternRounding {
   PatternRounding& operator=(const PatternRounding&) = delete;
   ~PatternRounding();
 
-  // Runs one dive. Returns true if no other dive follows.
+  // Runs one dive. Returns true after the last dive.
   bool step(Budget& budget);
-  // Call it once, after step() has returned true.
+  // Must be called once, after step() has returned true.
   Allocation take_start(Budget& budget);
 
  private:

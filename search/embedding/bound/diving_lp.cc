@@ -13,13 +13,14 @@
 namespace shardwright::embedding {
 namespace {
 
-// Cost of a table without a place, per rank that it needs: far more than a pattern costs.
+// Cost of a table without a choice, per rank that the table needs. It far exceeds the cost of
+// patterns.
 constexpr double kUnplaced = 1e3;
 
-// The least gain of a new pattern: its largest random cost, 1, plus a margin.
+// The least gain of a new pattern: the largest random cost of a pattern, 1, plus a margin.
 constexpr double kLeastGain = 2;
 
-// A smaller fraction of a rank counts as 0.
+// A fraction of a rank below this counts as 0.
 constexpr double kNothing = 1e-6;
 
 }  // namespace
@@ -51,7 +52,7 @@ DivingLp::DivingLp(const PatternDemand& demand, const std::vector<RankPattern>& 
     least_size_.push_back(least_size(tables));
 }
 
-// The least size of a table's choices, summed over their shards.
+// The size of the smallest choice of a table, summed over its shards.
 double DivingLp::least_size(const PatternDemand::Tables& tables) const {
   double least = std::numeric_limits<double>::infinity();
   for (const PatternDemand::Shards& shards : tables.choices) {
@@ -149,8 +150,8 @@ bool DivingLp::solve_with_new_patterns(Budget& budget) {
   return true;
 }
 
-// Adds patterns that give shards a place: for host parts in use first, then for the others. Returns
-// false if no pattern was added.
+// Adds patterns that hold more shards: for empty host parts and those in use, or else for the
+// others. Returns false if no pattern was added.
 bool DivingLp::add_patterns(Budget& budget) {
   budget.spend(2 * patterns_.size());
   const std::vector<std::uint32_t> most = most_of_use();
@@ -166,7 +167,7 @@ bool DivingLp::add_patterns(Budget& budget) {
   return added;
 }
 
-// Returns by row the number of shards that have no place in the fixed patterns.
+// Returns by row the number of shards that the fixed patterns do not hold.
 std::vector<std::uint32_t> DivingLp::most_of_use() const {
   std::vector<double> left(demand_.rows.size(), 0.0);
   for (std::size_t t = 0; t < demand_.tables.size(); ++t) {

@@ -1,4 +1,4 @@
-// The linear program whose variables a dive fixes step by step.
+// The linear program of the diving heuristic.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ namespace shardwright::embedding {
 // What the patterns of a DivingLp must hold, and the ranks that have patterns.
 // Thread safety: a value.
 struct PatternDemand {
-  // Shards that are counted together.
+  // Equal shards, which are counted together.
   struct Row {
     Resources use;    // of one shard
     double size = 0;  // `use` as a fraction of a rank, summed over the resources
     bool fills_hosts = false;
   };
-  // One choice of a table: its number of shards by row.
+  // The shards of one choice or pattern, as pairs (row, number of shards).
   using Shards = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
   // Equal tables, each of which has one of these choices.
   struct Tables {
@@ -36,13 +36,13 @@ struct PatternDemand {
   };
   struct Ranks {
     std::uint32_t count = 0;
-    Resources room;  // of each rank, for patterns
+    Resources room;  // capacity of each rank for patterns
   };
 
   std::map<std::uint32_t, Row> rows;  // by number
   std::vector<Tables> tables;
   std::vector<Ranks> classes;
-  // If choices fill hosts, the number of ranks per host, all of one class; otherwise 1.
+  // The number of ranks per host, all of one class, if choices fill hosts; otherwise 1.
   std::uint32_t ranks_of_host = 1;
 };
 
@@ -50,9 +50,10 @@ struct PatternDemand {
 // same host part.
 using HostPart = PatternDemand::Shards;
 
-// A linear program that minimises the size of tables without a place. Every other table has a
-// choice, every rank has a pattern, and the patterns hold the shards of the choices. Pricing adds
-// patterns for known host parts, because fixed variables leave room that no pattern fills.
+// A linear program that gives every table a choice and every rank a pattern, so that the patterns
+// hold the shards of the choices. It minimises the total size of the tables without a choice. A
+// dive fixes variables step by step. Because known patterns may not fit what is left, pricing adds
+// patterns.
 // Thread safety: one thread at a time. Refers to the demand and the parameters.
 class DivingLp {
  public:
@@ -64,17 +65,18 @@ class DivingLp {
   };
   struct Pattern {
     std::size_t part = 0;
-    PatternDemand::Shards shards;  // with those of the host part
+    PatternDemand::Shards shards;  // includes the shards of the host part
     std::size_t column = 0;
   };
 
   DivingLp(const PatternDemand& demand, const std::vector<RankPattern>& patterns,
            const BoundParameters& parameters);
 
-  // Begins a dive: no variable is fixed, and all patterns stay. With a seed other than 0, patterns
-  // have small random costs.
+  // Begins a dive. No variable is fixed, and all patterns are kept. If the seed is not 0, patterns
+  // get small random costs.
   void begin(std::uint64_t seed);
-  // Both return false if the program was not solved or the budget was interrupted.
+  // Solve the program, the second with pricing. Both return false if no optimum was found or the
+  // budget was interrupted.
   bool solve(Budget& budget);
   bool solve_with_new_patterns(Budget& budget);
 
@@ -84,13 +86,14 @@ class DivingLp {
     return choice_column_[tables][choice];
   }
   double value(std::size_t column) const { return program_.value(column); }
-  // Ranks that are not empty, by part. An empty rank belongs to no part.
+  // By part, the number of ranks whose patterns have shards.
   std::vector<double> ranks_of_parts() const;
-  // The least size of the tables without a place, in ranks.
+  // The least total size of the tables without a choice, in ranks.
   double unplaced() const;
 
   std::uint32_t fixed(std::size_t column) const { return fixed_[column]; }
-  // Sets a lower bound, and the same upper bound if `exactly`.
+  // Sets the lower bound of a variable or of the ranks of a part, and the same upper bound if
+  // `exactly`.
   void fix(std::size_t column, std::uint32_t number, bool exactly);
   void fix_part(std::size_t part, std::uint32_t ranks, bool exactly);
 
@@ -107,7 +110,7 @@ class DivingLp {
   const BoundParameters& parameters_;
   std::vector<Part> parts_;
   std::vector<Pattern> patterns_;
-  std::map<std::uint32_t, std::size_t> shard_row_;  // of the linear program, by row
+  std::map<std::uint32_t, std::size_t> shard_row_;  // row in program_, by PatternDemand row
   std::size_t first_class_row_ = 0;
   std::size_t first_tables_row_ = 0;
   std::vector<std::vector<std::size_t>> choice_column_;
@@ -115,7 +118,7 @@ class DivingLp {
   std::vector<double> least_size_;    // least size of a table, by group
   std::vector<std::uint32_t> fixed_;  // lower bound, by column
   LinearProgram program_{LinearProgram::Scaling::kNone};
-  bool is_solved_ = false;    // and has no new columns since
+  bool is_solved_ = false;    // true if the basis of the last solution can be reused
   std::uint64_t priced_ = 0;  // work of pricing since begin()
   std::optional<RandomGenerator> random_;
   Knapsack knapsack_;

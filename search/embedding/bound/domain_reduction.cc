@@ -45,10 +45,10 @@ class CommonLoad {
   }
 
  private:
-  // Later rounds remove next to nothing. The check of a certificate allows more rounds.
+  // Later rounds remove little. check_bound() allows more rounds.
   static constexpr int kMaxRounds = 8;
 
-  // Returns true if a choice was removed, from all classes or from some.
+  // Returns true if a choice lost one or all of its classes.
   bool reduce_once(Budget& budget) {
     const ChoiceModel& model = rows_.model();
     total_.assign(classes_.size(), {});
@@ -93,13 +93,14 @@ class CommonLoad {
       total_[c].add(common_use[c], groups_[group].size());
   }
 
-  // Returns true if a shard fits beside the common use of the other tables.
+  // Returns true if a shard of the group fits beside the common use of all other tables.
   bool fits(const BoundRow& row, std::size_t c, std::size_t group) const {
     const CommonUse& own = of_group_[group * classes_.size() + c];
     const CommonUse& all = total_[c];
     const Storage& room = classes_[c].room;
     const CommonUse use = use_of(row);
-    // The target is raised slightly, because the check rounds sums and begins from a lower bound.
+    // The target is raised slightly, because check_bound() rounds sums and uses a slightly lower
+    // bound.
     const double limit = classes_.load_limit(c, target_) * (1 + kBoundRounding);
     return use.load + all.load - own.load < limit &&
            std::all_of(kMemoryTiers.begin(), kMemoryTiers.end(), [&](MemoryTier tier) {
@@ -108,7 +109,8 @@ class CommonLoad {
            });
   }
 
-  // Restricts a choice of the group's first table. Returns true if classes were removed.
+  // Removes classes where a choice of the group's first table does not fit. Returns true if it lost
+  // any.
   bool restrict(std::uint32_t choice, std::size_t group) {
     ClassSet left = domain_[choice];
     if (left == 0) return false;
@@ -134,7 +136,7 @@ class CommonLoad {
   Domain& domain_;
   std::vector<EqualTables> groups_;
   std::vector<CommonUse> total_;     // by class
-  std::vector<CommonUse> of_group_;  // by group and class, of one table
+  std::vector<CommonUse> of_group_;  // [group x classes + class], of one table
 };
 
 // Returns true if a choice was removed.

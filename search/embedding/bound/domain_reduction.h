@@ -16,26 +16,26 @@ using MultiplierList = std::vector<std::vector<CapacityMultipliers>>;
 
 // The result of the reduction of a node's domain.
 struct DomainReduction {
-  // No plan of the node rates below the target: the Lagrangian bound at `multipliers` exceeds the
-  // target, or a table has no choice left.
+  // True if no plan of the node rates below the target, because the Lagrangian bound at
+  // `multipliers` exceeds the target, or a table has no choice left.
   bool excluded = false;
   std::vector<CapacityMultipliers> multipliers;
   double bound = 0;       // the aggregate bound of the reduced domain
-  MultiplierList fixing;  // with which fix_choices() repeats the reduction
-  FractionalPlan plan;    // of a node that is not excluded: shares only; may be empty
+  MultiplierList fixing;  // input of fix_choices(), which repeats the reduction
+  FractionalPlan plan;    // shares only; empty if excluded or not solved
 };
 
-// Removes choices from `domain` in two ways, until neither removes any more.
-// - Reduced costs, at the multipliers of the aggregate bound: no plan below the target has a choice
-//   that exceeds its table's cheapest choice by more than the target exceeds the bound.
-// - Common use: a table all of whose choices have a shard on every rank uses every rank in every
-//   plan. A choice that does not fit beside the smallest shards of these tables is in no plan.
+// Removes choices from `domain` in two ways, until neither way removes any more:
+// - Reduced costs. At the multipliers of the aggregate bound, every choice has a cost. A choice is
+//   removed if its cost exceeds that of its table's cheapest choice by more than target - bound.
+// - Common use. If all choices of a table have a shard on every rank, every rank holds at least the
+//   smallest of these shards. A choice that does not fit beside such shards is removed.
 // Source: M. W. P. Savelsbergh, "Preprocessing and Probing Techniques for Mixed Integer Programming
 // Problems" (1994).
 DomainReduction reduce_domain(const BoundRows& rows, double target, Domain& domain,
                               const AggregateParameters& parameters, Budget& budget);
 
-// Repeats a reduction: reduced-cost fixing with each set of `fixing`, common use before and after.
+// Repeats a reduction: common use, then for each set of `fixing` reduced costs and common use.
 void fix_choices(const BoundRows& rows, double target, const MultiplierList& fixing, Domain& domain,
                  Budget& budget);
 

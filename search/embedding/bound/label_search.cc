@@ -82,14 +82,14 @@ void Knapsack::add_items(const BoundRows& rows, std::uint32_t rank_class, std::u
   }
 }
 
-// Returns false if the item does not fit a rank.
+// Adds the item, or returns false if the item does not fit a rank.
 bool Knapsack::add_item(const Item& item) {
   if (!fits(item.use)) return false;
   items_.push_back(item);
   return true;
 }
 
-// Keeps the first of equal items.
+// Removes dominated items from index `first` on. Of equal items, the first one stays.
 void Knapsack::drop_dominated_items(std::size_t first) {
   std::size_t kept = first;
   for (std::size_t i = first; i < items_.size(); ++i) {
@@ -99,7 +99,7 @@ void Knapsack::drop_dominated_items(std::size_t first) {
       const Item& other = items_[j];
       const bool no_worse = other.value >= item.value && other.use.fits_in(item.use);
       const bool equal = other.value == item.value && other.use == item.use;
-      // Entries before `kept` have survived; those after i have not been looked at.
+      // Items before `kept` stay. Items after i have not been visited yet.
       dominated = j != i && (j < kept || j > i) && no_worse && (!equal || j < kept);
     }
     if (!dominated) items_[kept++] = item;
@@ -161,7 +161,7 @@ std::uint32_t Knapsack::multiplicity_bound(const ItemClass& item_class) const {
 
 namespace {
 
-// Sorting n labels and comparing them counts n log n / kComparisonsPerStep steps.
+// Sorting and comparing n labels counts as n log n / kComparisonsPerStep steps.
 constexpr std::uint64_t kComparisonsPerStep = 4;
 
 }  // namespace
@@ -231,8 +231,9 @@ void ParetoFront::add(double hbm, double value) {
   points_.insert(points_.erase(begin, end), {hbm, value});
 }
 
-// A merge sort of runs of rising load: the kept labels are sorted by load, and so are the labels
-// that an item added to them, so there are few runs. Labels of equal load are sorted afterwards.
+// A merge sort of runs of ascending load. There are few runs, because the labels that were kept are
+// sorted by load, and so are the labels that each item added. Labels of equal load are sorted
+// afterwards.
 void DominanceFilter::sort() {
   const auto by_load = [](const Key& a, const Key& b) { return a.load < b.load; };
   runs_.assign(1, 0);
@@ -292,7 +293,7 @@ void DominanceFilter::apply(const CompletionBound& completion, std::uint32_t equ
   kept_.clear();
   off_front_.clear();
   front_.clear();
-  // The front ignores DDR, SSD and copies, so only labels with the least of each may enter it.
+  // The front ignores DDR, SSD and copies, so only labels with the least of all three may enter it.
   const double least_ddr = std::max(completion.free_use().ddr, 0.0);
   const double least_ssd = std::max(completion.free_use().ssd, 0.0);
   for (const Key& key : order_) {
@@ -326,7 +327,7 @@ void LabelSearch::begin(const Knapsack& knapsack, const CapacityMultipliers& mul
   threshold_ = std::max(at_least, best_.value);
 }
 
-// For every class in turn, adds the items of largest reduced value that still fit.
+// Fills best_: for every class in turn, adds the items of largest reduced value that still fit.
 void LabelSearch::fill_greedily() {
   trail_.assign(1, Step{});
   Label greedy;
@@ -365,8 +366,8 @@ bool LabelSearch::run_to_end() {
   return true;
 }
 
-// Makes labels of the classes from `first` on, until there are more than `max_labels` labels.
-// Completion bounds count all other classes. A `beam_width` of 0 keeps all labels. Returns the
+// Makes labels for the classes from `first` on, until there are more than `max_labels` labels.
+// Completion bounds allow for all other classes. A `beam_width` of 0 keeps all labels. Returns the
 // first class that the labels do not cover.
 std::size_t LabelSearch::extend_from(std::size_t first, std::size_t max_labels,
                                      std::size_t beam_width) {
@@ -408,7 +409,7 @@ bool LabelSearch::extend(std::size_t class_index, std::size_t beam_width) {
   return true;
 }
 
-// Adds copies of the item to every label. The loop also extends the labels that it appends.
+// Adds up to `copies` of the item to every label. The loop also visits the labels that it appends.
 void LabelSearch::add_item(std::uint32_t index, std::uint32_t copies) {
   const Item& item = knapsack_->items()[index];
   for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -454,7 +455,7 @@ void LabelSearch::keep_most_promising(std::size_t beam_width) {
   labels_.resize(beam_width);
 }
 
-// Finds the best pair of a label and a label of the other half that fit a rank together.
+// Finds the best pair of a label in labels_ and a label in `others` that fit a rank together.
 void LabelSearch::join(std::vector<Label> others) {
   std::sort(others.begin(), others.end(), [](const Label& a, const Label& b) {
     return a.value != b.value ? a.value > b.value : a.last < b.last;

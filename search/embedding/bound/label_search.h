@@ -14,11 +14,12 @@
 
 namespace shardwright::embedding {
 
-// Relative difference below which two values, or two uses of a capacity, count as equal: above the
-// rounding errors of a pattern's sum, below every difference that matters to a bound.
+// Two values, or two uses of a capacity, count as equal if their relative difference is below this
+// number. It exceeds the rounding errors of a pattern's sum, and is too small to matter to a bound.
 inline constexpr double kPricingTolerance = 1e-10;
 
-// Resources of a rank that shards use: load in units of the rating, memory in bytes.
+// Resources of a rank that shards use: load in units of the rating (ms, or bytes for the storage
+// model), memory in bytes.
 struct Resources {
   double load = 0;
   double hbm = 0;
@@ -67,7 +68,7 @@ inline double cost_at(const CapacityMultipliers& multipliers, const Resources& u
 
 // Shards of one choice on one rank, from up to two rows of the choice.
 struct Item {
-  double value = 0;  // sum of their dual values
+  double value = 0;  // sum of the dual values of the shards
   Resources use;
   std::uint32_t row = 0;
   std::uint32_t count = 0;
@@ -75,46 +76,46 @@ struct Item {
   std::uint32_t other_count = 0;
 };
 
-// The items of a group of identical tables. The rank holds at most one item for each of `copies`
-// tables.
+// The items of a group of equal tables. There are `copies` tables, and a rank holds at most one
+// item per table.
 struct ItemClass {
   std::uint32_t first_item = 0;
   std::uint32_t num_items = 0;
   std::uint32_t copies = 1;
   double best_reduced_value = 0;  // of any item, at least 0
-  Resources max_use;              // largest use of each resource by an item
+  Resources max_use;              // componentwise maximum over all items
 };
 
 // The input of a pricing problem.
 struct PricingQuery {
-  std::span<const double> dual_values;  // of one shard, by row; of the first tables of groups only
-  double target = 0;                    // rating that limits the load of a rank
+  std::span<const double> dual_values;  // of one shard, by BoundRow of the first tables of groups
+  double target = 0;                    // no rank may have a rating above the target
   const Domain& domain;
   std::span<const EqualTables> groups;
-  // Only patterns of more value than this are of interest.
+  // Only patterns worth more than this are of interest.
   double at_least = 0;
-  // The answer must be proved optimal, however long the proof takes.
+  // If set, the answer must be proved optimal, however long the proof takes.
   bool exact = false;
 };
 
-// A multiple-choice knapsack: the items of one rank class, and its capacity. Items that another
-// item of their item class dominates are left out. Of a choice, at most two rows may have a
-// positive dual value.
+// A multiple-choice knapsack: the capacity of a rank of one class, and the items that it may hold.
+// An item is left out if another item of its item class dominates it. At most two rows of a choice
+// may have a positive dual value.
 // Source: Kellerer, Pferschy, Pisinger, "Knapsack Problems" (2004), chapter 11 (multiple choice).
 // Thread safety: one thread at a time.
 class Knapsack {
  public:
   // Sets the items that a rank of the class may hold.
   void fill(const BoundRows& rows, std::uint32_t rank_class, const PricingQuery& query);
-  // Sets items that are single shards without a table: `copies[i]` of items[i]. Precondition: each
-  // item fits.
+  // Sets items that are single shards, independent of tables: the rank may hold items[i] up to
+  // copies[i] times. Precondition: each item fits.
   void fill(std::span<const Item> items, std::span<const std::uint32_t> copies,
             const Resources& capacity);
   // Rounds the resources of all items down to multiples of capacity / `units`, so that fewer labels
-  // differ. Every pattern that fits still fits; new ones may exceed the capacity by one unit per
-  // item.
+  // differ. Every pattern that fits still fits. Further patterns may fit that exceed the real
+  // capacity by up to one unit per item.
   void round_down(double units);
-  // Sorts the classes by the largest reduced value of an item, in falling order.
+  // Sorts the item classes by the largest reduced value of their items, in descending order.
   void sort_classes(const CapacityMultipliers& multipliers);
 
   const Resources& capacity() const { return capacity_; }
@@ -124,7 +125,8 @@ class Knapsack {
     return std::span(items_).subspan(item_class.first_item, item_class.num_items);
   }
   std::span<const ItemClass> classes() const { return classes_; }
-  // Returns a number of copies that a rank cannot hold, at most one more than the class has.
+  // Returns an upper limit, exclusive, of the number of items of a class that fit a rank, at most
+  // copies + 1.
   std::uint32_t multiplicity_bound(const ItemClass& own) const;
 
  private:
@@ -142,12 +144,13 @@ class Knapsack {
 struct Label {
   Resources use;
   double value = 0;
-  std::uint32_t last = 0;    // its last item, an index into the search's trail; 0 = none
-  std::uint32_t copies = 0;  // of the current item class
+  std::uint32_t last = 0;    // the last item, as index into LabelSearch::trail_; 0 = none
+  std::uint32_t copies = 0;  // number of items of the current item class
 };
 
-// Upper bounds of the value that a label can still reach, by Lagrangian relaxations at several
-// multipliers. Also keeps free_use(), the use up to which all items of the remaining classes fit.
+// Upper bounds of the value that a label can still reach, from Lagrangian relaxations at several
+// multipliers. Also keeps free_use(): a label that uses at most this has room for any items of all
+// remaining classes.
 // Source: Irnich, Desaulniers, "Shortest Path Problems with Resource Constraints" (2005),
 // completion bounds.
 // Thread safety: one thread at a time.
@@ -157,18 +160,21 @@ class CompletionBound {
   void reset(const Knapsack& knapsack);
   // O(items).
   void add_relaxation(const CapacityMultipliers& multipliers);
-  // The largest value of a pattern by the relaxation that was added first.
+  // An upper bound of the value of a pattern, by the relaxation that was added first.
   double max_value() const { return relaxations_.front().max_value; }
 
-  // Begins a pass over the item classes: all classes remain.
+  // Begins a pass over the item classes. At first all classes are remaining classes.
   void begin();
-  // Remove the value or the use of the class from those of the remaining classes.
+  // Removes a class from the remaining classes: pass_value() for can_exceed(), pass_use() for
+  // free_use().
   void pass_value(std::size_t class_index);
   void pass_use(const ItemClass& own);
-  // Sets which items of the class a further copy may be: `item` and the items after it.
+  // Sets the items that a further copy of the class may be: `item` and all later items of the
+  // class.
   void look_ahead(const ItemClass& own, std::uint32_t item);
 
-  // Returns the use in comparisons, at least free_use(): smaller uses are equivalent.
+  // Returns the use that comparisons of labels count, which is at least free_use(), because smaller
+  // uses are equivalent.
   Resources counted_use(const Resources& use) const { return componentwise_max(use, free_use_); }
   const Resources& free_use() const { return free_use_; }
   // Returns false if no completion of the label, with up to `copies_ahead` further copies of the
@@ -185,10 +191,10 @@ class CompletionBound {
  private:
   struct Relaxation {
     CapacityMultipliers multipliers;
-    std::vector<double> best_values;  // reduced values by class, of all its copies
-    double max_value = 0;             // of a pattern
-    double rest = 0;                  // cost of the capacity, and value of the remaining classes
-    double copy_ahead = 0;            // one more copy of the current class
+    std::vector<double> best_values;  // by class: largest reduced value of all its copies
+    double max_value = 0;             // bound of the value of any pattern
+    double rest = 0;                  // cost of the capacity + best values of the remaining classes
+    double copy_ahead = 0;            // largest reduced value of one more copy of the current class
   };
 
   const Knapsack* knapsack_ = nullptr;
@@ -196,37 +202,38 @@ class CompletionBound {
   Resources free_use_;
 };
 
-// The Pareto front of HBM and value: the largest value with at most a given amount of HBM.
+// The Pareto front of HBM bytes and value, which gives the largest value for at most a given amount
+// of HBM.
 // Thread safety: one thread at a time.
 class ParetoFront {
  public:
   void clear() { points_.clear(); }
-  // Returns true if a point has at most this HBM and at least this value. O(log points).
+  // Returns true if some point has at most this HBM and at least this value. O(log points).
   bool dominates(double hbm, double value) const;
-  // Adds a point that is not dominated. O(points) for the points that it replaces or moves.
+  // Adds a point. Precondition: !dominates(hbm, value). O(points).
   void add(double hbm, double value);
 
  private:
-  std::vector<std::pair<double, double>> points_;  // HBM and value, both rising
+  std::vector<std::pair<double, double>> points_;  // (HBM, value), both ascending
 };
 
-// Removes a label if another label has at least its value, at most its use of every resource and at
-// most its copies of the current class. Labels are visited by rising load. The Pareto front finds
-// dominating labels among those with the least DDR, SSD and copies; the last few other kept labels
-// are compared in all resources.
+// Removes a label if another label dominates it: the other label has at least its value, at most
+// its use of every resource, and at most its copies of the current class. Labels are visited in
+// ascending order of load. A label is compared with the Pareto front of all kept labels with the
+// least DDR, SSD and copies, and in all resources with the last few other kept labels.
 // Source: Nemhauser, Ullmann, "Discrete Dynamic Programming and Capital Allocation" (1969).
 // Thread safety: one thread at a time.
 class DominanceFilter {
  public:
   explicit DominanceFilter(std::size_t max_comparisons) : max_comparisons_(max_comparisons) {}
 
-  // Removes dominated labels. Compares their CompletionBound::counted_use(). Numbers of copies up
-  // to `equal_copies` count as equal, because the copies left are then more than fit.
+  // Removes dominated labels. Compares the CompletionBound::counted_use() of labels. All numbers of
+  // copies up to `equal_copies` count as equal, because more copies are then left than fit.
   void apply(const CompletionBound& completion, std::uint32_t equal_copies,
              std::vector<Label>& labels);
 
  private:
-  // The sort key of a label: rising load, then falling value, then the order of creation.
+  // The sort key of a label: ascending load, then descending value, then the order of creation.
   struct Key {
     double load;
     double value;
@@ -240,35 +247,36 @@ class DominanceFilter {
   std::size_t max_comparisons_;
   std::vector<Key> order_;
   std::vector<Key> merged_;        // scratch
-  std::vector<std::size_t> runs_;  // starts of runs of rising load in order_, and the end
+  std::vector<std::size_t> runs_;  // begins of ascending runs in order_, and the end
   std::vector<Label> kept_;
-  std::vector<Label> off_front_;  // kept labels that are not on the front, with their counted use
+  std::vector<Label> off_front_;  // kept labels not on the front, with counted use
   ParetoFront front_;
 };
 
-// A labelling algorithm for the knapsack. A label is dropped if its completion bound shows that it
-// cannot exceed the best pattern, or if another label dominates it.
+// A labelling algorithm for the knapsack. It drops a label whose completion bound does not exceed
+// the best pattern, or that another label dominates.
 // Thread safety: one thread at a time.
 class LabelSearch {
  public:
   explicit LabelSearch(const KnapsackParameters& parameters)
       : parameters_(parameters), dominance_(parameters.max_comparisons) {}
 
-  // Starts with a greedy pattern. The search looks only for patterns of more value than `at_least`.
-  // Refers to the knapsack, which must not change until the search ends.
+  // Begins a search for patterns worth more than `at_least`, with a greedy pattern. Refers to the
+  // knapsack, which must not change until the search ends.
   void begin(const Knapsack& knapsack, const CapacityMultipliers& multipliers, double at_least);
-  // Runs a beam search, which keeps the most promising labels per item class and proves nothing.
+  // Runs a beam search, which keeps only the most promising labels after each item class. It proves
+  // no bound.
   void run_beam();
-  // Runs the full search. Returns false if there are too many labels; otherwise no pattern has more
-  // value than proved_value(). Once there are many labels, the remaining classes are searched
-  // separately, and the two sets of labels are joined.
+  // Runs the full search. Returns false if there are too many labels. Otherwise no pattern is worth
+  // more than proved_value(). Once there are many labels, the remaining classes get labels of their
+  // own, and the two sets of labels are joined.
   // Source: Horowitz, Sahni, "Computing Partitions with Applications to the Knapsack Problem"
   // (1974).
   bool run_to_end();
 
   double best_value() const { return best_.value; }
   double proved_value() const { return threshold_; }
-  // An upper bound of the value of every pattern, also if the search did not run to its end.
+  // An upper bound of the value of every pattern, valid after begin().
   double relaxed_value() const { return completion_.max_value(); }
   // The items of the best pattern.
   std::vector<Item> best_items() const;
@@ -298,10 +306,10 @@ class LabelSearch {
   CompletionBound completion_;
   DominanceFilter dominance_;
   std::vector<Label> labels_;
-  std::vector<Step> trail_;  // the first one stands for no item
+  std::vector<Step> trail_;  // the first element stands for no item
   Label best_;
-  std::uint32_t last_of_other_half_ = 0;  // last item of the best pattern in the other half
-  double threshold_ = 0;                  // labels that cannot exceed it are dropped
+  std::uint32_t last_of_other_half_ = 0;  // as Label::last, in the second set of joined labels
+  double threshold_ = 0;                  // labels that cannot exceed this value are dropped
   std::uint64_t steps_ = 0;
 };
 

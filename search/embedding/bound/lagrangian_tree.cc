@@ -66,7 +66,7 @@ void LagrangianTree::visit(Open next, Budget& budget) {
 }
 
 void LightTrees::step(Proof& proof, Budget& budget) {
-  if (tree_ && tree_->target() > proof.rating()) tree_.reset();  // a better plan came
+  if (tree_ && tree_->target() > proof.rating()) tree_.reset();  // a plan below the target is known
   if (!tree_) plant(proof, budget);
   if (!tree_) return;
   if (!tree_->has_ended()) tree_->step(budget);

@@ -17,9 +17,10 @@
 
 namespace shardwright::embedding {
 
-// Tries to prove a target without column generation. Domain reduction bounds a node, which branches
-// only between choices that differ by a large part of the load or memory of all ranks. For a few
-// tables that need every rank, a few nodes often suffice and cost less than one pricing.
+// Tries to prove a target with a small branch-and-bound tree and without column generation. Domain
+// reduction bounds every node. Branches separate only choices that differ by a large part of the
+// load or memory of all ranks. If few tables need every rank, a few nodes often suffice, and they
+// cost less than one pricing problem.
 // Thread safety: one thread at a time. Refers to its arguments.
 class LagrangianTree {
  public:
@@ -27,16 +28,17 @@ class LagrangianTree {
                  const BoundParameters& parameters, Budget& budget);
 
   double target() const { return target_; }
-  // Returns true if nothing is left to do, or if the work is used up. A tree that is partly proved
-  // gets more work, because its last nodes often take little.
+  // Returns true if the target is proved, the tree is stuck, or the work is used up. The limit of
+  // work is higher if a large part of the tree is proved, because the last nodes often take little
+  // work.
   bool has_ended() const {
     return is_stuck_ || is_proved() || (work_ >= targets_->light_work && !is_worth_more());
   }
   bool is_proved() const { return !is_stuck_ && open_.empty(); }
-  // Visits one node. Precondition: it has not ended.
+  // Visits one node. Precondition: !has_ended().
   void step(Budget& budget);
-  // The choices with the largest shares at the node where the tree is stuck, because no branch has
-  // large enough sides. Empty if there is no such node.
+  // At the node where the tree is stuck, the choice of every table with the largest share in the
+  // fractional plan. Empty if the tree is not stuck or no plan is known.
   const std::vector<std::uint32_t>& stuck_choices() const { return stuck_choices_; }
   // The certificate's nodes. Precondition: is_proved().
   std::vector<BoundNode> certificate_nodes() const { return tree_.certificate_nodes(target_); }
@@ -58,14 +60,15 @@ class LagrangianTree {
   double target_;
   std::uint64_t work_ = 0;
   BoundTree tree_;
-  std::vector<Open> open_;  // the last is next
-  bool is_stuck_ = false;   // a node has no branch with large sides
+  std::vector<Open> open_;  // visited from the back
+  bool is_stuck_ = false;   // a node has no branch whose sides differ enough
   std::vector<std::uint32_t> stuck_choices_;
 };
 
-// Plants a tree for the goal of every better plan, if the goal is below the lowest target that
-// failed: a higher target would fail, too. If the rating fell by BoundParameters::rating_fall, more
-// trees follow, by bisection between the bound and the lowest failed target or the goal.
+// Tries a LagrangianTree for the goal whenever a better plan is known. Skips the goal if a lower
+// target has failed, because the goal would fail, too. If the rating fell by
+// BoundParameters::rating_fall, more trees follow, whose targets bisect the interval from the bound
+// to the goal or to the lowest failed target.
 // Thread safety: one thread at a time.
 class LightTrees final : public BoundMethod {
  public:
@@ -80,9 +83,9 @@ class LightTrees final : public BoundMethod {
   double ceiling(const Proof& proof) const { return std::min(ceiling_, proof.goal()); }
   void plant(Proof& proof, Budget& budget);
 
-  double rating_ = std::numeric_limits<double>::infinity();   // of the last tree for a goal
+  double rating_ = std::numeric_limits<double>::infinity();   // when a goal was last tried
   double ceiling_ = std::numeric_limits<double>::infinity();  // the lowest target that failed
-  std::uint32_t trees_left_ = 0;                              // for this rating
+  std::uint32_t trees_left_ = 0;                              // at this rating
   std::optional<LagrangianTree> tree_;
 };
 

@@ -1,4 +1,5 @@
-// The methods of best mode, by name. Switching a method off measures its effect (perf/ablation).
+// Switches for the methods of best mode, by name, so that perf/ablation can measure the effect of
+// each method.
 #pragma once
 
 #include <array>
@@ -6,7 +7,7 @@
 
 namespace shardwright::embedding {
 
-// Methods of the proof.
+// Methods of the proof; bound_prover.h and README.md in this folder describe them.
 // Thread safety: a value.
 struct BoundMethods {
   bool aggregate = true;
@@ -21,7 +22,7 @@ struct BoundMethods {
   bool dives = true;
 };
 
-// Methods that look for plans.
+// Methods of the search for plans, see search/embedding/best.
 // Thread safety: a value.
 struct PlanMethods {
   bool compat_start = true;
@@ -64,7 +65,7 @@ inline constexpr auto kPlanMethods = std::to_array<NamedMethod<PlanMethods>>({
     {"tie_breaking", &PlanMethods::tie_breaking},
 });
 
-// Switches a method off. Returns false if no method has this name.
+// Switches off the method with this name. Returns false if there is no such method.
 inline bool switch_off(Methods& methods, std::string_view name) {
   for (const auto& method : kBoundMethods) {
     if (method.name == name) return methods.bound.*method.is_on = false, true;

@@ -126,7 +126,8 @@ std::optional<NodeAnswer> NodeRelaxation::reduce(Budget& budget) {
   return answer;
 }
 
-// Returns false if the node is too large, has placement rules, or the method is off.
+// Returns false, without a search, if the node is too large, if there are placement rules, or if
+// the method is off.
 bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   const NodeSearchParameters& parameters = parameters_->search;
   if (!parameters_->methods.node_search || rows_->model().pool().space().problem().rules().any())
@@ -136,8 +137,8 @@ bool NodeRelaxation::begin_search(std::uint64_t most_steps, Budget& budget) {
   return true;
 }
 
-// After a search without a decision, column generation follows if it did not come before. Otherwise
-// the next search of a node without a branch gets fewer steps: it would usually fail, too.
+// If the search decides nothing, column generation follows. If column generation came before, the
+// next node without a branch gets fewer search steps.
 std::optional<NodeAnswer> NodeRelaxation::search(Budget& budget) {
   if (!search_->step(budget)) return std::nullopt;
   SearchedNode node = search_->take_answer();

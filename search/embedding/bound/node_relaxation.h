@@ -1,4 +1,4 @@
-// The bound of a node: domain reduction, column generation, and the search of all its plans.
+// The bound of a branch-and-bound node.
 #pragma once
 
 #include <cstdint>
@@ -25,23 +25,23 @@ struct SearchedNode {
     kUnknown,
   };
   Kind kind = Kind::kUnknown;
-  std::optional<Plan> found;  // the best plan found; an `improvement` may set it for any kind
-  double below = 0;           // the target, or less after a plan was found
-  BoundNode leaf;             // of a certificate, without its `fixing`
+  std::optional<Plan> found;  // the best plan found; with an `improvement`, of any kind
+  double below = 0;           // the target, or a lower rating after a plan was found
+  BoundNode leaf;             // the proof; its `fixing` is empty
   std::uint64_t steps = 0;
 };
 
-// Returns the number of choices with a class in the domain, times the number of ranks.
+// Returns (choices that the domain does not exclude) x (ranks).
 std::uint64_t open_cells(const BoundRows& rows, const Domain& domain);
 
-// Tries all plans of a node, in steps.
+// Tries all plans of a node with core's exhaustive search, in steps.
 // Thread safety: one thread at a time. Refers to the model of the rows.
 class NodeSearch {
  public:
-  // `most_steps`: limit of steps. `fixing`: its last multipliers are the prices that shorten the
-  // search. `improvement`: if positive, the search continues after a plan, for plans better by this
-  // fraction. With placement rules the search ignores the node and tries all plans of the model
-  // that obey the rules: a node exchanges equal tables, which a rule may forbid.
+  // `fixing`: its last multipliers are the prices that prune the search. `improvement`: if
+  // positive, the search continues after it has found a plan, for plans that are better by this
+  // fraction. With placement rules the search ignores the domain and tries all plans that obey the
+  // rules, because nodes assume that equal tables can be exchanged, which rules may forbid.
   NodeSearch(const BoundRows& rows, double target, const Domain& domain,
              const MultiplierList& fixing, std::uint64_t most_steps, double improvement,
              const BoundParameters& parameters, Budget& budget);
@@ -50,12 +50,12 @@ class NodeSearch {
 
   // Returns true if the search has ended.
   bool step(Budget& budget);
-  // Call it once, after step() has returned true.
+  // Must be called once, after step() has returned true.
   SearchedNode take_answer();
 
  private:
   NodeSearchParameters parameters_;
-  PlaceDomain places_;  // empty with placement rules
+  PlaceDomain places_;  // of the node; empty with placement rules
   SearchedNode node_;
   const Budget* budget_ = nullptr;  // while it runs
   std::optional<PlanSearch> search_;
@@ -68,19 +68,20 @@ struct NodeAnswer {
     kStuck,     // the node may hold a plan below the target, and no branch exists
   };
   Kind kind = Kind::kStuck;
-  BoundNode proof;  // of a divided node: `fixing` only
+  BoundNode proof;  // for a divided node, only `fixing`
   Branch branch;
-  FractionalPlan plan;  // of a node that is not excluded; empty if no linear program was solved
-  bool was_cut_short = false;      // column generation did not decide the node
+  FractionalPlan plan;  // of a node that is not excluded; may be empty
+  bool was_cut_short = false;      // column generation ended undecided
   bool was_searched = false;       // a search came before column generation
-  std::uint64_t search_steps = 0;  // of a proof by search
-  std::optional<Plan> found;       // a plan below the target, by search
+  std::uint64_t search_steps = 0;  // steps of a proof by search
+  std::optional<Plan> found;       // a plan below the target, found by search
 };
 
 // Bounds a node: domain reduction, then a search of all plans, then column generation. If none of
-// them excludes the node, the fractional plan determines the branch. A branch on choices that take
-// a large part of all ranks comes before column generation, which would take several times as long.
-// If no branch exists, a longer search follows. With placement rules there is no search.
+// these excludes the node, the fractional plan of column generation determines the branch. If there
+// is a branch on choices that take a large part of all ranks, the node is divided before the search
+// and column generation, which would take several times as long. If no branch exists, a longer
+// search follows. With placement rules there is no search.
 // Thread safety: one thread at a time. Refers to its arguments.
 class NodeRelaxation {
  public:
@@ -92,14 +93,14 @@ class NodeRelaxation {
         columns_(rows, parameters) {}
 
   // Begins with a node. `work`: limit of column generation. `search_steps`: limit of the first
-  // search; without a value, there is no search, and no branch before column generation.
+  // search; if empty, there is neither a search nor a branch before column generation.
   void begin(double target, Domain domain, std::uint64_t work,
              std::optional<std::uint64_t> search_steps);
   bool is_active() const { return domain_.has_value(); }
-  // Returns true while all plans of a node without a branch are tried.
+  // Returns true while the longer search of a node without a branch runs.
   bool is_at_leaf() const { return stuck_.has_value(); }
   void abandon();
-  // Does one step. Returns the answer in the last step. Precondition: is_active().
+  // Does one step. Returns the answer after the last step. Precondition: is_active().
   std::optional<NodeAnswer> step(Budget& budget);
   // The reduced domain of the last node with an answer.
   const Domain& domain() const { return answered_; }
@@ -122,12 +123,12 @@ class NodeRelaxation {
   double target_ = 0;
   std::uint64_t work_ = 0;
   std::optional<std::uint64_t> search_steps_;
-  std::uint64_t leaf_steps_ = 0;  // for the next node without a branch
+  std::uint64_t leaf_steps_ = 0;  // limit of the longer search
   bool was_searched_ = false;
   std::optional<NodeSearch> search_;  // while it runs
-  std::optional<NodeAnswer> stuck_;   // the answer if search_ decides nothing
+  std::optional<NodeAnswer> stuck_;   // the answer if the longer search fails
   std::optional<Domain> domain_;      // of the node
-  MultiplierList fixing_;             // that reduced domain_
+  MultiplierList fixing_;             // multipliers that reduced domain_
   Domain answered_;
 };
 

@@ -13,8 +13,8 @@ class MultiplierSearch {
                    std::uint64_t& steps)
       : knapsack_(knapsack), parameters_(parameters), steps_(steps) {}
 
-  // Load is almost always a binding capacity. A memory tier gets a multiplier only if the items
-  // chosen without the multiplier exceed the tier.
+  // Load always gets a multiplier, because its capacity almost always binds. A memory tier gets one
+  // only if the items chosen without it exceed the tier.
   CapacityMultipliers run() {
     CapacityMultipliers best;
     minimise_over_load(best);
@@ -54,7 +54,7 @@ class MultiplierSearch {
     return result;
   }
 
-  // Above this multiplier no item that uses the resource has a positive reduced value.
+  // Returns the multiplier above which no item that uses the resource has a positive reduced value.
   double largest_useful(double Resources::*resource) const {
     double largest = 0;
     for (const Item& item : knapsack_.items()) {
@@ -63,8 +63,8 @@ class MultiplierSearch {
     return largest;
   }
 
-  // Returns the least multiplier of the resource at which the chosen items fit, given the other
-  // multipliers.
+  // Returns the least multiplier of the resource at which the chosen items fit. The other
+  // multipliers are those of `trial`.
   double bisect(double CapacityMultipliers::*multiplier, double Resources::*resource,
                 CapacityMultipliers trial) {
     trial.*multiplier = 0;
@@ -80,13 +80,15 @@ class MultiplierSearch {
     return high;
   }
 
-  // Sets the best multiplier of load, given the others, and returns the relaxation's value.
+  // Sets the best multiplier of load for the other multipliers, and returns the value of the
+  // relaxation.
   double minimise_over_load(CapacityMultipliers& multipliers) {
     multipliers.load = bisect(&CapacityMultipliers::load, &Resources::load, multipliers);
     return relaxed(multipliers).value;
   }
 
-  // With the best multiplier of load everywhere, the relaxation is convex in the multiplier of HBM.
+  // Sets the best multipliers of HBM and load. The value that minimise_over_load() returns is
+  // convex in the multiplier of HBM.
   // Source: J. Kiefer, "Sequential Minimax Search for a Maximum" (1953), golden section.
   void minimise_over_hbm(CapacityMultipliers& best) {
     constexpr double kGoldenRatio = 0.6180339887498949;
@@ -161,7 +163,8 @@ PricingAnswer PricingProblem::relax(const PricingQuery& query, Budget& budget) {
   return answer;
 }
 
-// A beam search runs first. Its pattern may suffice, or else prunes most labels of the full search.
+// Runs a beam search first. If its pattern is not good enough, it still prunes most labels of the
+// full search.
 PricingProblem::Found PricingProblem::find(const CapacityMultipliers& multipliers,
                                            const PricingQuery& query) {
   knapsack_.sort_classes(multipliers);

@@ -11,18 +11,19 @@
 
 namespace shardwright::embedding {
 
-// Minimises the Lagrangian relaxation of the knapsack approximately, and returns the multipliers.
-// The relaxation is the cost of the capacity plus the best reduced value of an item for every copy.
-// It bounds every pattern's value, and is convex in the multipliers. Bisection on the sign of the
-// slack finds the multipliers of load, DDR and SSD. A golden-section search finds the multiplier of
-// HBM, with a bisection of load inside. Time: O(items x evaluations), which is added to `steps`.
+// Returns multipliers that approximately minimise the Lagrangian relaxation of the knapsack. The
+// relaxation is the cost of the capacity plus, for every copy of every item class, the best reduced
+// value of an item. The relaxation bounds the value of every pattern, and is convex in the
+// multipliers. Bisection finds the multipliers of load, DDR and SSD. A golden-section search finds
+// the multiplier of HBM, with a bisection of load inside. Takes O(items x evaluations), which is
+// added to `steps`.
 CapacityMultipliers best_multipliers(const Knapsack& knapsack, const KnapsackParameters& parameters,
                                      std::uint64_t& steps);
 
 struct PricingAnswer {
   RankPattern pattern;
   double value = 0;      // of the pattern
-  double max_value = 0;  // upper bound; `value` plus rounding if the pattern is proved best
+  double max_value = 0;  // of any pattern; about `value` if proved best
   CapacityMultipliers multipliers;  // of best_multipliers()
 };
 
@@ -34,15 +35,15 @@ class PricingProblem {
                  const KnapsackParameters& parameters)
       : rows_(&rows), rank_class_(rank_class), parameters_(parameters), search_(parameters) {}
 
-  // Looks only for patterns of more value than `query.at_least`. If none exists, `max_value` may be
-  // as high as `at_least`, and the answer may have any pattern that fits. An exact search that
-  // needs too many labels is repeated with rounded resources: `max_value` stays valid, and the
-  // pattern may exceed the rank slightly.
+  // Looks only for patterns worth more than `query.at_least`. If there is none, `max_value` may be
+  // as high as `at_least`, and the answer may have any pattern that fits. If an exact search needs
+  // too many labels, it is repeated with rounded resources. Then `max_value` is still valid, but
+  // the pattern may slightly exceed the capacity of the rank.
   PricingAnswer solve(const PricingQuery& query, Budget& budget);
-  // Looks for no pattern: `max_value` is the value of the Lagrangian relaxation.
+  // Sets only `max_value`, to the value of the Lagrangian relaxation, and `multipliers`.
   PricingAnswer relax(const PricingQuery& query, Budget& budget);
 
-  // Returns true if the last full search took few steps: the next one is then run at once.
+  // Returns true if the last full search took few steps. The next full search then runs at once.
   bool was_easy() const { return was_easy_; }
   void set_was_easy(bool easy) { was_easy_ = easy; }
 
@@ -56,7 +57,7 @@ class PricingProblem {
   const KnapsackParameters& parameters_;
   Knapsack knapsack_;
   LabelSearch search_;
-  bool was_easy_ = true;  // the last full search
+  bool was_easy_ = true;  // see was_easy()
 };
 
 }  // namespace shardwright::embedding

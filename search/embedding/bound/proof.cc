@@ -24,7 +24,7 @@ void Proof::accept(double bound, const RankClasses& classes, std::vector<BoundNo
   certificate_.by_search = by_search;
 }
 
-// Makes no suggestion with placement rules: the model of the proof may then have other choices.
+// With placement rules there are no suggestions, because the proof's model may have other choices.
 void Proof::suggest(Allocation start, double target) {
   constexpr std::size_t kMost = 8;
   if (!parameters_.methods.suggestions) return;

@@ -15,8 +15,8 @@
 
 namespace shardwright::embedding {
 
-// Work of a method that may take long, and of all other methods together. The method waits until
-// the others had as much work, because another method may prove the goal at once.
+// The work of a method that may take long, and of all other methods together. The method begins
+// only once the others had as much work, because a cheaper method may prove the goal first.
 // Thread safety: a value.
 struct WorkShare {
   std::uint64_t own = 0;
@@ -25,7 +25,8 @@ struct WorkShare {
   bool allows(std::uint64_t next) const { return own + next <= others; }
 };
 
-// The bound with its certificate, the rating that it is to reach, and suggestions for the search.
+// The state that all methods of a proof share: the bound with its certificate, the rating of the
+// best known plan, and starts that the methods suggest to the search for plans.
 // Thread safety: one thread at a time. Refers to the model and to its pool.
 class Proof {
  public:
@@ -42,31 +43,35 @@ class Proof {
   // The rating of the best known plan; 0 before there is a plan.
   double rating() const { return rating_; }
   void set_rating(double rating) { rating_ = rating; }
-  // The target that would prove the rating optimal.
+  // The target that proves the best known plan optimal.
   double goal() const {
     return rating_ * (1 - parameters_.targets.goal_in_gap * parameters_.optimality_gap);
   }
   // Bisection ends when its interval is shorter than this.
   double least_step() const { return parameters_.targets.root_step * rating_; }
-  // Returns true if the rating is below `rating` by the fraction BoundParameters::rating_fall.
+  // Returns true if the rating is below `rating` by more than the fraction
+  // BoundParameters::rating_fall.
   bool fell_below(double rating) const { return rating_ < rating * (1 - parameters_.rating_fall); }
 
   double bound() const { return certificate_.bound; }
   bool proves(double rating) const { return bound() >= rating * (1 - parameters_.optimality_gap); }
   const BoundCertificate& certificate() const { return certificate_; }
-  // Continues from a proof that the check of core has accepted.
+  // Continues from a certificate that check_bound() has accepted.
   void begin_from(const BoundCertificate& proved) {
     if (proved.bound > bound()) certificate_ = proved;
   }
-  // Records the nodes of a certificate that no plan rates below `bound`, if that raises the bound.
+  // Records a proof that no plan rates below `bound`, if this raises the bound. `nodes`: the nodes
+  // of its certificate; `by_search`: see BoundCertificate.
   void accept(double bound, const RankClasses& classes, std::vector<BoundNode> nodes,
               bool by_search = false);
 
-  // Suggests choices, perhaps with ranks, for a plan below a target that a method could not prove.
+  // Suggests a start for the search for plans: choices, perhaps with ranks, that may lead to a plan
+  // below `target`. Methods call it when they could not prove the target.
   void suggest(Allocation start, double target);
-  // Returns the last few suggestions since the last call. Their choices are of the given model.
+  // Returns the suggestions since the last call, at most the newest eight. Their choices are
+  // indices of model().
   std::vector<SuggestedStart> take_suggestions() { return std::exchange(suggestions_, {}); }
-  // Records a plan below a target that was found instead of a proof.
+  // Records a plan below a target, which a search found instead of a proof.
   void find(std::optional<Plan> plan) {
     if (plan) found_ = std::move(plan);
   }
@@ -81,21 +86,21 @@ class Proof {
   std::optional<Plan> found_;
 };
 
-// A method that raises the bound in steps. The prover calls a method again until its target is
-// proved or given up, and otherwise the first method of its list that is due.
+// A method that raises the bound in steps. BoundProver::next_method() chooses the method of the
+// next step.
 // Thread safety: one thread at a time.
 class BoundMethod {
  public:
   virtual ~BoundMethod() = default;
 
   virtual bool goes_on() const { return false; }
-  // Returns true if the method may begin now, although other methods have more to try.
+  // Returns true if the method may begin now, even if other methods have more to try.
   virtual bool is_due(const Proof& proof) const = 0;
-  // Returns true if the method has something to try, now or once all other methods have ended.
+  // Returns true if the method has something to try, now or after all other methods have ended.
   virtual bool has_more(const Proof& proof) const { return is_due(proof); }
   // Precondition: goes_on() or has_more().
   virtual void step(Proof& proof, Budget& budget) = 0;
-  // Tells the method about the work of another method.
+  // Tells the method how much work another method has spent.
   virtual void note_others(std::uint64_t) {}
 };
 

@@ -7,10 +7,11 @@
 namespace shardwright::embedding {
 namespace {
 
-// The load limit of a class without capacity, as a fraction of the limit of a whole rank.
+// The load limit of a class without capacity, as a fraction of the load limit of a whole rank.
 constexpr double kLeastPart = 1e-12;
 
-// Relative increase of `most_load`: uniform choices may reach it, but loads stay below a limit.
+// Relative increase of `most_load` to get a load limit: a load may equal `most_load`, but must be
+// below a limit.
 constexpr double kClosed = 1e-9;
 
 std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
@@ -19,8 +20,8 @@ std::vector<std::uint64_t> distinct(std::vector<std::uint64_t> values) {
   return values;
 }
 
-// Returns the ranks at which the load of a choice with a shard on every rank changes, each with its
-// largest change (negated), in order of falling change.
+// Returns the ranks where the load of a choice on all ranks differs from the rank before, as pairs
+// (-largest difference, rank), the largest difference first.
 std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& model,
                                                            double least_difference) {
   std::map<std::uint32_t, double> changes;
@@ -43,14 +44,15 @@ std::vector<std::pair<double, std::uint32_t>> load_changes(const ChoiceModel& mo
   return sorted;
 }
 
-// Returns true if a shard of the choice is smallest in every resource, per class or, if the choice
-// fills hosts, overall. The check of a certificate counts all these shards as the smallest.
+// Returns true if one shard of the choice is the smallest in every resource: per class, or of all
+// shards if the choice fills hosts. The check of a certificate counts all these shards as the
+// smallest.
 bool has_smallest_shards(const ChoiceModel& model, const Choice& choice,
                          const RankClasses& classes) {
   std::vector<std::vector<ChoiceRun>> runs(classes.size());
   std::size_t rank = 0;
   for (const ChoiceRun& run : model.runs(choice)) {
-    ClassSet seen = 0;  // with a shard of this run
+    ClassSet seen = 0;  // classes that have a shard of this run
     for (std::uint32_t k = 0; k < run.count; ++k, ++rank) {
       const std::uint32_t own = choice.reach == Reach::kAllRanks ? classes.class_of(rank) : 0;
       if ((seen >> own & 1) == 0) runs[own].push_back(run);
@@ -117,7 +119,7 @@ void RankClasses::set_uniform_use(std::span<const UniformUse> use, double target
   for (std::uint32_t c = 0; c < num_apart_; ++c) {
     const double limit = target / whole_[c].time_scale;
     const auto set = [&](RankClass& rank_class, double load, Storage room) {
-      // The limit must be positive.
+      // The load limit must be positive.
       rank_class.time_scale = target / std::max(load, limit * kLeastPart);
       rank_class.room = most_of(room, Storage());
     };
@@ -141,7 +143,7 @@ RankClasses::RankClasses(const ChoiceModel& model, bool separate_hosts,
                          const RankClassParameters& parameters) {
   Labels labels = label_kinds(model, parameters);
   if (separate_hosts) {
-    // Ranks without a whole host count as one more host.
+    // An incomplete last host counts as one more host.
     const std::uint32_t places = model.num_hosts() + (model.has_uneven_hosts() ? 1 : 0);
     for (std::size_t rank = 0; rank < labels.size(); ++rank)
       labels[rank] = labels[rank] * places + rank / model.local_world_size();
@@ -171,7 +173,8 @@ RankClasses::Labels RankClasses::label_kinds(const ChoiceModel& model,
   return labels;
 }
 
-// Splits kinds at changes of load, the largest first, until there would be too many classes.
+// Splits kinds where loads change, at the largest change first, until there would be too many
+// classes.
 void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParameters& parameters,
                                 Labels& labels) {
   for (const auto& [difference, rank] : load_changes(model, parameters.load_difference)) {
@@ -180,7 +183,7 @@ void RankClasses::split_by_load(const ChoiceModel& model, const RankClassParamet
       split[r] = 2 * split[r] + (r >= rank ? 1 : 0);
     const Labels values = distinct(split);
     if (values.size() > parameters.max_classes) return;
-    // Only the order of labels counts, and small labels cannot overflow.
+    // Keeps the labels small, so that 2 * label does not overflow; only their order matters.
     for (std::uint64_t& value : split) {
       value = static_cast<std::uint64_t>(std::lower_bound(values.begin(), values.end(), value) -
                                          values.begin());

@@ -14,37 +14,38 @@ namespace shardwright::embedding {
 
 struct RankClass {
   std::uint32_t size = 0;
-  Storage room;           // of its largest rank, never negative
-  double time_scale = 1;  // the smallest of its ranks
+  Storage room;           // memory of its largest rank, never negative
+  double time_scale = 1;  // of its fastest rank, the smallest of all
 };
 
 // Rank classes as bits: bit c stands for class c.
 using ClassSet = std::uint32_t;
 
-// The domain of a branch-and-bound node: for every choice the classes where its shards may be. A
-// choice without any class is excluded.
+// The domain of a branch-and-bound node: for every choice of the model, the classes where its
+// shards may be. A choice with an empty set is excluded.
 using Domain = std::vector<ClassSet>;
 
-// Returns true for a choice that has a shard on every rank of its hosts, or on every rank.
+// Returns true if the choice has a shard on every rank, or on every rank of some hosts.
 inline bool is_uniform(const Choice& choice) {
   return choice.reach == Reach::kAllRanks || choice.reach == Reach::kWholeHosts;
 }
 
-// Ranks of a class have the same room and time scale and about the same load from every choice with
-// a shard on every rank. If hosts are separate, they also belong to the same host. If there are
-// more kinds of ranks than the parameters allow, all kinds are merged. A class counts as large as
-// its largest rank and as fast as its fastest rank, so a bound stays valid and may be weaker.
+// Ranks of a class have the same memory, the same time scale, and about the same load from every
+// choice with a shard on every rank. If hosts are separate, ranks of a class are on the same host.
+// If there are more kinds of ranks than the parameters allow, all kinds are merged. A class counts
+// as large as its largest rank and as fast as its fastest rank, which keeps bounds valid but may
+// weaken them.
 // Thread safety: immutable; const members may be called from any thread.
 class RankClasses {
  public:
   // Precondition: can_separate_hosts() if `separate_hosts`.
   RankClasses(const ChoiceModel& model, bool separate_hosts, const RankClassParameters& parameters);
 
-  // Makes classes in which uniform choices are apart: in classes of their own (see
-  // BoundCertificate). Of 2n classes, c and c + n stand for the same ranks: class c has the
-  // capacity for other choices, class c + n the capacity for uniform choices. Hosts are separate if
-  // they are few. Where a class covers several hosts, only choices on all ranks are apart.
-  // Precondition: can_be_apart().
+  // Makes classes in which uniform choices are "apart", that is, in classes of their own (see
+  // BoundCertificate::uniform_apart). There are 2n classes. Classes c and c + n stand for the same
+  // ranks: class c has their capacity for other choices, class c + n for uniform choices. Hosts are
+  // separate if there are few. If a class covers several hosts, only choices on all ranks are
+  // apart. Precondition: can_be_apart().
   static RankClasses apart(const ChoiceModel& model, const RankClassParameters& parameters);
   static bool can_be_apart(const ChoiceModel& model, const RankClassParameters& parameters);
 
@@ -56,7 +57,7 @@ class RankClasses {
   std::span<const RankClass> all() const { return classes_; }
   std::uint32_t class_of(std::size_t rank) const { return class_of_rank_[rank]; }
   const std::vector<std::uint32_t>& class_of_rank() const { return class_of_rank_; }
-  // The load that a rank of the class has when its rating is `target`.
+  // The load at which the rating of a rank of the class is `target`.
   double load_limit(std::size_t rank_class, double target) const {
     return target / classes_[rank_class].time_scale;
   }
@@ -68,18 +69,19 @@ class RankClasses {
   }
   // The number of classes for other choices; 0 if uniform choices are not apart.
   std::size_t num_apart() const { return num_apart_; }
-  // whole_class(): the class of the same ranks for other choices. whole(): a class for other
-  // choices, but with all capacity of its ranks. Precondition: uniform_apart().
+  // whole_class(): the class that has the same ranks and is for other choices. whole(): the full
+  // capacity of the ranks of a class for other choices. Precondition: uniform_apart().
   std::uint32_t whole_class(std::uint32_t rank_class) const { return rank_class % num_apart_; }
   const RankClass& whole(std::uint32_t rank_class) const { return whole_[rank_class]; }
-  // The class of the same ranks for uniform choices; `rank_class` if they are not apart.
+  // The class that has the same ranks and is for uniform choices. Returns `rank_class` if uniform
+  // choices are not apart.
   std::uint32_t uniform_class(std::uint32_t rank_class) const { return rank_class + num_apart_; }
   // Returns true for a class for uniform choices.
   bool is_for_uniform(std::uint32_t rank_class) const {
     return uniform_apart() && rank_class >= num_apart_;
   }
-  // Sets by class the interval of what uniform choices use of a rank in plans below the target.
-  // Precondition: uniform_apart().
+  // Sets the interval of what uniform choices use of a rank in plans below the target. `use` has an
+  // entry per class for other choices. Precondition: uniform_apart().
   void set_uniform_use(std::span<const UniformUse> use, double target);
   // The classes where shards of a choice may be.
   ClassSet everywhere(const Choice& choice) const {
@@ -88,9 +90,9 @@ class RankClasses {
   }
 
   ClassSet everywhere() const { return (ClassSet{1} << classes_.size()) - 1; }
-  // For every class, the set of this class alone.
+  // One set per class, which contains only this class.
   std::span<const ClassSet> single_classes() const { return single_classes_; }
-  // The classes of every host. Empty unless hosts are separate.
+  // One set per host, with its classes. Empty if hosts are not separate.
   std::span<const ClassSet> hosts() const { return hosts_; }
 
  private:
@@ -112,7 +114,7 @@ class RankClasses {
   std::vector<ClassSet> hosts_;
   std::uint32_t num_apart_ = 0;
   bool hosts_apart_ = false;      // choices that fill hosts are apart, too
-  std::vector<RankClass> whole_;  // if uniform choices are apart
+  std::vector<RankClass> whole_;  // see whole(); empty if nothing is apart
 };
 
 }  // namespace shardwright::embedding

@@ -9,7 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// Calls `change` with every multiplier of `own` and the same multiplier of `other`.
+// Calls change(a, b) for every multiplier a of `multipliers` and the same multiplier b of `other`.
 template <class Change>
 void change_each(std::vector<CapacityMultipliers>& multipliers,
                  const std::vector<CapacityMultipliers>& other, const Change& change) {
@@ -87,7 +87,7 @@ RestrictedMaster::RestrictedMaster(const BoundRows& rows, double target, const D
       if (is_apart(choice)) continue;
       const std::uint32_t first = rows.first_row(choice);
       for (std::uint32_t r = first; r < rows.first_row(choice + 1); ++r) {
-        // A pricing problem uses two rows of a choice; the other rows get dual value 0.
+        // A pricing problem uses at most two rows of a choice; other rows have the dual value 0.
         if (rows.rows()[r].in_class || r < first + 2) shard_row_[r] = row_of_shard(rows.rows()[r]);
       }
     }
@@ -127,7 +127,7 @@ void RestrictedMaster::add_use_of_whole(double load, const PerTier<double>& byte
   }
 }
 
-// Dual values of a whole rank, per unit of load and per byte.
+// Returns the dual values of a whole rank, per unit of load and per byte.
 CapacityMultipliers RestrictedMaster::whole_duals(std::uint32_t rank_class) const {
   const RankClass& whole = rows_.classes().whole(rank_class);
   const auto dual = [&](std::size_t row) { return std::max(0.0, -program_.dual(row)); };
@@ -139,7 +139,7 @@ CapacityMultipliers RestrictedMaster::whole_duals(std::uint32_t rank_class) cons
   return duals;
 }
 
-// Calls `visit` with every tier and its row, for a class for uniform choices.
+// If the class is for uniform choices, calls visit(tier, row in program_) for every tier.
 template <class Visit>
 void RestrictedMaster::each_tier_row(std::uint32_t rank_class, const Visit& visit) const {
   if (first_tier_row_[rank_class] == kNone) return;
@@ -152,7 +152,7 @@ bool RestrictedMaster::fits(const BoundRow& row, std::uint32_t rank_class) const
   return rows_.fits(row, rank_class) && row.load <= rows_.classes().load_limit(rank_class, target_);
 }
 
-// Adds entries for the fractions of a rank's load limit and memory that the row's shards take.
+// Adds entries for the load and memory of the row's shards, as fractions of a rank's capacity.
 void RestrictedMaster::add_use(const BoundRow& row, std::uint32_t rank_class) {
   const double limit = rows_.classes().load_limit(rank_class, target_);
   entries_.push_back({class_row_[rank_class], row.need * row.load / limit});
@@ -211,7 +211,7 @@ std::vector<std::uint32_t> RestrictedMaster::possible_choices(const EqualTables&
   return possible;
 }
 
-// Merges the entries of a row: several shards of a column may share the row.
+// Adds up entries of the same row, which several shards of a column may share.
 void RestrictedMaster::merge_equal_rows() {
   if (!parameters_.shares_rows) return;
   std::sort(entries_.begin(), entries_.end(),
@@ -309,7 +309,7 @@ DualPoint RestrictedMaster::dual_values() const {
   return point;
 }
 
-// Sets the dual value of a uniform shard to its cost in its cheapest class.
+// Sets the dual value of every uniform shard to its cost in its cheapest class.
 void RestrictedMaster::set_uniform_duals(DualPoint& point) const {
   for (const EqualTables& group : groups_) {
     for (const std::uint32_t choice : possible_choices(group)) {
@@ -357,8 +357,8 @@ FractionalPlan RestrictedMaster::plan() const {
   return plan;
 }
 
-// Distributes the shares of a group to its tables, table by table, so that few tables mix choices.
-// The shards follow in proportion.
+// Distributes the shares of a group to its tables, table by table, so that few tables have several
+// choices. The shards are distributed in proportion to the shares.
 void RestrictedMaster::deal_out(const EqualTables& group, FractionalPlan& plan) const {
   const std::uint32_t begin = rows_.model().first_choice(group.first());
   std::size_t next = 0;

@@ -16,18 +16,20 @@
 
 namespace shardwright::embedding {
 
-// Dual values of one shard, by row (of the first tables of groups only), and of a rank, by class.
-// If uniform choices are apart, also of the load and memory of a whole rank, by whole_class().
+// Dual values of a master program. `shards`: of one shard, by BoundRow; set only for the first
+// table of each group. `ranks`: of one rank, by class. `whole`: per unit of load and byte of a
+// whole rank, by whole_class(); empty unless uniform choices are apart.
 struct DualPoint {
   std::vector<double> shards;
   std::vector<double> ranks;
   std::vector<CapacityMultipliers> whole;
 };
 
-// The stability center: the dual values with the largest ratio of the value of all tables to the
-// largest value that all ranks can hold. A master program's dual values oscillate; pricing between
-// them and the center halves the number of iterations. The center is kept for the next question,
-// because nodes and targets differ little.
+// The stability center of column generation: of all dual values so far, those with the largest
+// ratio of the value of all tables to the largest value that all ranks can hold. The dual values of
+// the master program oscillate, and pricing between them and the center halves the number of
+// iterations. The center is kept for the next question (see ColumnGeneration), which is usually
+// similar.
 // Source: P. Wentges, "Weighted Dantzig-Wolfe decomposition for linear mixed-integer programming"
 // (1997).
 // Thread safety: one thread at a time. Refers to its argument.
@@ -35,36 +37,38 @@ class DualCenter {
  public:
   explicit DualCenter(const BoundRows& rows) : rows_(&rows) {}
 
-  // Begins a question. The center remains, but its ratio is unknown.
+  // Begins a question. Keeps the center, but its ratio for this question is unknown.
   void begin() { ratio_ = 0; }
-  // Returns true if no question has set a center yet.
+  // Returns true if there is no center yet.
   bool empty() const { return point_.ranks.empty(); }
   // Returns true if the ratio is known for this question.
   bool is_rated() const { return ratio_ > 0; }
 
-  // Takes the point if its ratio is larger. `tables`: value of all tables; `ranks`: the largest
-  // value that all ranks can hold; `most`: the largest value that one rank can hold, by class.
+  // Makes the point the center if its ratio tables / ranks is larger. `tables`: the value of all
+  // tables; `ranks`: the largest value that all ranks can hold; `most`: the largest value that one
+  // rank can hold, by class.
   void offer(const DualPoint& point, double tables, double ranks, std::vector<double> most);
-  // The center. A rank of each class has the value of its best pattern.
+  // The center. Its `ranks` are the values of the best patterns of each class.
   const DualPoint& point() const { return point_; }
-  // Takes over the center of another object for the same rows.
+  // Sets the center to that of another object with the same rows.
   void set_point(DualPoint point) { point_ = std::move(point); }
   DualPoint mix(const DualPoint& other, double share) const;
-  // Ends a question: gives every table of a group the dual values of its first table.
+  // Ends a question. Copies the dual values of each group's first table to all tables of the group.
   void end(std::span<const EqualTables> groups);
 
  private:
   const BoundRows* rows_;
-  DualPoint point_;   // scaled: the most that all ranks can hold is worth 1
+  DualPoint point_;   // scaled: all ranks together can hold a value of 1
   double ratio_ = 0;  // 0 = unknown
 };
 
-// Minimises the excess: the largest fraction by which the ranks in use exceed the size of a class.
-// The choices of every table sum to one, and the patterns hold all shards of these choices. The
-// relaxation is feasible if the excess is 0. Columns are choices and the patterns known so far; a
-// pattern improves the program if its value exceeds the dual value of its rank class. Classes for
-// uniform choices have rows of load and memory instead of patterns, since many small shards fill a
-// rank well in any mix. Rows of whole ranks limit patterns and uniform choices together.
+// The master program with the patterns known so far. It minimises the excess: the largest fraction
+// by which the ranks in use exceed the size of a class. The relaxation is feasible if the excess is
+// 0. Columns are choices and patterns. The shares of a table's choices sum to 1, and the patterns
+// hold all shards of the choices. A pattern improves the program if its value exceeds the dual
+// value of its rank class. Classes for uniform choices have rows for load and memory and no
+// patterns, because many small shards fill a rank well in any mix. Rows for whole ranks limit
+// patterns and uniform choices together.
 // Thread safety: one thread at a time. Refers to its arguments.
 class RestrictedMaster {
  public:
@@ -72,24 +76,24 @@ class RestrictedMaster {
                    const std::vector<EqualTables>& groups,
                    const ColumnGenerationParameters& parameters);
 
-  // Returns the column of the pattern.
+  // Adds a pattern and returns its column.
   std::size_t add(const RankPattern& pattern);
   bool is_basic(std::size_t column) const { return program_.is_basic(column); }
   // Returns false if no optimum was found.
   bool solve() { return program_.solve(); }
-  // Pivots so far, and the work of one pivot in pricing steps.
+  // Pivots so far, and the work of one pivot in units of a budget.
   std::size_t num_pivots() const { return program_.iterations(); }
   std::uint64_t steps_per_pivot() const;
-  // Work of solve() beside its pivots: the factorisation of the basis.
+  // Work of solve() beside its pivots, in units of a budget: the factorisation of the basis.
   std::uint64_t steps_per_solve() const;
 
   // The excess of the last solution.
   double excess() const { return program_.objective(); }
   // Dual values of the last solution; 0 for rows that the program does not have.
   DualPoint dual_values() const;
-  // The last solution as a fractional plan, without `patterns`.
+  // The last solution as a fractional plan; its `patterns` are empty.
   FractionalPlan plan() const;
-  // All columns that are patterns. Call it last.
+  // Moves out all patterns of the program. Must be the last call.
   std::vector<RankPattern> take_patterns();
 
  private:
@@ -128,11 +132,11 @@ class RestrictedMaster {
   std::vector<std::size_t> class_row_;        // by rank class
   std::vector<std::size_t> first_tier_row_;   // by rank class for uniform choices
   std::vector<std::size_t> first_whole_row_;  // by rank class for other choices
-  std::vector<std::size_t> shard_row_;        // by row of the model
+  std::vector<std::size_t> shard_row_;        // by BoundRow
   std::map<std::pair<double, Storage>, std::size_t>
       equal_shards_;                                           // rows of equal shards, if shared
   std::vector<std::size_t> choice_column_;                     // by choice
-  std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // with their columns
+  std::vector<std::pair<RankPattern, std::size_t>> patterns_;  // patterns with their columns
   // A column that puts all shards of a uniform choice on ranks of `rank_class`. If the choice is on
   // all ranks, every shard stays in the class of its rank, and `rank_class` is unused.
   struct UniformColumn {
@@ -140,7 +144,7 @@ class RestrictedMaster {
     std::uint32_t rank_class;
     std::size_t column;
   };
-  std::vector<UniformColumn> uniform_columns_;  // by rising choice of each group
+  std::vector<UniformColumn> uniform_columns_;  // group by group, choices ascending
   std::vector<LinearProgram::Entry> entries_;   // scratch
 };
 

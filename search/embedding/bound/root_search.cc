@@ -68,7 +68,7 @@ double RootSearch::closeness(const Proof& proof) const {
                         : parameters_.targets.goal_in_gap * parameters_.optimality_gap;
 }
 
-// The upper end of bisection: the lowest failed target above the bound, or else the goal.
+// The upper end of bisection: the lowest failed target if it is above the bound, or else the goal.
 double RootSearch::ceiling(double bound, double goal) const {
   return failed_ > bound ? std::min(failed_, goal) : goal;
 }

@@ -1,4 +1,4 @@
-// All plans below a target, tried at the root of the proof.
+// The exhaustive search of all plans below a target, at the root of the proof.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace shardwright::embedding {
 
 // Proves a target by domain reduction and core's exhaustive search of the remaining plans. The
-// search is short where few plans are nearly as good as the best one, which no relaxation shows. A
-// lower target takes fewer steps. The order of targets: first the goal, which would prove the
-// rating optimal, then bisection between the bound and the goal until a target fails, then the same
-// with several times the steps. With the largest number of steps there is only bisection below the
-// lowest target that failed. If the bound is near the goal, only the goal is tried. A plan that a
-// search finds lowers the target of the search.
-// A tiny problem is searched before any other method runs, for targets up to the rating itself,
-// because all its plans are soon tried. A search pauses after some steps, so that its lane does not
-// hold up the other lanes. With placement rules the domain is not reduced: the search obeys the
-// rules, and the certificate is by search.
+// search is short if few plans rate nearly as low as the best plan, and a lower target takes fewer
+// steps. The order of targets: first the goal, which proves the best known plan optimal; then
+// bisection between the bound and the goal until a target fails; then the same with several times
+// the steps. At the largest number of steps only bisection remains, below the lowest target that
+// failed. If the bound is near the goal, only the goal is tried. If a search finds a plan, it
+// continues with a target below the plan's rating.
+// A tiny problem is searched before any other method runs, because its search is short; its first
+// target is almost the rating itself. A search pauses after some steps, so that other lanes do not
+// wait long for its lane. With placement rules, the search does not use the reduced domain; it
+// obeys the rules, and BoundCertificate::by_search is set.
 // Thread safety: one thread at a time. Refers to its argument.
 class RootSearch final : public BoundMethod {
  public:
@@ -48,7 +48,7 @@ class RootSearch final : public BoundMethod {
 
   void begin(Proof& proof, Budget& budget);
   void take(Proof& proof, SearchedNode node) const;
-  // Returns true for few tables and ranks, before the first failure.
+  // Returns true if tables x ranks is small and no target has failed yet.
   bool is_tiny(const Proof& proof) const;
   double closeness(const Proof& proof) const;
   bool has_most_steps() const { return steps_ >= parameters_.search.proof_steps; }
@@ -59,11 +59,11 @@ class RootSearch final : public BoundMethod {
 
   const BoundParameters& parameters_;
   WorkShare share_;
-  std::uint64_t steps_;               // limit for a target
+  std::uint64_t steps_;               // limit of steps for a target
   Try try_;                           // the last attempt
-  MultiplierList fixing_;             // that reduced its domain
-  std::optional<NodeSearch> search_;  // while it runs
-  // The lowest goal and the lowest target that failed with these steps.
+  MultiplierList fixing_;             // multipliers that reduced the domain of try_
+  std::optional<NodeSearch> search_;  // empty if no search is running
+  // The lowest goal and the lowest target that failed with steps_; infinite if none failed.
   double goal_failed_ = std::numeric_limits<double>::infinity();
   double failed_ = std::numeric_limits<double>::infinity();
 };

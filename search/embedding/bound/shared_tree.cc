@@ -63,7 +63,7 @@ void TreeLane::step(Budget& budget) {
   work_ += budget.work_done() - before;
 }
 
-// Gives a search more steps after a success, fewer after a failure, which costs as much.
+// Doubles the limit of steps after a successful search, and halves it after a failure.
 void TreeLane::adapt_search(const NodeAnswer& answer) {
   if (current_ == 0 || search_steps_ == 0 || !answer.was_searched) return;
   search_steps_ = answer.proof.by_search ? std::min(2 * search_steps_, search_->most_node_steps)
@@ -94,13 +94,13 @@ void TreeLane::take(NodeAnswer answer, const Budget& budget) {
     const ChoiceModel& model = tree_->model();
     const NodeId first = kOwn + num_own_;
     num_own_ += 2;
-    for (const bool is_first : {false, true}) {  // the last one is next
+    for (const bool is_first : {false, true}) {  // the second child is visited first
       Domain domain = relaxation_->domain();
       restrict_to_child(model, answer.branch, is_first, domain);
       open_.push_back({is_first ? first : first + 1, std::move(domain)});
     }
   }
-  answer.plan = {};  // not needed any more
+  answer.plan = {};  // saves memory
   answered_.push_back({current_, std::move(answer)});
 }
 
@@ -112,7 +112,7 @@ void TreeLane::run(std::uint64_t work, Budget& budget) {
 }
 
 std::uint64_t TreeLane::hand_over(BoundTree& tree) {
-  std::vector<NodeId> in_tree;  // of the lane's own nodes
+  std::vector<NodeId> in_tree;  // identifiers in the tree of the lane's own nodes
   const auto name = [&](NodeId node) { return node < kOwn ? node : in_tree[node - kOwn]; };
   for (Answered& own : answered_) {
     if (own.answer.kind == NodeAnswer::Kind::kDivided) {

@@ -1,4 +1,4 @@
-// Ranks as classes, their branch-and-bound tree, and the lanes that share the tree.
+// The lanes that share a branch-and-bound tree.
 #pragma once
 
 #include <array>
@@ -23,16 +23,17 @@
 
 namespace shardwright::embedding {
 
-// Limits of the lanes at every node for a target.
+// Limits that a lane obeys at every node while it works on a target.
 // Thread safety: a value.
 struct NodeLimits {
-  std::uint64_t column_work = 0;        // for column generation
-  std::uint64_t root_search_steps = 0;  // to try all plans of the root node
-  bool may_divide = false;              // if false, a node that is not excluded ends the target
+  std::uint64_t column_work = 0;        // largest work of column generation
+  std::uint64_t root_search_steps = 0;  // of the search of all plans of the root node
+  bool may_divide = false;              // if false, the target fails at a node that is not excluded
 };
 
-// Works on leaves of a tree, depth first. A lane only reads the tree, because other lanes read it
-// at the same time. hand_over() writes the lane's results to the tree between rounds.
+// A worker that bounds leaves of a tree, depth first. A lane only reads the tree, because other
+// lanes read the tree at the same time. Between rounds, hand_over() writes the lane's results to
+// the tree.
 // Thread safety: one thread at a time. Refers to its arguments.
 class TreeLane {
  public:
@@ -44,36 +45,39 @@ class TreeLane {
         parameters_(&parameters),
         search_(&parameters.search) {}
 
-  // Gives up all leaves and begins with a target.
+  // Gives up all leaves and begins a target. assign() or take_half() must follow.
   void begin(double target, const NodeLimits& limits);
-  // Sets the open leaves. They are visited in this order.
+  // Sets the open leaves, in the order in which the lane visits them.
   void assign(const std::vector<BoundTree::NodeId>& leaves);
-  // Takes the half of the other lane's waiting leaves that the other lane would visit last: leaves
-  // that one lane visits in a row are close in the tree and need the same patterns. Their domains
-  // are not taken. Precondition: both lanes have called hand_over().
+  // Takes half of the other lane's waiting leaves, those that the other lane would visit last.
+  // Neighbouring leaves thus stay with one lane; they need similar patterns. The leaves' domains
+  // are computed again. Precondition: both lanes have called hand_over().
   void take_half(TreeLane& other);
   // The number of leaves that the lane has not begun.
   std::size_t num_waiting() const { return open_.size(); }
 
-  // Returns true if the lane has no leaf.
+  // Returns true if the lane has no leaf to work on.
   bool is_idle() const { return !is_busy() && open_.empty(); }
   bool may_divide() const { return limits_.may_divide; }
-  // Returns true if a node is neither excluded nor divided: the target must be given up.
+  // Returns true if the lane could neither exclude nor divide a node. The target must then be given
+  // up.
   bool is_stuck() const { return is_stuck_; }
   bool was_cut_short() const { return was_cut_short_; }
-  // Returns true if the lane is at a node without a branch. The lane tries all plans of the node
-  // and makes a suggestion before it is stuck.
+  // Returns true if the lane is at a node without a branch. Before is_stuck() becomes true, the
+  // lane tries all plans of the node and computes stuck_start().
   bool is_at_end() const { return rounding_ || (relaxation_ && relaxation_->is_at_leaf()); }
-  // A start for the search, from the fractional plan of the node where the lane is stuck.
+  // A start for the search for plans, rounded from the fractional plan of the node where the lane
+  // is stuck.
   const std::optional<Allocation>& stuck_start() const { return stuck_start_; }
 
-  // A plan below the target, if the lane found one in the node where it is stuck.
+  // Returns the plan below the target that the lane found at the node where the lane is stuck, if
+  // any.
   std::optional<Plan> take_found() { return std::exchange(found_, std::nullopt); }
 
   // Does one step on the next leaf. Precondition: the lane is neither idle nor stuck.
   void step(Budget& budget);
-  // Steps until `work` is used up, or the lane is idle or stuck. A node without a branch is
-  // finished beyond `work`, because the other lanes can stop if the node ends the target.
+  // Steps until `work` is used up, or the lane is idle or stuck. Exceeds `work` to finish a node
+  // without a branch, because the other lanes can stop if the target fails at this node.
   void run(std::uint64_t work, Budget& budget);
   // Writes the results to `tree`, which must be the tree that the lane reads. Returns the work
   // since the last call.
@@ -81,7 +85,8 @@ class TreeLane {
 
   // Created at the first call.
   NodeRelaxation& relaxation();
-  // Takes over the knowledge of another lane at its next leaf. Precondition: the lane is idle.
+  // Gives the lane the knowledge of another lane; the lane uses it from its next leaf on.
+  // Precondition: the lane is idle.
   void learn(std::shared_ptr<const PricingKnowledge> other) { lesson_ = std::move(other); }
 
  private:
@@ -91,7 +96,7 @@ class TreeLane {
 
   struct Open {
     NodeId node;
-    std::optional<Domain> domain;  // of a node that the lane made
+    std::optional<Domain> domain;  // only of a node that the lane itself made
   };
   struct Answered {
     NodeId node;
@@ -109,12 +114,12 @@ class TreeLane {
   const Branching* branching_;
   const BoundParameters* parameters_;
   const NodeSearchParameters* search_;
-  std::unique_ptr<NodeRelaxation> relaxation_;      // null until needed
+  std::unique_ptr<NodeRelaxation> relaxation_;      // created by relaxation()
   std::shared_ptr<const PricingKnowledge> lesson_;  // null if there is nothing to learn
   double target_ = 0;
   NodeLimits limits_;
-  std::uint64_t search_steps_ = 0;  // for the next node
-  std::vector<Open> open_;          // the last one is next
+  std::uint64_t search_steps_ = 0;  // limit of the search at the next node
+  std::vector<Open> open_;          // visited from the back
   NodeId current_ = 0;
   NodeId num_own_ = 0;
   std::uint64_t work_ = 0;  // since the last hand_over()
@@ -132,8 +137,9 @@ enum class HostClasses : std::uint8_t {
 };
 inline constexpr std::size_t kHostClasses = 2;
 
-// The rows of one way to put ranks into classes, their tree and its lanes. Not movable, because its
-// parts refer to each other. Thread safety: lanes() may run concurrently; everything else by one
+// One way to put ranks into classes, with its rows, its branch-and-bound tree and the lanes that
+// work on the tree. Not movable, because its members refer to each other.
+// Thread safety: different lanes of lanes() may run concurrently; all other members belong to one
 // thread at a time.
 class SharedTree {
  public:
@@ -149,13 +155,13 @@ class SharedTree {
   // The lane that works alone before the tree is shared.
   TreeLane& first_lane() { return *lanes_.front(); }
   const TreeLane& first_lane() const { return *lanes_.front(); }
-  // Lanes other than the first one are null until the tree is shared for the first time.
+  // The lanes. All but the first lane are null before the first call of share().
   std::span<const std::unique_ptr<TreeLane>> lanes() const { return lanes_; }
   bool is_too_large() const;
 
-  // Prepares the other lanes for a target, with the knowledge of the first lane.
+  // Prepares all other lanes for the target, with the pricing knowledge of the first lane.
   void share(double target, const NodeLimits& limits);
-  // Every idle lane takes half of the waiting leaves of the lane that has the most.
+  // Gives every idle lane half of the waiting leaves of the lane that has the most.
   void deal_out();
 
  private:
@@ -166,11 +172,11 @@ class SharedTree {
   std::vector<std::unique_ptr<TreeLane>> lanes_;
 };
 
-// A shared tree for each way to put ranks into classes.
+// The SharedTree of every HostClasses value. A tree keeps its address.
 //
-// With placement rules the proof works on model.for_bounds(): a bound must hold for all options
-// that the check of a certificate counts, and the check drops only options that the rules of their
-// own table leave no place. A tree keeps its address.
+// With placement rules, the proof works on model.for_bounds(), because a bound must hold for all
+// options that the check of a certificate considers. The check drops an option only if the rules of
+// its own table leave it no place.
 // Thread safety: as SharedTree. Keeps references to the model, to its pool and to the parameters.
 class SharedTrees {
  public:
@@ -181,13 +187,13 @@ class SharedTrees {
   // The model of the proof: the given model, or its for_bounds() if there are placement rules.
   const ChoiceModel& model() const { return *model_; }
   bool has_own_model() const { return own_model_ != nullptr; }
-  // Returns true if only the aggregate bound and Lagrangian trees run: the master program is too
-  // large.
+  // Returns true if the master program has more rows than BoundParameters::max_master_rows. Then
+  // only the aggregate bound and Lagrangian trees are used.
   bool is_only_aggregate() const { return of(HostClasses::kJoint)->is_too_large(); }
 
   // Created at the first call.
   SharedTree& tree_of(HostClasses which);
-  // Begins all trees anew.
+  // Replaces all trees by trees with a root only.
   void plant_again();
 
  private:
@@ -202,7 +208,7 @@ class SharedTrees {
   const ChoiceModel* model_;
   const BoundParameters* parameters_;
   std::array<std::unique_ptr<SharedTree>, kHostClasses>
-      shared_trees_;  // null until needed, but for kJoint
+      shared_trees_;  // null before tree_of(); never null for kJoint
 };
 
 }  // namespace shardwright::embedding

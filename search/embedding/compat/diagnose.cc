@@ -25,7 +25,7 @@ std::string in_words(Storage storage, bool with_ssd) {
   return hbm + ", " + ddr + " and " + with_unit(storage.ssd.value()) + " SSD";
 }
 
-// By how many bytes a cost exceeds the memory, in the tier that lacks most.
+// The bytes by which a cost exceeds the memory, in the tier where this is most.
 struct Shortage {
   std::int64_t bytes = 0;
   MemoryTier tier = MemoryTier::kHbm;
@@ -36,7 +36,7 @@ struct Shortage {
   }
 };
 
-// The rank on which a shard of this size lacks least, or most if every rank must take one.
+// The rank where a shard lacks the fewest bytes, or the most if every rank must take a shard.
 struct Closest {
   std::uint32_t rank = 0;
   Shortage shortage;
@@ -63,7 +63,7 @@ class Diagnostician {
         order_(pool, PartitionerSpec::SortBy::kStorage, false),
         placement_(pool, available) {}
 
-  // Returns nothing if the option fits an empty machine, and otherwise what its worst shard lacks.
+  // Returns what the option's worst shard lacks on an empty machine; nothing if the option fits.
   std::optional<Shortage> shortage_alone(OptionId id) {
     const OptionId proposal[] = {id};
     order_.reset(proposal);
@@ -72,8 +72,8 @@ class Diagnostician {
     return worst.bytes <= 0 ? Shortage{1} : worst;
   }
 
-  // Finds the first table none of whose options fits an empty machine. Returns nothing if the
-  // budget was interrupted.
+  // Finds the first table that does not fit an empty machine with any option. Returns nothing if
+  // there is none or the budget was interrupted.
   std::optional<PlanFailure> table_that_fits_nowhere() {
     for (const auto& table : pool_.tables()) {
       if (fits_whole(table)) continue;
@@ -137,7 +137,7 @@ class Diagnostician {
     return failure;
   }
 
-  // Everything fits alone and in total, but not side by side.
+  // Describes a failure where all options fit alone and in total, but not together.
   PlanFailure describe_packing(std::span<const OptionId> proposal) {
     order_.reset(proposal);
     PlanFailure failure;
@@ -154,8 +154,8 @@ class Diagnostician {
   }
 
  private:
-  // Returns true if every rank is the same and a rank can hold the largest shard, so that each
-  // shard can have a rank of its own.
+  // Returns true if all ranks are equal and can hold the largest shard, so that each shard can have
+  // a rank of its own.
   bool has_room_everywhere(const OptionRow& row, const Storage& needed) const {
     if (!available_.uniform() || !needed.fits_in(available_.storage().front())) return false;
     return row.partition_by == PartitionBy::kUniform
@@ -164,8 +164,8 @@ class Diagnostician {
                      row.num_shards <= available_.world_size();
   }
 
-  // The cheap test that nearly every table passes: the table as one shard fits on a rank, or every
-  // shard of an option has room.
+  // A cheap test that nearly every table passes: the whole table fits on a rank, or every shard of
+  // an option has room.
   bool fits_whole(const OptionPool::TableOptions& table) const {
     return std::any_of(table.options.begin(), table.options.end(), [&](OptionId id) {
       const OptionRow& row = pool_.row(id);

@@ -1,4 +1,4 @@
-// Says why no proposal fits: which table or which total lacks how many bytes.
+// The diagnosis of a search in which no proposal fits.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace shardwright::embedding {
 
-// Explains a search in which every proposal failed. `lowest` is the failed proposal of least total
-// storage, `lowest_storage` its total storage. Cost: O(options x ranks) at worst, plus one
+// Says which table, or which total, lacks how many bytes. `lowest`: the failed proposal of least
+// total storage; `lowest_storage`: its total storage. Cost: O(options x ranks) at worst, plus one
 // placement. If the budget is interrupted first, the reason is kStopped.
 PlanFailure diagnose(const OptionPool& pool, const Topology& available,
                      std::span<const OptionId> lowest, Storage lowest_storage,

@@ -25,7 +25,7 @@ ShardingTypes declared_types(const Problem& problem, const Table& table) {
                                           problem.topology().compute_device());
 }
 
-// Where SSD is counted, some rank must have it. Source: _filter_compute_kernels,
+// If SSD is counted, some rank must have SSD. Source: _filter_compute_kernels,
 // torchrec/distributed/planner/enumerators.py of TorchRec 1.9.2.
 bool may_use_ssd(const Topology& topology) { return topology.has_ssd() || !topology.counts_ssd(); }
 
@@ -50,7 +50,7 @@ List common(const First& first, const Second& second) {
   return both;
 }
 
-// What a constraint leaves of what the sharder declares.
+// The intersection of a constraint with what the sharder declares, in the given order.
 template <class List, class Wanted>
 List intersect(const Wanted& wanted, const List& declared, ConstrainedOrder order) {
   return order == ConstrainedOrder::kOfConstraint ? common<List>(wanted, declared)

@@ -13,11 +13,11 @@
 
 namespace shardwright::embedding {
 
-// The search space of `problem`, with costs. Tables are in TorchRec's order of modules (the last
-// module first, unless use_exact_enumerate_order). The options of a table are in the order of the
-// sharder's declaration or of the table's constraints, depending on TorchRec's release: sharding
-// types outer, kernels inner. Tables are estimated in parallel. If `cost_model` is given, it
-// replaces the Estimator.
+// Returns the search space of `problem`, with costs. Tables are in TorchRec's order of modules: the
+// last module first, unless use_exact_enumerate_order. Options of a table are ordered by sharding
+// type, then by kernel, both in the order of the sharder's declaration or of the table's
+// constraints, depending on TorchRec's release. Tables are estimated in parallel. `cost_model`:
+// null = Estimator.
 // Errors: kInvalidInput, naming the table, if it has no option, too few buckets for row_wise, or a
 // cost above 2^62 bytes, or if `cost_model` gives costs that no search can use; kStopped if the
 // budget is interrupted.
@@ -32,11 +32,11 @@ struct ShardingChoice {
   ComputeKernel compute_kernel = ComputeKernel::kFused;
 };
 
-// The sharding types and kernels of a table that sharder, device and constraints allow, in the
-// order in which the enumerator takes them.
+// Returns the sharding types and kernels of a table that sharder, device and constraints allow, in
+// the order of enumerate().
 std::vector<ShardingChoice> allowed_choices(const Problem& problem, const Table& table);
 
-// The tables in the order in which the enumerator visits them.
+// Returns the tables in the order in which enumerate() visits them.
 std::vector<TableId> visit_order(const Problem& problem);
 
 }  // namespace shardwright::embedding

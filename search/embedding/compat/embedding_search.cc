@@ -7,7 +7,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// A plan must be better than this. Source: MAX_SIZE, torchrec/distributed/planner/constants.py.
+// A plan must rate below this. Source: MAX_SIZE, torchrec/distributed/planner/constants.py.
 constexpr double kWorstRating = 9223372036854775807.0;
 
 }  // namespace
@@ -36,7 +36,7 @@ std::size_t EmbeddingSearch::propose(std::size_t slot, const Budget& budget) {
   return batch.candidates.size();
 }
 
-// The thread that uses an evaluator first makes it, so no two workers' scratch shares a cache line.
+// The thread that first uses an evaluator makes it, so that workers share no cache lines.
 ProposalEvaluator& EmbeddingSearch::evaluator(std::size_t worker) {
   auto& evaluator = evaluators_[worker];
   if (!evaluator) evaluator = std::make_unique<ProposalEvaluator>(*pool_, available_, parts_);
@@ -70,8 +70,8 @@ bool EmbeddingSearch::synchronize(std::size_t slot, Budget& budget) {
   return true;
 }
 
-// Takes in candidates in order. Ends after the candidate at which the proposer stops and, if every
-// outcome is needed, before the first candidate without an outcome. Returns their number.
+// Takes in candidates in order and returns their number. Ends after the candidate at which the
+// proposer stops and, if every outcome is needed, before the first candidate without an outcome.
 std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
   best_.index = BestCandidate::kNone;
   lowest_failed_.index = BestCandidate::kNone;
@@ -82,8 +82,8 @@ std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
     if (candidate.is_new && candidate.done) count(batch, i, budget);
     const ProposalOutcome* const outcome = source_.cache().outcome(candidate.entry);
     if (outcome == nullptr) {
-      // The search was interrupted before this candidate was evaluated. The best of the later ones
-      // that workers have evaluated still counts. Only a trace and proposers must have no gap.
+      // The search was interrupted before this candidate was evaluated. Later candidates that were
+      // evaluated still count, unless a trace or a proposer needs every outcome.
       has_gap_ = needs_ratings_;
       if (has_gap_) break;
       continue;
@@ -97,7 +97,7 @@ std::size_t EmbeddingSearch::take_in(CandidateBatch& batch, Budget& budget) {
   return i;
 }
 
-// Counts an evaluated candidate and remembers its outcome for others with the same options.
+// Counts an evaluated candidate, and stores its outcome for proposals with the same options.
 void EmbeddingSearch::count(const CandidateBatch& batch, std::size_t index, Budget& budget) {
   const CandidateBatch::Candidate& candidate = batch.candidates[index];
   const ProposalBatch::Step& step = batch.proposals.step(index);
@@ -116,8 +116,8 @@ void EmbeddingSearch::count(const CandidateBatch& batch, std::size_t index, Budg
   }
 }
 
-// Takes the best candidate as the workers saved it. If they saved another candidate, because the
-// proposer stopped or an interruption left a gap before that one, places the best one again.
+// Takes the best candidate as the workers saved it. If they saved a candidate that was not taken
+// in, places the best candidate again.
 void EmbeddingSearch::keep_best(CandidateBatch& batch) {
   if (batch.best().index == best_.index) {
     std::swap(best_, batch.best());
@@ -127,8 +127,7 @@ void EmbeddingSearch::keep_best(CandidateBatch& batch) {
   publish(best_.options, best_.ranks);
 }
 
-// Reads all options and ranks of the proposal and copies the assignments that differ from the best
-// plan so far.
+// Makes the proposal the best plan: copies the assignments that differ from the best plan so far.
 void EmbeddingSearch::publish(std::span<const OptionId> options, std::span<const Rank> ranks) {
   const auto ranks_of = [&](std::size_t i) {
     const OptionRow& row = pool_->row(options[i]);

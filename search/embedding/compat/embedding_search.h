@@ -1,4 +1,4 @@
-// The compat-mode search over sharding plans: TorchRec's planner loop as an exploration domain.
+// The search of compat mode: TorchRec's planner loop.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@
 
 namespace shardwright::embedding {
 
-// Runs the proposers one after the other (ProposalSource), has the workers partition and rate their
-// proposals (ProposalEvaluator), and takes the outcomes in. De-duplication, counting, the choice of
-// the best plan and feedback happen in proposal order on the thread that explores, so the result
-// does not depend on the number of workers.
+// An exploration domain (search/explore.h). Proposes with ProposalSource, lets workers partition
+// and rate proposals with ProposalEvaluator, and takes in the outcomes. De-duplication, counting,
+// the choice of the best plan and feedback happen in proposal order on the exploring thread, so the
+// result does not depend on the number of workers.
 // Source: EmbeddingShardingPlanner.plan, torchrec/distributed/planner/planners.py.
 // Thread safety: see search/explore.h.
 class EmbeddingSearch {
@@ -39,29 +39,29 @@ class EmbeddingSearch {
                 const Budget& budget);
   bool synchronize(std::size_t slot, Budget& budget);
 
-  // Skips the proposals that the present proposer has not made yet. Returns false if it was the
-  // last proposer. Precondition: no exploration is running.
+  // Moves on to the next proposer. Returns false if there is none. Precondition: no exploration is
+  // running.
   bool skip_to_next_proposer() { return source_.skip_to_next_proposer(); }
 
-  // How many proposals all proposers may make, repeated ones included.
+  // Largest number of proposals of all proposers, including repeated proposals.
   std::uint64_t proposals_at_most() const { return source_.proposals_at_most(); }
   std::uint64_t num_proposals() const { return num_proposals_; }
   std::uint64_t num_plans() const { return num_plans_; }
   bool has_plan() const { return best_plan_.has_value(); }
-  // Candidates are rated in scratch memory. A Plan is made only of a candidate that becomes the
-  // best: the first plan is built whole, every later plan is an edit of its predecessor.
+  // The best plan so far. A Plan is made only when a candidate becomes the best. The first plan is
+  // built whole, every later plan is an edit of its predecessor.
   const std::optional<Plan>& best_plan() const { return best_plan_; }
   const PlanCopies& copies() const { return copies_; }
   double best_rating() const { return best_.rating; }
-  // The least total storage of a proposal that failed; nothing if no proposal failed.
+  // The least total storage of a failed proposal; nothing if no proposal failed.
   const std::optional<Storage>& lowest_failed_storage() const { return lowest_failed_.storage; }
   // The failed proposal of least total storage, for a diagnosis.
   const std::vector<OptionId>& lowest_failed_options() const { return lowest_failed_.options; }
   const std::vector<ProposalRecord>& trace() const { return trace_; }
 
  private:
-  // The least number of proposals per range. A worker jumps to the start of a range and then walks
-  // from proposal to proposal; in shorter ranges the jump takes longer than the walk.
+  // Least number of proposals per range. In shorter ranges, the jump to the first proposal takes
+  // longer than the walk over the others.
   static constexpr std::size_t kGrain = 4;
   // One batch is taken in, one is proposed, and two keep the workers busy meanwhile.
   static constexpr std::size_t kBatchesInFlight = 4;
@@ -85,8 +85,8 @@ class EmbeddingSearch {
   ProposalSource source_;
   bool keep_trace_;
   ProposalWork work_;
-  bool needs_ratings_;  // also of proposals that are worse than the best
-  std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker, then the explorer's
+  bool needs_ratings_;  // of all proposals
+  std::vector<std::unique_ptr<ProposalEvaluator>> evaluators_;  // by worker; last: the explorer's
   std::array<CandidateBatch, kBatchesInFlight> batches_;        // by slot
   bool has_gap_ = false;  // a candidate without an outcome ended the trace
 

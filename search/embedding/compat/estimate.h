@@ -1,4 +1,4 @@
-// The interface of cost models, which say what the shards of an option cost.
+// Cost models, which estimate the memory and time of shards.
 #pragma once
 
 #include "core/embedding/problem/problem.h"
@@ -7,15 +7,15 @@
 
 namespace shardwright::embedding {
 
-// Says how much memory and time the shards of an option take. Estimator is TorchRec's model. A
-// caller's model may call it and replace the costs that were measured.
+// Estimates the memory and time of the shards of an option. Estimator is TorchRec's model. A
+// caller's model may call Estimator and replace some of its costs.
 // Thread safety: estimate() is called from many threads at once.
 class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  // Returns `option`, whose table, sharding type, kernel, load factor and layout are given, with
-  // batch_size, is_pooled, is_weighted and one cost per extent of the layout. An error ends the
+  // Returns `option` with batch_size, is_pooled, is_weighted and one cost per extent of the layout.
+  // Table, sharding type, kernel, load factor and layout of `option` are set. An error ends the
   // enumeration and reaches its caller.
   virtual Result<ShardingOption> estimate(ShardingOption option) const = 0;
 };
@@ -28,17 +28,15 @@ inline constexpr double kMaxTotalBytes = 4611686018427387904.0;  // 2^62
 // sums of bytes below 2^62. Errors: kInvalidInput.
 Status check_costs(const ShardingOption& option);
 
-// TorchRec's estimators for the options of one problem. Holds what is common to all options; cheap
-// to copy.
+// TorchRec's estimators for the options of one problem. Refers to the problem.
 // Thread safety: const members may be called from any thread.
 class Estimator final : public CostModel {
  public:
   explicit Estimator(const Problem& problem) : problem_(&problem) {}
 
-  // Returns `option` with is_pooled, is_weighted, batch_size and costs computed from its table,
-  // sharding type, kernel, load factor and layout, multiplied by the factors that the user measured
-  // for the kernel. Errors: kInvalidInput, naming the table, if a byte count exceeds 2^62 or no
-  // bandwidth is known for the kernel on this device.
+  // As CostModel::estimate(). Costs are multiplied by the factors that the user measured for the
+  // kernel. Errors: kInvalidInput, naming the table, if a byte count exceeds 2^62 or no bandwidth
+  // is known for the kernel on this device.
   // Cost: O(extents) time; allocates only for more than three extents.
   Result<ShardingOption> estimate(ShardingOption option) const override;
 

@@ -64,8 +64,8 @@ class Division {
   }
 
  private:
-  // Finds the tables whose caches are not full; they take part in this pass. Returns false if their
-  // priorities sum to zero, which can happen in single precision.
+  // Finds the tables whose caches are not full, for the next pass. Returns false if their
+  // priorities sum to 0, which can happen in single precision.
   bool find_open() {
     total_priority_ = 0;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
@@ -101,7 +101,7 @@ class Division {
   }
 
   const std::vector<CachedTable>& tables_;
-  std::vector<double> empty_, full_, cache_;  // bytes: with no cache, a full cache, of the cache
+  std::vector<double> empty_, full_, cache_;  // bytes: no cache, full cache, the cache
   std::vector<bool> open_;
   double total_priority_ = 0;
 };
@@ -127,7 +127,7 @@ namespace {
 
 using Options = std::vector<const ShardingOption*>;
 
-// The options that a table lacks, in the order of `declared`, by load factor.
+// Returns the options that a table lacks, in the order of `declared` and of `load_factors`.
 Result<std::vector<ShardingOption>> missing_options(const Options& declared,
                                                     const std::vector<double>& load_factors,
                                                     const CostModel& model) {
@@ -154,8 +154,8 @@ Result<std::vector<ShardingOption>> missing_options(const Options& declared,
   return added;
 }
 
-// Returns the option with the same shards whose cache is the largest that is no larger than in
-// `wanted`, or plain HBM for plain HBM; null if there is none.
+// Returns the option with the shards of `wanted` and the largest cache up to that of `wanted`, or
+// plain HBM if `wanted` is; null if there is none.
 const ShardingOption* closest(const Options& options, const ShardingOption& wanted) {
   const ShardingOption* found = nullptr;
   for (const ShardingOption* const option : options) {

@@ -19,7 +19,7 @@ std::unique_ptr<Partitioner> make_partitioner(const PartitionerSpec& spec) {
 
 namespace {
 
-// Groups per step: enough that the cost of the call does not matter.
+// Groups per step.
 constexpr std::size_t kMaxPlain = 64;
 
 }  // namespace
@@ -68,7 +68,8 @@ void GreedyPerfPartitioner::step_together(GreedyPerfPartitioner& a, GreedyPerfPa
   b.advance(placed_b, both);
 }
 
-// Goes on after the next `wanted` groups, of which the first `placed` fitted.
+// Advances by `wanted` groups, of which the first `placed` fitted. If not all did, the proposal
+// failed.
 void GreedyPerfPartitioner::advance(std::size_t placed, std::size_t wanted) {
   next_ += placed;
   if (placed == wanted) return;
@@ -105,11 +106,11 @@ bool GreedyPerfPartitioner::place_on_host(const GroupOrder::Group& group) {
 
 namespace {
 
-// The bisection stops at this width of the range, in bytes.
+// Bisection ends when the range has at most this many bytes.
 constexpr std::int64_t kResolution = 10 * kMebibyte;
 
-// Returns the average HBM per device, or the largest shard's HBM if that is larger. Rounds the
-// quotient, then cuts it to an integer, as Python does. Source: the lower bound in
+// Returns the average HBM per device, or the largest shard's HBM if this is larger. Rounds the
+// quotient to a double, then truncates it, as Python does. Source: the lower bound in
 // MemoryBalancedPartitioner.partition.
 std::int64_t least_hbm_per_device(std::span<const OptionId> proposal, const OptionPool& pool,
                                   std::uint32_t world_size) {

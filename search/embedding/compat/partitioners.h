@@ -17,25 +17,22 @@ class Partitioner {
  public:
   virtual ~Partitioner() = default;
 
-  // The key by which the groups that partition() gets are sorted.
+  // The key by which the groups in `order` must be sorted for partition().
   virtual PartitionerSpec::SortBy sort_by() const = 0;
 
-  // Empties the devices with placement.reset(), then places the uniform options and every group
-  // through the placement's functions, which keep ranks, loads and memory. Returns false if
-  // something does not fit; the placement is then not used. Must give the same placement for the
-  // same proposal, whatever proposals came before.
+  // Calls placement.reset(), then places the uniform options and every group through the
+  // placement's functions, which keep ranks, loads and memory. Returns false if something does not
+  // fit. Must give the same placement for the same proposal, independent of earlier proposals.
   virtual bool partition(std::span<const OptionId> proposal, const GroupOrder& order,
                          Placement& placement) = 0;
 };
 
-// The partitioner that `spec` names.
+// Returns the partitioner that `spec` names.
 std::unique_ptr<Partitioner> make_partitioner(const PartitionerSpec& spec);
 
-// Places the groups of a proposal in the order that GroupOrder gives, a few groups per step, so
-// that a worker can advance two proposals at once. Walks over the groups and dispatches on where
-// their shards may be. `Placement` (placement.h) has the state of the ranks, and its place_run()
-// (placement.cc) picks the rank: of the ranks on which the shard fits, the one of least time; ties
-// go by rank in host, then by host.
+// Places the groups of a proposal in the order of GroupOrder, a few groups per step, so that a
+// worker can advance two proposals at once. Placement::place_run() picks the rank of a shard: of
+// the ranks on which the shard fits, the rank of least time; ties go by rank in host, then by host.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py (commit a48cef79).
 // Thread safety: none; one per worker.
 class GreedyPerfPartitioner final : public Partitioner {
@@ -45,8 +42,8 @@ class GreedyPerfPartitioner final : public Partitioner {
       : sort_by_(sort_by) {}
 
   PartitionerSpec::SortBy sort_by() const override { return sort_by_; }
-  // Empties the devices and places the uniform options. The three arguments must not change until
-  // the last step. If `hbm_per_device` is not zero, it replaces the HBM of every device.
+  // Empties the devices and places the uniform options. The arguments must not change until the
+  // last step. If `hbm_per_device` (bytes) is not 0, it replaces the HBM of every device.
   void start(std::span<const OptionId> proposal, const GroupOrder& order, Placement& placement,
              std::int64_t hbm_per_device = 0);
   // Returns true if a step is left.
@@ -58,7 +55,7 @@ class GreedyPerfPartitioner final : public Partitioner {
   // Returns true if everything fitted so far.
   bool feasible() const { return feasible_; }
 
-  // Does start() and all steps. Returns true if everything fits.
+  // Calls start() and makes all steps. Returns true if everything fits.
   bool partition(std::span<const OptionId> proposal, const GroupOrder& order,
                  Placement& placement) override {
     return partition(proposal, order, placement, 0);
@@ -71,11 +68,11 @@ class GreedyPerfPartitioner final : public Partitioner {
     return feasible_;
   }
 
-  // The position of the group that did not fit; kNone = the uniform options did not.
+  // The position of the group that did not fit; kNone if the uniform options did not fit.
   std::uint32_t failed_position() const { return failed_position_; }
 
  private:
-  // The plain groups that come next, at most `limit`.
+  // Returns the next plain groups, at most `limit`.
   std::span<const GroupOrder::Group> next_plain(std::size_t limit) const;
   void advance(std::size_t placed, std::size_t wanted);
   bool place(const GroupOrder::Group& group);
@@ -93,8 +90,7 @@ class GreedyPerfPartitioner final : public Partitioner {
 };
 
 // Places greedily by time, then bisects for the smallest HBM limit per device whose plan still
-// rates within the tolerance of the first plan. The ranks of the accepted plan are left in the
-// placement.
+// rates within the tolerance of the first plan. Leaves the ranks of this plan in the placement.
 // Source: MemoryBalancedPartitioner, torchrec/distributed/planner/partitioners.py (commit
 // a48cef79).
 class MemoryBalancedPartitioner final : public Partitioner {

@@ -46,7 +46,7 @@ void set_comm_widths(EstimateInputs& in, const SharderSpec& sharder) {
   in.bwd_sr_data_type_size = width(sr.backward, element);
 }
 
-// What a table with a cache and statistics fetches in a step.
+// Sets what a table with a cache and statistics fetches per step.
 void set_cache_fetches(EstimateInputs& in, const CacheStatistics& stats) {
   const PerfEstimatorSpec& estimator = in.problem->spec().perf_estimator;
   const double lookups = std::ceil(in.problem->topology().world_size() * in.batch.inputs);
@@ -137,22 +137,22 @@ constexpr double kWeightedKernelMultiplier = 1.1;
 constexpr double kDpElementwiseKernelsPerfFactor = 9.22;
 constexpr double kMinLookupDim = 32;  // kernels read at least this many columns
 
-// Consecutive ranks of the machine that share the fast links.
+// Number of consecutive ranks that share the fast links.
 std::int64_t linked_ranks(const Problem& problem) {
   return problem.release().pod_links == PodLinks::kBetweenHosts
              ? problem.topology().spec().local_world_size
              : problem.topology().linked_ranks();
 }
 
-// What a pass over a shard moves, in bytes.
+// The bytes that a pass over a shard moves.
 struct Moved {
   double input_read = 0;
   double lookup = 0;
   double output = 0;
 };
 
-// The estimate of one shard; the members are TorchRec's local variables. Each function evaluates
-// products and sums strictly left to right, because compat mode promises the same bits.
+// The estimate of one shard. Members are TorchRec's local variables. Products and sums are
+// evaluated strictly left to right, because compat mode promises equal bits.
 class ShardPerf {
  public:
   ShardPerf(const EstimateInputs& in, double bandwidth, std::int64_t rows, std::int64_t columns)
@@ -192,7 +192,7 @@ class ShardPerf {
     return c.input_read_size * moved.input_read + c.lookup_size * moved.lookup +
            c.embedding_output * moved.output + c.hash_size * static_cast<double>(rows_);
   }
-  // Adapts what table- and column-wise types read to the hardware's configuration, if there is one.
+  // Adapts the bytes of table- and column-wise types to the hardware's configuration, if any.
   Moved with_columns_as_configured(Moved moved) const {
     if (hardware_ == nullptr) return moved;
     const double inputs = in_.batch.inputs;
@@ -205,7 +205,7 @@ class ShardPerf {
   PassCoefficients coefficients() const {
     return hardware_->coefficients(in_.sharding_type, in_.compute_kernel);
   }
-  // `by_columns`: the type reads whole columns, for which narrow ones are slow.
+  // `by_columns`: the type reads whole columns, which is slow for narrow columns.
   double forward_compute(const Moved& moved, bool by_columns) const {
     const bool penalised =
         hardware_ == nullptr ? by_columns : hardware_->use_block_usage_penalty.value_or(by_columns);
@@ -236,7 +236,7 @@ class ShardPerf {
     }
     return backward + (in_.is_weighted ? forward * hardware.weighted_kernel_multiplier : 0);
   }
-  // `ranks` ranks share the fetches. `lookups`: as the regression counts them, before rounding up.
+  // `ranks`: the number of ranks that share the fetches. `lookups`: before rounding up.
   double prefetch(double ranks, double lookups) const {
     const double fetches = in_.expected_cache_fetches / ranks;
     if (hardware_ == nullptr) return fetches * dim_ * element_ / topology_.spec().hbm_to_ddr_mem_bw;
@@ -249,11 +249,11 @@ class ShardPerf {
     return fetches * dim_ * element_ /
            hardware_->hbm_to_ddr_mem_bw.value_or(topology_.spec().hbm_to_ddr_mem_bw);
   }
-  // Between all ranks; the slowest link decides.
+  // Bandwidth between all ranks: that of the slowest link.
   double global_bandwidth() const {
     return world_ <= linked_ ? topology_.spec().intra_host_bw : topology_.spec().inter_host_bw;
   }
-  // Between the ranks over which host-wise options divide a table.
+  // Bandwidth between the ranks of a host-wise option.
   double group_bandwidth() const {
     return group_ <= linked_ ? topology_.spec().intra_host_bw : topology_.spec().inter_host_bw;
   }
@@ -288,7 +288,7 @@ Perf ShardPerf::table_wise() const {
   const double fwd_comms = fwd_output / global_bandwidth();
   const Moved forward = with_columns_as_configured({input_read, lookup, fwd_output});
   const double fwd_compute = forward_compute(forward, true);
-  // Only configured hardware uses `backward`, where the lookup has no least number of columns.
+  // Used only with a hardware configuration. Here the lookup has no least number of columns.
   const Moved backward{forward.input_read, inputs * world_ * dim_ * element_, bwd_output};
   return make(fwd_compute, fwd_comms, backward_compute(fwd_compute, backward),
               bwd_output / global_bandwidth(), prefetch(1, inputs * world_));
@@ -320,7 +320,7 @@ Perf ShardPerf::table_row_wise() const {
   const double lookup = inputs * world_ * dim_ * element_;
   const double fwd_output = outputs * world_ * dim_ * in_.fwd_sr_data_type_size;
   const double bwd_output = outputs * world_ * dim_ * in_.bwd_sr_data_type_size;
-  const double hosts = std::floor(world_ / group_);  // whole ones, though all ranks count above
+  const double hosts = std::floor(world_ / group_);  // whole hosts, although all ranks count above
   const double between_hosts = topology_.spec().inter_host_bw;
 
   double fwd_comms = fwd_output / group_bandwidth();
@@ -334,9 +334,9 @@ Perf ShardPerf::table_row_wise() const {
               bwd_comms + bwd_batched_copy, prefetch(group_, inputs * world_ * index_bytes()));
 }
 
-// What a ring all-reduce of the table moves, in bytes. Table sizes are below 2^54 bytes, so that
-// three times the size is exact in a long double and the quotient by a whole number of nodes is
-// rounded once, as Python divides integers. With fractional nodes, Python rounds every step.
+// The bytes that a ring all-reduce of the table moves. Table sizes are below 2^54 bytes, so that
+// products are exact in a long double and the quotient by a whole number of nodes is rounded once,
+// as in Python's division of integers. With fractional nodes, Python rounds every step.
 double ring_traffic(long double table_size, double nodes) {
   if (nodes != std::floor(nodes)) return static_cast<double>(table_size) * (2 * nodes - 1) / nodes;
   return static_cast<double>(table_size * static_cast<long double>(2 * nodes - 1) /
@@ -366,7 +366,7 @@ Perf ShardPerf::data_parallel() const {
               0);
 }
 
-// What is left of the time of a training step in inference.
+// The part of a training step's time that inference takes.
 Perf in_inference(Perf perf, ShardingType type, InferenceTime counted) {
   const bool is_whole = type == ShardingType::kTableRowWise || type == ShardingType::kGridShard ||
                         type == ShardingType::kDataParallel;
@@ -393,7 +393,7 @@ Perf in_training(const ShardPerf& shard, ShardingType type) {
   return {};
 }
 
-// The bandwidth that the hardware's configuration gives.
+// The bandwidth from the hardware's configuration.
 // Source: HardwarePerfConfig.get_device_bw, torchrec/distributed/planner/estimator/types.py of
 // TorchRec 1.9.2.
 std::optional<double> own_bandwidth(const EstimateInputs& in) {

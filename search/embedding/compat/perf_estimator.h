@@ -1,4 +1,4 @@
-// TorchRec's EmbeddingPerfEstimator, and what both of its estimators read of a table.
+// TorchRec's EmbeddingPerfEstimator.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace shardwright::embedding {
 
-// Size of an index, and of a weight, per lookup: 8 bytes. Source: BIGINT_DTYPE,
+// Bytes of an index, and of a weight, per lookup. Source: BIGINT_DTYPE,
 // torchrec/distributed/planner/constants.py.
 inline constexpr double kInputDataTypeSize = 8;
 // Source: UVM_CACHING_RATIO and KV_CACHING_RATIO, torchrec/distributed/planner/constants.py.
 inline constexpr double kDefaultCachingRatio = 0.2;
 
-// Per local batch of one rank, summed over the features left to right.
+// Sizes of the local batch of one rank, summed over the features in order.
 struct BatchSizes {
   double inputs = 0;   // lookups
-  double outputs = 0;  // embeddings that leave the table; equal to inputs if nothing is pooled
+  double outputs = 0;  // embeddings returned; equal to `inputs` without pooling
 };
 
-// The table side of an estimate. Sizes in bytes per element.
+// The inputs of an estimate, except the shard. *_data_type_size: bytes per element.
 struct EstimateInputs {
   const Problem* problem = nullptr;
   const Table* table = nullptr;
@@ -43,14 +43,14 @@ struct EstimateInputs {
   std::optional<double> caching_ratio;  // of the table, or else of the sharder
   bool prefetch_pipeline = false;
   double expected_cache_fetches = 0;
-  // Distinct lookups of a table with cache statistics.
+  // Distinct lookups per step; absent without cache statistics.
   std::optional<double> expected_unique_lookups;
   const HardwarePerfConfig* hardware = nullptr;  // null = TorchRec's default
 };
 
 EstimateInputs estimate_inputs(const Problem& problem, const ShardingOption& option);
 
-// Expected share of lookups that miss a cache of `load_factor` x height rows.
+// Returns the expected fraction of lookups that miss a cache of `load_factor` x height rows.
 // Source: EmbeddingOffloadStats.estimate_cache_miss_rate, torchrec/distributed/planner/
 // shard_estimators.py, in single precision like the source.
 double expected_miss_rate(const CacheStatistics& stats, double load_factor);
@@ -60,7 +60,7 @@ double expected_miss_rate(const CacheStatistics& stats, double load_factor);
 // for this kernel and device. Source: kernel_bw_lookup, torchrec/distributed/planner/constants.py.
 std::optional<double> kernel_bandwidth(const EstimateInputs& in);
 
-// Time of a shard of `rows` x `columns`.
+// Returns the times of a shard of `rows` x `columns`. `bandwidth`: see kernel_bandwidth().
 // Floating-point operations are in the order of the source.
 // Source: EmbeddingPerfEstimator.perf_func_emb_wall_time, torchrec/distributed/planner/
 // shard_estimators.py at commit a48cef79; the evaluators of torchrec/distributed/planner/estimator/
@@ -68,13 +68,14 @@ std::optional<double> kernel_bandwidth(const EstimateInputs& in);
 Perf estimate_perf(const EstimateInputs& in, double bandwidth, std::int64_t rows,
                    std::int64_t columns);
 
-// Time of sending a shard its indices, which is not part of estimate_perf().
+// Returns the time of sending a shard its indices, which estimate_perf() does not include.
 // Source: _default_input_dist_comms, torchrec/distributed/planner/estimator/estimator.py of
 // TorchRec 1.9.2.
 Milliseconds estimate_input_dist(const EstimateInputs& in);
 
-// Time per step of averaging a shard over its replicas in other sharding groups; 0 without
-// replicas. Tables outside HBM pass the link between host and device, or the link to SSD.
+// Returns the time per step of averaging a shard over its replicas in other sharding groups; 0
+// without replicas. The data of tables outside HBM pass the link between host and device, or the
+// link to SSD.
 Milliseconds estimate_sync(const EstimateInputs& in, const ShardExtent& extent);
 
 }  // namespace shardwright::embedding

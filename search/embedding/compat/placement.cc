@@ -71,7 +71,7 @@ void GroupOrder::sort(std::vector<Group>& groups) const {
   });
 }
 
-// Groups are in the order of their first members. Further members of a dependency add to its key.
+// Collects the groups in the order of their first members. Further members add to the group's key.
 void GroupOrder::collect(std::span<const OptionId> proposal) {
   std::vector<std::uint32_t> first_of(num_dependencies_, kNone);
   std::vector<std::uint32_t> last_of(num_dependencies_, kNone);
@@ -93,7 +93,8 @@ void GroupOrder::collect(std::span<const OptionId> proposal) {
   }
 }
 
-// The first group that does not come before one with this key and position.
+// Returns the index of the first group that does not come before a group with this key and
+// position.
 std::size_t GroupOrder::find(const Key& key, std::uint32_t position) const {
   const auto at = std::partition_point(groups_.begin(), groups_.end(), [&](const Group& group) {
     return before(keys_[group.first_position], group.first_position, key, position);
@@ -218,8 +219,8 @@ void Placement::fetch_after(std::span<const OptionId> proposal, std::size_t begi
     __builtin_prefetch(&pool_->row(id));
 }
 
-// All devices start without load and uniform shards of equal time add the same to each, so one sum
-// of times stands for all. Storage is summed as differences at the borders of runs.
+// Devices start empty, and uniform shards of equal time add the same to all devices, so one sum of
+// times suffices. Storage is summed as differences at the borders of runs.
 bool Placement::place_uniform(std::span<const OptionId> proposal) {
   DeviceState common;
   bool any = false;
@@ -258,8 +259,8 @@ void Placement::add_uniform_storage(const OptionRow& row) {
   }
 }
 
-// Sizes are not negative, so every shard fitted when it was placed if and only if no device is
-// overdrawn at the end.
+// Returns true if no device is overdrawn. Sizes are not negative, so then every shard fitted when
+// it was placed.
 bool Placement::settle_uniform_storage() {
   Storage taken;
   bool fits = true;
@@ -281,7 +282,6 @@ bool Placement::place_unequal_uniform(std::span<const OptionId> proposal) {
   return true;
 }
 
-// Updates the tree: device by device if few hosts changed, otherwise all at once.
 void Placement::build_tree() {
   const bool known = !changed_hosts_.empty();
   // A replay costs about as much as this many matches of a rebuild.
@@ -312,18 +312,18 @@ void Placement::host_changed(std::uint32_t host) {
   if (host == hosts_) return device_on_no_host_changed();
   host_loads_.touch(host);
   const bool tree_is_known = tree_valid_ || !changed_hosts_.empty();
-  // With as many changes as hosts the tree is rebuilt, so further changes need no note.
+  // With as many changes as hosts, the tree is rebuilt in any case.
   if (tree_is_known && changed_hosts_.size() < hosts_) changed_hosts_.push_back(host);
   tree_valid_ = false;
 }
 
-// The next build_tree() then updates all devices.
+// Lets the next build_tree() update all devices.
 void Placement::device_on_no_host_changed() {
   changed_hosts_.clear();
   tree_valid_ = false;
 }
 
-// Full devices stay out of the tree until a shard comes that may fit them.
+// Puts devices back into the tree that a shard of this cost may fit.
 void Placement::readmit(const RunCost& cost) {
   while (!full_.empty() && full_.front().hbm >= cost.storage.hbm) {
     const std::uint32_t device = full_.front().device;
@@ -334,8 +334,8 @@ void Placement::readmit(const RunCost& cost) {
   }
 }
 
-// The least loaded device on which the shard fits, if it does not fit on the least loaded of all;
-// kNoDevice = none. Devices that are passed over leave the tree.
+// Returns the least loaded device on which the shard fits; kNoDevice = none. Takes less loaded
+// devices out of the tree.
 std::uint32_t Placement::next_fitting(const RunCost& cost) {
   std::uint32_t at = tree_.winner();
   while (!tree_.is_out(at) && !devices_[at].fits(cost)) {
@@ -347,7 +347,6 @@ std::uint32_t Placement::next_fitting(const RunCost& cost) {
   return tree_.is_out(at) ? kNoDevice : at;
 }
 
-// One chain of dependent steps: which device is least loaded depends on the shard before.
 inline bool Placement::place_run(const RunCost& cost, std::uint32_t count, Rank* ranks) {
   if (!full_.empty()) readmit(cost);
   for (std::uint32_t k = 0; k < count; ++k) {
@@ -385,7 +384,6 @@ std::pair<std::size_t, std::size_t> Placement::place_plain_together(
     const bool placed_a = a.place_group(groups_a[i]);
     const bool placed_b = b.place_group(groups_b[i]);
     if (placed_a && placed_b) continue;
-    // One chain has ended; the other goes on alone.
     const auto rest = [i](Placement& placement, std::span<const GroupOrder::Group> groups,
                           bool placed) {
       return placed ? i + 1 + placement.place_plain(groups.subspan(i + 1)) : i;
@@ -455,7 +453,7 @@ bool Placement::place_on_host(std::span<const OptionId> group, Storage storage) 
     return true;
   };
   if (try_one(host_loads_.first().host)) return true;
-  // The first host usually takes the group; the others are sorted only if it does not.
+  // The group usually fits on the first host. All hosts are sorted only if it does not.
   sort_hosts();
   return std::any_of(sorted_hosts_.begin() + 1, sorted_hosts_.end(),
                      [&](const HostKey& key) { return try_one(key.host); });
@@ -468,7 +466,7 @@ void Placement::sort_hosts() {
   std::sort(sorted_hosts_.begin(), sorted_hosts_.end());
 }
 
-// Places the group within the host or leaves the host as it was.
+// Places the group on the host. If it does not fit, returns false and leaves the host unchanged.
 bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
   const OptionRow& first = pool_->row(group.front());
   if (group.size() == 1 && first.sharding_type == ShardingType::kTableRowWise) {
@@ -491,7 +489,7 @@ bool Placement::try_host(std::span<const OptionId> group, std::uint32_t host) {
   return true;
 }
 
-// Places shard i on device i of the host. Places nothing unless everything fits.
+// Places shard i on device i of the host. If any does not fit, returns false and places nothing.
 bool Placement::place_rows_on_host(const OptionRow& row, std::uint32_t host) {
   if (row.num_shards != local_) return false;
   const auto costs = pool_->costs(row);
@@ -538,8 +536,8 @@ bool Placement::place_columns_on_host(const OptionRow& row, std::uint32_t host) 
   return true;
 }
 
-// Places shard i on devices[i]; a device may occur more than once. Ranks of uniform options are not
-// stored: shard i is on rank i.
+// Places shard i on devices[i]; a device may occur more than once. Does not store ranks of uniform
+// options, whose shard i is on rank i.
 bool Placement::place_rows(const OptionRow& row, std::span<const std::uint32_t> devices) {
   if (row.num_shards != devices.size()) return false;
   const auto costs = pool_->costs(row);
@@ -581,7 +579,7 @@ bool Placement::place_on_hosts(const OptionRow& row) {
   return false;
 }
 
-// The hosts [begin, begin + count) of the order, which starts over at its end.
+// Tries the hosts [begin, begin + count) of sorted_hosts_, cyclically.
 bool Placement::try_hosts(const OptionRow& row, std::uint32_t begin, std::uint32_t count) {
   window_.clear();
   saved_.clear();

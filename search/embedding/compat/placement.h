@@ -17,11 +17,10 @@
 namespace shardwright::embedding {
 
 // A tournament tree that finds the least loaded device in O(1) and takes a change in O(log
-// devices). Leaves hold a load in ms, zero or above. The winner is the leaf of least load, the
-// smaller index on ties. A leaf that is out takes no part. Loads are compared as the bits of the
-// double, which order like the numbers if these are not negative. Winners are selected by masks
-// instead of branches: who wins is close to random, and a mispredicted branch would cost more than
-// the whole replay.
+// devices). Leaves hold loads in ms, at least 0. The winner is the leaf of least load, the smaller
+// index on ties. A leaf that is out takes no part. Loads are compared as bit patterns, which order
+// like the doubles if these are not negative. Masks select winners, because branches here are
+// mispredicted too often.
 // Thread safety: none; one per worker.
 class DeviceTree {
  public:
@@ -49,7 +48,7 @@ class DeviceTree {
   // Returns true if every leaf is out.
   bool empty() const { return load_[winner_[1]] == kOut; }
 
-  // Both return the winner.
+  // Set or take out a leaf. Both return the winner.
   std::uint32_t update(std::uint32_t leaf, double load_ms) {
     return replay(leaf, std::bit_cast<std::uint64_t>(load_ms));
   }
@@ -81,10 +80,9 @@ class DeviceTree {
   std::uint32_t size_;
   std::vector<std::uint64_t> load_;  // by leaf
   std::vector<std::uint32_t>
-      winner_;  // by node: 1 = root; n plays 2n and 2n + 1; leaves from size_
+      winner_;  // by node: root 1, children of n: 2n and 2n + 1
 };
 
-// A host, ordered by (summed time, index).
 struct HostKey {
   double perf_ms = 0;
   std::uint32_t host = 0;
@@ -94,8 +92,8 @@ struct HostKey {
   }
 };
 
-// The summed time of every host. Placing on a device marks its host. refresh() sums the devices of
-// marked hosts from zero, in TorchRec's order.
+// The summed time of every host, in ms. Placing on a device marks its host. refresh() sums the
+// devices of marked hosts from zero, in TorchRec's order.
 // Thread safety: none; one per worker. Allocates in the constructor only.
 class HostLoads {
  public:
@@ -104,7 +102,7 @@ class HostLoads {
     reset();
   }
 
-  // All hosts have changed.
+  // Marks all hosts.
   void reset() {
     touched_.clear();
     for (std::uint32_t host = 0; host < perf_.size(); ++host) {
@@ -112,14 +110,14 @@ class HostLoads {
       touched_.push_back(host);
     }
   }
-  // Marks a host that has changed. For ranks on no host, `host` is the number of hosts.
+  // Marks a host. For ranks on no host, `host` is the number of hosts.
   void touch(std::uint32_t host) {
     if (known_[host] == 0) return;
     known_[host] = 0;
     touched_.push_back(host);
   }
 
-  // Brings all sums up to date; `sum(host)` adds up a host's devices.
+  // Updates the sums of marked hosts: `sum(host)` returns the sum of the host's devices.
   template <class Sum>
   void refresh(const Sum& sum) {
     const bool all = touched_.size() == perf_.size();
@@ -136,34 +134,34 @@ class HostLoads {
     touched_.clear();
   }
 
-  // The functions below require refreshed sums.
+  // Precondition of both: no host is marked.
   HostKey key(std::uint32_t host) const { return {perf_[host], host}; }
   HostKey first() const { return key(tree_.winner()); }
 
  private:
   DeviceTree tree_;
   std::vector<double> perf_;
-  // 0 if the host's sum is out of date. The last entry, for ranks on no host, stays 0. 32 bits,
-  // although a flag would do: a char may alias anything, so after each store to an array of char
-  // the compiler would have to reload all other members.
+  // 0 if the host is marked. The last entry, for ranks on no host, stays 0. Not char, because a
+  // store to a char may alias all other members, which the compiler would have to reload.
   std::vector<std::uint32_t> known_;
   std::vector<std::uint32_t> touched_;
 };
 
-// Sorts the groups of a proposal (tables of one dependency, or single tables) by descending storage
-// or time. If modules are balanced, smaller modules come first. Equal groups keep proposal order. A
-// proposal that differs in one table costs O(log tables) comparisons and one move of entries.
+// Sorts the groups of a proposal by descending storage or time. A group is all tables of one
+// dependency, or a single table. If modules are balanced, smaller modules come first. Equal groups
+// keep proposal order. A proposal that differs in one table takes O(log tables) comparisons and one
+// move of entries.
 // Source: _group_and_sort_non_uniform_sharding_options,
 // torchrec/distributed/planner/partitioners.py.
 class GroupOrder {
  public:
-  // A group is known by its first member; next_member() gives the others. A single table whose
-  // equal shards may go to any device is plain: placing it reads nothing but its Group.
+  // A group is stored with its first member; next_member() gives further members. A single table
+  // with equal shards that may go to any device is plain: placing it reads only its Group.
   struct Group {
     std::uint32_t first_position = 0;
     std::uint32_t num_shards = 0;  // of a plain group, 0 otherwise
-    std::uint32_t run = 0;         // the cost of each
-    std::uint32_t rank_slot = 0;   // where their ranks are kept
+    std::uint32_t run = 0;         // the cost of each shard, see OptionPool::cost()
+    std::uint32_t rank_slot = 0;   // where the shards' ranks are stored
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
@@ -171,11 +169,12 @@ class GroupOrder {
 
   // Sorts the groups of a whole proposal.
   void reset(std::span<const OptionId> proposal);
-  // The option at `position` has changed from `before`; `proposal` has the new one.
+  // Updates the order after the option at `position` changed. `before`: the old option; `proposal`
+  // has the new option.
   void change(std::span<const OptionId> proposal, std::uint32_t position, OptionId before);
 
-  // The options at `positions` (each once) have changed. O(groups + positions log positions): for
-  // proposals that differ in many positions.
+  // Updates the order after the options at `positions` (each once) changed. O(groups + positions
+  // log positions).
   void change_many(std::span<const OptionId> proposal, std::span<const std::uint32_t> positions);
 
   std::span<const Group> groups() const { return groups_; }
@@ -183,13 +182,12 @@ class GroupOrder {
   bool has_uniform() const { return has_dependencies_ || groups_.size() < keys_.size(); }
   // The storage of all members of a group together.
   Storage storage(const Group& group) const { return keys_[group.first_position].storage; }
-  // The position of the group's member after `position`, or kNone.
+  // The position of the next member of a group after `position`, or kNone.
   std::uint32_t next_member(std::uint32_t position) const {
     return has_dependencies_ ? next_member_[position] : kNone;
   }
 
  private:
-  // What a group is sorted by.
   struct Key {
     Storage storage;
     double perf_ms = 0;
@@ -218,13 +216,12 @@ class GroupOrder {
   std::vector<std::uint32_t> next_member_;
 };
 
-// A device: the memory that is left and the time of its shards. One cache line.
+// A device: the memory left and the time of its shards. One cache line.
 struct alignas(64) DeviceState {
   Storage left;
   double perf_ms[5] = {};  // components as in RunCost
 
   bool fits(const RunCost& cost) const { return cost.storage.fits_in(left); }
-  // Adds component by component.
   void add(const RunCost& cost) {
     left -= cost.storage;
     for (int i = 0; i < 5; ++i)
@@ -234,9 +231,10 @@ struct alignas(64) DeviceState {
   double total_ms() const { return perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4]; }
 };
 
-// Device states, ranks of placed shards, and the four ways of placing. Times are added by component
-// in placement order, as TorchRec does. After a failed call the state of the devices is undefined.
-// Devices are numbered by (rank in physical host, host): the order in which TorchRec breaks
+// Device states, ranks of placed shards, and the four ways to place an option. Times are added by
+// component in placement order, as in TorchRec. After a failed call the state of the devices is
+// undefined. Devices are numbered by (rank in physical host, host), the order in which TorchRec
+// breaks
 // ties.
 // Source: GreedyPerfPartitioner, torchrec/distributed/planner/partitioners.py.
 // Thread safety: none; one per worker. Allocates in the constructor only.
@@ -244,23 +242,23 @@ class Placement {
  public:
   Placement(const OptionPool& pool, const Topology& available);
 
-  // Empties all devices. If `hbm_per_device` is not zero, it replaces the HBM of each.
+  // Empties all devices. If `hbm_per_device` (bytes) is not 0, it replaces the HBM of every device.
   void reset(std::int64_t hbm_per_device = 0);
 
   // Places shard i of every uniform option of the proposal on rank i, in proposal order.
   bool place_uniform(std::span<const OptionId> proposal);
-  // Places each shard on the device of least (time, rank in host, host) on which it fits. If the
-  // option wants distinct ranks, devices with another shard of the option are left out.
+  // Places each shard on the device of least (time, rank in host, host) on which it fits. If
+  // OptionRow::distinct_ranks, a device gets at most one shard of the option.
   bool place_on_devices(const OptionRow& row);
-  // Places plain groups in this way, one after the other. Returns the number of groups that fitted.
+  // Places plain groups like place_on_devices(), one after the other. Returns how many fitted.
   std::size_t place_plain(std::span<const GroupOrder::Group> groups);
   // Places plain groups in two independent placements, equally many in each. Alternates between
   // the placements shard by shard, so that the processor overlaps their dependency chains.
   static std::pair<std::size_t, std::size_t> place_plain_together(
       Placement& a, std::span<const GroupOrder::Group> groups_a, Placement& b,
       std::span<const GroupOrder::Group> groups_b);
-  // Places all options of the group within one host: of the hosts on which they fit, the one of
-  // least summed time. `storage` is the storage of the whole group.
+  // Places all options of the group on one host: of the hosts where they fit, the host of least
+  // summed time. `storage`: of the whole group.
   bool place_on_host(std::span<const OptionId> group, Storage storage);
   // Places a grid: row-wise within each of several hosts.
   bool place_on_hosts(const OptionRow& row);
@@ -268,11 +266,11 @@ class Placement {
   // check where the sharding type wants the shards. Precondition: the option is not uniform.
   bool place_on_ranks(const OptionRow& row, std::span<const Rank> ranks);
 
-  // Ranks of the shards of an option that was placed and is not uniform.
+  // The ranks of an option's shards. Precondition: the option was placed and is not uniform.
   std::span<const Rank> ranks(const OptionRow& row) const {
     return {ranks_.data() + row.rank_slot, row.num_shards};
   }
-  // The ranks of all options that are not uniform, by rank slot: to save and restore a placement.
+  // The ranks of all options that are not uniform, by rank slot, to save and restore a placement.
   std::span<const Rank> all_ranks() const { return ranks_; }
   void restore_ranks(std::span<const Rank> saved) {
     std::copy(saved.begin(), saved.end(), ranks_.begin());
@@ -280,7 +278,7 @@ class Placement {
 
   const DeviceState& device_of(Rank rank) const { return devices_[device_of_rank_[rank]]; }
   std::uint32_t num_devices() const { return static_cast<std::uint32_t>(devices_.size()); }
-  // Time of the busiest device, summed in placement order.
+  // Time of the busiest device in ms, summed in placement order.
   double busiest_ms() const {
     double busiest = 0;
     for (const double total : totals_)
@@ -291,18 +289,19 @@ class Placement {
 
  private:
   static constexpr std::uint32_t kNoDevice = ~std::uint32_t{0};
-  // Proposals with more options are prefetched; the rows of shorter ones stay in the cache.
+  // Longer proposals are prefetched; the rows of shorter proposals stay in the cache.
   static constexpr std::size_t kLongProposal = 1024;
   static constexpr std::size_t kBlock = 16;
 
-  // A device that left the tree because a shard did not fit, with the HBM that the device had left.
+  // A device that was taken out of the tree because a shard did not fit, with its HBM at that time.
   struct Full {
     Bytes hbm;
     std::uint32_t device = 0;
     bool operator<(const Full& other) const { return hbm < other.hbm; }
   };
 
-  // Device i of a host, in the order of ranks. A host: the ranks that host-wise options fill.
+  // Device i of a host, in the order of ranks. A host here is the ranks that host-wise options
+  // fill.
   std::uint32_t device(std::uint32_t host, std::uint32_t i) const {
     return device_of_rank_[host * local_ + i];
   }
@@ -341,7 +340,7 @@ class Placement {
   std::uint32_t hosts_;
   std::vector<std::uint32_t> device_of_rank_;
   std::vector<Rank> rank_of_device_;
-  std::vector<std::uint32_t> host_of_device_;  // the number of hosts if it is on none
+  std::vector<std::uint32_t> host_of_device_;  // the number of hosts if the device is on no host
   std::vector<DeviceState> devices_;
   std::vector<double> totals_;  // by device: its total_ms()
   std::vector<Rank> ranks_;
@@ -353,12 +352,12 @@ class Placement {
 
   HostLoads host_loads_;
   bool asks_for_hosts_ = false;               // some option is placed by host
-  std::vector<std::uint32_t> changed_hosts_;  // whose devices the tree does not reflect yet
+  std::vector<std::uint32_t> changed_hosts_;  // hosts whose devices the tree does not reflect yet
   std::vector<DeviceState> saved_;            // the devices before an attempt, to undo it
   std::vector<HostKey> sorted_hosts_;
   std::vector<std::uint32_t> window_;
 
-  // Storage of uniform options as differences between neighbouring ranks.
+  // Storage of uniform options, as differences between neighbouring ranks.
   std::vector<Storage> delta_;
 };
 

@@ -1,4 +1,4 @@
-// The checks of a found plan that releases of TorchRec make.
+// The checks that some releases of TorchRec make of a found plan.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace shardwright::embedding {
 
-// Says why TorchRec refuses a plan that its own search found, or nothing if its release does not
-// check plans or accepts this one. O(tables).
+// Returns why TorchRec refuses a plan of its own search. Returns nothing if its release does not
+// check plans, or accepts this plan. O(tables).
 // Source: validate_modules_inclusion_in_sharding_plan and validate_compute_kernels,
 // torchrec/distributed/planner/planners.py of TorchRec 1.9.2. Its third check, of ranks, cannot
 // fail here.

@@ -39,7 +39,7 @@ ProposalLane::ProposalLane(const OptionPool& pool, const Topology& available,
 }
 
 void ProposalLane::take(const ProposalBatch& batch, std::size_t index) {
-  constexpr std::size_t kMaxWalk = 16;  // beyond, merging changes costs less than applying them
+  constexpr std::size_t kMaxWalk = 16;  // with more steps, merging changes is faster
   bool near = taken_ != kNothing && index >= taken_ && index - taken_ <= kMaxWalk;
   for (std::size_t i = taken_; near && i < index; ++i)
     near = !batch.step(i + 1).full;

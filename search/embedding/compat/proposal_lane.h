@@ -1,4 +1,4 @@
-// The evaluation of proposals, and the parts of it that a calling program may replace.
+// The evaluation of proposals, and the parts of the search that a caller may replace.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@
 
 namespace shardwright::embedding {
 
-// A caller's proposers, partitioner and rating model, which replace those that the problem names.
-// An empty member replaces nothing. Every search makes its own: a factory must not return null. An
-// exception that such an object throws ends the search and reaches the caller.
-// Thread safety: a value; partitioners and rating models are made by the workers that use them, so
-// their factories are called from many threads at once.
+// A caller's proposers, partitioner, rating model and cost model, which replace those that the
+// problem names. An empty member replaces nothing. Every search calls the factories, which must not
+// return null. An exception of such an object ends the search and reaches the caller.
+// Thread safety: a value. Workers make their own partitioners and rating models, so these factories
+// are called from many threads at once.
 struct SearchParts {
   // `available` is the topology after reservation; pool and topology outlive the proposer.
   using MakeProposer =
@@ -35,26 +35,27 @@ struct SearchParts {
   using MakePartitioner = std::function<std::unique_ptr<Partitioner>(const Problem& problem)>;
   using MakeRatingModel = std::function<std::unique_ptr<RatingModel>(const Problem& problem)>;
 
-  std::vector<MakeProposer> proposers;  // run one after the other; none = the problem's
+  std::vector<MakeProposer> proposers;  // run one after the other; empty = the problem's proposers
   MakePartitioner partitioner;
   MakeRatingModel rating_model;
   std::shared_ptr<const CostModel> cost_model;
 };
 
-// Partitions and rates the proposals of a batch; keeps what does not change between two proposals.
+// Partitions and rates one proposal after the other. Updates the state of the last proposal by the
+// changes to the next.
 // Thread safety: none; one worker uses it.
 class ProposalLane {
  public:
   ProposalLane(const OptionPool& pool, const Topology& available, const SearchParts& parts);
 
-  // Takes proposal `index` of the batch. Cost: O(tables), or less if few changes lie between it and
-  // the proposal taken last.
+  // Takes proposal `index` of the batch. Cost: O(tables), or less if few changes lead from the
+  // proposal taken last to this one.
   void take(const ProposalBatch& batch, std::size_t index);
   // Call before the first proposal of another batch.
   void invalidate() { taken_ = kNothing; }
   std::size_t taken() const { return taken_; }
 
-  // start() and then run() partition the proposal taken. No allocation in the steady state.
+  // start() and then run() partition the proposal taken. They allocate only at first.
   void start();
   bool running() const { return greedy_ != nullptr && greedy_->running(); }
   template <class Stopped>
@@ -62,14 +63,14 @@ class ProposalLane {
     while (running() && !stopped())
       greedy_->step();
   }
-  // Advances two lanes at once, until one of them is at its end. Precondition: different lanes.
+  // Advances two lanes at once, until one of them ends. Precondition: `a` and `b` differ.
   template <class Stopped>
   static void run_together(ProposalLane& a, ProposalLane& b, Stopped& stopped) {
     while (a.running() && b.running() && !stopped())
       GreedyPerfPartitioner::step_together(*a.greedy_, *b.greedy_);
   }
-  // Returns the outcome. A rating that certainly exceeds `bound` is not computed and is infinite.
-  // Precondition: not running.
+  // Returns the outcome. If the rating certainly exceeds `bound`, it is not computed and infinite.
+  // Precondition: !running().
   ProposalOutcome finish(double bound);
 
   // Copies options and ranks of the proposal just finished. Precondition: it was feasible.
@@ -90,7 +91,7 @@ class ProposalLane {
 
   const OptionPool* pool_;
   std::unique_ptr<Partitioner> partitioner_;
-  GreedyPerfPartitioner* greedy_;  // the partitioner if it can be advanced step by step
+  GreedyPerfPartitioner* greedy_;  // partitioner_ if it works in steps, else null
   std::unique_ptr<RatingModel> rating_model_;
   Placement placement_;
   GroupOrder order_;
@@ -101,9 +102,9 @@ class ProposalLane {
   std::vector<std::uint32_t> changed_positions_;
 };
 
-// Evaluates ranges of a batch on two lanes at once. Placing a shard waits for the one before it,
-// but shards of independent proposals do not wait for each other, so two proposals take little
-// longer than one. Each lane takes half of the range, because neighbours differ least.
+// Evaluates ranges of a batch on two lanes at once. Placing a shard depends on the shard before,
+// but not on shards of other proposals, so the processor overlaps two proposals in little more time
+// than one. Each lane takes half of the range, because neighbours differ least.
 // Thread safety: none; one per worker.
 class ProposalEvaluator {
  public:
@@ -113,11 +114,11 @@ class ProposalEvaluator {
     best_.ranks.reserve(pool.num_rank_slots());
   }
 
-  // Evaluates the candidates i of [begin, end) for which wanted(i) is true, and offers the best one
-  // to the batch if it beats the best rating known from earlier batches. Calls done(lane, outcome)
-  // for each candidate evaluated, in no particular order. Without `every_rating`, a rating that is
-  // certain to be worse than that of another candidate of this or an earlier batch is infinite.
-  // Once the budget is interrupted, no further candidate gets an outcome.
+  // Evaluates the candidates i of [begin, end) for which wanted(i) is true, and offers the best of
+  // them to the batch if it is better than all earlier batches. Calls done(lane, outcome) for each
+  // evaluated candidate, in no particular order. Without `every_rating`, a rating is infinite if it
+  // is certainly worse than another rating of this or an earlier batch. Once the budget is
+  // interrupted, no further candidate gets an outcome.
   template <class Wanted, class Done>
   void evaluate(CandidateBatch& batch, std::size_t begin, std::size_t end, bool every_rating,
                 const Budget& budget, const Wanted& wanted, const Done& done) {
@@ -157,7 +158,7 @@ class ProposalEvaluator {
     batch.offer_best(best_);
   }
 
-  // Evaluates one candidate alone and returns it with its ranks.
+  // Evaluates one candidate and returns it with its ranks, valid until the next call.
   const BestCandidate& evaluate_one(const CandidateBatch& batch, std::size_t index) {
     invalidate();
     best_.clear();
@@ -172,8 +173,7 @@ class ProposalEvaluator {
  private:
   static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-  // Asks the budget every few steps of the partitioner: a step may be as short as placing one
-  // table, and with many hosts as long as sorting them.
+  // Asks the budget every few steps of the partitioner. A step places a table or sorts the hosts.
   struct StepCheck {
     const Budget* budget;
     unsigned steps = 0;
@@ -192,15 +192,14 @@ class ProposalEvaluator {
     std::size_t end;
   };
 
-  // Forgets which proposals the lanes have taken, before another batch.
   void invalidate() {
     left_.invalidate();
     right_.invalidate();
     serial_ = 0;
   }
 
-  // This worker may know a better rating than the batch did when it was proposed. It counts only if
-  // it comes from this or an earlier batch, so the answer does not depend on timing.
+  // Returns the best rating known from earlier batches. The rating that this worker has seen counts
+  // only if it is of this or an earlier batch, so that the answer does not depend on timing.
   double rating_to_beat(const CandidateBatch& batch) const {
     const bool is_earlier = seen_serial_ <= batch.serial;
     return is_earlier ? std::min(batch.rating_to_beat, seen_rating_) : batch.rating_to_beat;
@@ -217,7 +216,6 @@ class ProposalEvaluator {
     return true;
   }
 
-  // Saves options and ranks, which costs less than placing again.
   void keep_if_best(const ProposalLane& lane, double rating) {
     if (!best_.loses_to(rating, lane.taken())) return;
     best_.index = lane.taken();
@@ -227,10 +225,10 @@ class ProposalEvaluator {
 
   ProposalLane left_;
   ProposalLane right_;
-  std::uint64_t serial_ = 0;         // of the batch that the lanes are at; 0 = none
-  BestCandidate best_;               // of the range
+  std::uint64_t serial_ = 0;         // of the lanes' batch; 0 = none
+  BestCandidate best_;               // best candidate of the range
   double seen_rating_ = kUnbounded;  // the last rating offered
-  std::uint64_t seen_serial_ = 0;    // to which batch
+  std::uint64_t seen_serial_ = 0;    // serial of the batch of seen_rating_
 };
 
 }  // namespace shardwright::embedding

@@ -6,17 +6,16 @@
 namespace shardwright::embedding {
 namespace {
 
-// Shards to place per batch: 0.1 to 3 ms of work for one thread. Shorter batches spend more on the
-// O(tables) cost of their base and of two lanes that jump to it. In a search of 1,000 proposals,
-// longer batches would be too few to propose one while another is evaluated.
+// Shards to place per batch: 0.1 to 3 ms of work for one thread. Shorter batches spend more time on
+// the O(tables) cost of their first proposals. Longer batches would be too few to overlap proposing
+// and evaluating in a search of 1,000 proposals.
 constexpr std::uint64_t kBatchPlacements = 1 << 18;
-// The least number of proposals per batch, whatever their size: fewer would not pay for the jumps
-// of two lanes. Also the length of the first batch, before which nothing runs.
+// Least number of proposals per batch, and the number in the first batch.
 constexpr std::size_t kMinBatch = 64;
-// Bounds the memory of a batch of tiny proposals, 120 bytes each; longer ones save nothing.
+// Largest number of proposals per batch, of at least 120 bytes each.
 constexpr std::size_t kMaxBatch = 2048;
 
-// Entries for which the cache reserves memory, 56 bytes each; beyond, it grows by doubling.
+// Largest number of entries for which the cache reserves memory, of 56 bytes each.
 constexpr std::uint64_t kMaxReserved = 1 << 15;
 
 std::vector<std::unique_ptr<Proposer>> make_proposers(const SearchParts& parts,
@@ -66,7 +65,7 @@ bool ProposalSource::propose(CandidateBatch& batch, const Budget& budget) {
   return true;
 }
 
-// Asks the proposers in turn for the next batch. Returns false if none has one now.
+// Asks the proposers in turn for the next batch. Returns false if there is no batch now.
 bool ProposalSource::fill(CandidateBatch& batch) {
   for (; proposer_ < proposers_.size(); ++proposer_, last_ = nullptr) {
     Proposer& proposer = *proposers_[proposer_];
@@ -98,7 +97,7 @@ std::size_t ProposalSource::batch_limit(const Proposer& proposer) const {
       std::clamp<std::uint64_t>(kBatchPlacements / placements, kMinBatch, kMaxBatch));
 }
 
-// A proposer of the caller may be wrong; the partitioners rely on one option of every table.
+// Checks the proposals of a caller's proposer, because partitioners rely on one option per table.
 void ProposalSource::check(const ProposalBatch& proposals) const {
   std::vector<OptionId> options;
   std::vector<bool> seen;
@@ -113,8 +112,8 @@ void ProposalSource::check(const ProposalBatch& proposals) const {
   }
 }
 
-// Makes candidates of the proposals up to the one that reaches the work limit. A new proposal
-// counts its work, feasible or not; a known one counts none.
+// Makes candidates of the proposals, up to the proposal that reaches the work limit. Only new
+// proposals count as work.
 void ProposalSource::admit(CandidateBatch& batch, const Budget& budget) {
   batch.known_before = cache_.size();
   batch.planned_work = 0;

@@ -1,4 +1,4 @@
-// What the stages of the compat search pass on: batches of proposals and their outcomes.
+// Batches of proposals, and their outcomes.
 #pragma once
 
 #include <cstddef>
@@ -23,27 +23,26 @@ struct ProposalChange {
   friend bool operator==(const ProposalChange&, const ProposalChange&) = default;
 };
 
-// The work that an evaluated proposal counts as. The default is that of compat mode's work limit.
+// The work that an evaluated proposal counts as. The default is for compat mode's work limit.
 struct ProposalWork {
   std::uint64_t per_shard = 1;
   std::uint64_t per_placement = 0;  // see ProposalBatch::Step
   std::uint64_t per_proposal = 0;
 };
 
-// Consecutive proposals of one proposer, each stored as its difference from the one before. `base`
-// is the proposal before the first; a step is a list of changes to its predecessor. Every step has
-// the totals of its whole proposal.
+// Consecutive proposals of one proposer. A Step stores a proposal as changes to the proposal
+// before, with totals of the whole proposal. base() is the proposal before the first step.
 // Thread safety: const members may be called from any thread.
 class ProposalBatch {
  public:
   struct Step {
     std::uint32_t first_change = 0;
     std::uint32_t num_changes = 0;
-    bool full = false;  // changes every position; the tables' order may differ from before
+    bool full = false;  // changes every position; the order of tables may change
     OptionSetKey key;
     Storage storage = {};  // over all shards of all options
     std::uint64_t num_shards = 0;
-    // What partitioning costs: one per shard whose rank is chosen, one per uniform option.
+    // Work of partitioning: 1 per shard whose rank is chosen, 1 per uniform option.
     std::uint64_t num_placements = 0;
 
     std::uint64_t work(const ProposalWork& own) const {
@@ -62,8 +61,8 @@ class ProposalBatch {
     running_ = Step();
   }
   // Starts the next batch of the proposer that filled `previous`, which may be this batch. The last
-  // proposal of `previous` becomes the base. `previous` keeps its proposals but takes no further
-  // ones; its const members may be in use elsewhere. O(tables).
+  // proposal of `previous` becomes the base. No proposal may be added to `previous` afterwards;
+  // other threads may use its const members. O(tables).
   void continue_from(ProposalBatch& previous) {
     base_ = previous.current_;
     running_ = previous.running_;
@@ -154,7 +153,7 @@ class ProposalBatch {
 // list of the trace.
 struct ProposalRecord {
   std::uint32_t proposer = 0;
-  bool full = false;  // `changes` lists every position; otherwise those that differ from the
+  bool full = false;  // `changes` lists every position, otherwise those that differ from the
                       // previous proposal of this proposer
   std::vector<ProposalChange> changes;
   bool cached = false;  // the same set of options was proposed before
@@ -166,11 +165,11 @@ struct ProposalRecord {
 // The outcome of partitioning and rating one proposal.
 struct ProposalOutcome {
   bool feasible = false;
-  double rating = 0;  // undefined unless feasible; infinite if it is worse than the best known
+  double rating = 0;  // of a feasible proposal; infinite if worse than the best known
 };
 
-// The distinct proposals in the order in which they were first made, found by fingerprint through
-// an open-addressing table. Grows by doubling, so there is no allocation per entry.
+// The distinct proposals in the order in which they were first made, by fingerprint. A hash table
+// with open addressing that grows by doubling.
 // Thread safety: none; the thread that proposes and takes in owns it.
 class ProposalCache {
  public:
@@ -205,8 +204,8 @@ class ProposalCache {
     entries_[index].known = true;
   }
 
-  // Removes the entries from `size` on, latest first. Entries were inserted in order, so no probe
-  // for an older entry passes the slot of a later one: older entries can still be found.
+  // Removes the entries from `size` on, the latest first. Older entries can still be found: they
+  // were inserted earlier, so their probes pass no slot of a later entry.
   void truncate(std::size_t size) {
     while (entries_.size() > size) {
       table_[slot_of(entries_.back().key)] = kFree;
@@ -256,8 +255,8 @@ struct BestCandidate {
   std::vector<OptionId> options;
   std::vector<Rank> ranks;  // by rank slot
 
-  // Returns true if a proposal of the other rating and index is better than this one. Ties go to
-  // the earlier proposal.
+  // Returns true if a proposal with the other rating and index is better. On ties the earlier
+  // proposal is better.
   bool loses_to(double other_rating, std::size_t other_index) const {
     return other_rating < rating || (other_rating == rating && other_index < index);
   }
@@ -268,9 +267,9 @@ struct BestCandidate {
   }
 };
 
-// What the stages of the pipeline hand to each other. The proposing thread fills everything but the
-// results; workers write the results of the candidates in their range and offer their best one; the
-// proposing thread reads all of it after they have ended.
+// A batch of proposals on its way through the search. The proposing thread fills everything except
+// results. Workers write the results of the candidates in their range, and offer the best. The
+// proposing thread reads all results after the workers have ended.
 // Thread safety: const members and offer_best() from any thread during evaluation; distinct
 // elements of `candidates` and `ranks_sha1` may be written concurrently.
 class CandidateBatch {
@@ -279,22 +278,22 @@ class CandidateBatch {
 
   struct Candidate {
     ProposalCache::Index entry = 0;
-    bool is_new = false;  // otherwise an earlier proposal has the same options
+    bool is_new = false;  // false: an earlier proposal has the same options
     bool done = false;    // `outcome` is set
     ProposalOutcome outcome;
   };
 
   ProposalBatch proposals;
-  std::vector<Candidate> candidates;    // of the proposals that the work limit allows
+  std::vector<Candidate> candidates;    // one per proposal within the work limit
   std::vector<std::string> ranks_sha1;  // by candidate; empty without a trace
   std::uint64_t serial = 0;             // differs for every batch of a search
   std::uint32_t proposer = 0;
   std::size_t known_before = 0;    // size of the cache before this batch
-  std::uint64_t planned_work = 0;  // shards of the new candidates
-  double rating_to_beat = 0;       // the best rating taken in before this batch was proposed
+  std::uint64_t planned_work = 0;  // work of the new candidates
+  double rating_to_beat = 0;       // the best rating known when the batch was proposed
 
   void clear_best() { best_.clear(); }
-  // Swaps with the batch's best candidate if `found` is better. O(1).
+  // Swaps `found` with the batch's best candidate if `found` is better. O(1).
   void offer_best(BestCandidate& found) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (best_.loses_to(found.rating, found.index)) std::swap(best_, found);

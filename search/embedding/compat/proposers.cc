@@ -48,7 +48,7 @@ std::unique_ptr<Proposer> make_proposer(const ProposerSpec& spec, const OptionPo
 
 GreedyProposer::GreedyProposer(const ProposerSpec& spec, const OptionPool& pool)
     : tables_(sorted_by_perf(pool, spec.use_depth)), index_(tables_.size(), 0) {
-  // A threshold of zero counts as none.
+  // 0 = no threshold.
   if (spec.threshold.value_or(0) != 0) threshold_ = spec.threshold;
   for (const auto& table : tables_)
     proposals_at_most_ += table.options.size() - 1;
@@ -88,7 +88,7 @@ void GreedyProposer::propose(std::size_t limit, OptionPool& pool, ProposalBatch&
 }
 
 bool GreedyProposer::feedback(const ProposalFeedback& feedback) {
-  // Failures and ratings of zero are ignored.
+  // TorchRec ignores failures and ratings of 0.
   if (!threshold_ || !feedback.outcome.feasible || feedback.outcome.rating == 0) return true;
   ++num_inferior_;
   if (feedback.outcome.rating < best_rating_) {
@@ -108,7 +108,7 @@ GridSearchProposer::GridSearchProposer(const ProposerSpec& spec, const OptionPoo
   index_.assign(tables_.size(), 0);
 }
 
-// Steps the odometer. Returns false after the last combination.
+// Moves on to the next combination. Returns false after the last.
 bool GridSearchProposer::advance() {
   changes_.clear();
   for (std::size_t position = tables_.size(); position-- > 0;) {
@@ -140,7 +140,6 @@ namespace {
 
 constexpr std::size_t kNumTypes = EnumNames<ShardingType>::kNames.size();
 
-// The best option of every table for one sharding type.
 struct TypeGroup {
   std::vector<OptionId> best;                // in order of the tables' first appearance
   std::vector<std::uint32_t> slot_of_table;  // ~0 = the table has not appeared
@@ -187,13 +186,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The best combination of the tables so far that ends in one bin.
+// The best combination of the tables so far whose HBM is in one bin.
 struct Cell {
   double perf_ms = kInfinity;
   double hbm_bins = kInfinity;
 };
 
-// The bins of combinations whose HBM is `total` times the size of a bin.
+// Bins counted from the first, for a positive size of a bin.
 class BinsFromTheFirst {
  public:
   static constexpr bool kAllMustFit = false;
@@ -207,9 +206,9 @@ class BinsFromTheFirst {
   double count_;
 };
 
-// The bins of combinations if the reservation exceeds the HBM. The size of a bin is then negative,
-// and so are all totals. In TorchRec's lists negative bins count from the end, and a total before
-// the first bin ends its search with an IndexError.
+// Bins counted from the last, if the reservation exceeds the HBM. The size of a bin and all totals
+// are then negative. In TorchRec's lists, negative bins count from the end, and a total before the
+// first bin ends the search with an IndexError.
 class BinsFromTheLast {
  public:
   static constexpr bool kAllMustFit = true;

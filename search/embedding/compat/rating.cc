@@ -38,8 +38,8 @@ void add_option(const OptionRow& row, const Placement& placement, const Get& get
   }
 }
 
-// Adds the times of the uniform options of equal times that come first: they are the same on all
-// ranks, so one sum stands for all. Returns the number of these options.
+// Adds the times of the leading options that are uniform with equal times, in one sum, because
+// these are the same on all ranks. Returns the number of these options.
 std::size_t add_common_prefix(std::span<const OptionId> proposal, const OptionPool& pool,
                               std::vector<double>& perf_by_rank) {
   double common = 0;
@@ -83,8 +83,8 @@ double NoopPerfModel::rate(std::span<const OptionId> proposal, const Placement& 
 }
 
 // The partitioner added the same times to the same devices in another order. Two sums of n terms
-// that are not negative differ by less than 2 n 2^-53 of their size. The margin covers four million
-// shards on one rank.
+// that are not negative differ by less than the fraction 2 n 2^-53. The margin covers n = four
+// million shards on a rank.
 double NoopPerfModel::at_least(const Placement& placement) const {
   constexpr double kMargin = 1e-9;
   return placement.busiest_ms() * (1 - kMargin);

@@ -1,4 +1,4 @@
-// The interface of rating models, which rate proposals that were placed.
+// Rating models, which rate placed proposals.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,34 @@
 
 namespace shardwright::embedding {
 
-// Rates proposals that fit; smaller is better. A proposal whose rating is 2^63 or more is not a
-// plan.
+// Rates proposals that fit; smaller is better. A proposal that rates 2^63 or more is no plan.
 // Thread safety: none; one per worker.
 class RatingModel {
  public:
   virtual ~RatingModel() = default;
 
-  // Rates a placed proposal. May read only the ranks of its shards from `placement`, whose loads
-  // may belong to other ranks. Must give the same rating for the same proposal and ranks, whatever
-  // proposals came before.
+  // Rates a placed proposal. May read only the ranks of the shards from `placement`, because its
+  // loads may be those of another proposal. Must give the same rating for the same proposal and
+  // ranks, independent of earlier proposals.
   virtual double rate(std::span<const OptionId> proposal, const Placement& placement) = 0;
 
-  // A lower bound of rate(), from the loads that the greedy partitioner left. It spares rating
-  // proposals that are certainly worse than the best.
+  // A lower bound of rate(), from the loads in `placement` after greedy partitioning. The search
+  // does not rate proposals whose lower bound exceeds the best rating.
   virtual double at_least(const Placement&) const {
     return -std::numeric_limits<double>::infinity();
   }
 };
 
-// The model that a problem names.
+// Returns the model that a problem names.
 std::unique_ptr<RatingModel> make_rating_model(PerfModel model, std::uint32_t ranks);
 
-// The time of the busiest rank in ms: shard totals per rank, added in proposal order.
-// `perf_by_rank` is scratch of one double per rank.
+// Returns the time of the busiest rank in ms. Adds the times of shards in proposal order.
+// `perf_by_rank`: scratch, one element per rank.
 // Source: NoopPerfModel, torchrec/distributed/planner/perf_models.py (commit a48cef79).
 double rate_perf(std::span<const OptionId> proposal, const Placement& placement,
                  std::vector<double>& perf_by_rank);
 
-// The HBM of the fullest rank in bytes. `hbm_by_rank` is scratch of one number per rank.
+// Returns the HBM of the fullest rank in bytes. `hbm_by_rank`: scratch, one element per rank.
 // Source: NoopStorageModel, torchrec/distributed/planner/perf_models.py.
 double rate_storage(std::span<const OptionId> proposal, const Placement& placement,
                     std::vector<std::int64_t>& hbm_by_rank);

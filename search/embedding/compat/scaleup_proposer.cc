@@ -19,7 +19,7 @@ LuusJaakolaSearch::LuusJaakolaSearch(double left, double right, int max_iteratio
   best_ = uniform(left_, right_);
 }
 
-// torch.rand keeps the low 24 bits of a 32-bit draw: the float lies in [0, 1).
+// torch.rand keeps the low 24 bits of a 32-bit draw, so the float is in [0, 1).
 double LuusJaakolaSearch::uniform(double a, double b) {
   constexpr std::uint32_t kMask = (1U << 24) - 1;
   const double u = static_cast<double>(generator_() & kMask) / (1U << 24);
@@ -50,8 +50,8 @@ std::optional<double> LuusJaakolaSearch::next(double cost) {
   } else if (probe_ == right_) {
     right_known_ = true;
   }
-  // Clamping can hit a boundary again and again. A boundary whose cost is known is drawn again. If
-  // the range has collapsed, only boundaries are left, and the search ends.
+  // A draw that is clamped to a boundary of known cost is repeated. If the range has collapsed,
+  // only boundaries remain, and the search ends.
   constexpr int kMaxDraws = 1'000'000;
   for (int draw = 0; draw < kMaxDraws; ++draw) {
     const double y = clamp(best_ + uniform(-range_, range_));
@@ -65,7 +65,7 @@ std::optional<double> LuusJaakolaSearch::next(double cost) {
 namespace {
 
 constexpr double kNoRating = 1e99;
-// Above this load factor a cache holds the whole table, up to rounding.
+// From this load factor on, a cache holds the whole table, up to rounding.
 constexpr float kFullLoadFactor = 0.9999F;
 
 std::int64_t hbm_bytes(const ShardingOption& option) { return option.total_storage().hbm.value(); }
@@ -137,11 +137,10 @@ ShardingOption EmbeddingOffloadScaleupProposer::promoted(const ShardingOption& o
 ShardingOption EmbeddingOffloadScaleupProposer::usable(Result<ShardingOption> estimated,
                                                        const ShardingOption& option) const {
   if (estimated.ok() && cost_model_ != nullptr && !check_costs(*estimated).ok()) return option;
-  // A smaller or larger cache does not take the bytes of a shard beyond the range that was checked.
   return estimated.ok() ? std::move(estimated).value() : option;
 }
 
-// Undoes offloading if the inputs held for prefetching take more HBM than offloading saves.
+// Moves a table back to HBM if inputs for prefetching take more HBM than the cache saves.
 void EmbeddingOffloadScaleupProposer::promote_where_cache_costs_more(Options& options) const {
   for (ShardingOption& option : options) {
     if (!cached(option)) continue;
@@ -190,7 +189,7 @@ bool EmbeddingOffloadScaleupProposer::feedback(const ProposalFeedback& feedback)
         std::min(available_hbm_bytes_ - used, hbm_ceiling(*proposal_) - used);
     search_.emplace(0, static_cast<double>(budget), kMaxIterations, feedback.outcome.rating);
   }
-  // Plans larger than one that failed are assumed to fail.
+  // Assumes that plans larger than a failed plan fail.
   if (!feasible) search_->shrink_right(static_cast<double>(used - total_hbm(starting_)));
   const bool rated = feasible && feedback.outcome.rating != 0;
   const auto budget = search_->next(rated ? feedback.outcome.rating : kNoRating);

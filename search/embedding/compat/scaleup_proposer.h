@@ -1,4 +1,4 @@
-// TorchRec's LuusJaakolaSearch: random probes around the best point, in a shrinking range.
+// TorchRec's EmbeddingOffloadScaleupProposer and its LuusJaakolaSearch.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@
 
 namespace shardwright::embedding {
 
-// Minimises a function of one variable over [left, right] in at most `max_iterations` probes. The
-// random stream is that of torch.Generator().manual_seed(42) with torch.rand in single precision.
+// Minimises a function of one variable over [left, right], with at most `max_iterations` random
+// probes around the best point, in a shrinking range. Random numbers equal those of
+// torch.Generator().manual_seed(42) with torch.rand in single precision.
 // Source: LuusJaakolaSearch, torchrec/distributed/planner/utils.py.
 class LuusJaakolaSearch {
  public:
   LuusJaakolaSearch(double left, double right, int max_iterations, std::optional<double> left_cost);
 
-  // Returns the next probe, or nothing at the end. `cost` is that of the last probe and is ignored
-  // in the first call.
+  // Returns the next probe, or nothing at the end. `cost`: of the last probe; ignored in the first
+  // call.
   std::optional<double> next(double cost);
 
-  // Tells the search that every point from `right` on costs infinitely much.
+  // Sets the cost of all points from `right` on to infinity.
   void shrink_right(double right);
 
  private:
@@ -43,11 +44,11 @@ class LuusJaakolaSearch {
   double range_;
 };
 
-// Starts from one option per table, UVM caching if it is offered. Searches for the number of HBM
-// bytes to add to the caches; tables get them in proportion to cacheability x lookups. A table
-// whose cache would hold all of it is promoted to plain HBM. Every proposal needs the feedback of
-// the previous one. Arithmetic on bytes and load factors is in single precision wherever TorchRec's
-// tensors are.
+// Starts from one option per table, with UVM caching if a table offers it. Searches for the number
+// of HBM bytes to add to the caches, which are divided in proportion to cacheability x lookups. A
+// table whose cache would hold the whole table moves to plain HBM. Every proposal needs the
+// feedback of the previous proposal. Bytes and load factors are in single precision where
+// TorchRec's tensors are.
 // Source: EmbeddingOffloadScaleupProposer, torchrec/distributed/planner/proposers.py (commit
 // a48cef79).
 class EmbeddingOffloadScaleupProposer final : public Proposer {
@@ -55,8 +56,8 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
   EmbeddingOffloadScaleupProposer(const ProposerSpec& spec, const OptionPool& pool,
                                   const Topology& available, const CostModel* cost_model = nullptr);
 
-  // Checks that every table with a cache has cache_params, of any content, as TorchRec's proposer
-  // asserts. Errors: kInvalidInput with the place of the missing cache_params in the problem file.
+  // Errors: kInvalidInput with the place in the problem file, if a table with a cache has no
+  // cache_params, which TorchRec's proposer asserts.
   static Status check_caches(const SearchSpace& space);
 
   std::size_t look_ahead() const override { return 1; }
@@ -71,8 +72,8 @@ class EmbeddingOffloadScaleupProposer final : public Proposer {
   Options best_options(const OptionPool& pool, bool use_depth) const;
   void promote_where_cache_costs_more(Options& options) const;
   const CostModel& cost_model() const { return cost_model_ == nullptr ? estimator_ : *cost_model_; }
-  // The option with its cache at `load_factor` (empty: the table names none), and the option in
-  // plain HBM. Both return the option as it is if the new costs cannot be estimated.
+  // Return the option with its cache at `load_factor` (empty: the table names none), and the option
+  // in plain HBM; the unchanged option if the new costs cannot be estimated.
   ShardingOption rescaled(const ShardingOption& option, std::optional<double> load_factor) const;
   ShardingOption promoted(const ShardingOption& option) const;
   ShardingOption usable(Result<ShardingOption> estimated, const ShardingOption& option) const;

@@ -11,11 +11,10 @@ namespace {
 
 constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 
-// A sum of byte counts. Adds like an integer and remembers if the sum ever left the range.
+// A sum of byte counts, which remembers whether it ever left the valid range.
 class ByteCount {
  public:
   ByteCount() = default;
-  // From a whole or fractional double, rounded up.
   static ByteCount ceil(double bytes) { return from(std::ceil(bytes)); }
   static ByteCount from(double whole) {
     ByteCount count;
@@ -102,13 +101,13 @@ double optimizer_multiplier(const EstimateInputs& in) {
   return 0;
 }
 
-// The shard's share of a table that takes `storage` bytes, with optimizer and cache state.
-// `cache_load_factor` is set for the tier that holds a cache.
+// The shard's part of a table that takes `storage` bytes, with optimizer and cache state.
+// `cache_load_factor`: set for the tier that holds a cache.
 ByteCount specific_size(const EstimateInputs& in, std::int64_t storage, const ShardExtent& extent,
                         std::optional<double> cache_load_factor) {
   ByteCount weights = ByteCount::of(storage);
   if (in.sharding_type != ShardingType::kDataParallel) {
-    // The elements are below 2^60, the bytes below 2^62, their product below 2^122.
+    // The elements are below 2^60 and the bytes below 2^62, so the product is below 2^122.
     const auto part = static_cast<WideUnsigned>(extent.rows) *
                       static_cast<WideUnsigned>(extent.columns) *
                       static_cast<WideUnsigned>(storage);
@@ -116,12 +115,12 @@ ByteCount specific_size(const EstimateInputs& in, std::int64_t storage, const Sh
         part, static_cast<std::uint64_t>(in.rows) * static_cast<std::uint64_t>(in.columns)));
   }
   if (in.problem->spec().storage_estimator.is_inference) return weights;
-  // Python multiplies whole numbers exactly, and rounds only a product with a fraction.
+  // Python multiplies integers exactly, and rounds only a product with a fraction.
   const double multiplier = optimizer_multiplier(in);
   const ByteCount optimizer = multiplier == std::trunc(multiplier)
                                   ? weights.times(static_cast<std::int64_t>(multiplier))
                                   : ByteCount::ceil(weights.as_double() * multiplier);
-  // Cache state: 4 bytes per row and 16 per cached row.
+  // Cache state: 4 bytes per row, 16 bytes per cached row.
   const ByteCount state =
       cache_load_factor
           ? ByteCount::ceil(static_cast<double>(extent.rows) * (4 + *cache_load_factor * 16))
@@ -169,7 +168,7 @@ int prefetch_passes(const EstimateInputs& in) {
   return passes.value_or(0) == 0 ? 1 : *passes;
 }
 
-// Inputs and outputs that live at the memory peak of the training pipeline.
+// Bytes of inputs and outputs at the memory peak of the training pipeline.
 // Source: calculate_pipeline_io_cost, torchrec/distributed/planner/shard_estimators.py.
 ByteCount pipeline_io(const EstimateInputs& in, const IoSizes& io) {
   const StorageEstimatorSpec& spec = in.problem->spec().storage_estimator;
@@ -190,7 +189,7 @@ ByteCount pipeline_io(const EstimateInputs& in, const IoSizes& io) {
   return io.input + io.output;
 }
 
-// HBM that a key-value backed table pins: its L1 cache, at most the cached share of the table.
+// HBM that a key-value table uses: its L1 cache, but at most the cached fraction of the table.
 ByteCount key_value_hbm(const EstimateInputs& in) {
   const auto& constraints = in.table->constraints;
   std::int64_t l1_mib = 0;
@@ -204,9 +203,9 @@ ByteCount key_value_hbm(const EstimateInputs& in) {
   return !share.valid() || l1.bytes() < share.bytes() ? l1 : share;
 }
 
-// SSD that a table of kernel key_value takes: its shard as if the device held it, and the state of
-// its cache. Source: calculate_shard_storages, torchrec/distributed/planner/shard_estimators.py of
-// TorchRec 1.9.2.
+// SSD that a shard with kernel key_value takes: that of a shard in device memory, with cache state.
+// Source: calculate_shard_storages, torchrec/distributed/planner/shard_estimators.py of TorchRec
+// 1.9.2.
 ByteCount key_value_ssd(const EstimateInputs& in, const TableBytes& table,
                         const ShardExtent& extent, double caching_ratio) {
   if (in.compute_kernel != ComputeKernel::kKeyValue || !in.problem->topology().counts_ssd())

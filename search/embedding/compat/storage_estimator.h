@@ -9,13 +9,13 @@
 
 namespace shardwright::embedding {
 
-// Memory of a shard of this extent: weights, optimizer state, cache state, inputs and outputs.
-// Errors: kInvalidInput if a byte count exceeds 2^62.
+// Returns the memory of a shard: weights, optimizer state, cache state, inputs and outputs. Errors:
+// kInvalidInput if a byte count exceeds 2^62.
 // Source: calculate_shard_storages, torchrec/distributed/planner/shard_estimators.py.
 Result<Storage> estimate_storage(const EstimateInputs& in, const ShardExtent& extent);
 
-// Bytes of a shard that its replicas in other sharding groups average: weights, and optimizer state
-// if the topology says so.
+// Returns the bytes that replicas of a shard in other sharding groups average: weights, and
+// optimizer state if the topology says so.
 double synced_bytes(const EstimateInputs& in, const ShardExtent& extent);
 
 // The bytes of a shard's inputs and outputs per step; 0 if they exceed 2^62.

@@ -16,9 +16,9 @@ constexpr double kMostReservedBytes = 4611686018427387904.0;  // 2^62
 constexpr std::int64_t kTrainingKjtCopies = 20;
 constexpr double kBytesPerDenseParameter = 4;
 
-// Inputs of one local batch over all tables, modules in declaration order. TorchRec ignores
-// num_poolings here. It pairs the factors of all tables with the batch sizes of all tables, so
-// unequal numbers of them in one table shift the pairs of the tables behind it.
+// The number of inputs of one local batch, over all tables, modules in declaration order. TorchRec
+// ignores num_poolings here. It pairs a list of the factors of all tables with a list of their
+// batch sizes, so unequal numbers of both in one table shift the pairs of later tables.
 // Source: _get_batch_inputs_and_shardable_parameters,
 // torchrec/distributed/planner/storage_reservations.py.
 double batch_inputs(const Problem& problem) {
@@ -48,7 +48,7 @@ double batch_inputs(const Problem& problem) {
   return sum;
 }
 
-// Bytes that do not belong to tables, in the tier that holds them. On tpu TorchRec reserves none.
+// Returns `bytes` in the tier that holds data outside tables. On tpu TorchRec reserves nothing.
 Storage on_rank(const Topology& topology, std::int64_t bytes) {
   if (topology.compute_device() == ComputeDevice::kTpu) return {};
   return topology.has_hbm() ? Storage{Bytes(bytes), Bytes(0)} : Storage{Bytes(0), Bytes(bytes)};
@@ -59,7 +59,7 @@ std::string gigabytes(std::int64_t bytes) {
   return text.substr(0, text.find('.') + 4) + " GiB";
 }
 
-// Names the changes that would each leave rank 0 some HBM.
+// Returns a text that names changes, each of which would leave rank 0 some HBM.
 std::string advice(const Problem& problem, const Reservation& reserved, std::int64_t left) {
   const std::int64_t cap = problem.topology().storage().front().hbm.value();
   const std::int64_t dense = reserved.dense_storage->hbm.value();
@@ -101,7 +101,7 @@ Error nothing_left(const Problem& problem, const Reservation& reserved) {
                ""};
 }
 
-// Bytes of dense parameters and of the inputs of a batch on a rank. Errors: kInvalidInput.
+// Bytes of dense parameters and of the inputs of a batch on a rank.
 struct OutsideTables {
   std::int64_t dense = 0;
   std::int64_t inputs = 0;
@@ -112,7 +112,7 @@ Result<OutsideTables> outside_tables(const Problem& problem) {
   const double multiplier = spec.parameter_multiplier.value_or(default_dense_multiplier(spec.type));
   double dense = std::nearbyint(
       multiplier * (static_cast<double>(problem.spec().dense_params) * kBytesPerDenseParameter));
-  // TorchRec treats an estimate of zero as none.
+  // TorchRec ignores an estimate of 0.
   if (spec.dense_tensor_estimate_bytes.value_or(0) != 0) {
     dense = static_cast<double>(*spec.dense_tensor_estimate_bytes);
   }
@@ -127,13 +127,13 @@ Result<OutsideTables> outside_tables(const Problem& problem) {
   return OutsideTables{static_cast<std::int64_t>(dense), static_cast<std::int64_t>(inputs)};
 }
 
-// Takes bytes of HBM off every rank, as far as it has them.
+// Subtracts bytes of HBM from every rank, down to 0.
 void take_floored(std::vector<Storage>& left, std::int64_t bytes) {
   for (Storage& rank : left)
     rank.hbm = Bytes(std::max<std::int64_t>(0, rank.hbm.value() - bytes));
 }
 
-// The memory of every rank after a fixed reservation: a percentage, or bytes of HBM.
+// Returns the memory of every rank after a fixed reservation: a percentage, or bytes of HBM.
 std::vector<Storage> after_fixed_part(const Problem& problem) {
   const ReservationSpec& spec = problem.spec().reservation;
   std::vector<Storage> left = problem.topology().storage();

@@ -1,4 +1,4 @@
-// TorchRec's storage reservations: the memory that tables cannot have.
+// TorchRec's storage reservations: the memory that tables do not get.
 #pragma once
 
 #include <optional>
@@ -9,18 +9,18 @@
 
 namespace shardwright::embedding {
 
-// The topology that is left, and what was set aside on every rank for dense parameters and for
-// KeyedJaggedTensor inputs (absent if the reservation does not compute them).
+// The topology with the memory left, and the memory reserved on every rank for dense parameters and
+// for KeyedJaggedTensor inputs (absent if the reservation does not compute these).
 struct Reservation {
   Topology topology;
   std::optional<Storage> dense_storage;
   std::optional<Storage> kjt_storage;
-  std::vector<Storage> margin;  // by rank, what must stay free; empty if nothing must
+  std::vector<Storage> margin;  // by rank, memory that must stay free; may be empty
 };
 
-// The memory of dense parameters in multiples of their size, if the problem names no multiplier.
+// The memory of dense parameters / their size, if the problem names no multiplier.
 constexpr double default_dense_multiplier(ReservationSpec::Type type) {
-  // For training: parameters, gradients and optimizer state of the dense part.
+  // In training: parameters, gradients and optimizer state.
   return type == ReservationSpec::Type::kInference ? 1 : 6;
 }
 

@@ -7,7 +7,6 @@
 namespace shardwright::embedding {
 namespace {
 
-// The ranks of every table of an allocation, those on all ranks included.
 class TableRanks {
  public:
   TableRanks(const ChoiceModel& model, const Allocation& allocation)
@@ -32,7 +31,7 @@ class TableRanks {
   std::vector<Rank> all_;
 };
 
-// The shard of a dominated option that gives its rank to the single shard of its replacement.
+// Returns the shard of a dominated option whose rank the single shard of `choice` takes.
 std::uint32_t replaced_shard(const ChoiceModel& model, OptionId option, const Choice& choice) {
   const OptionPool& pool = model.pool();
   const ChoiceRun& own = model.runs(choice).front();
@@ -49,7 +48,7 @@ std::uint32_t replaced_shard(const ChoiceModel& model, OptionId option, const Ch
   return std::min(shard, row.num_shards - 1);
 }
 
-// The ranks of `choice`, which stands for the option of the assignment.
+// The ranks of `choice` where it replaces the option of the assignment.
 std::vector<Rank> ranks_of(const ChoiceModel& model, OptionId option, const Choice& choice,
                            const Assignment& assignment) {
   std::vector<Rank> ranks;

@@ -1,4 +1,4 @@
-// Allocations, which engines of best mode change in place, and their conversion to and from plans.
+// Allocations of best mode, and their conversion to and from plans.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace shardwright::embedding {
 
-// A choice for every table and a rank for every shard. Engines change an allocation in place and
-// pass plans to each other.
+// A choice for every table and a rank for every shard. An engine changes its allocation in place;
+// engines exchange plans.
 // Thread safety: a value.
 struct Allocation {
   Allocation() = default;
@@ -26,21 +26,21 @@ struct Allocation {
     return made;
   }
 
-  std::vector<std::uint32_t> choice;     // by table, index into choices()
+  std::vector<std::uint32_t> choice;     // by table, index into ChoiceModel::choices()
   std::vector<std::vector<Rank>> ranks;  // by table, one per shard; empty for Reach::kAllRanks
 };
 
-// Returns a plan with the tables in the model's order, which keeps the pool's options alive.
+// Returns a plan with the tables in the model's order. The plan owns the pool's options.
 Plan to_plan(const ChoiceModel& model, const Allocation& allocation, PlanCopies& copies);
 
 // Returns the allocation as an edit of `base`: only tables whose option or ranks differ are copied.
 // Preconditions: `base` has the model's tables in the model's order and options of the model's
 // pool; the shards of a choice with Reach::kAllRanks are in rank order.
-// Cost: reads all ranks of allocation and base; allocates for the tables that differ.
+// Reads all ranks of both; allocates for the tables that differ.
 Plan to_plan(const ChoiceModel& model, const Allocation& allocation, const Plan& base,
              PlanCopies& copies);
 
-// Gives a table of the allocation the option and ranks of an assignment. Returns true if the table
+// Gives a table of `into` the option and ranks of the assignment. Returns true if the table
 // changed. Precondition: the option is one of the model's choices.
 bool take_table(const ChoiceModel& model, std::size_t table, const Assignment& assignment,
                 Allocation& into);
@@ -50,8 +50,8 @@ bool take_table(const ChoiceModel& model, std::size_t table, const Assignment& a
 // the model lacks a table or an option of the plan.
 std::optional<Allocation> to_allocation(const ChoiceModel& model, const Plan& plan);
 
-// Where a search may find a plan that rates below `target`: a choice for every table, and the ranks
-// of the tables that are placed already.
+// A start that may lead to a plan that rates below `target`: a choice for every table, and ranks
+// for those tables that have a place.
 // Thread safety: a value.
 struct SuggestedStart {
   Allocation start;

@@ -5,7 +5,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// A rank seldom holds more than twice the mean number of shards, plus a few.
+// Space is reserved per rank for twice the mean number of shards, plus this number.
 constexpr std::size_t kFewShards = 4;
 
 }  // namespace
@@ -17,7 +17,7 @@ AllocationState::AllocationState(const SearchContext& context)
       chosen_(context.model().num_tables()),
       shards_on_(context.model().world_size()),
       is_changed_(context.model().num_tables(), 0) {
-  // With fewer shards than ranks, most ranks never hold any.
+  // With fewer shards than ranks, most ranks never hold a shard.
   const bool scattered = slots_.size() < shards_on_.size();
   for (std::vector<std::uint32_t>& shards : shards_on_)
     shards.reserve(scattered ? 0 : kFewShards + 2 * slots_.size() / shards_on_.size());

@@ -1,4 +1,4 @@
-// An allocation that is changed in place: every table's choice, and the rank of every shard.
+// The allocation that a search changes in place.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,14 @@ namespace shardwright::embedding {
 struct Slot {
   ShardUse use;
   Rank rank = 0;
-  std::uint32_t position = 0;  // in shards_on(rank)
+  std::uint32_t position = 0;  // index in shards_on(rank)
   std::uint32_t table = 0;
 };
 
-// The loads change first, tentatively; when a change is kept, note_rank() or note_choice() records
-// where the shards are now. An allocation is complete when every table has a choice and all its
-// slots have ranks.
+// An allocation with the loads of its ranks. A change first alters the loads, tentatively; if it is
+// kept, note_rank() or note_choice() records the new ranks of shards. An allocation is complete if
+// every table has a choice and every shard a rank. The shard i of a table is in the slot
+// SearchContext::first_slot(table) + i.
 // Thread safety: one thread at a time. Allocates while constructed and when a rank holds more
 // shards than ever before.
 class AllocationState : public RankLoads {
@@ -35,10 +36,11 @@ class AllocationState : public RankLoads {
   bool has_choice(std::size_t table) const { return chosen_[table].choice != kNoChoice; }
   std::uint32_t choice(std::size_t table) const { return chosen_[table].choice; }
   const Choice& chosen(std::size_t table) const { return model().choices()[choice(table)]; }
-  // Copies of members of chosen(), which spare reading the choice.
+  // Members of chosen(), copied for speed.
   std::uint32_t num_shards(std::size_t table) const { return chosen_[table].num_shards; }
   Reach own_reach(std::size_t table) const { return chosen_[table].reach; }
-  // The reach of a shard that moves alone: own_reach(), restricted by the table's colocation.
+  // The reach of a shard that moves without other shards: own_reach(), restricted by the table's
+  // colocation.
   Reach reach(std::size_t table) const {
     const Reach own = own_reach(table);
     const Colocation colocation = context_->units().colocation(table);
@@ -48,17 +50,17 @@ class AllocationState : public RankLoads {
     return std::max(own, Reach::kHost);
   }
 
-  // Removes the table's shards from their ranks, tentatively; returns the change of the energy.
+  // Tentatively removes the table's shards from their ranks. Returns the change of the energy.
   double take_away(std::size_t table);
 
-  // Empties all ranks and takes every table's choice away.
+  // Empties all ranks. No table has a choice then.
   void clear();
   // Replaces the allocation. Precondition: `allocation` is complete.
   void assign(const Allocation& allocation);
-  // Sums all ranks again, so that rounding errors of changes do not accumulate.
+  // Computes all loads again, which removes accumulated rounding errors.
   void recompute();
 
-  // Record where shards are now. Precondition: the loads were changed accordingly and kept.
+  // Record new ranks of shards. Precondition: the loads were changed accordingly and kept.
   void note_rank(std::uint32_t slot, Rank rank);
   // `ranks` has one entry per shard of the choice, or none if the choice is on all ranks.
   void note_choice(std::size_t table, std::uint32_t choice, std::span<const Rank> ranks);
@@ -73,7 +75,7 @@ class AllocationState : public RankLoads {
  private:
   static constexpr std::uint32_t kNoChoice = ~std::uint32_t{0};
 
-  // A table's choice, with copies of its members that moves read.
+  // A table's choice, with copies of some members.
   struct Chosen {
     std::uint32_t choice = kNoChoice;
     std::uint32_t num_shards = 0;
@@ -85,7 +87,7 @@ class AllocationState : public RankLoads {
   const SearchContext* context_;
   std::vector<Slot> slots_;
   std::vector<Chosen> chosen_;                         // by table
-  std::vector<std::vector<std::uint32_t>> shards_on_;  // by rank, slots
+  std::vector<std::vector<std::uint32_t>> shards_on_;  // slots, by rank
   std::vector<std::uint32_t> changed_;
   std::vector<std::uint8_t> is_changed_;  // by table
 };

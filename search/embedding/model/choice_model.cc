@@ -78,7 +78,7 @@ class Filter {
     for (const Choice& choice : table.choices)
       fewest = std::min(fewest, choice.num_shards);
     const std::uint32_t most = rules_.max_shards(table.id);
-    // A copy, since filter() moves the choices while `keep` reads them.
+    // A copy, because filter() moves the choices while `keep` reads them.
     const std::vector<Choice> before = table.choices;
     SHARDWRIGHT_RETURN_IF_ERROR(filter(
         table, [&](std::size_t i) { return before[i].num_shards <= most; }, place + "/max_shards",
@@ -91,7 +91,7 @@ class Filter {
         "option");
   }
 
-  // Disjoint sets of tables, by position: those that must share a rank or a host.
+  // Disjoint sets of tables that must share a rank or a host, by position in tables_.
   struct Components {
     std::vector<std::size_t> parent;
 
@@ -132,7 +132,7 @@ class Filter {
     return hosts;
   }
 
-  // The tables of a rank component need a common rank, and those of a host component a common host.
+  // Drops choices without a rank or host that all tables of a component can share.
   Status filter_together() {
     const std::size_t size = tables_.size();
     Components one_rank(size);
@@ -178,8 +178,9 @@ class Filter {
     return {};
   }
 
-  // For tables kept together, by table and choice: the hosts that can hold all its shards. For a
-  // table that shares a rank with others, the hosts of the ranks that can hold all of these.
+  // Returns, by table and choice of tables kept together, the hosts that can hold all shards of the
+  // choice. If the table must share a rank, the hosts of ranks that can hold all tables of its
+  // component.
   std::vector<std::vector<Bits>> possible_hosts(Components& one_rank, const Bits& by_rank,
                                                 const std::vector<const std::string*>& place) {
     std::vector<std::vector<Bits>> possible(tables_.size());
@@ -208,7 +209,8 @@ class Filter {
     return possible;
   }
 
-  // Tables kept apart share no rank or host, so their least numbers of them add up.
+  // Tables kept apart share no rank or host, so the least numbers of ranks or hosts that they need
+  // add up.
   Status filter_apart(const PlacementRules::Group& group) {
     const bool by_rank = group.on == GroupScope::kRank;
     const auto least = [&](const TableChoices& table, const Choice& choice) -> std::uint64_t {
@@ -216,7 +218,7 @@ class Filter {
       return by_rank ? check.min_ranks() : check.min_hosts();
     };
     std::uint64_t total = 0;
-    std::vector<std::pair<std::size_t, std::uint64_t>> members;  // position, least of any choice
+    std::vector<std::pair<std::size_t, std::uint64_t>> members;  // position, least number needed
     for (const TableId id : group.tables) {
       const std::optional<std::size_t> at = position_[id.index()];
       if (!at) continue;
@@ -351,7 +353,8 @@ Reach ChoiceModel::reach_of(const OptionRow& row) const {
   return everywhere ? Reach::kAllRanks : Reach::kWholeHosts;
 }
 
-// Skips an option if its sharding type cannot place its number of shards on this machine.
+// Adds a choice unless the sharding type cannot place the option's number of shards on this
+// machine.
 void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   const OptionRow& row = pool_->row(id);
   Choice choice;
@@ -378,9 +381,9 @@ void ChoiceModel::add(OptionId id, std::vector<Choice>& choices) {
   choices.push_back(choice);
 }
 
-// A choice dominates another of the same reach if every shard costs no more than its counterpart. A
-// choice of a single shard also dominates one that has a more expensive shard, since it can take
-// that shard's rank; the rules must then allow the same ranks for every shard.
+// Returns true if both have the same reach and every shard of `a` costs no more than that of `b`. A
+// choice of a single shard also dominates a choice with a more expensive shard, because it can take
+// this shard's rank. Rules must then allow the same ranks for every shard.
 bool ChoiceModel::dominates(const Choice& a, const Choice& b, bool same_for_all_shards) const {
   const auto costs_no_more = [](const ChoiceRun& x, const ChoiceRun& y) {
     return x.load <= y.load && x.storage.fits_in(y.storage);

@@ -17,7 +17,7 @@
 
 namespace shardwright::embedding {
 
-// Where an option's shards may be, from the least to the most restricted.
+// Where the shards of an option may be, from the least to the most restricted.
 enum class Reach : std::uint8_t {
   kDevice,      // every shard on any rank
   kHost,        // every shard on any rank of one host
@@ -26,15 +26,16 @@ enum class Reach : std::uint8_t {
 };
 inline constexpr std::size_t kReaches = 4;
 
-// `count` consecutive shards of equal cost. `load` is what the rating counts: milliseconds, or
-// bytes of HBM for the storage model.
+// `count` consecutive shards, and the cost of each. `load` is in ms, or in bytes of HBM for the
+// storage model.
 struct ChoiceRun {
   std::uint32_t count = 0;
   double load = 0;
   Storage storage = {};
 };
 
-// Returns the run whose shards need no more load and memory than any other shard, if there is one.
+// Returns a run whose shards have the least load and the least memory of all shards, if there is
+// one.
 inline std::optional<ChoiceRun> smallest_shard(std::span<const ChoiceRun> runs) {
   const auto least = std::find_if(runs.begin(), runs.end(), [&](const ChoiceRun& a) {
     return a.count > 0 && std::all_of(runs.begin(), runs.end(), [&](const ChoiceRun& b) {
@@ -53,7 +54,7 @@ struct Choice {
   double load = 0;        // over all shards
   double max_load = 0;    // of one shard
   Storage storage;        // over all shards
-  PerTier<double> bytes;  // `storage` as doubles, which prices multiply
+  PerTier<double> bytes;  // `storage` as doubles
 };
 
 // A table with its choices, in proposal order.
@@ -62,39 +63,39 @@ struct TableChoices {
   std::vector<Choice> choices;
 };
 
-// Drops the choices that have no place: under the rules of their own table, or on a common rank or
-// host of the tables that must be together with it. For tables that must be apart, drops a choice
-// that needs so many ranks or hosts that too few are left for the other tables. The remaining
-// choices may still exclude each other; the search finds that out. Ignores memory.
+// Drops choices that placement rules leave no place: rules of their own table, or of tables that
+// must share a rank or host with it. If tables must be apart, drops a choice that takes so many
+// ranks or hosts that too few remain for the other tables. Ignores memory. The remaining choices
+// may still exclude each other.
 // Errors: kInfeasible if a table has no choice left, with the place of the rule that removed the
-// last one. Time: O(choices), and O(choices x ranks) for tables with rules; more if every shard has
-// its own allowed ranks and all must be on distinct ranks.
+// last choice. Time: O(choices), O(choices x ranks) for tables with rules, and more if every shard
+// has its own allowed ranks and all must be on distinct ranks.
 Status keep_allowed(const Problem& problem, std::vector<TableChoices>& tables);
 
-// Tables are numbered in proposal order. A choice is an option that remains after two reductions:
-// options that the placement rules exclude are dropped, and so are dominated options. Option A
-// dominates option B of the same table if A can replace B in every placement that the rules allow,
-// with no more load and no more memory on any rank. Of equal options the first remains. On a
-// machine with a single host, Reach::kHost means every rank. Refers to the pool and its problem.
+// The tables, in proposal order, and their choices: all options except those that placement rules
+// exclude (keep_allowed()) and dominated options. Option A dominates option B of the same table if
+// A can replace B in every placement that the rules allow, with no more load and no more memory on
+// any rank. Of equal options the first remains. On a machine with a single host, Reach::kHost means
+// every rank. Refers to the pool and its problem.
 // Thread safety: immutable; const members may be called from any thread.
 class ChoiceModel {
  public:
-  // status() is kStopped, and the model is not to be used, if the budget was interrupted.
+  // If the budget was interrupted, status() is kStopped and the model must not be used.
   ChoiceModel(const OptionPool& pool, const Topology& available, const Budget& budget = {});
 
-  // The model of replanning, where the cut of a table decides how many bytes move: an option
-  // dominates only options that cut the table in the same way.
+  // The model for replanning, where the bytes moved depend on how a table is cut: an option
+  // dominates only options with the same cut.
   static ChoiceModel with_all_cuts(const OptionPool& pool, const Topology& available,
                                    const Budget& budget) {
     return ChoiceModel(pool, available, budget, Kind::kAllCuts);
   }
 
-  // The model that the check of a lower bound uses (core/embedding/bound/bound_options.h):
-  // it ignores the rules that keep tables together or apart. Without such rules both are equal.
+  // The model that the check of a lower bound uses (core/embedding/bound/bound_options.h).
+  // It ignores rules that keep tables together or apart.
   ChoiceModel for_bounds() const { return ChoiceModel(*pool_, topology_, {}, Kind::kForBounds); }
 
-  // Returns a relaxation of this model: choice i has the runs runs[i], or is left out if runs[i] is
-  // empty. Precondition: no shard takes more load or memory than in this model.
+  // Returns a relaxation of this model: choice i gets the runs runs[i], or is left out if runs[i]
+  // is empty. Precondition: no shard takes more load or memory than in this model.
   ChoiceModel relaxed(std::span<const std::vector<ChoiceRun>> runs) const;
 
   // kInfeasible if a table has no choice left; names the rule that excluded its last choice.
@@ -103,26 +104,26 @@ class ChoiceModel {
   const OptionPool& pool() const { return *pool_; }
   std::uint32_t world_size() const { return world_size_; }
   std::uint32_t local_world_size() const { return local_world_size_; }
-  // The number of whole hosts, which may be 0. Ranks behind the last whole host are on no host.
+  // The number of whole hosts, which may be 0. Ranks after the last whole host are on no host.
   std::uint32_t num_hosts() const { return world_size_ / local_world_size_; }
   std::uint32_t num_hosted_ranks() const { return num_hosts() * local_world_size_; }
   bool is_one_host() const { return world_size_ == local_world_size_; }
   bool has_uneven_hosts() const { return num_hosted_ranks() != world_size_; }
-  // Bytes that shards may take on each rank. A rank with a negative number must stay empty.
+  // Bytes that shards may take on each rank. A rank with negative bytes must stay empty.
   std::span<const Storage> room() const { return topology_.storage(); }
   std::span<const MemoryTier> tiers() const { return topology_.tiers(); }
   const Topology& available() const { return topology_; }
 
-  // The placement rules, in which a table has the id table(i).
+  // The placement rules, which name tables by TableId: table(i).
   const PlacementRules& rules() const { return pool_->problem().rules(); }
 
-  // The factor of each rank's load in the rating. Empty if all are 1.
+  // By rank, the factor from load to rating. Empty if all are 1.
   std::span<const double> time_scale() const { return time_scale_; }
   double time_scale(Rank rank) const { return time_scale_.empty() ? 1 : time_scale_[rank]; }
 
   TableId table(std::size_t table) const { return pool_->tables()[table].table; }
   std::size_t num_tables() const { return first_choice_.size() - 1; }
-  // All choices, table after table. Those of one table begin at first_choice(table).
+  // All choices, table after table. The choices of a table begin at first_choice(table).
   std::span<const Choice> choices() const { return choices_; }
   std::span<const Choice> choices(std::size_t table) const {
     return std::span(choices_).subspan(first_choice_[table],
@@ -131,8 +132,8 @@ class ChoiceModel {
   std::uint32_t first_choice(std::size_t table) const { return first_choice_[table]; }
   // O(log tables).
   std::size_t table_of(std::uint32_t choice) const;
-  // Returns the choice for an option: its own choice, or the choice that dominates the option.
-  // Empty if the rules exclude the option.
+  // Returns the choice for an option, or the choice that dominates the option. Empty if rules
+  // exclude it.
   std::optional<std::uint32_t> choice_of(OptionId option) const {
     const std::uint32_t choice = choice_of_[option.index()];
     return choice == kNone ? std::nullopt : std::optional(choice);

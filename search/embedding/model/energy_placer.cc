@@ -191,7 +191,7 @@ Rank EnergyPlacer::cheapest_for_part(std::span<const Replacement> members, std::
   return best;
 }
 
-// A part is named by its table of the lowest number, which is placed before the others.
+// A part is named by its table of the lowest number, which is placed first.
 double EnergyPlacer::place_unit_in(std::span<Replacement> members, Window window,
                                    std::uint32_t breadth) {
   const TableUnits& units = loads_->context().units();

@@ -1,4 +1,4 @@
-// Places the shards of one table where they raise the energy least, among a sample of ranks.
+// Places shards where they raise the energy least, among a sample of ranks.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,32 @@ struct Replacement {
   std::vector<Rank> ranks;
 };
 
-// Thread safety: one thread at a time. Refers to the allocation and the random generator.
+// Places the shards of a table or of a unit (TableUnits). Refers to its arguments.
+// Thread safety: one thread at a time.
 class EnergyPlacer {
  public:
   EnergyPlacer(AllocationState& loads, RandomGenerator& draws) : loads_(&loads), draws_(&draws) {}
 
-  // Adds the shards of `choice`, tentatively and in shard order. Each shard goes where the energy
-  // rises least, among `breadth` random ranks (or hosts) of the window, or among all if the window
-  // has no more. Sets `ranks`, to none if the choice is on all ranks. Returns the energy's rise.
+  // Tentatively adds the shards of `choice`, in shard order. Each shard goes where the energy rises
+  // least, among `breadth` random ranks (or hosts) of the window. Sets `ranks` by shard, empty for
+  // a choice on all ranks. Returns the rise of the energy.
   double place(std::uint32_t choice, std::uint32_t breadth, std::vector<Rank>& ranks,
                Window window);
-  // Places all tables of a unit with the choices in `members` on the cheapest of `tries` random
-  // hosts (or ranks), in the same way.
+  // Places all tables of a unit, with the choices in `members`, on the cheapest of `tries` random
+  // hosts (or ranks). Sets the ranks of `members`. Returns the rise of the energy.
   double place_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   Window all_ranks() const { return {0, loads_->model().world_size()}; }
-  // The window in which the table may move while the other tables of its unit stay. Precondition:
-  // the table has a choice.
+  // The window in which the table may move if no other table of its unit moves. Precondition: the
+  // table has a choice.
   Window own_window(std::size_t table) const;
-  // The window in which a new choice of the table is placed: its own window or, one time in
-  // `whole_place_one_in` for a table with placement rules, one random host or rank. Without the
-  // random window, the cheapest ranks would too often be those that the table just left.
+  // The window for a new choice of the table: own_window(), or, one time in `whole_place_one_in`
+  // for a table with placement rules, one random host or rank. Otherwise the cheapest ranks would
+  // too often be those that the table has left.
   Window new_window(std::uint32_t table, std::uint32_t choice, std::uint64_t whole_place_one_in);
-  // Draws a rank of the window, among those that the shard's rules allow if there are any.
+  // Draws a rank of the window that the shard's rules allow, or any rank if they allow none.
   Rank draw_rank(const ShardUse& use, Window window);
-  // Draws a host, among those with a rank that the shard's rules allow if there are any.
+  // Draws a host with a rank that the shard's rules allow, or any host if there is none.
   std::uint32_t draw_host(const ShardUse& use);
   // Calls AllocationState::take_away() and counts its work.
   double take_away(std::size_t table);

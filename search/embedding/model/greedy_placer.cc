@@ -92,7 +92,6 @@ bool GreedyPlacer::is_allowed(std::size_t shard, Rank rank) const {
   return allowed == nullptr || allowed->contains(rank);
 }
 
-// Places shard i on rank `first` + i.
 std::vector<Rank> GreedyPlacer::place_in_order(Rank first) {
   std::vector<Rank> ranks(uses_.size());
   std::iota(ranks.begin(), ranks.end(), first);
@@ -104,8 +103,7 @@ std::vector<Rank> GreedyPlacer::place_in_order(Rank first) {
   return ranks;
 }
 
-// The shards in the order in which they are placed: those that rules leave fewest ranks come first,
-// before the others take these ranks.
+// The order in which shards are placed: first the shards that rules leave the fewest ranks.
 std::vector<std::size_t> GreedyPlacer::order(Rank first, std::uint32_t count) const {
   std::vector<std::size_t> order(uses_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -120,7 +118,7 @@ std::vector<std::size_t> GreedyPlacer::order(Rank first, std::uint32_t count) co
   return order;
 }
 
-// The best rank for a shard, given where the shards before it are. Empty if there is none.
+// The best rank for a shard beside the shards already placed; empty if there is none.
 std::optional<Rank> GreedyPlacer::best_rank(std::size_t shard, Rank first, std::uint32_t count,
                                             const std::vector<Rank>& taken) {
   std::optional<Rank> best;
@@ -141,7 +139,7 @@ std::optional<Rank> GreedyPlacer::best_rank(std::size_t shard, Rank first, std::
 std::vector<Rank> GreedyPlacer::place_in_window(Rank first, std::uint32_t count) {
   const bool distinct = problem_.rules().distinct_ranks(option_.table);
   std::vector<Rank> ranks(uses_.size());
-  std::vector<Rank> taken;  // that other shards may not use
+  std::vector<Rank> taken;  // ranks that other shards may not use
   const std::vector<std::size_t> shards = order(first, count);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::optional<Rank> best = best_rank(shards[i], first, count, taken);

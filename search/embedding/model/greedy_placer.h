@@ -1,4 +1,4 @@
-// The loads of ranks under a plan that changes table by table, and a greedy placer of one table.
+// Greedy placement of one table in a plan.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace shardwright::embedding {
 
-// Loads and memory of all ranks under a plan. Options may be of any origin: those of the search
-// space, excluded ones, and those of an old plan. Loads are summed in the order of changes, so
-// ratings equal those of the verifier only up to rounding. Refers to its arguments.
+// Loads and memory of all ranks under a plan that changes table by table. Options need not be in
+// the search space. Loads are summed in the order of changes, so ratings equal the verifier's
+// ratings only up to rounding. Refers to its arguments.
 // Thread safety: one thread at a time.
 class PlanLoads {
  public:
   PlanLoads(const Problem& problem, const Topology& available);
 
-  // What a shard of this cost adds to a rank.
+  // Returns what a shard of this cost adds to a rank.
   ShardUse use_of(const ShardCost& cost) const;
 
   // Precondition: the ranks exist. O(shards).
@@ -34,7 +34,7 @@ class PlanLoads {
 
   const RankState& rank(Rank rank) const { return ranks_[rank]; }
   std::uint32_t world_size() const { return static_cast<std::uint32_t>(ranks_.size()); }
-  // The load of the rank as it counts in the rating, at the rank's speed.
+  // The rating of the rank: its load, scaled by the rank's time factor.
   double rating(Rank rank) const {
     return time_factors_.empty() ? ranks_[rank].load : ranks_[rank].load * time_factors_[rank];
   }
@@ -51,36 +51,36 @@ class PlanLoads {
   }
 
   bool memory_is_load_;
-  std::span<const double> time_factors_;  // by rank; empty where all are 1
+  std::span<const double> time_factors_;  // by rank; empty if all are 1
   std::vector<RankState> ranks_;
 };
 
-// How bad a state is, compared in this order: bytes that do not fit, the largest rating of the
-// ranks in question, total time.
+// How bad a placement is, compared in this order: bytes that do not fit, the largest rating of the
+// ranks that it uses, total time in ms.
 using Badness = std::tuple<std::int64_t, double, double>;
 
-// What a placement respects besides the rules that concern the table alone.
+// What a placement respects in addition to the table's own rules.
 struct PlacementView {
-  bool memory = true;              // otherwise every rank has room for everything
-  const RankSet* ranks = nullptr;  // the only ones to use; nullptr = all
+  bool memory = true;              // if false, memory is ignored
+  const RankSet* ranks = nullptr;  // the only ranks to use; nullptr = all
 };
 
-// Greedy: each shard goes to the rank (or host) that leaves the least badness; the smaller rank or
-// host number wins ties. Optimal for one option if its shards cost the same, or if the sharding
-// type leaves only one rank or host to choose. Unlike EnergyPlacer it looks at every rank and draws
-// no random numbers: answers to questions must not depend on a seed. Refers to its arguments.
+// Places each shard of an option on the rank (or host) that gives the least Badness; the smaller
+// number wins ties. Optimal if all shards cost the same, or if the sharding type leaves only one
+// rank or host to choose. Unlike EnergyPlacer, compares all ranks and draws no random numbers,
+// because answers to questions must not depend on a seed. Refers to its arguments.
 // Thread safety: one thread at a time.
 class GreedyPlacer {
  public:
   GreedyPlacer(const Problem& problem, const Topology& available, const ShardingOption& option,
                PlanLoads& loads, PlacementView view = {});
 
-  // Adds the shards to the loads and returns their ranks. Returns no ranks, and leaves the loads as
-  // they were, if some shard has no rank. Cost: O(shards x ranks).
+  // Adds the shards to the loads and returns their ranks. If some shard has no rank, returns no
+  // ranks and leaves the loads unchanged. Cost: O(shards x ranks).
   std::vector<Rank> place();
   void take_back(const std::vector<Rank>& ranks);
 
-  // The badness of the ranks that place() returned. Precondition: the loads hold the shards.
+  // The badness of the ranks that place() returned. Precondition: the loads include the shards.
   Badness badness(const std::vector<Rank>& ranks) const;
 
  private:

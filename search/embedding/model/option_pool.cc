@@ -9,7 +9,7 @@
 namespace shardwright::embedding {
 namespace {
 
-constexpr std::size_t kGrain = 128;  // options or tables worth a task
+constexpr std::size_t kGrain = 128;  // options or tables per task
 constexpr std::uint64_t kWorkPerOption = 16;
 
 // The number of elements of all shards, replicas included.
@@ -113,8 +113,8 @@ void OptionPool::group_by_table(Executor& executor, const Budget& budget) {
   assign_rank_slots();
 }
 
-// Every table gets as many slots as its option with the most placed shards needs. An option that is
-// added later has the layout of one of these.
+// Every table gets the slots that its option with the most placed shards needs. An option that is
+// added later has the layout of an option of the space.
 void OptionPool::assign_rank_slots() {
   slot_of_table_.assign(problem().tables().size(), 0);
   for (const TableOptions& table : tables_) {
@@ -149,7 +149,7 @@ bool OptionPool::totals_fit() const {
          all_weights < kMaxBytes;
 }
 
-// A space from a file may hold an option twice. Both then count as one choice.
+// A space from a file may have an option twice. Both then count as one.
 void OptionPool::find_duplicates(const TableOptions& table) {
   for (std::size_t i = 1; i < table.options.size(); ++i) {
     const ShardingOption& own = option(table.options[i]);

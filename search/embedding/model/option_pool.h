@@ -1,4 +1,4 @@
-// The options of one search as flat columns, which the hot loops read.
+// The options of one search as flat arrays, which the inner loops read.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace shardwright::embedding {
 
-// The cost of one shard of a run, as the placement loop adds it. One cache line.
+// The cost of one shard of a run of equal shards. One cache line.
 struct alignas(64) RunCost {
   Storage storage;
   // fwd_compute, fwd_comms, bwd_compute, bwd_comms, prefetch_compute
   double perf_ms[5] = {};
 
-  // Adds as Perf::total does.
+  // Adds in the order of Perf::total.
   double total_ms() const { return perf_ms[0] + perf_ms[2] + perf_ms[1] + perf_ms[3] + perf_ms[4]; }
 };
 
@@ -31,7 +31,7 @@ struct OptionRow {
   std::uint32_t first_run = 0;
   std::uint32_t num_runs = 0;
   std::uint32_t num_shards = 0;
-  std::uint32_t rank_slot = 0;  // where a placement keeps the ranks of the table's shards
+  std::uint32_t rank_slot = 0;  // where a placement begins to store the ranks of the table's shards
   PartitionBy partition_by = PartitionBy::kDevice;
   ShardingType sharding_type = ShardingType::kTableWise;
   bool equal_perf = true;       // every shard takes the same time
@@ -42,8 +42,8 @@ struct OptionRow {
   Storage max_storage;  // of one shard, tier by tier
 };
 
-// A fingerprint of a set of options, independent of their order: the sum of their tokens. Two
-// different sets have the same key with a probability of 2^-128.
+// A fingerprint of a set of options, independent of their order: the sum of OptionPool::token().
+// Different sets have the same key with a probability of 2^-128.
 struct OptionSetKey {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -61,13 +61,13 @@ struct OptionSetKey {
   friend bool operator==(const OptionSetKey&, const OptionSetKey&) = default;
 };
 
-// The columns of a search space, and of the options that proposers add while a search runs, such as
-// caches scaled to another load factor. Options of the space keep their ids. Added options are
-// interned in a layer over the space, so an option has one address and one id for each content.
-// Thread safety: const members may be called from any thread while nobody adds an option.
+// The options of a search space, and options that proposers add during a search, such as caches
+// with another load factor. Options of the space keep their ids. Added options are interned in a
+// layer over the space, so equal options have one address and one id.
+// Thread safety: const members may be called from any thread while no option is added.
 class OptionPool {
  public:
-  // An interrupted budget leaves the pool incomplete; it must not be used then.
+  // If the budget is interrupted, the pool is incomplete and must not be used.
   OptionPool(std::shared_ptr<const SearchSpace> space, Executor& executor,
              const Budget& budget = {});
   // Fills the columns on the calling thread.
@@ -88,28 +88,29 @@ class OptionPool {
   }
   OptionSetKey token(OptionId id) const;
 
-  // Options grouped by table, tables in order of first appearance in the space, options of a table
+  // Options by table. Tables are in the order of first appearance in the space, options of a table
   // in the order of the space.
   struct TableOptions {
     TableId table;
     std::vector<OptionId> options;
   };
   const std::vector<TableOptions>& tables() const { return tables_; }
-  // Returns true if no proposal needs 2^62 bytes or more over all tables and ranks, counting the
-  // weights of virtual tables, too, which take no memory but are moved.
+  // Returns true if every proposal needs less than 2^62 bytes over all tables and ranks, including
+  // the weights of virtual tables, which take no memory but can be moved.
   bool totals_fit() const;
-  // The largest numbers of shards of non-uniform options: in one proposal, and in one option.
+  // The largest number of shards of options that are not uniform, in one proposal and in one
+  // option.
   std::uint32_t num_rank_slots() const { return num_rank_slots_; }
   std::uint32_t most_placed_shards() const { return most_placed_shards_; }
 
-  // Returns the id of `option`, which is added if the pool has no equal option. O(1) expected.
+  // Returns the id of `option`. Adds it if the pool has no equal option. O(1) expected.
   OptionId intern(ShardingOption option);
   // Finds the id of an option by its address. Empty if the pool lacks the option. O(1) expected.
   std::optional<OptionId> id_of(const ShardingOption* option) const;
   // The number of options that proposers have added to the options of the space.
   std::size_t num_added() const { return options_.size() - space_->size(); }
 
-  // Keeps alive the options that plans of this search point to.
+  // Owns the options that plans of this search point to.
   std::shared_ptr<const void> owner() const { return layer_; }
   const std::vector<const ShardingOption*>& all_options() const { return options_; }
 
@@ -127,7 +128,7 @@ class OptionPool {
   std::vector<OptionRow> rows_;
   std::vector<RunCost> costs_;
   std::vector<std::uint32_t> counts_;     // shards per run
-  std::vector<std::uint32_t> canonical_;  // the first option of equal content
+  std::vector<std::uint32_t> canonical_;  // by option: the first equal option
   std::vector<TableOptions> tables_;
   std::vector<std::uint32_t> slot_of_table_;
   std::uint32_t num_rank_slots_ = 0;

@@ -1,4 +1,4 @@
-// Checks where the rules of a table allow the shards of one choice.
+// Checks whether the rules of a table leave its choices a place.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace shardwright::embedding {
 
-// Ignores memory and all other tables. Refers to its arguments.
+// Whether the table's own rules let all shards of one choice be placed. Ignores memory and all
+// other tables. Refers to its arguments.
 // Thread safety: immutable; const members may be called from any thread.
 class PlacementCheck {
  public:
   PlacementCheck(const PlacementRules& rules, const Topology& topology, TableId table,
                  const Choice& choice);
 
-  // Return true if all shards can be placed: anywhere, on one host, on one rank. Time:
+  // Return true if all shards can be placed anywhere, on this host, or on this rank. Time:
   // O(shards x hosts); O(shards^2 x ranks) if every shard has its own allowed ranks and all must be
   // on distinct ranks.
   bool is_possible() const;

@@ -54,7 +54,7 @@ std::vector<std::uint32_t> PricedChoices::cheapest(const MemoryPrices& prices) c
   return chosen;
 }
 
-// By choice: its cost beyond that of its table's cheapest choice; infinite if it is not admitted.
+// Returns by choice its cost less that of its table's cheapest choice; infinite if not admitted.
 std::vector<double> PricedChoices::excess_of_choices(const MemoryPrices& prices,
                                                      const ReachFactors& factors) const {
   std::vector<double> excess(model_.choices().size(), kInfinity);
@@ -110,8 +110,8 @@ std::vector<std::uint32_t> PricedChoices::draw(const MemoryPrices& prices,
     double least = kInfinity;
     for (std::uint32_t i = first; i < first + model_.choices(table).size(); ++i) {
       if (above[i] == kInfinity) continue;
-      // The logarithm of an exponential variate divided by the choice's weight. A choice has the
-      // least of these with a probability that is proportional to its weight.
+      // The logarithm of (an exponential variate / the choice's weight). The probability that a
+      // choice has the least value is proportional to its weight.
       const double own = std::log(-std::log(1 - random.fraction())) + above[i] / high;
       if (chosen != kNone && !(own < least)) continue;
       least = own;
@@ -144,7 +144,7 @@ PricedChoices::At PricedChoices::at(const MemoryPrices& prices) const {
   return result;
 }
 
-// Sets the price of one tier so that the cheapest choices just fit; the other prices are given.
+// Sets the price of one tier so that the cheapest choices just fit. Keeps the other prices.
 void PricedChoices::fit(int steps, double guess, MemoryTier tier, MemoryPrices& prices) const {
   const auto spare_at = [&](double value) {
     prices[tier] = value;

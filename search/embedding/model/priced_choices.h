@@ -1,4 +1,4 @@
-// Prices of memory by Lagrangian relaxation, and how precisely they are found.
+// Prices of memory by Lagrangian relaxation.
 #pragma once
 
 #include <array>
@@ -12,21 +12,23 @@
 
 namespace shardwright::embedding {
 
-// Prices are found by bisection once per model, so every parameter trades set-up time against the
-// tightness of the first bound. Effects of changes: perf/parameters/README.md.
+// How precisely prices are found. More precision takes more set-up time and gives a tighter first
+// bound. Effects of changes: perf/parameters/README.md.
 // Thread safety: a value.
 struct PricingParameters {
   // Bisection steps if a price only decides whether a rating is possible.
   static constexpr int coarse_steps = 12;
   // Bisection steps for the prices that choices are compared by: 12 digits.
   static constexpr int fine_steps = 40;
-  // Factor by which a price is raised until the cheapest choices fit, and the most raises made.
+  // Factor by which a price is raised until the cheapest choices fit, and the largest number of
+  // raises.
   double price_growth = 8;
   static constexpr int most_price_growths = 60;
-  // Rounds in which the prices of the tiers are set in turn. If only one tier is scarce, one round
-  // is exact.
+  // Number of times that the price of every tier is set in turn. Once is exact if only one tier is
+  // scarce.
   static constexpr int turns = 3;
-  // Steps of this factor bracket the bound; bound_steps bisections narrow it to bound_width.
+  // The bound is bracketed by steps of the factor bound_growth. Bisection, at most bound_steps
+  // times, narrows the bracket to the factor bound_width.
   static constexpr double bound_growth = 1.5;
   double bound_width = 1.001;
   int bound_steps = 10;
@@ -34,13 +36,13 @@ struct PricingParameters {
 
 class SearchContext;
 
-// What a byte is worth, in load: the dual values of the memory constraints.
+// Price of a byte, in units of load: the dual values of the memory constraints.
 using MemoryPrices = PerTier<double>;
 
 // By Reach.
 using ReachFactors = std::array<double, kReaches>;
 
-// The Lagrangian relaxation of the memory constraints, over the choices that are admitted.
+// The Lagrangian relaxation of the memory constraints, over a set of admitted choices.
 // Thread safety: one thread at a time. Refers to the context, which may be under construction: the
 // model, what fits, the speed and the total capacity must be set.
 class PricedChoices {
@@ -49,14 +51,14 @@ class PricedChoices {
   // and dual values lower, but still bounds.
   explicit PricedChoices(const SearchContext& context, const Budget* budget = nullptr);
 
-  // Admits the choices that fit and pass the test, and no others. O(choices).
+  // Admits exactly the choices that fit the memory and pass the test. O(choices).
   void admit(const std::function<bool(const Choice&)>& test);
   // Admits the choices whose largest shard rates at most `shard_rating` on the fastest rank.
   void admit_below(double shard_rating);
 
-  // Sets the prices at which the cheapest choices fit in all memory. Prices are set one at a time,
-  // which is optimal if only one memory is scarce and close to optimal if several are. Returns the
-  // dual value, a lower bound on the rating of every allocation of admitted choices. Returns
+  // Sets prices at which the cheapest choices together fit in all memory. Prices are set one tier
+  // at a time, which is optimal if only one tier is scarce and close to optimal if several are.
+  // Returns the dual value, a lower bound of the rating of every allocation of admitted choices;
   // infinity if a table has no admitted choice. Time: O(choices) per bisection step.
   double fit_prices(int steps, MemoryPrices& prices) const;
   // The cheapest choice of every table. Precondition: every table has an admitted choice.
@@ -74,7 +76,7 @@ class PricedChoices {
 
   struct At {
     double bound = 0;
-    PerTier<double> spare = {};  // negative: the cheapest choices take more than there is
+    PerTier<double> spare = {};  // of all memory; negative if the cheapest choices exceed it
   };
 
   double cost_of(const Choice& choice, const MemoryPrices& prices) const {

@@ -131,9 +131,10 @@ RankLoads::RankLoads(const ChoiceModel& model)
 }
 
 double RankLoads::memory_energy(const RankLoad& at, const Storage& more) const {
-  // No loop over tiers: where memory is scarce, this function is half of the work of a placement.
+  // No loop over tiers, for speed: with scarce memory, this function is half of the work of a
+  // placement.
   const Storage over = more - at.left;
-  // A rank that holds nothing fits anywhere, even into a capacity below zero.
+  // An empty rank fits, even if its capacity is negative.
   if (at.capacity.is_negative() && over + at.capacity == Storage()) return 0;
   double energy = 0;
   if (over.hbm > Bytes()) energy += weights_.hbm * static_cast<double>(over.hbm.value());
@@ -163,7 +164,8 @@ void RankLoads::fill(Rank rank, const ShardUse& use) {
   if (use.table != ShardUse::kUnruled) rules_.change(1, use.table, use.shard, rank, 0);
 }
 
-// Adds loads rank by rank, since their order decides the last digits, and bytes at borders of runs.
+// Adds loads rank by rank, because their order decides the last digits, and bytes at borders of
+// runs.
 void RankLoads::fill_everywhere(const Choice& choice) {
   Rank rank = 0;
   for (const ChoiceRun& run : model().runs(choice)) {

@@ -1,4 +1,4 @@
-// The loads and memory of the ranks while an allocation changes, and the energy to minimise.
+// Loads, memory and energy of the ranks while an allocation changes.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace shardwright::embedding {
 
-// Load and memory of one rank. Capacity is what the reservation leaves; it may be negative. A rank
-// that holds nothing fits whatever its capacity is. The load is a running sum: its last digits
-// depend on the order of changes.
+// Load and memory of one rank. The capacity is what the reservation leaves, and may be negative. An
+// empty rank fits any capacity. The load is a running sum, so its last digits depend on the order
+// of changes.
 // Thread safety: a value.
 struct RankState {
   double load = 0;
   Storage left;  // of the capacity
   Storage capacity;
 
-  // Adds (sign 1) or removes (sign -1) a shard that counts `own_load` on this rank.
+  // Adds (sign 1) or removes (sign -1) a shard. `own_load`: its load, scaled for this rank.
   void change(int sign, double own_load, Storage storage) {
     load += sign * own_load;
     left -= sign * storage;
@@ -49,7 +49,8 @@ struct RankState {
 // - every further shard on a rank, for a table whose shards must be on distinct ranks;
 // - every further rank or host in use, for tables kept together;
 // - every further table on a rank or host, for tables kept apart.
-// Tables on all ranks are never added: the model has no choice that breaks a rule by itself.
+// Tables on all ranks are never added, because the model has no choice that breaks a rule by
+// itself.
 // Thread safety: one thread at a time.
 class RuleViolations {
  public:
@@ -61,7 +62,7 @@ class RuleViolations {
     const Watched& at = watched_[table];
     return at.by_shard ? model_->rules().allowed(model_->table(table), shard) : at.allowed;
   }
-  // Returns true if the table's shards may be placed regardless of where other shards are.
+  // Returns true if no rule relates the ranks of the table's shards to ranks of other shards.
   bool alone(std::uint32_t table) const {
     return !watched_[table].distinct && watched_[table].members.empty();
   }
@@ -70,7 +71,7 @@ class RuleViolations {
   // Adds (sign 1) or removes (sign -1) a shard. Returns the change in the number of violations.
   // `mark` numbers the change; marks ascend.
   int change(int sign, std::uint32_t table, std::uint32_t shard, Rank rank, std::size_t mark);
-  // Takes back every change whose mark is `first` or higher.
+  // Undoes every change whose mark is at least `first`.
   void take_back(std::size_t first);
   void keep() { journal_.clear(); }
   void clear();
@@ -113,16 +114,16 @@ class RuleViolations {
   std::uint64_t broken_ = 0;
 };
 
-// A rank and its part of the energy.
+// A rank with its part of the energy.
 struct RankLoad : RankState {
   double energy = 0;
   double slope = 0;  // derivative of the energy by the load
-  bool bad = false;  // too full, or its load is not below the bar
+  bool bad = false;  // exceeds its memory, or its load is not below the bar
 };
 
-// The energy that a search minimises. `target` and `scale` are loads. The energy of a rank is its
-// load's excess over the target divided by `scale`, linear or squared, plus memory_weight times its
-// bytes beyond its capacity divided by the mean capacity. Every broken rule adds rule_weight.
+// Defines the energy that a search minimises. `target` and `scale` are loads. The energy of a rank
+// is (load - target) / scale if positive, linear or squared, plus memory_weight x bytes beyond its
+// capacity / mean capacity. Every broken rule adds rule_weight.
 struct Goal {
   double target = 0;
   double scale = 1;
@@ -131,10 +132,9 @@ struct Goal {
   double rule_weight = 1;
 };
 
-// The ranks with their energies. Every change is tentative until keep() and can be taken back
-// exactly: a journal restores the sums instead of subtracting.
-// Thread safety: one thread at a time. Allocates while constructed and when the journal outgrows
-// all earlier ones.
+// The ranks with their energies. Every change is tentative until keep(). take_back() restores
+// earlier sums exactly from a journal.
+// Thread safety: one thread at a time. Allocates in the constructor, and when the journal grows.
 class RankLoads {
  public:
   explicit RankLoads(const ChoiceModel& model);
@@ -142,7 +142,7 @@ class RankLoads {
   const ChoiceModel& model() const { return *model_; }
   std::span<const RankLoad> ranks() const { return ranks_; }
   const RuleViolations& rules() const { return rules_; }
-  // The work of reading all ranks once, in units of one rank update, which takes as long as reading
+  // The work of reading all ranks once, in updates of a rank. An update takes as long as reading
   // kRanksPerUpdate ranks in order.
   std::uint64_t pass_work() const { return ranks_.size() / kRanksPerUpdate; }
 
@@ -153,16 +153,16 @@ class RankLoads {
   double bar() const { return bar_; }
   // Returns true if every rank is below the bar and within its memory, and no rule is broken.
   bool all_good() const { return bad_ == 0 && rules_.broken() == 0; }
-  // What the load adds to the rating of this rank.
+  // The load scaled for this rank: what it adds to the rank's rating.
   double scaled(Rank rank, double load) const {
     return scales_.empty() ? load : load * scales_[rank];
   }
   double max_load() const;
   std::int64_t peak_hbm() const;
-  // A lower bound on the rise of the energy per unit of load added on every rank.
+  // A lower bound of the rise of the energy per unit of load added to every rank.
   double slope() const { return slope_; }
 
-  // How much the energy of the rank would rise if it took this shard.
+  // The rise of the energy if the rank got this shard.
   double gain(Rank rank, const ShardUse& use) const {
     const RankLoad& at = ranks_[rank];
     const double rise = energy_of(at, at.load + scaled(rank, use.load), use.storage) - at.energy;
@@ -174,13 +174,13 @@ class RankLoads {
     const double load = at.load - scaled(rank, use.load);
     return energy_of(at, load, Storage() - use.storage) - at.energy;
   }
-  // What remove_everywhere() would return, and what slope() would return after the removal.
+  // What remove_everywhere() would return, and slope() after it.
   struct Removal {
     double rise = 0;
     double slope = 0;
   };
   Removal removal_of(const Choice& choice) const;
-  // The part of gain() that comes from rules that the shard would break.
+  // The part of gain() for rules that the shard would break.
   double rule_gain(Rank rank, const ShardUse& use) const {
     if (use.table == ShardUse::kUnruled) [[likely]]
       return 0;
@@ -192,9 +192,9 @@ class RankLoads {
   double remove(Rank rank, const ShardUse& use) { return change(rank, -1, use); }
   double add_everywhere(const Choice& choice) { return change_everywhere(1, choice); }
   double remove_everywhere(const Choice& choice) { return change_everywhere(-1, choice); }
-  // Adds choices that are on all ranks, in this order and not tentatively. Calls `stopped` with the
-  // work so far; if it returns true, returns false and leaves the state undefined. Precondition: no
-  // change is tentative.
+  // Adds choices on all ranks, in this order and not tentatively. Calls stopped(work so far); if
+  // this returns true, returns false and leaves the state undefined. Precondition: no change is
+  // tentative.
   template <class Stopped>
   bool hold_everywhere(std::span<const std::uint32_t> choices, Stopped& stopped) {
     begin_filling();
@@ -207,9 +207,9 @@ class RankLoads {
     return true;
   }
   std::size_t num_tentative() const { return journal_.size(); }
-  // The HBM of the fullest rank among those that tentative changes touch.
+  // The HBM bytes of the fullest rank that tentative changes touch.
   std::int64_t tentative_peak_hbm() const;
-  // Takes tentative changes back until `count` are left.
+  // Undoes tentative changes, the last first, until `count` are left.
   void take_back(std::size_t count = 0);
   void keep() {
     journal_.clear();
@@ -217,8 +217,9 @@ class RankLoads {
   }
 
  protected:
-  // To sum all ranks again: clear_ranks(), then fill() shard by shard, in the order in which loads
-  // are to be added, then end_filling(), which computes the energies. Not tentative.
+  // To compute all ranks again, not tentatively: clear_ranks(), then fill() for each shard, in the
+  // order in which loads are added, then end_filling(). To add to the ranks instead,
+  // begin_filling() replaces clear_ranks().
   void clear_ranks();
   void begin_filling();
   void fill(Rank rank, const ShardUse& use);
@@ -258,12 +259,12 @@ class RankLoads {
   double change_everywhere(int sign, const Choice& choice);
 
   const ChoiceModel* model_;
-  std::span<const double> scales_;  // by rank; empty where all are 1
+  std::span<const double> scales_;  // by rank; empty if all are 1
   RuleViolations rules_;
   std::vector<RankLoad> ranks_;
   std::vector<Saved> journal_;
   std::vector<double> filled_loads_;     // by rank, between begin_filling() and end_filling()
-  std::vector<Storage> filled_borders_;  // by rank: bytes of choices on all ranks, as differences
+  std::vector<Storage> filled_borders_;  // bytes of choices on all ranks: rank r less rank r - 1
   Goal goal_;
   double inverse_scale_ = 1;
   PerTier<double> weights_{1, 1, 1};  // per byte

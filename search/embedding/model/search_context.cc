@@ -29,7 +29,7 @@ class JoinedSets {
   std::vector<std::uint32_t> parent_;
 };
 
-// The tables that groups keep together, by the model's numbers.
+// The tables that groups keep together.
 struct JoinedTables {
   explicit JoinedTables(std::size_t tables)
       : units(tables), parts(tables), in_unit(tables, 0), in_part(tables, 0) {}
@@ -174,7 +174,6 @@ void SearchContext::expand_shards() {
   }
 }
 
-// The least rating at which every table has a choice whose largest shard rates no higher.
 double SearchContext::largest_needed_shard() const {
   double most = 0;
   for (std::size_t table = 0; table < model_->num_tables(); ++table) {
@@ -188,8 +187,8 @@ double SearchContext::largest_needed_shard() const {
   return most;
 }
 
-// A rating r is contradicted if the dual value over the choices whose largest shard rates at most r
-// exceeds r. Bisects for the least rating that is not contradicted.
+// Bisects for the least rating that is not contradicted. A rating r is contradicted if the dual
+// value exceeds r, counting only choices whose largest shard rates at most r.
 void SearchContext::find_prices(const Budget& budget) {
   PricedChoices choices(*this, &budget);
   double low = largest_needed_shard();  // no allocation rates below

@@ -36,7 +36,7 @@ std::int64_t quantised_row_bytes(DataType type, std::int64_t dim) {
 TensorShape quantised_shape(const Table& table) {
   const std::int64_t row_bytes =
       round_up(quantised_row_bytes(table.data_type, table.embedding_dim), kQuantRowAlignment);
-  // A tensor of sub-byte elements has a column for each of them, though several share a byte.
+  // A tensor of sub-byte elements has a column per element, although several elements share a byte.
   const std::int64_t per_byte = table.data_type == DataType::kInt4   ? 2
                                 : table.data_type == DataType::kInt2 ? 4
                                                                      : 1;
@@ -73,7 +73,8 @@ class LayoutBuilder {
   ShardLayout layout_;
 };
 
-// Adds blocks of ceil(rows / devices) rows; the last non-empty block is short, later ones empty.
+// Adds blocks of ceil(rows / devices) rows. The last non-empty block is short, later blocks are
+// empty.
 void add_row_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devices,
                     std::int64_t columns, std::int64_t column_offset) {
   const std::int64_t block = (rows + devices - 1) / devices;
@@ -85,7 +86,7 @@ void add_row_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devi
   builder.add_run(0, columns, rows, column_offset, devices - used);
 }
 
-// Adds blocks of whole buckets. If they do not divide evenly, the first ranks take one more.
+// Adds blocks of whole buckets. If buckets do not divide evenly, the first ranks take one more.
 void add_bucket_blocks(LayoutBuilder& builder, std::int64_t rows, std::int64_t devices,
                        std::int64_t columns, std::int64_t buckets) {
   const std::int64_t bucket_rows = rows / buckets;

@@ -13,8 +13,8 @@ namespace shardwright::embedding {
 // Source: MIN_CW_DIM, torchrec/distributed/planner/constants.py.
 inline constexpr std::int64_t kMinColumnWiseDim = 128;
 
-// The physical shape of a table's tensor. Training tensors are rows x dim of 2 or 4 byte elements;
-// quantised ones are rows of bytes that hold the packed values with scale and bias.
+// The physical shape of a table's tensor. A training tensor is rows x dim elements of 2 or 4 bytes.
+// A row of a quantised tensor is an array of bytes with packed values, scale and bias.
 struct TensorShape {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -22,7 +22,7 @@ struct TensorShape {
   std::int64_t size_bytes = 0;
 };
 
-// Bits of one element, which may be less than a byte.
+// Bits of one element, which may be less than 8.
 constexpr std::int64_t element_bits(const TensorShape& shape) {
   if (shape.rows == 0 || shape.columns == 0) return 0;
   return shape.size_bytes / shape.rows * 8 / shape.columns;
@@ -33,13 +33,14 @@ constexpr std::int64_t element_bits(const TensorShape& shape) {
 // quantised tables.
 TensorShape tensor_shape(const Table& table, SharderSpec::Type sharder);
 
-// The number of buckets that row_wise keeps whole when it divides the rows; 0 = it divides single
-// rows. Only modules whose configuration declares the table virtual have buckets. Source:
-// _get_num_buckets, torchrec/distributed/planner/enumerators.py.
+// The number of buckets of rows that row_wise does not divide; 0 if it divides anywhere. Only
+// modules whose configuration declares the table virtual have buckets. Source: _get_num_buckets,
+// torchrec/distributed/planner/enumerators.py.
 std::int64_t row_buckets(const Table& table);
 
 // The shards of `table` under `type` on `topology`, in TorchRec's order. Equal neighbours form one
-// extent: O(1) extents, O(ranks) if ranks differ in memory, O(column blocks) for a grid.
+// extent, so there are O(1) extents, O(ranks) if ranks differ in memory, or O(column blocks) for a
+// grid.
 // Source: calculate_shard_sizes_and_offsets, torchrec/distributed/sharding_plan.py.
 ShardLayout shard_layout(const Table& table, const TensorShape& shape, ShardingType type,
                          const Topology& topology);

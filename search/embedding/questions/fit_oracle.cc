@@ -31,7 +31,7 @@ Fit FitOracle::ask(ProblemSpec spec, Effort effort, std::shared_ptr<const Search
   if (!space) {
     InlineExecutor executor;
     auto enumerated = enumerate(fit.problem, executor, budget_);
-    // A cache of another size may fit.
+    // Caches of other sizes may fit.
     if (enumerated.ok())
       enumerated = with_load_factors(std::move(enumerated).value(), executor, budget_);
     if (stopped()) return fit;

@@ -1,4 +1,4 @@
-// Answers whether a problem has a plan: by a proof if there is one, otherwise by planning.
+// Answers whether a problem has a plan.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace shardwright::embedding {
 struct Fit {
   enum class Answer : std::uint8_t {
     kFits,        // planning found a plan that the verifier accepts
-    kImpossible,  // proved
+    kImpossible,  // proved to have no plan
     kNotFound,
     kStopped,  // by the deadline or on request
   };
@@ -31,36 +31,37 @@ struct Fit {
   std::shared_ptr<const SearchSpace> search_space;  // null if not enumerated
   std::optional<Reservation> reservation;           // absent if reserving failed
   std::optional<MemoryShortage> shortage;           // the proof, if memory is the reason
-  std::string why;                                  // otherwise, if impossible
-  std::optional<Plan> plan;                         // the first that was found
+  std::string why;                                  // for kImpossible without `shortage`
+  std::optional<Plan> plan;                         // the first plan that was found
   double rating = 0;                                // of the plan
 
   bool fits() const { return answer == Answer::kFits; }
   bool impossible() const { return answer == Answer::kImpossible; }
 };
 
-// How long to search for a plan if no proof says that there is none.
+// How long to search for a plan if there is no proof of kImpossible.
 enum class Effort : std::uint8_t {
-  kProof,  // not at all
-  kBrief,  // best mode: a hundredth of the work
-  kQuick,  // best mode: a tenth of it
-  kFull,   // as the caller's options say
+  kProof,  // does not search
+  kBrief,  // in best mode, a hundredth of the full work
+  kQuick,  // in best mode, a tenth of the full work
+  kFull,   // all work that the caller's options allow
 };
 
-// Proves that a problem has no plan if its memory shows it, and asks a planner otherwise.
+// Answers whether a problem has a plan: tries to prove that memory does not suffice, and otherwise
+// asks a planner.
 // Thread safety: one thread at a time.
 class FitOracle {
  public:
-  // Searches for a first plan of `fit.problem` in `fit.search_space`. Sets the answer; the plan and
-  // its rating if it fits; `why` if it is impossible.
+  // Searches for any plan of `fit.problem` in `fit.search_space`. Sets `answer`; for kFits also
+  // `plan` and `rating`, for kImpossible also `why`.
   using Planner = std::function<void(Effort effort, Fit& fit)>;
 
   // `quick_is_full`: the planner ignores the effort and always searches fully.
   FitOracle(Planner planner, bool quick_is_full, std::stop_token stop);
 
-  // Answers whether the problem has a plan. Uses options and costs of `space`, if given: for
-  // problems that differ in memory alone. After a stop request the answer is kStopped, and other
-  // members may be absent.
+  // Answers whether the problem has a plan. If `space` is given, takes options and costs from it;
+  // its problem may differ from `spec` only in memory. After a stop request the answer is kStopped,
+  // and other members may be absent.
   Fit ask(ProblemSpec spec, Effort effort, std::shared_ptr<const SearchSpace> space = nullptr);
 
   bool quick_is_full() const { return quick_is_full_; }
@@ -77,16 +78,16 @@ class FitOracle {
 };
 
 struct FoundStep {
-  std::int64_t step = 0;  // fits; no plan is known for step - 1
+  std::int64_t step = 0;  // has a plan; no plan is known for step - 1
   Fit fit;
-  bool less_is_impossible = false;  // proved for step - 1; otherwise planning found no plan
+  bool less_is_impossible = false;  // true if step - 1 is proved impossible
 };
 
-// Finds the smallest of the steps 1 to `most` that fits, by asking `fit_of(step, effort)`. Step 0
-// is the problem as it is, which has no known plan. Assumes that a step fits if a smaller step
-// does. Bisects for the largest step that is proved impossible, brackets the answer by planning
-// with little work, and lowers it with more work while planning finds plans. run() returns nothing
-// if not even `most` fits. Cost: O(log most) brief plannings and usually one or two longer ones.
+// Finds the smallest step from 1 to `most` that fits, that is, for which fit_of(step, effort) has a
+// plan. Step 0 is the unchanged problem, which has no known plan. Assumes that a step fits if a
+// smaller step fits. Bisects for the largest step that is proved impossible, brackets the answer by
+// brief plannings, and looks below it with more effort. run() returns nothing if no step fits or
+// after a stop. Cost: O(log most) brief plannings and usually one or two longer ones.
 // Thread safety: one thread at a time.
 template <class FitOf>
 class StepSearch {
@@ -113,7 +114,6 @@ class StepSearch {
  private:
   bool impossible(std::int64_t step) { return fit_of_(step, Effort::kProof).impossible(); }
 
-  // Bisects for the largest step that is proved impossible.
   void find_impossible() {
     if (!impossible(1)) return;
     impossible_ = 1;
@@ -153,7 +153,8 @@ class StepSearch {
       ask(fails_ + (fits_ - fails_) / 2, effort);
   }
 
-  // Looks for smaller steps that fit, since a longer search may find plans that a brief one missed.
+  // Looks for smaller steps that fit, because a longer search may find plans that brief searches
+  // missed.
   void gallop_down(Effort effort) {
     fails_ = impossible_;
     for (std::int64_t stride = 1; fits_ - impossible_ > 1 && !stopped_; stride *= 2) {

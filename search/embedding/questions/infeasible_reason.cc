@@ -30,13 +30,13 @@ std::vector<TableGroup> narrowed(const std::vector<TableGroup>& groups,
   return left;
 }
 
-// In larger sets a table is first exchanged in a known plan, which is cheaper than planning.
+// Larger sets first try to exchange a table in a known plan, which is cheaper than planning.
 constexpr std::size_t kMostPlanned = 24;
-// In larger sets no table is left out of the proof by itself, since each costs a proof of the rest.
+// In larger sets, tables are not left out one by one by proof, because each takes another proof.
 constexpr std::size_t kMostProved = 400;
-// After this many full searches without a result the set stays as it is.
+// After this many full searches without a plan, the set is not narrowed further.
 constexpr int kMostFailedSearches = 6;
-// Passes over the set in compat mode.
+// Largest number of passes over the set in compat mode.
 constexpr int kMostRounds = 3;
 
 // A plan of a subset of the tables.
@@ -91,8 +91,8 @@ class SetFinder {
   }
   Effort quick() const { return oracle_.quick_is_full() ? Effort::kFull : Effort::kQuick; }
 
-  // Keeps the fewest of the largest tables that are proved not to fit, then leaves out those that
-  // the proof does not need.
+  // Keeps the shortest prefix of set_ that is proved not to fit, then leaves out tables that the
+  // proof does not need.
   void narrow_by_proof() {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -108,8 +108,8 @@ class SetFinder {
     }
   }
 
-  // Keeps the fewest of the largest tables for which no plan is found. Returns false if the search
-  // was stopped.
+  // Keeps the shortest prefix of set_ for which no plan is found. Returns false if the search was
+  // stopped.
   bool take_smallest_prefix(bool proved) {
     std::size_t fits = 0;
     std::size_t fails = set_.size();
@@ -122,7 +122,7 @@ class SetFinder {
       fits = size;
       known_ = KnownPlan{sorted(prefix(size)), std::move(fit)};
     };
-    // If the proof needs all of its tables, one table less usually fits.
+    // The proof needs all tables of the prefix, so one table less usually fits.
     if (proved && fails > 1) try_prefix(fails - 1, quick());
     while (fails - fits > 1 && !oracle_.stopped())
       try_prefix(fits + (fails - fits) / 2, quick());
@@ -141,12 +141,13 @@ class SetFinder {
     return !oracle_.stopped();
   }
 
-  // Returns false if too many searches found nothing. Compat mode may miss a plan although it finds
-  // one for more tables, so it tests the remaining tables again.
+  // Leaves out every table without which the others still do not fit. Returns false if too many
+  // searches found no plan. Compat mode tests the remaining tables again, because it may miss a
+  // plan although it finds a plan for more tables.
   bool leave_out_the_rest() {
     for (int round = 0; round < kMostRounds; ++round) {
       const std::size_t before = set_.size();
-      // In the first round the last table is known to be needed.
+      // The set fits without its last table, so the first round skips this table.
       if (!leave_out(set_.size() - (round == 0 ? 1 : 0))) return false;
       if (set_.size() == before || !oracle_.quick_is_full()) return true;
     }
@@ -170,13 +171,13 @@ class SetFinder {
     return true;
   }
 
-  // Returns true if the known plan becomes a plan of `rest` when the one table that it lacks is
-  // added and the others stay where they are.
+  // Tries to add the one table of `rest` that the known plan lacks, with all other tables
+  // unchanged. Returns true if the result is a valid plan.
   bool exchange(const std::vector<TableId>& rest) {
     if (!known_ || rest.size() < kMostPlanned || oracle_.quick_is_full()) return false;
     const std::vector<TableId> tables = sorted(rest);
     const Fit fit = ask(tables, Effort::kProof);
-    // A stopped oracle has no options to look at.
+    // A stopped oracle returns no options.
     if (fit.impossible() || !fit.search_space) return false;
     PlanLoads loads(*fit.problem, fit.reservation->topology);
     std::vector<Assignment> assignments;
@@ -229,7 +230,7 @@ class SetFinder {
 
   const Problem& problem_;
   FitOracle& oracle_;
-  std::vector<TableId> set_;  // the most demanding first
+  std::vector<TableId> set_;  // the largest first
   std::optional<KnownPlan> known_;
 };
 
@@ -247,7 +248,8 @@ Kind kind_of(MemoryShortage::Kind kind) {
   return Kind::kPacking;
 }
 
-// What the reservation sets aside on rank 0, computed on a machine with enough memory.
+// The reason if the reservation exceeds the memory of a rank. Computes what it takes of rank 0 on a
+// machine with more memory.
 InfeasibleReason negative_reservation(const Problem& problem) {
   constexpr std::int64_t kAmple = std::int64_t{1} << 61;  // over all ranks
   constexpr std::int64_t kMostOfRank = std::int64_t{1} << 50;
@@ -270,12 +272,12 @@ InfeasibleReason negative_reservation(const Problem& problem) {
   return reason;
 }
 
-// Tables that certainly do not fit even if they have the machine to themselves.
+// Returns tables that do not fit even if there are no other tables.
 std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   const Problem& problem = *present.problem;
   if (present.shortage && !present.shortage->tables.empty()) {
     const std::vector<TableId>& tables = present.shortage->tables;
-    // The inputs of the other tables are then gone, too, and may be what takes the memory.
+    // Without the other tables, their inputs take no memory either, so `tables` alone may fit.
     if (oracle.ask(only_tables(problem.spec(), tables), Effort::kProof).impossible()) return tables;
   }
   std::vector<TableId> all;
@@ -284,8 +286,8 @@ std::vector<TableId> tables_to_narrow(const Fit& present, FitOracle& oracle) {
   return all;
 }
 
-// Looks for a proof that the set lacks memory, in the memory that the reservation of the whole
-// problem leaves.
+// Sets the kind of the reason, and a proof if `reason.tables` lack memory beside the reservation of
+// the whole problem.
 void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason) {
   const ProblemSpec& spec = present.problem->spec();
   const Fit alone = oracle.ask(only_tables(spec, reason.tables), Effort::kProof);
@@ -295,7 +297,7 @@ void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason
     reason.owner = alone.search_space;
   }
   if (reason.shortage) {
-    // The problem of the set numbers its tables anew.
+    // The reduced problem has its own table numbers.
     for (TableId& id : reason.shortage->tables)
       id = reason.tables[id.index()];
     reason.kind = kind_of(reason.shortage->kind);
@@ -304,7 +306,7 @@ void examine_set(const Fit& present, FitOracle& oracle, InfeasibleReason& reason
     reason.available_bytes = reason.shortage->available_bytes;
     return;
   }
-  // A search of few tables may end with a proof.
+  // A search for few tables may end with a proof.
   const Effort effort = oracle.quick_is_full() ? Effort::kFull : Effort::kQuick;
   reason.kind = Kind::kPacking;
   reason.proved = oracle.ask(only_tables(spec, reason.tables), effort).impossible();

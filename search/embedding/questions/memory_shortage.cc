@@ -18,11 +18,11 @@ namespace {
 
 using Tier = MemoryShortage::Tier;
 
-// Sums of bytes stop here; no machine has as much.
+// Sums of bytes are capped here; no machine has so much memory.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 61;
 std::int64_t add_bytes(std::int64_t a, std::int64_t b) { return std::min(a + b, kMostBytes); }
 constexpr Tier as_shortage(MemoryTier tier) { return static_cast<MemoryShortage::Tier>(tier); }
-// The storage in one tier; for kAll and kWeighted the sum of all tiers.
+// Bytes in one tier; for kAll and kWeighted in all tiers.
 std::int64_t bytes_in(Tier tier, const Storage& storage) {
   switch (tier) {
     case Tier::kHbm:
@@ -51,25 +51,25 @@ struct TableNeeds {
 // Thread safety: const members may be called from any thread. Refers to its arguments.
 class MemoryNeeds {
  public:
-  // Has no tables if the budget is interrupted meanwhile.
+  // If the budget is interrupted meanwhile, tables() is empty.
   MemoryNeeds(const SearchSpace& space, const Topology& available, const Budget& budget);
 
-  // Asks the budget once per kStopInterval numbers whether it was interrupted. A proof that then
-  // leaves out tables understates the need, so it claims no false shortage.
+  // Returns true if the budget was interrupted; asks only if kStopInterval divides `number`. A
+  // proof that then skips tables understates the need, so it claims no false shortage.
   bool stopped(std::size_t number) const {
     return number % kStopInterval == 0 && budget_.interrupted().has_value();
   }
 
   const PlacementRules& rules() const { return rules_; }
   const Topology& available() const { return available_; }
-  // Free memory by rank. A rank whose reservation exceeds its memory must stay empty and has none.
+  // Free memory by rank; 0 if the reservation exceeds the memory of the rank.
   const std::vector<Storage>& room() const { return room_; }
 
   std::vector<TableNeeds>& tables() { return tables_; }
   const std::vector<TableNeeds>& tables() const { return tables_; }
 
-  // Returns a shortage if the tables need more than the ranks have, in all tiers together or in one
-  // of them. Its kind is the caller's to set.
+  // Returns a shortage if the tables need more than the ranks have, in one tier or in all tiers
+  // together. The caller sets its kind.
   std::optional<MemoryShortage> exceeds(const std::vector<const TableNeeds*>& tables,
                                         const std::vector<Rank>& ranks) const;
 
@@ -140,7 +140,7 @@ std::optional<MemoryShortage> MemoryNeeds::exceeds(const std::vector<const Table
   return std::nullopt;
 }
 
-// The rank that lacks least for a shard, and what the shard needs there.
+// The rank that lacks the fewest bytes for a shard, and what the shard needs there.
 struct ClosestRank {
   std::int64_t lack = std::numeric_limits<std::int64_t>::max();
   Tier tier = Tier::kHbm;
@@ -171,7 +171,7 @@ ClosestRank closest_rank(const MemoryNeeds& needs, const ShardingOption& option,
   return closest;
 }
 
-// The lack of the option's worst shard on the rank where that shard lacks least.
+// For every shard, finds the rank that lacks the fewest bytes. Returns the largest of these lacks.
 ClosestRank lack_of(const MemoryNeeds& needs, const ShardingOption& option) {
   ClosestRank worst;
   worst.lack = 0;
@@ -220,7 +220,7 @@ std::optional<MemoryShortage> keep_fitting_options_of(const MemoryNeeds& needs, 
   return table.options.empty() ? shortage : std::nullopt;
 }
 
-// Drops the options with a shard that fits no rank. Returns a shortage if a table has none left.
+// Drops options with a shard that fits no rank. Returns a shortage if a table then has no option.
 std::optional<MemoryShortage> keep_fitting_options(MemoryNeeds& needs) {
   std::size_t tables = 0;
   for (TableNeeds& table : needs.tables()) {
@@ -230,7 +230,7 @@ std::optional<MemoryShortage> keep_fitting_options(MemoryNeeds& needs) {
   return std::nullopt;
 }
 
-// Returns the shortage on the rank or host where the group lacks least, if it fits on none.
+// If the group fits no rank or host, returns the shortage on the one that lacks the fewest bytes.
 std::optional<MemoryShortage> shortage_of_group(const MemoryNeeds& needs,
                                                 const PlacementRules::Group& group) {
   std::vector<const TableNeeds*> tables;
@@ -256,12 +256,13 @@ std::optional<MemoryShortage> shortage_of_group(const MemoryNeeds& needs,
   return closest;
 }
 
-// The only ranks on which the table may be; null if there is no such rule for all of its shards.
+// The ranks to which rules restrict all shards of the table; null if there is no such rule.
 const RankSet* ranks_of_table(const PlacementRules& rules, TableId table) {
   return rules.same_for_all_shards(table) ? rules.allowed(table, 0) : nullptr;
 }
 
-// Looks for a shortage of the tables that may be only on one set of ranks, or on a subset of it.
+// For every set of ranks in a rule, looks for a shortage of the tables that may only be in this
+// set.
 std::optional<MemoryShortage> shortage_of_rank_sets(const MemoryNeeds& needs) {
   if (!needs.rules().any()) return std::nullopt;
   std::set<std::vector<Rank>> sets;
@@ -299,19 +300,19 @@ std::optional<MemoryShortage> shortage_of_groups(const MemoryNeeds& needs) {
   return shortage_of_rank_sets(needs);
 }
 
-// How much a sum of doubles must exceed another, relatively, to count as larger.
+// A sum of doubles counts as larger if it exceeds the other by this fraction.
 constexpr double kRounding = 1e-9;
-// Ternary search: each step leaves two thirds of the interval of weights.
+// Steps of a ternary search. Each step leaves two thirds of the interval of weights.
 constexpr int kWeightSteps = 40;
-// How often the weights are set in turn where there are three tiers.
+// With three tiers, each weight is set this many times in turn.
 constexpr int kTurns = 3;
 
-// How much a byte of each tier counts; 1 together.
+// Weights of a byte in each tier; they sum to 1.
 PerTier<double> weights_of(double hbm, double ssd) {
   return {hbm * (1 - ssd), (1 - hbm) * (1 - ssd), ssd};
 }
 
-// The least that the tables need, and what the ranks have.
+// Weighted bytes that all tables need at least, and that all ranks have.
 struct WeightedBytes {
   double needed = 0;
   double room = 0;
@@ -338,7 +339,7 @@ WeightedBytes weighted_bytes(const MemoryNeeds& needs, const PerTier<double>& we
   return sum;
 }
 
-// The weight that maximises a concave function.
+// Returns the weight in [0, 1] that maximises a concave function.
 template <class Function>
 double best_weight(const Function& function) {
   double low = 0;
@@ -354,8 +355,8 @@ double best_weight(const Function& function) {
   return (low + high) / 2;
 }
 
-// Returns the weights at which most weighted bytes are lacking: this Lagrangian dual function of
-// all tiers is concave in each weight. Setting three weights in turn may miss the best ones.
+// Returns weights at which the most weighted bytes are lacking. This Lagrangian dual function is
+// concave in each weight, but setting the weights in turn may miss its maximum.
 PerTier<double> best_weights(const MemoryNeeds& needs) {
   const auto lack = [&](double hbm, double ssd) {
     return weighted_bytes(needs, weights_of(hbm, ssd)).lack();
@@ -381,7 +382,6 @@ std::optional<MemoryShortage> weighted_shortage(const MemoryNeeds& needs) {
   return shortage;
 }
 
-// Compares the need of all tables with the memory of all ranks.
 std::optional<MemoryShortage> shortage_in_total(const MemoryNeeds& needs) {
   std::vector<const TableNeeds*> tables;
   for (const TableNeeds& table : needs.tables())
@@ -394,14 +394,16 @@ std::optional<MemoryShortage> shortage_in_total(const MemoryNeeds& needs) {
   return shortage;
 }
 
-// Proofs by a dual feasible function of bin packing: a shard counts as a whole rank if no shard of
-// threshold size fits beside it, as nothing if it is below the threshold, otherwise as its size.
+// Proofs by a dual feasible function of bin packing. A shard counts as a whole rank if no shard of
+// threshold size fits beside it, as nothing if it is below the threshold, and otherwise as its
+// size.
 // Source: Fekete, Schepers 2001, U^eps.
 
 // Each threshold costs a pass over all options.
 constexpr std::size_t kMostThresholds = 32;
 
-// Thresholds to try: the least sizes that do not fit beside a shard of more than half a rank.
+// Returns the thresholds to try: for every shard of more than half a rank, the least size that does
+// not fit beside this shard.
 std::vector<std::int64_t> thresholds(const MemoryNeeds& needs, Tier tier, std::int64_t room) {
   std::set<std::int64_t> sizes{room - room / 2};
   std::size_t tables = 0;
@@ -423,7 +425,7 @@ std::vector<std::int64_t> thresholds(const MemoryNeeds& needs, Tier tier, std::i
   return chosen;
 }
 
-// The bytes that shards and options count as for one threshold.
+// For one threshold, the bytes that a shard or an option counts as.
 struct Blocking {
   Tier tier;
   std::int64_t room;
@@ -459,7 +461,7 @@ std::optional<MemoryShortage> blocked_shortage(const MemoryNeeds& needs, const B
     shortage.needed_bytes = add_bytes(shortage.needed_bytes, least);
   }
   for (const Storage& room : needs.room()) {
-    // A smaller rank counts as large as the largest one.
+    // Every rank counts as large as the largest rank.
     if (bytes_in(blocking.tier, room) > 0)
       shortage.available_bytes = add_bytes(shortage.available_bytes, blocking.room);
   }
@@ -467,7 +469,6 @@ std::optional<MemoryShortage> blocked_shortage(const MemoryNeeds& needs, const B
   return shortage;
 }
 
-// Tries all thresholds in every tier.
 std::optional<MemoryShortage> shortage_by_large_shards(const MemoryNeeds& needs) {
   for (const Tier tier : {Tier::kHbm, Tier::kDdr, Tier::kSsd}) {
     std::int64_t room = 0;

@@ -1,4 +1,4 @@
-// Proofs, by memory alone, that tables fit in no plan.
+// Proofs that tables fit in no plan, which consider memory only.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace shardwright::embedding {
 
-// Tables need more memory than there is.
+// States that some tables need more memory than there is.
 struct MemoryShortage {
   enum class Kind : std::uint8_t {
-    kTable,     // every option of a table has a shard that fits no rank, even if all are empty
-    kTogether,  // tables that must share a rank, a host or a set of ranks
-    kTotal,     // all tables, on all ranks
-    kShards,    // large shards that block more ranks than there are
+    kTable,     // every option of one table has a shard that fits no empty rank
+    kTogether,  // tables that must share a rank, a host or a set of ranks do not fit there
+    kTotal,     // all tables together exceed all ranks together
+    kShards,    // large shards need more ranks than there are, one rank each
   };
   enum class Tier : std::uint8_t {
     kHbm,
@@ -30,21 +30,21 @@ struct MemoryShortage {
 
   Kind kind = Kind::kTotal;
   Tier tier = Tier::kHbm;
-  std::vector<TableId> tables;  // that do not fit
-  // For kTable, the bytes of a shard and of a rank. Otherwise a lower bound of the bytes that the
-  // tables need, and the bytes of the ranks on which they may be. For kShards, a large shard counts
-  // as the part of a rank that no other shard can use.
+  std::vector<TableId> tables;  // the tables that do not fit
+  // For kTable, the bytes of a shard and of a rank. Otherwise a lower bound of the bytes that
+  // `tables` need, and the bytes of all ranks where these tables may be. For kShards, a large shard
+  // counts as the part of a rank that no other shard can use.
   std::int64_t needed_bytes = 0;
   std::int64_t available_bytes = 0;
-  const ShardingOption* closest = nullptr;  // kTable: the option that lacks least
-  Rank rank = 0;                            // kTable: the rank where it lacks least
+  const ShardingOption* closest = nullptr;  // kTable: the option that lacks the fewest bytes
+  Rank rank = 0;                            // kTable: the rank where `closest` lacks least
   std::string place;                        // kTogether: JSON pointer of the rule; may be empty
 };
 
-// Returns the first proof found, in the order of the kinds. An empty result does not mean that a
-// plan exists. An interrupted budget may leave proofs out. `available` is the topology after
-// reservation and margin.
-// Time: O(options x ranks) if ranks differ, otherwise O(options), a few dozen times.
+// Tries the kinds of proof in the order of Kind and returns the first that succeeds. Returns
+// nothing if none succeeds, although there may still be no plan. An interrupted budget may skip
+// proofs. `available`: the topology less reservation and margin.
+// Time: a few dozen passes, each O(options x ranks) if ranks differ and O(options) otherwise.
 std::optional<MemoryShortage> prove_memory_shortage(const SearchSpace& space,
                                                     const Topology& available,
                                                     const Budget& budget = {});

@@ -70,7 +70,8 @@ double MoveState::take_away(std::uint32_t table) {
   return placer_.take_away(table) - table_cost_[table];
 }
 
-// Sets ranks_to_try_: ranks of the window that hold a part of the table, and `breadth` random ones.
+// Sets ranks_to_try_: ranks of the window that hold a part of the table, and `breadth` random
+// ranks.
 void MoveState::draw_ranks(std::uint32_t table, const ShardUse& use, std::uint32_t breadth,
                            Window window) {
   ranks_to_try_.clear();
@@ -291,8 +292,8 @@ void MoveState::undo() {
 namespace {
 
 constexpr std::uint32_t kSixteenths = 16;
-constexpr double kEqualCosts = 1e-12;  // relative; smaller differences are rounding
-constexpr double kNoStep = 0;          // nothing changed
+constexpr double kEqualCosts = 1e-12;  // relative difference of equal costs
+constexpr double kNoStep = 0;          // change of energy of a step without effect
 
 }  // namespace
 
@@ -320,7 +321,7 @@ void MoveAnnealer::offer(const Allocation& allocation) {
   note_if_better();
 }
 
-// Returns true if the present allocation would be better than the best one with this largest load.
+// Returns true if the present allocation, if its largest load is `load`, is better than best_.
 bool MoveAnnealer::is_better(double load) const {
   if (!best_) return true;
   const double moved = state_.moved();
@@ -379,7 +380,7 @@ MoveAnnealer::Pick MoveAnnealer::pick() {
   return {table, first + random_.below(loads.chosen(table).num_shards)};
 }
 
-// Draws a choice of the table; every second time the cheaper of two draws.
+// Draws a choice of the table; every second time, the cheaper of two drawn choices.
 std::uint32_t MoveAnnealer::draw_choice(std::uint32_t table) {
   const std::vector<std::uint32_t>& choices = fitting_[table];
   if (choices.empty()) return state_.loads().choice(table);
@@ -449,7 +450,7 @@ double MoveAnnealer::shift(std::uint32_t slot) {
 }
 
 // Moves all shards of the table on `from` to `to` and, every second time, those on `to` to `from`.
-// Moving the shards of a large table one by one would take too many steps.
+// Large tables would take too many steps shard by shard.
 double MoveAnnealer::shift_all(std::uint32_t table, Rank from, Rank to) {
   const bool exchange = random_.coin();
   const std::uint32_t first = context_->first_slot(table);
@@ -478,7 +479,7 @@ double MoveAnnealer::swap(std::uint32_t slot) {
   return state_.swap(slot, other);
 }
 
-// Moves the shard to a random rank, and a random shard of that rank elsewhere.
+// Moves the shard to a random rank, and a random shard of this rank to another rank.
 double MoveAnnealer::eject(std::uint32_t slot) {
   const AllocationState& loads = state_.loads();
   const Slot& at = loads.slot(slot);

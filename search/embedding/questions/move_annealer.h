@@ -1,4 +1,4 @@
-// Simulated annealing of an allocation whose moves from an old plan cost.
+// Simulated annealing of an allocation, where moving shards away from an old plan has a cost.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,10 @@
 
 namespace shardwright::embedding {
 
-// An allocation that is changed in place, with the cost of its moves from the old plan. Changes are
-// tentative until keep() or undo() and return by how much energy plus cost of moves rises. Refers
-// to the context, costs and generator.
+// An allocation that is changed in place, with the cost of its moves from the old plan (MoveCosts).
+// A change is tentative until keep() or undo(). Functions that change the allocation return by how
+// much its energy (AllocationState) plus the cost of moves rises. Refers to all arguments of the
+// constructor.
 // Thread safety: one thread at a time.
 class MoveState {
  public:
@@ -31,7 +32,7 @@ class MoveState {
   EnergyPlacer& placer() { return placer_; }
 
   void assign(const Allocation& allocation);
-  // Sums loads and costs again.
+  // Computes loads and costs again, without accumulated rounding errors.
   void recompute();
   Allocation allocation() const;
 
@@ -39,17 +40,19 @@ class MoveState {
   double moved() const { return moved_; }
   bool is_feasible() const { return loads_.all_good(); }
 
-  // Moves one shard; swaps two shards of different ranks.
+  // Moves one shard to a rank, or swaps two shards of different ranks. A slot is a shard of the
+  // allocation, see Slot.
   double shift(std::uint32_t slot, Rank to);
   double swap(std::uint32_t a, std::uint32_t b);
-  // Gives the table a choice and new ranks within a window. Each shard goes where energy plus cost
-  // of moves rises least, among `breadth` random ranks and MoveCosts::holders().
+  // Gives the table a choice and new ranks within the window. Each shard goes to the rank where
+  // energy plus cost of moves rises least, among `breadth` random ranks and MoveCosts::holders().
   double replace(std::uint32_t table, std::uint32_t choice, std::uint32_t breadth, Window window);
   // Gives the table a choice and its ranks; `ranks` is empty if the choice is on all ranks.
   double put(std::uint32_t table, std::uint32_t choice, std::span<const Rank> ranks);
   // Gives several tables a choice and ranks at once.
   double put(std::span<const Replacement> tables);
-  // Places all tables of a unit anew, on the cheapest of `tries` random hosts or ranks.
+  // Places all tables of a unit, which must be together, anew: on the cheapest of `tries` random
+  // hosts or ranks.
   double replace_unit(std::span<Replacement> members, std::uint32_t tries, std::uint32_t breadth);
 
   void keep();
@@ -81,9 +84,9 @@ class MoveState {
   EnergyPlacer placer_;
   std::vector<double> table_cost_;  // by table
   double moved_ = 0;
-  double change_ = 0;                // of moved_, tentative
+  double change_ = 0;                // tentative change of moved_
   std::vector<NewRank> shifted_;     // tentative
-  std::vector<Replacement> placed_;  // tentative; num_placed_ of them
+  std::vector<Replacement> placed_;  // the first num_placed_ are tentative
   std::size_t num_placed_ = 0;
   std::vector<Rank> trial_;
   std::vector<Rank> ranks_to_try_;
@@ -92,29 +95,30 @@ class MoveState {
 };
 
 enum class MovesCount : std::uint8_t {
-  kInCost,      // a cost is the largest load plus the moves
-  kAmongEqual,  // a cost is the largest load; of equal ones the allocation that moves less is
-                // better
+  kInCost,      // cost = largest load + cost of moves
+  kAmongEqual,  // cost = largest load; of two equal allocations the one with the lower cost
 };
 
-// An allocation that breaks no rule and fits.
+// An allocation that breaks no rule and fits the memory.
 struct CostedAllocation {
   Allocation allocation;
   double cost = 0;
-  double moved = 0;  // what its moves cost
+  double moved = 0;  // cost of moves
 };
 
-// A cooling minimises the sum of all loads' excess over a target, plus the cost of moves. The
-// target plus this sum is never less than the largest load plus moves, and equal if only one rank
-// exceeds the target; lower targets pull more ranks down.
+// Keeps the best allocation of several coolings. A cooling minimises the excess of all loads over a
+// target, summed over ranks, plus the cost of moves. The target plus this sum is at least the
+// largest load plus the cost of moves, and equals it if only one rank exceeds the target. Lower
+// targets reduce the loads of more ranks.
 // Thread safety: one thread at a time. Refers to the context and the costs.
 class MoveAnnealer {
  public:
-  // `home`: the old plan kept, from which steps give tables their choice and ranks back.
+  // `home`: the old plan as an allocation. Some steps return a table to its choice and ranks in
+  // `home`.
   MoveAnnealer(const SearchContext& context, const MoveCosts& costs, const Allocation& home,
                MovesCount moves_count, std::uint64_t seed, const ReplanMoveParameters& parameters);
 
-  // Takes the allocation as the best one if it is feasible and better.
+  // Makes the allocation the best one if it is feasible and better.
   void offer(const Allocation& allocation);
   // The best feasible allocation so far.
   const std::optional<CostedAllocation>& best() const { return best_; }
@@ -126,7 +130,7 @@ class MoveAnnealer {
     double scale = 1;  // factor of the weights of excess bytes and broken rules
     std::uint64_t steps = 0;
   };
-  // Cools from `start`. Ends early if the budget is interrupted or too small for the work.
+  // Runs one cooling from `start`. Ends early if the budget is interrupted or used up.
   void cool(const Allocation& start, const Cooling& cooling, const Budget& budget);
 
   std::uint64_t work() const { return parameters_.work_per_update * state_.work(); }
@@ -160,9 +164,9 @@ class MoveAnnealer {
   MovesCount moves_count_;
   RandomGenerator random_;
   MoveState state_;
-  std::vector<std::vector<std::uint32_t>> fitting_;  // choices by table
+  std::vector<std::vector<std::uint32_t>> fitting_;  // by table: choices that fit the memory
   std::vector<Replacement> members_;
-  Rank busiest_ = 0;  // in the last allocation that was compared with the best one
+  Rank busiest_ = 0;  // in the allocation that was last compared with best_
   std::optional<CostedAllocation> best_;
 };
 

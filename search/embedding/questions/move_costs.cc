@@ -11,7 +11,7 @@
 namespace shardwright::embedding {
 namespace {
 
-// The most costs that are kept in a table: 16 MiB.
+// Largest size of table_costs_, 16 MiB.
 constexpr std::size_t kMostTableCosts = std::size_t{1} << 21;
 
 }  // namespace
@@ -21,7 +21,7 @@ MoveCosts::MoveCosts(const ChoiceModel& model, const HeldPlan& held)
   for (std::size_t table = 0; table < model.num_tables(); ++table) {
     const std::optional<HeldTable>& own = held.tables[model.table(table).index()];
     if (!own || !own->layout) continue;
-    // Ranks that the machine lacks hold nothing.
+    // Leaves out ranks that the machine no longer has.
     for (const std::int64_t rank : own->ranks) {
       if (rank < static_cast<std::int64_t>(world_))
         holders_[table].push_back(static_cast<Rank>(rank));
@@ -72,7 +72,8 @@ void MoveCosts::fill_table_costs() {
 
 namespace {
 
-// The cost of moves if the shards of one rank, or of one host, go to another.
+// The cost of moves if all shards of one rank go to another rank, or those of one host to another
+// host.
 class LabelCosts {
  public:
   LabelCosts(const ChoiceModel& model, const MoveCosts& costs, const Allocation& allocation)
@@ -98,7 +99,8 @@ class LabelCosts {
   std::uint32_t local() const { return local_; }
   std::uint32_t hosts() const { return hosts_; }
 
-  // The cheapest places on host `to` for the ranks of host `from`. Adds their cost to `sum`.
+  // Returns for each rank of host `from` its place on host `to`, at the least cost. Adds this cost
+  // to `sum`.
   std::vector<std::uint32_t> ranks_between(std::uint32_t from, std::uint32_t to,
                                            double& sum) const {
     const auto cost = [&](std::uint32_t a, std::uint32_t b) {
@@ -154,9 +156,9 @@ Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
       cheapest_assignment(hosts, [&](std::uint32_t from, std::uint32_t to) {
         return host_cost[std::size_t{from} * hosts + to];
       });
-  std::vector<Rank> label(model.world_size());  // ranks on no host keep theirs
+  std::vector<Rank> label(model.world_size());  // ranks of an incomplete host keep their labels
   std::iota(label.begin(), label.end(), Rank{0});
-  std::vector<Rank> label_in_order = label;  // of blocks of whole hosts
+  std::vector<Rank> label_in_order = label;  // for choices of whole hosts
   for (std::uint32_t from = 0; from < hosts; ++from) {
     double sum = 0;
     const std::vector<std::uint32_t> places = labels.ranks_between(from, host_of[from], sum);
@@ -175,7 +177,7 @@ Allocation relabel_ranks(const ChoiceModel& model, const MoveCosts& costs,
 }
 
 std::uint64_t label_work(const ChoiceModel& model, const Allocation& allocation) {
-  constexpr std::uint64_t kWorkOfCost = 4;  // updates of a rank that take as long as one cost
+  constexpr std::uint64_t kWorkOfCost = 4;  // one cost takes as long as this many updates of a rank
   std::uint64_t shards = 0;
   for (const std::vector<Rank>& ranks : allocation.ranks)
     shards += ranks.size();

@@ -14,10 +14,10 @@ namespace shardwright::embedding {
 namespace {
 
 constexpr double kNoPlace = std::numeric_limits<double>::infinity();
-constexpr double kShrink = 0.7;  // of the step after kPatience steps without a better bound
+constexpr double kShrink = 0.7;  // factor of the step after kPatience steps without a better bound
 constexpr int kPatience = 5;
 
-// Moves the prices of loads to the nearest ones that are not negative and add up to 1.
+// Moves the prices of loads to the nearest prices that are not negative and add up to 1.
 // Source: Held, Wolfe, Crowder 1974, "Validation of subgradient optimization".
 void project_loads(PriceBound::Prices& prices) {
   std::vector<double> sorted;
@@ -36,7 +36,7 @@ void project_loads(PriceBound::Prices& prices) {
     own.load = std::max(own.load - shift, 0.0);
     sum += own.load;
   }
-  // Rounding may leave the sum a little above 1.
+  // Rounding may leave the sum above 1.
   if (sum <= 1) return;
   for (CapacityMultipliers& own : prices)
     own.load /= sum * (1 + 4 * std::numeric_limits<double>::epsilon());
@@ -49,7 +49,8 @@ PerTier<double> capacity_of(const Storage& room) { return as_doubles(most_of(roo
 PriceBound::PriceBound(const SearchContext& context, const MoveCosts& costs)
     : context_(&context), costs_(&costs), prices_(context.model().world_size()) {}
 
-// The priced cost of the shard on the rank, its move included; infinite if it may not be there.
+// The priced cost of the shard on the rank plus the cost of its move; infinite if it may not be
+// there.
 double PriceBound::price(std::uint32_t choice, std::uint32_t shard, Rank rank,
                          const Prices& prices) const {
   const ChoiceModel& model = context_->model();
@@ -64,8 +65,8 @@ double PriceBound::price(std::uint32_t choice, std::uint32_t shard, Rank rank,
          costs_->cost(choice, shard, rank);
 }
 
-// Returns the least priced cost of the choice on ranks [first, end), and sets `ranks`: each shard
-// (block) goes to the cheapest rank (host).
+// Puts each shard of the choice on the cheapest of the ranks [first, end), or each block of a
+// choice of whole hosts on the cheapest host. Returns the priced cost and sets `ranks`.
 double PriceBound::least_in(std::uint32_t choice, Rank first, Rank end, const Prices& prices,
                             std::vector<Rank>& ranks) {
   const ChoiceModel& model = context_->model();
@@ -92,7 +93,7 @@ double PriceBound::least_in(std::uint32_t choice, Rank first, Rank end, const Pr
   return sum;
 }
 
-// The least priced cost of the choice on all ranks that it may take. Sets ranks_.
+// Returns the least priced cost of the choice on all ranks where it may be. Sets ranks_.
 double PriceBound::least(std::uint32_t choice, const Prices& prices) {
   const ChoiceModel& model = context_->model();
   const Choice& chosen = model.choices()[choice];
@@ -176,7 +177,7 @@ double PriceBound::bound_at(const Prices& prices, Use& use, const Budget& budget
   return bound;
 }
 
-// Polyak's subgradient step, with one length for loads and one for bytes: their units differ.
+// Polyak's subgradient step, with separate lengths for loads and for bytes.
 void PriceBound::step(const Use& use, double gap, Prices& prices) const {
   const std::span<const Storage> room = context_->model().room();
   const std::size_t ranks = use.size();
@@ -244,15 +245,16 @@ void PriceBound::raise(double target, int steps, const Budget& budget) {
 
 namespace {
 
-constexpr double kPriceRounding = 1e-12;  // relative, of sums over all tables
-constexpr double kLeastGain = 1e-9;       // relative; less is no better
+constexpr double kPriceRounding = 1e-12;  // relative rounding error of sums over all tables
+constexpr double kLeastGain = 1e-9;       // relative; a smaller gain does not count
 constexpr double kNoPlan = std::numeric_limits<double>::infinity();
-// A target above all costs, whose products do not overflow.
+// A target above all costs, small enough for products.
 constexpr double kAnyCost = 1e30;
-// Relative margin of a claimed bound: the check proves slightly more, and adds in another order.
+// Relative margin of a claimed bound, because the check adds in another order and proves slightly
+// more.
 constexpr double kProofGap = 3e-9;
 constexpr std::uint64_t kCheckSteps = std::uint64_t{1} << 24;  // about 0.2 s
-constexpr std::uint64_t kCheckWork = 20'000;                   // what a check counts as
+constexpr std::uint64_t kCheckWork = 20'000;                   // work of a check
 
 std::uint64_t key_of(std::uint64_t seed) {
   constexpr std::uint64_t kSeedFactor = 0x9e3779b97f4a7c15ULL;
@@ -260,8 +262,8 @@ std::uint64_t key_of(std::uint64_t seed) {
   return seed * kSeedFactor + kOffset;
 }
 
-// Returns some ranks that the choice may be on, regardless of rules and memory. A choice of whole
-// hosts may have more blocks than there are hosts.
+// Returns ranks for the choice, regardless of rules and memory. A choice of whole hosts may have
+// more blocks than there are hosts.
 std::vector<Rank> some_ranks(const Choice& choice, std::size_t world_size) {
   std::vector<Rank> ranks;
   if (choice.reach == Reach::kAllRanks) return ranks;
@@ -293,7 +295,8 @@ MoveSearch::MoveSearch(const ChoiceModel& model, const HeldPlan& held, MovesCoun
     next_steps_ = parameters.first_steps_of_all_plans;
 }
 
-// A table whose option the model lacks begins with the choice of the least load.
+// Returns the plan as an allocation. A table whose option the model lacks gets the choice of the
+// least load.
 Allocation MoveSearch::home_of(const Plan& plan) const {
   const ChoiceModel& model = context_.model();
   if (const std::optional<Allocation> whole = to_allocation(model, plan)) return *whole;
@@ -362,7 +365,7 @@ std::vector<CapacityMultipliers> MoveSearch::multipliers() const {
   return multipliers;
 }
 
-// Searches all plans with core's engine, with more steps every time.
+// Searches all plans with core's engine, with more steps in every call.
 void MoveSearch::try_all_plans(const Budget& budget) {
   if (next_steps_ == 0) return;
   const ChoiceModel& model = context_.model();
@@ -385,7 +388,8 @@ void MoveSearch::try_all_plans(const Budget& budget) {
   next_steps_ = 0;
 }
 
-// The scale grows without a feasible allocation, so that broken rules weigh more and more.
+// Returns Cooling::scale. It grows while no feasible allocation is known, so that broken rules
+// weigh more and more.
 double MoveSearch::scale() const {
   if (best()) return best()->cost;
   return (state_.max_load() + rating_bound_) * std::pow(parameters_.scale_growth, rounds_);
@@ -412,7 +416,7 @@ void MoveSearch::cool(const Budget& budget) {
   annealer_.cool(start, cooling, budget);
 }
 
-// Empty if relabelling the ranks, which cannot be interrupted, would take too long.
+// Returns relabel_ranks(), which cannot be interrupted; nothing if it would take too long.
 std::optional<Allocation> MoveSearch::relabelled(const Allocation& allocation,
                                                  const Budget& budget) {
   const std::uint64_t work = label_work(context_.model(), allocation);
@@ -421,7 +425,7 @@ std::optional<Allocation> MoveSearch::relabelled(const Allocation& allocation,
   return relabel_ranks(context_.model(), costs_, allocation);
 }
 
-// Relabels all starts but the old plan: plans found without it use equal ranks in any order.
+// Relabels all starts except the old plan, because other plans use equal ranks in any order.
 void MoveSearch::relabel_starts(Budget& budget) {
   for (std::size_t i = 1; i < starts_.size() && !budget.interrupted(); ++i) {
     std::optional<Allocation> labelled = relabelled(starts_[i], budget);

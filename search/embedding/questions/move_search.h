@@ -1,4 +1,4 @@
-// The search for the least rating plus cost of moves, and lower bounds that prove its answer.
+// The search for a plan with the least rating plus cost of moves, and lower bounds of this sum.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,11 @@
 
 namespace shardwright::embedding {
 
-// A lower bound on rating plus cost of moves by Lagrangian relaxation. Every rank has a price of a
-// unit of load, as it counts in the rating, and of a byte. The prices of load add up to at most 1,
-// so the largest load is at least the priced sum of loads. The priced bytes minus the priced
-// capacity are added; this difference is at most zero if the plan fits. The relaxed problem
-// separates by table: each table takes its cheapest choice and ranks. Rules of single tables are
-// respected, rules of groups are not.
+// A lower bound of rating plus cost of moves, by Lagrangian relaxation. Every rank has a price per
+// unit of load and per byte. The prices of load add up to at most 1, so the largest load is at
+// least the priced sum of all loads. The bound adds the priced bytes less the priced capacity,
+// which is at most 0 if the plan fits. In the relaxed problem every table takes its cheapest choice
+// and ranks. It obeys rules of single tables and ignores rules of groups.
 // Source: Fisher 1981, "The Lagrangian relaxation method for solving integer programming problems".
 // Thread safety: one thread at a time. Refers to the context and the costs.
 class PriceBound {
@@ -30,20 +29,20 @@ class PriceBound {
 
   PriceBound(const SearchContext& context, const MoveCosts& costs);
 
-  // Raises the bound by `steps` steps of a subgradient method. `target`: an upper bound on the
+  // Raises the bound by `steps` steps of a subgradient method. `target`: an upper bound of the
   // least cost.
   void raise(double target, int steps, const Budget& budget);
-  // No allocation costs less than this bound, up to rounding. Infinite if no allocation exists.
+  // The lower bound, up to rounding. Infinite if no allocation exists.
   double bound() const { return bound_; }
   // The prices that prove the bound.
   const Prices& prices() const { return prices_; }
 
-  // The work of a step.
+  // The work of one subgradient step.
   std::uint64_t step_work() const;
   std::uint64_t work() const { return work_; }
 
  private:
-  // What all ranks hold.
+  // What one rank holds.
   struct RankUse {
     double load = 0;
     PerTier<double> bytes = {};
@@ -62,40 +61,40 @@ class PriceBound {
   const MoveCosts* costs_;
   double bound_ = 0;
   Prices prices_;
-  std::vector<Rank> ranks_;  // of the choice looked at last, where it costs least
+  std::vector<Rank> ranks_;  // cheapest ranks of the choice looked at last
   std::vector<Rank> trial_, best_ranks_;
   std::uint64_t work_ = 0;
 };
 
-// Proves that no plan of the space costs less than `bound`.
+// States that no plan of the space costs less than `bound`.
 struct MoveProof {
   double bound = 0;
-  std::optional<BoundCertificate> certificate;  // absent for the bound on ratings
+  std::optional<BoundCertificate> certificate;  // absent if `bound` bounds the rating alone
 };
 
-// Minimises rating plus cost of moves: anneals from several plans in turn, exchanges ranks where
-// fewer bytes move, bounds the sum by prices, and searches all plans of a small model. The same
-// plans, seed and work give the same answer.
-// Thread safety: one thread at a time. Refers to the model and what the ranks hold.
+// Minimises rating plus cost of moves: anneals from several plans in turn, exchanges ranks to move
+// fewer bytes, computes a PriceBound, and searches all plans of a small model. The same plans, seed
+// and work give the same answer.
+// Thread safety: one thread at a time. Refers to `model` and `held`.
 class MoveSearch {
  public:
-  // `home`: the old plan kept, as far as the model has its options. It may break rules.
+  // `home`: the old plan. It may break rules and have options that the model lacks.
   MoveSearch(const ChoiceModel& model, const HeldPlan& held, MovesCount moves_count,
              const Plan& home, std::uint64_t seed, const ReplanMoveParameters& parameters = {});
 
-  // Starts from another plan as well, if the model has its options.
+  // Adds a plan from which annealing starts, if the model has its options.
   void offer(const Plan& plan);
-  // Searches until the best cost is proved, or until the budget is spent. `rating_bound`: no
-  // plan rates less.
+  // Searches until the best cost is proved, or until the budget is spent. `rating_bound`: a lower
+  // bound of the rating of all plans.
   void run(double rating_bound, Budget& budget);
 
-  // The cheapest allocation; absent if none is feasible.
+  // The cheapest feasible allocation; absent if none was found.
   const std::optional<CostedAllocation>& best() const { return annealer_.best(); }
 
-  // Returns a bound that core's check accepts for the search space: the bound of the search over
-  // all plans, else the bound by prices, else `rating_bound`, which needs no proof here. No check
-  // begins once the budget is interrupted.
-  // Time: at most about 0.2 s for each of the two checks.
+  // Returns a bound that check_move_bound() accepts: that of the search over all plans, or else of
+  // prices. If neither is accepted, returns `rating_bound` without a certificate. No check begins
+  // once the budget is interrupted.
+  // Takes at most about 0.2 s for each of the two checks.
   MoveProof prove(double rating_bound, Budget& budget) const;
 
  private:
@@ -110,7 +109,7 @@ class MoveSearch {
   void relabel_starts(Budget& budget);
   void relabel_best(const Budget& budget);
   std::optional<Allocation> relabelled(const Allocation& allocation, const Budget& budget);
-  // The prices by rank, in the form of core's check.
+  // The prices by rank, as check_move_bound() wants them.
   std::vector<CapacityMultipliers> multipliers() const;
 
   ReplanMoveParameters parameters_;
@@ -122,15 +121,15 @@ class MoveSearch {
   std::vector<Allocation> starts_;
   MoveAnnealer annealer_;
   PriceBound price_bound_;
-  AllocationState state_;         // of a start, or the best allocation
-  double rating_bound_ = 0;       // given or, up to rounding, the context's
-  double bound_ = 0;              // the largest of: given, by prices, by all plans
-  double bound_by_all_ = 0;       // infinite if there is no plan
-  std::uint64_t next_steps_ = 0;  // of the next try of all plans; 0 = no more
-  std::uint64_t other_work_ = 0;  // beside annealing and prices
+  AllocationState state_;         // scratch for starts and the best allocation
+  double rating_bound_ = 0;       // the given bound, or that of context_
+  double bound_ = 0;              // the best of all bounds
+  double bound_by_all_ = 0;       // by search of all plans; infinite if there is no plan
+  std::uint64_t next_steps_ = 0;  // of the next search of all plans; 0 = none follows
+  std::uint64_t other_work_ = 0;  // except for annealing and prices
   std::uint64_t spent_ = 0;
   std::size_t rounds_ = 0;
-  std::optional<double> labelled_cost_;  // of the best allocation that was labelled anew
+  std::optional<double> labelled_cost_;  // cost of best() when its ranks were last relabelled
 };
 
 }  // namespace shardwright::embedding

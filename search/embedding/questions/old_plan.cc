@@ -15,8 +15,8 @@ namespace {
 
 const Assignment kNowhere;
 
-// How a table was cut into `shards` on a machine that is gone. The number of shards gives the size
-// of that machine. Returns nothing if no machine cuts the table so.
+// Returns how a table was cut into `shards` shards on the old machine, whose size follows from this
+// number. Returns nothing if no machine cuts the table like this.
 std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table, ShardingType type,
                                       std::uint32_t shards) {
   const TensorShape shape = tensor_shape(table, problem.spec().sharder.type);
@@ -37,7 +37,7 @@ std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table
       if (ranks == 0) return std::nullopt;
       break;
     }
-    // One shard per table, or per rank of a machine of that size.
+    // One shard per table, or one per rank of the old machine.
     case ShardingType::kDataParallel:
     case ShardingType::kTableWise:
     case ShardingType::kRowWise:
@@ -53,7 +53,8 @@ std::optional<ShardLayout> cut_before(const Problem& problem, const Table& table
   return layout;
 }
 
-// Returns true if the sharding type allows these ranks. Precondition: ranks exist, one per shard.
+// Returns true if the sharding type allows these ranks. Precondition: all ranks exist, one per
+// shard.
 bool is_placement(const ShardingOption& option, const std::vector<Rank>& ranks,
                   const Topology& topology) {
   const std::uint32_t local = topology.local_world_size();
@@ -88,7 +89,7 @@ bool is_placement(const ShardingOption& option, const std::vector<Rank>& ranks,
   return false;
 }
 
-// Returns true if the rules that name this table alone allow these ranks.
+// Returns true if the table's own placement rules allow these ranks.
 bool is_allowed(const PlacementRules& rules, TableId table, const std::vector<Rank>& ranks) {
   if (!rules.constrains(table)) return true;
   if (ranks.size() > rules.max_shards(table)) return false;

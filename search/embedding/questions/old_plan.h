@@ -1,4 +1,4 @@
-// Compares an old plan with a new problem: which places still exist, and what leaving them moves.
+// An old plan seen under a new problem: which of its places still exist, and what a change moves.
 #pragma once
 
 #include <cstddef>
@@ -16,38 +16,39 @@
 
 namespace shardwright::embedding {
 
-// An old plan under a new problem. Tables are matched by module and name, or by name if an entry
-// has no module. Rank i stays rank i. Rows and columns of a table are those of the new problem.
+// An old plan under a new problem. Tables are matched by module and name, or by name if an entry of
+// the plan has no module. Rank i stays rank i. Tables have the rows and columns of the new problem.
 // Thread safety: const members may be called from any thread.
 class OldPlan {
  public:
-  // Errors: kInvalidInput with the JSON pointer in the plan file, for a table that is in the old
-  // plan twice and for an invalid rank.
+  // Errors: kInvalidInput with the JSON pointer in the plan file, if the old plan has a table twice
+  // or an invalid rank.
   static Result<OldPlan> make(std::shared_ptr<const SearchSpace> space,
                               const std::vector<PlanEntry>& entries);
 
-  // Where the table was; null for a new table.
+  // The table's sharding and ranks in the old plan; null for a new table.
   const TablePlace* place(TableId table) const;
-  // How the table was cut; null if that is not known.
+  // The table's shards in the old plan; null for a new table or if the shards are not known.
   const ShardLayout* layout(TableId table) const;
-  // The old assignment under the new problem. Its option is null if it no longer exists: the option
-  // is gone or cut into another number of shards, or a rank is gone or not allowed by the sharding
+  // The old assignment under the new problem. Its option is null if the option no longer exists or
+  // has another number of shards, or if a rank no longer exists or is not allowed by the sharding
   // type or by the table's own placement rules.
   const Assignment& assignment(TableId table) const;
-  // Returns true if the option belongs to the search space, false if a proposer made it.
+  // Returns true if the option of assignment() is in the search space, and false if it had to be
+  // added.
   bool in_space(TableId table) const;
 
-  // Bytes of the table's tensor that the ranks of `to` do not hold yet (see TableMove).
+  // Bytes of the table's tensor that the ranks of `to` do not hold in the old plan (see TableMove).
   std::int64_t bytes_to_move(const Assignment& to) const;
-  // Returns true if `to` gives the table the option and ranks that it had.
+  // Returns true if `to` has the option and ranks of the old plan.
   bool is_kept(const Assignment& to) const;
 
-  // What the ranks hold, for core's check of a bound. `weight` is in units of the rating per GiB.
+  // What the ranks hold, as input of check_move_bound(). `weight`: in units of the rating per GiB.
   HeldPlan held(double weight) const;
 
-  // Full names of tables that the new problem lacks.
+  // Full names of tables of the old plan that the new problem lacks.
   const std::vector<std::string>& dropped() const { return dropped_; }
-  // Keeps the options of all assignments alive.
+  // Owns the options of all assignments.
   const std::shared_ptr<const void>& owner() const { return owner_; }
   // The number of options in assignments that the search space lacks.
   std::size_t num_added_options() const { return num_added_options_; }
@@ -56,7 +57,7 @@ class OldPlan {
   struct OldTable {
     TablePlace place;
     Assignment assignment;
-    std::optional<ShardLayout> layout;  // how it was cut; absent if not known
+    std::optional<ShardLayout> layout;  // the shards; absent if not known
     bool in_space = false;
   };
 

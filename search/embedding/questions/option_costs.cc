@@ -59,7 +59,8 @@ bool ExcludedOptions::is_known(const SearchSpace& space, const ShardingOption& o
                      [&](const ExcludedOption& excluded) { return same(excluded.option); });
 }
 
-// Adds nothing if an option of the relaxed problem costs more than can be represented.
+// Enumerates without the constraints and adds the options that `space` lacks. Adds nothing if an
+// option's costs cannot be represented.
 void ExcludedOptions::add(const SearchSpace& space, bool partition_dropped, Executor& executor) {
   ProblemSpec spec = space.problem().spec();
   for (Table& table : spec.tables) {
@@ -92,7 +93,7 @@ namespace {
 
 using Mask = std::vector<bool>;
 
-// The places that a group rule speaks of: single ranks, or hosts.
+// The places of a group rule: single ranks, or hosts.
 struct Places {
   std::uint32_t size;  // ranks per place
   std::uint32_t count;
@@ -102,7 +103,7 @@ struct Places {
         count(problem.topology().world_size() / size) {}
 };
 
-// The places that other tables of the group use.
+// Returns the places that other tables of the group use.
 Mask places_of_others(const PlacementRules::Group& group, const Places& places, const Plan& plan,
                       std::size_t position) {
   Mask used(places.count);
@@ -117,19 +118,20 @@ Mask places_of_others(const PlacementRules::Group& group, const Places& places, 
   return used;
 }
 
-// Keeps a reference to the problem.
+// Where the placement rules of groups let a table be beside the other tables of a plan. Refers to
+// the problem.
 // Thread safety: immutable; const members may be called from any thread.
 class SharedPlaces {
  public:
   // For the table at `position` of the plan. O(ranks) per group that names the table.
   SharedPlaces(const Problem& problem, const Plan& plan, std::size_t position);
 
-  // All shards must be within one of these sets; a null set allows every rank. If there is no set,
+  // All shards must be within one of these sets. A null set allows every rank. If there is no set,
   // the table has no place.
   const std::vector<const RankSet*>& sets() const { return sets_; }
 
-  // JSON pointers of the placement rules that leave `option` no place: max_shards if that rule
-  // alone does, otherwise all rules that restrict where shards may be.
+  // JSON pointers of the placement rules that leave `option` no place: only max_shards if this rule
+  // alone does, otherwise all rules that restrict ranks.
   std::vector<std::string> rules_against(const ShardingOption& option) const;
 
  private:
@@ -148,7 +150,7 @@ SharedPlaces::SharedPlaces(const Problem& problem, const Plan& plan, std::size_t
     return;
   }
   Mask open(world, true);
-  std::uint32_t one_of = world;  // ranks of the place that all shards must share
+  std::uint32_t one_of = world;  // ranks per place, if all shards must share one place
   for (const std::uint32_t g : rules.groups_of(table_)) {
     const PlacementRules::Group& group = rules.groups()[g];
     const Places places(problem, group.on);
@@ -185,7 +187,8 @@ std::vector<std::string> SharedPlaces::rules_against(const ShardingOption& optio
 
 using Standing = OptionCost::Standing;
 
-// Ratings that differ by less, relatively, count as equal: sums in another order differ by less.
+// Ratings count as equal if their relative difference is less. Another order of summation changes
+// less.
 constexpr double kEqual = 1e-9;
 
 std::vector<Rank> ranks_of(const Assignment& assignment) {
@@ -200,7 +203,7 @@ std::array<double, 5> parts_of(const Perf& perf) {
           perf.bwd_comms.value(), perf.prefetch_compute.value()};
 }
 
-// Tries the options of one table, one after the other, while all other tables stay.
+// Tries the options of one table, one after the other, while no other table changes.
 // Thread safety: one thread at a time.
 class TableExchange {
  public:
@@ -252,7 +255,7 @@ class TableExchange {
     return cost;
   }
 
-  // Takes the best of the places that group rules leave. Returns false if there is none.
+  // Places the option in the best of places_.sets(). Returns false if there is no place.
   bool place(const ShardingOption& option, bool memory, OptionCost& cost) {
     std::optional<Badness> least;
     for (const RankSet* const set : places_.sets()) {
@@ -272,7 +275,7 @@ class TableExchange {
     return least.has_value();
   }
 
-  // The lack of the rank that lacks most.
+  // Returns the lack of the rank that lacks the most bytes.
   std::optional<MemoryLack> lack_of(const std::vector<Rank>& ranks) const {
     std::optional<MemoryLack> worst;
     for (const Rank rank : ranks) {
@@ -285,7 +288,7 @@ class TableExchange {
     return worst;
   }
 
-  // Precondition: the loads hold the option's shards.
+  // Sets the rating of the option. Precondition: others_ holds the option's shards.
   void rate(OptionCost& cost) const {
     cost.busiest_rank = busiest_other_;
     double rating = others_.rating(busiest_other_);
@@ -305,8 +308,8 @@ class TableExchange {
     if (problem_.spec().perf_model == PerfModel::kPerf) find_part(cost);
   }
 
-  // Finds the part that changes most on the rank that is now the busiest, among the parts whose
-  // change has the sign of the rating's change.
+  // Finds the part of the busiest rank's time that changes most, in the direction of the rating's
+  // change.
   void find_part(OptionCost& cost) const {
     if (cost.rating_change == 0) return;
     std::array<double, 5> change{};

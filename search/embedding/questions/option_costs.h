@@ -1,4 +1,4 @@
-// What every option of a table would cost in a plan, options that constraints rule out included.
+// The cost of every option of a table in a plan, including options that constraints exclude.
 #pragma once
 
 #include <array>
@@ -33,11 +33,11 @@ struct ExcludedOption {
 // Thread safety: immutable; const members may be called from any thread.
 class ExcludedOptions {
  public:
-  // Nothing is excluded: the options were given, not enumerated.
+  // Excludes nothing. For a space whose options were given and not enumerated.
   explicit ExcludedOptions(const SearchSpace& space) : by_table_(space.problem().tables().size()) {}
 
-  // Cost: at most two enumerations, one without lists of types and kernels, one also without
-  // minimum partitions.
+  // Enumerates the options at most twice: without `sharding_types` and `compute_kernels`, and then
+  // also without `min_partition`.
   ExcludedOptions(const SearchSpace& space, Executor& executor);
 
   const std::vector<ExcludedOption>& of(TableId table) const { return by_table_[table.index()]; }
@@ -75,29 +75,30 @@ struct MemoryLack {
   std::int64_t bytes = 0;
 };
 
-// What an option of a table costs if it replaces the plan's option and every other table stays.
+// The cost of an option of one table, if this option replaces the table's option in the plan and no
+// other table changes.
 struct OptionCost {
   enum class Standing : std::uint8_t {
     kChosen,
     kPossible,
-    kTooLarge,  // `lack` says where
+    kTooLarge,  // does not fit, see `lack`
     kNoPlace,   // the placement rules in `excluded_by` leave no place
     kExcluded,  // the constraints in `excluded_by` rule the option out
   };
   Standing standing = Standing::kPossible;
   const ShardingOption* option = nullptr;
-  std::vector<Rank> ranks;  // of its shards; for the chosen option those of the plan
-  // Rating of the plan with this option in ms, or in bytes for the storage model; within 1e-9 of
-  // the verifier's rating. A rating within 1e-9 of the plan's is set to the plan's. For kTooLarge,
-  // the rating ignores memory. Absent for kNoPlace.
+  std::vector<Rank> ranks;  // by shard; for kChosen those of the plan
+  // The rating of the plan with this option, in ms, or in bytes for the storage model. Equals the
+  // verifier's rating to a relative 1e-9. A rating within 1e-9 of the plan's is replaced by the
+  // plan's. Ignores memory for kTooLarge. Absent for kNoPlace.
   std::optional<double> rating;
-  double rating_change = 0;      // against the plan
+  double rating_change = 0;      // rating - rating of the plan
   Rank busiest_rank = 0;         // the rank that sets the rating
-  std::optional<PerfPart> part;  // the part of that rank's time that changes most
+  std::optional<PerfPart> part;  // the part of busiest_rank's time that changes most
   double part_change_ms = 0;
   double time_ms = 0;                    // summed over the shards
   Storage storage;                       // summed over the shards
-  std::optional<MemoryLack> lack;        // excluded options may lack memory, too
+  std::optional<MemoryLack> lack;        // kExcluded options may have one, too
   std::vector<std::string> excluded_by;  // JSON pointers into the problem file
 };
 
@@ -108,18 +109,18 @@ struct EnumNames<OptionCost::Standing> {
                                                           "no_place", "excluded"};
 };
 
-// Exchanges the option of one table of a plan at a time. Refers to its arguments.
+// Computes OptionCosts by exchanging the option of one table in a plan. Refers to its arguments.
 // Thread safety: const members may be called from any thread.
 class OptionCosts {
  public:
-  // `available` is what reservation and margin leave. Precondition: `plan` is a plan of the space's
-  // problem, and `evaluation` its evaluation.
+  // `available`: the topology less reservation and margin. Precondition: `plan` is a plan of the
+  // space's problem, and `evaluation` its evaluation.
   OptionCosts(const SearchSpace& space, const Topology& available, const Plan& plan,
               const Evaluation& evaluation, const ExcludedOptions& excluded);
 
-  // All options of the table at `position` of the plan: the chosen one first, then possible ones by
-  // rating and time, then the others. O(options x shards x ranks). Nothing if the budget was
-  // interrupted first.
+  // Returns all options of the table at `position` of the plan: first the chosen option, then
+  // possible options by ascending rating and time, then all others. Empty if the budget was
+  // interrupted. O(options x shards x ranks).
   std::vector<OptionCost> of_table(std::size_t position, const Budget& budget = {}) const;
 
  private:

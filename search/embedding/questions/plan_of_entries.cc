@@ -25,8 +25,8 @@ Error not_in_space(const PlanEntry& entry) {
       (entry.load_factor ? " and its load factor" : "") + " is not in the search space");
 }
 
-// How well an option fits what the file says of the table: 0 = it is another option. A search space
-// may have several options of one type and kernel that differ in their shards.
+// How well an option matches the entry of the file; 0 = another option. A search space may have
+// several options of one type and kernel with different shards.
 int closeness(const ShardingOption& option, const PlanEntry& entry) {
   if (option.sharding_type != entry.sharding_type ||
       option.compute_kernel != entry.compute_kernel || option.load_factor != entry.load_factor) {
@@ -84,7 +84,7 @@ Result<const ShardingOption*> OptionFinder::find_option(const PlanEntry& entry) 
   return not_in_space(entry);
 }
 
-// Scale-up changes nothing but the cache of a UVM-caching option: it resizes or removes it.
+// Scale-up only resizes or removes the cache of a UVM-caching option.
 Result<const ShardingOption*> OptionFinder::remake_option(TableId table, const PlanEntry& entry) {
   const bool rescaled =
       entry.compute_kernel == ComputeKernel::kFusedUvmCaching && entry.load_factor;

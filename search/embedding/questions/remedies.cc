@@ -19,11 +19,11 @@
 namespace shardwright::embedding {
 namespace {
 
-// A change in steps: step 0 is the problem as it is, every further step makes it easier.
+// A change in steps. Step 0 is the unchanged problem, and every step makes the problem easier.
 struct SteppedChange {
   Remedy::Kind kind = Remedy::Kind::kRanks;
   std::int64_t most = 0;  // the last step
-  double from = 0;        // value at step 0, in the unit of Remedy
+  double from = 0;        // at step 0, in the unit of Remedy
   double step = 0;        // how much the value changes per step; the first step may be shorter
   bool each_rank_adds = false;
   bool same_costs = false;  // options and costs do not depend on the step
@@ -31,13 +31,14 @@ struct SteppedChange {
   std::function<ProblemSpec(std::int64_t)> spec;
 };
 
-// One constraint that may be dropped. `place` is its JSON pointer.
+// A constraint that may be dropped. `place`: its JSON pointer.
 struct DroppableConstraint {
   std::string place;
   std::function<void(ProblemSpec&)> drop;
 };
 
-// Changes are tried up to a multiple of the problem's own value, or these amounts if larger.
+// A value is raised up to this multiple of the problem's value, or to these amounts if they are
+// larger.
 constexpr std::int64_t kMostTimes = 16;
 constexpr std::int64_t kMostRanks = 8192;
 constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 40;
@@ -91,13 +92,13 @@ Remedy::Kind kind_of(MemoryTier tier) {
   return Remedy::Kind::kSsd;
 }
 
-// More memory of one tier: the capacity of all ranks or, if it is given by rank, what each rank
-// adds.
+// More memory of one tier: a larger capacity of all ranks, or an addition to every rank if the
+// problem gives memory by rank.
 SteppedChange more_memory(const Problem& problem, MemoryTier tier) {
   const ProblemSpec& base = problem.spec();
   const bool by_rank = !base.topology.custom_cap_bytes(tier).empty();
   const std::int64_t now = by_rank ? 0 : problem.topology().storage().front()[tier].value();
-  // Without any SSD, its kernel is not among the options.
+  // Without SSD, the options have no SSD kernel.
   const bool adds_options = tier == MemoryTier::kSsd && !problem.topology().has_ssd();
   const auto value = [now](std::int64_t step) { return (now / kMebibyte + step) * kMebibyte; };
   SteppedChange change;
@@ -137,7 +138,7 @@ SteppedChange smaller_batch(const Problem& problem) {
 
 SteppedChange smaller_reservation(const Problem& problem) {
   const ProblemSpec& base = problem.spec();
-  // The slack keeps the rounding of a whole percentage from making a step of its own.
+  // 1e-9 makes up for the rounding of a whole percentage.
   const auto above =
       static_cast<std::int64_t>(std::ceil(base.reservation.percentage / kPercent - 1e-9));
   SteppedChange change;
@@ -160,7 +161,7 @@ void add_constraints_of(const Problem& problem, TableId id,
                         std::vector<DroppableConstraint>& constraints) {
   const Table& table = problem.table(id);
   const std::string name = table.name;
-  // Tables of one name share their constraints.
+  // Tables of the same name share their constraints.
   const auto add = [&](bool given, const char* key, auto drop) {
     if (!given) return;
     constraints.push_back({constraints_place(name) + "/" + key, [name, drop](ProblemSpec& spec) {
@@ -203,8 +204,8 @@ void add_groups(const std::vector<TableGroup> ProblemSpec::*groups, const char* 
   }
 }
 
-// Returns true if memory, time factors or reserved bytes are given rank by rank: then nobody knows
-// what further ranks would have.
+// Returns true if memory, time factors or reserved bytes are given rank by rank, so that those of
+// further ranks are unknown.
 bool is_given_by_rank(const Problem& problem) {
   const ProblemSpec& spec = problem.spec();
   const auto by_rank = [&](MemoryTier tier) {
@@ -215,12 +216,12 @@ bool is_given_by_rank(const Problem& problem) {
          !spec.calibration.rank_time.empty();
 }
 
-// The changes that apply to the problem, in this order: ranks (of a single host), hosts, HBM, DDR
-// and, where it is counted, SSD per rank (in steps of 1 MiB), batch size, reserved fraction (in
-// steps of 0.01).
+// Returns the changes that apply to the problem, in this order: ranks (of a single host), hosts,
+// HBM, DDR and (if counted) SSD per rank in steps of 1 MiB, batch size, reserved fraction in steps
+// of 0.01.
 std::vector<SteppedChange> stepped_changes(const Problem& problem) {
   std::vector<SteppedChange> changes;
-  // More ranks are more replicas, not more memory.
+  // With sharding groups or pods, more ranks are more replicas and not more memory.
   const TopologySpec& topology = problem.spec().topology;
   const bool is_laid_out = topology.groups || !topology.pod_sizes.empty();
   if (!is_given_by_rank(problem) && !is_laid_out) {
@@ -239,8 +240,8 @@ std::vector<SteppedChange> stepped_changes(const Problem& problem) {
   return changes;
 }
 
-// Constraints on the options and places of `tables`, groups that name one of them, and memory that
-// is set aside beyond the reservation.
+// Returns constraints on the options and places of `tables`, groups that name one of `tables`, and
+// memory that is set aside beyond the reservation.
 std::vector<DroppableConstraint> droppable_constraints(const Problem& problem,
                                                        std::span<const TableId> tables) {
   std::vector<DroppableConstraint> constraints;
@@ -261,10 +262,10 @@ std::vector<DroppableConstraint> droppable_constraints(const Problem& problem,
   return constraints;
 }
 
-constexpr std::size_t kMostDropped = 200;     // constraints that are tried
-constexpr std::size_t kMostListed = 8;        // constraints that help, until no more are tried
-constexpr std::size_t kMostUnsettled = 12;    // constraints that a quick search does not settle
-constexpr std::size_t kMostFullSearches = 3;  // of these
+constexpr std::size_t kMostDropped = 200;     // constraints tried
+constexpr std::size_t kMostListed = 8;        // stops after this many constraints that help
+constexpr std::size_t kMostUnsettled = 12;    // constraints that a quick search leaves open
+constexpr std::size_t kMostFullSearches = 3;  // full searches of open constraints
 
 // Thread safety: one thread at a time.
 class RemedyFinder {

@@ -1,4 +1,4 @@
-// Finds the smallest single changes that make a problem feasible.
+// Finds single changes that make a problem feasible.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace shardwright::embedding {
 
-// The smallest change of one kind that makes the problem feasible: a plan for the changed problem
-// was found, and the verifier accepts it.
+// The smallest change of one kind that makes the problem feasible. A plan for the changed problem
+// was found, and the verifier accepts this plan.
 struct Remedy {
   enum class Kind : std::uint8_t {
     kRanks,
@@ -28,15 +28,16 @@ struct Remedy {
     kConstraint,
   };
   Kind kind = Kind::kRanks;
-  // Ranks, hosts, bytes per rank, samples per rank or the fraction reserved; unused for
-  // kConstraint.
+  // Old value, new value and smallest increment, in the unit of the kind: ranks, hosts, bytes per
+  // rank, samples per rank or the fraction reserved. Unused for kConstraint.
   double from = 0;
   double to = 0;
   double step = 0;
-  bool each_rank_adds = false;  // memory is given by rank: from and to are added to every rank's
+  bool each_rank_adds = false;  // `from` and `to` are added to the memory of every rank
   std::string constraint;       // kConstraint: JSON pointer of the constraint to drop
-  double rating = 0;            // of the first plan that was found; better ones may exist
-  // One step less is proved impossible; otherwise planning found no plan for it.
+  double rating = 0;            // of the first plan found; better plans may exist
+  // True if a change that is one step smaller is proved impossible; false if planning found no plan
+  // for it.
   bool less_is_impossible = false;
 };
 template <>
@@ -46,13 +47,13 @@ struct EnumNames<Remedy::Kind> {
       "ranks", "hosts", "hbm", "ddr", "ssd", "batch_size", "reservation", "constraint"};
 };
 
-// A kind of change that does not help, and how far it was tried.
+// A kind of change that does not make the problem feasible, and how far it was tried.
 struct FailedRemedy {
   enum class Reason : std::uint8_t {
-    kRanksDiffer,   // ranks cannot be added: the problem describes them one by one
+    kRanksDiffer,   // ranks cannot be added, because the problem describes each rank
     kStopped,       // by the deadline or on request
-    kNotEnough,     // not even `most` helps
-    kNoneSuffices,  // dropping any one of the first `tried` of `constraints` does not help
+    kNotEnough,     // not even the value `most` helps
+    kNoneSuffices,  // dropping any one of the first `tried` constraints does not help
   };
   Remedy::Kind kind = Remedy::Kind::kRanks;
   Reason reason = Reason::kNotEnough;
@@ -67,9 +68,9 @@ struct Remedies {
   std::vector<FailedRemedy> in_vain;
 };
 
-// `present` is the oracle's answer for the problem as it is, `proved` whether it is proved to have
-// no plan. Of the constraints only those of `tables`, which do not fit, are dropped: without
-// another constraint these tables would still not fit.
+// `present`: the oracle's answer for the unchanged problem. `proved`: true if this problem is
+// proved to have no plan. `tables`: tables that do not fit; only their constraints are dropped,
+// because dropping other constraints cannot help.
 Remedies find_remedies(const Fit& present, bool proved, std::span<const TableId> tables,
                        FitOracle& oracle);
 

@@ -67,8 +67,8 @@ ReplanSearch::ReplanSearch(std::shared_ptr<const Problem> problem,
   keep_old_plan();
 }
 
-// Tables keep their old places if these still exist. The others are placed one by one, the largest
-// first.
+// Sets kept_. Tables keep their old places if these still exist. All other tables are placed one by
+// one, the largest first.
 void ReplanSearch::keep_old_plan() {
   const std::vector<TableOptions> tables = options_by_table(*space_);
   std::vector<Assignment> assignments(tables.size());
@@ -98,7 +98,8 @@ void ReplanSearch::keep_old_plan() {
   rate_kept();
 }
 
-// Rates the old places under the new problem, without new tables, or notes why that fails.
+// Rates the old places under the new problem, without new tables. Sets rating_before_, or not_kept_
+// to the reason why there is no rating.
 void ReplanSearch::rate_old_places(const std::vector<Assignment>& assignments) {
   std::vector<Assignment> standing;
   for (const Assignment& assignment : assignments) {
@@ -135,7 +136,8 @@ void ReplanSearch::rate_kept() {
 
 Plan ReplanSearch::edit_of_kept(const Plan& plan) {
   if (!kept_) return plan;
-  // An edit of kept_ has owners_ itself as its owner. A list that holds itself is never freed.
+  // An edit of kept_ has owners_ as its owner. It is not added, because a list that owns itself is
+  // never freed.
   const bool is_edit = plan.owner() == owners_;
   if (!is_edit && owners_->back() != plan.owner()) owners_->push_back(plan.owner());
   PlanEdit edit(*kept_);
@@ -156,7 +158,7 @@ double ReplanSearch::cost(double rating, std::int64_t moved_bytes) const {
                       (static_cast<double>(moved_bytes) / static_cast<double>(kGibibyte));
 }
 
-// Bytes that move to the plan, of tables that the old plan has.
+// Returns the bytes that move from the old plan to `plan`, of tables that the old plan has.
 std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
   std::int64_t moved = 0;
   for (std::size_t i = 0; i < plan.size(); ++i) {
@@ -165,7 +167,7 @@ std::int64_t ReplanSearch::moved_bytes(const Plan& plan) const {
   return moved;
 }
 
-// Makes the plan the best one if it breaks no rule and, with `only_if_better`, is better.
+// Makes the plan best_ if it is valid and, with `only_if_better`, better than best_.
 void ReplanSearch::take(const Plan& plan, bool only_if_better) {
   constexpr double kEqual = 1e-9;  // relative
   Best now{plan, evaluate(*problem_, available_, plan), 0, moved_bytes(plan)};
@@ -200,7 +202,7 @@ const ReplanSearch::Best* ReplanSearch::finish(const std::optional<Plan>& found,
   return best_ ? &*best_ : nullptr;
 }
 
-// The plan with options of the pool. Adds options that the pool lacks.
+// Returns the plan with options of pool_. Adds options that pool_ lacks.
 Plan ReplanSearch::of_pool(const Plan& plan) {
   return Plan::generate(owners_, plan.size(), [&](std::size_t i) {
     const std::optional<OptionId> id = pool_.id_of(plan[i].option);
@@ -229,14 +231,15 @@ void ReplanSearch::search_moves(const std::vector<Plan>& starts, double rating_b
     take(edit_of_kept(to_plan(model, search.best()->allocation, home, copies_)), true);
 }
 
-// For annealing alone: the moves of the best plan, or else one GiB, cost as much as its rating.
+// Returns a weight for annealing only: the moves of the best plan (or 1 GiB if it moves nothing)
+// cost as much as its rating.
 double ReplanSearch::weight_among_equal() const {
   const std::int64_t bytes = best_->moved_bytes > 0 ? best_->moved_bytes : kGibibyte;
   return best_->cost * static_cast<double>(kGibibyte) / static_cast<double>(bytes);
 }
 
-// Returns true if the old plan kept moves nothing, and either the problem has not changed or no
-// other plan is noticeably better.
+// Returns true if kept_ moves nothing, and the problem has not changed or no plan is noticeably
+// better.
 bool ReplanSearch::should_stay() const {
   if (moved_bytes(*kept_) > 0) return false;
   const double saved = kept_rating_ - best_->cost;

@@ -1,5 +1,4 @@
-// Finds a plan for a changed problem that weighs the rating against the bytes moved from an old
-// plan.
+// Replanning: finds a plan for a changed problem, and weighs the rating against the bytes moved.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +23,9 @@ namespace shardwright::embedding {
 struct ReplanGoal {
   double migration_weight = 0;  // units of the rating per GiB moved
   // The rating that best mode gave the old plan. If the tables are the same and the old plan still
-  // has this rating, it was made for this very problem.
+  // has this rating, the problem counts as unchanged.
   std::optional<double> best_mode_rating;
-  // Without a weight, nothing moves if the best plan rates less by at most this fraction.
+  // Without a weight, nothing moves if the best plan rates lower by at most this fraction.
   double close_enough = 0;
   std::uint64_t seed = 0;
 };
@@ -34,8 +33,8 @@ struct ReplanGoal {
 // Returns true if both have the same option on the same ranks.
 bool is_same(const Assignment& a, const Assignment& b);
 
-// Minimises rating + weight x GiB moved from an old plan. Every plan that is considered becomes an
-// edit of the old plan kept, so that the answer shares every unchanged table with it.
+// Minimises rating + weight x GiB moved from an old plan. Every plan becomes an edit of kept(), so
+// that the answer shares the memory of unchanged tables with kept().
 // Thread safety: one thread at a time; plans may be used from any thread.
 class ReplanSearch {
  public:
@@ -46,34 +45,34 @@ class ReplanSearch {
     std::int64_t moved_bytes = 0;
   };
 
-  // Places the tables that have lost their place. `available` is what the problem's reservation and
-  // margin leave.
+  // Makes kept(): places the tables that have lost their place. `available`: the topology less the
+  // problem's reservation and margin.
   ReplanSearch(std::shared_ptr<const Problem> problem, std::shared_ptr<const SearchSpace> space,
                Topology available, OldPlan old, const ReplanGoal& goal);
   ReplanSearch(const ReplanSearch&) = delete;
   ReplanSearch& operator=(const ReplanSearch&) = delete;
 
-  // The old plan with a place for every table. Null if a table has no place.
+  // The old plan under the new problem, with a place for every table. Null if a table has no place.
   const Plan* kept() const { return kept_ ? &*kept_ : nullptr; }
-  // True if a planner may start from kept(): its options are those of the search space, and it
-  // breaks no rule but memory.
+  // True if a planner may start from kept(): all its options are in the search space, and it breaks
+  // no rule. It may exceed the memory.
   bool can_start() const { return kept_ && kept_in_space_ && kept_lacks_only_memory_; }
 
-  // Considers a plan that the planner has found so far. Among plans of equal cost, to a relative
-  // 1e-9, the one that moves least is the best.
+  // Considers a plan that the planner has found. Of plans whose costs are equal to a relative 1e-9,
+  // the plan that moves the fewest bytes is the best.
   void consider(const Plan& plan);
 
-  // Considers `found`, the planner's answer, and searches from the old plan kept and the plans
-  // considered until the budget is spent: for a lower cost, or without a weight for fewer bytes
-  // moved at no higher rating. `rating_bound`: no plan of the search space rates less; infinite if
-  // the space has no plan. Returns null if there is no valid plan.
+  // Considers `found`, the planner's answer. Then searches from kept() and all plans considered
+  // until the budget is spent: for a lower cost, or, without a weight, for fewer bytes moved at no
+  // higher rating. `rating_bound`: a lower bound of the rating of all plans of the search space;
+  // infinite if there is no plan. Returns null if no valid plan was found. The answer lives as long
+  // as this object.
   const Best* finish(const std::optional<Plan>& found, double rating_bound, Budget& budget);
 
-  // What was copied to make plans here: the old plan kept as a whole, and what each edit of it
-  // copied.
+  // What was copied to make plans: kept() as a whole, and the changed parts of each edit.
   PlanCopies copies() const;
 
-  // What changes from the old plan to `plan`.
+  // The changes from the old plan to `plan`.
   Migration migration(const std::optional<Plan>& plan) const;
 
  private:
@@ -99,8 +98,7 @@ class ReplanSearch {
   ReplanGoal goal_;
   OptionPool pool_;  // the options of the space and of all plans considered
   std::optional<Best> best_;
-  // Keeps the options of kept_ and of all its edits alive. The list grows; plans hold it but never
-  // read it.
+  // Owns the options of kept_ and of all its edits. The list grows; plans own it but never read it.
   std::shared_ptr<Owners> owners_ = std::make_shared<Owners>();
   std::optional<Plan> kept_;
   PlanCopies copies_;
@@ -108,7 +106,7 @@ class ReplanSearch {
   bool kept_lacks_only_memory_ = false;
   bool kept_fits_ = false;
   double kept_rating_ = 0;
-  std::optional<MoveProof> proof_;       // bounds the cost of every plan of the space
+  std::optional<MoveProof> proof_;       // bound of the cost of every plan of the space
   std::optional<double> rating_before_;  // as in Migration
   std::string not_kept_;                 // as in Migration
 };

@@ -1,4 +1,4 @@
-// The machines of a sweep, and what a plan and a bound with one memory size say about other sizes.
+// The machines of a sweep, and how plans and bounds for one memory size serve other sizes.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,27 @@
 
 namespace shardwright::embedding {
 
-// Returns the evaluation of `plan` if it is valid and rates below `rating` (absent = any rating).
+// Returns the evaluation of `plan` if the plan is valid and rates below `rating` (if given).
 std::optional<Evaluation> evaluate_if_better(const Problem& problem, const Topology& available,
                                              const Plan& plan, std::optional<double> rating);
 
-// Carries plans and bounds along problems of ascending memory. A plan that fits also fits with more
-// memory and keeps its rating; a bound that holds with more memory also holds with less.
+// Carries plans and bounds along a chain of problems that differ only in memory, in ascending
+// order. A plan that fits also fits with more memory, at the same rating. A lower bound that holds
+// with more memory also holds with less.
 // Thread safety: one thread at a time.
 class MemoryChain {
  public:
-  // The plan of the last problem that had one: planning the next one may start from it. May be
-  // null.
+  // The plan of the last problem with a plan, from which planning the next problem may start. Null
+  // if no problem had a plan.
   const std::shared_ptr<const Plan>& start() const { return start_; }
 
-  // Adds the answer for the next problem; `plan` and `rating` are absent if nothing fits.
+  // Adds the answer for the next problem. `plan` and `rating` are absent if there is no plan.
   void add(const std::optional<Plan>& plan, std::optional<double> rating,
            std::optional<double> lower_bound);
 
-  // Returns the lower bounds of all problems, in the order of add(). Each is raised to the largest
-  // bound of a problem with more memory, but not above its own rating. Absent if add() got none.
+  // Returns the lower bounds of all problems, in the order of add(). Each bound is raised to the
+  // largest bound of a problem with more memory, but not above the problem's own rating. A bound is
+  // absent if add() got none for the problem.
   std::vector<std::optional<double>> lower_bounds() const;
 
  private:
@@ -45,38 +47,38 @@ class MemoryChain {
   std::vector<Answer> answers_;
 };
 
-// Every value is combined with every other. An empty list stands for the problem's own value.
+// A sweep plans for every combination of values. An empty list stands for the problem's own value.
 struct SweepGrid {
   std::vector<std::int64_t> ranks;
-  std::optional<std::int64_t> ranks_per_host;  // of one host; at most the number of ranks
+  std::optional<std::int64_t> ranks_per_host;  // at most the number of ranks
   std::vector<std::int64_t> hbm_bytes;         // per rank
   std::vector<std::int64_t> batch_sizes;       // samples per rank
-  // One per entry of `ranks`, if `batch_sizes` is empty.
+  // Samples per rank, one per entry of `ranks`. Used if `batch_sizes` is empty.
   std::vector<std::int64_t> batch_size_of_ranks;
-  // Of one rank for an hour: none, one, or one per entry of `hbm_bytes`.
+  // Price of one rank for an hour: no entry, one entry, or one per entry of `hbm_bytes`.
   std::vector<double> rank_prices;
 };
 
-// A combination without its memory.
+// A combination of SweepGrid values, without the memory.
 struct MachineSize {
   std::int64_t ranks = 0;
   std::int64_t batch_size = 0;
 };
 
-// Errors: kInvalidInput with the flag, for a value below 1, a price that is not above zero, or a
-// number of prices that SweepGrid does not allow.
+// Errors: kInvalidInput with the command-line flag, if a value is below 1, a price is not above 0,
+// or SweepGrid does not allow this number of prices.
 Status check_grid(const SweepGrid& grid);
 
-// Returns the combinations by ranks, then by batch size, in the order of the grid.
+// Returns all combinations, by ranks and then by batch size, in the order of the grid.
 std::vector<MachineSize> machine_sizes(const ProblemSpec& problem, const SweepGrid& grid);
 
-// Indices into `grid.hbm_bytes` from little memory to much; one index if the list is empty.
+// Indices into `grid.hbm_bytes` in ascending order of memory; a single 0 if the list is empty.
 std::vector<std::size_t> by_memory(const SweepGrid& grid);
 
-// The price of all ranks for an hour, with the memory that `memory` stands for in by_memory().
+// The price of all ranks for an hour; absent without prices. `memory`: an element of by_memory().
 std::optional<double> hourly_price(const SweepGrid& grid, std::int64_t ranks, std::size_t memory);
 
-// The problem for a machine of this size, with the memory that `memory` stands for in by_memory().
+// The problem for a machine of this size. `memory`: an element of by_memory().
 ProblemSpec problem_for(const ProblemSpec& problem, const SweepGrid& grid, const MachineSize& size,
                         std::size_t memory);
 

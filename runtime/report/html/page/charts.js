@@ -9,7 +9,7 @@ function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-// Shows `text` beside the pointer while it is over `node`; `text` is called with the event.
+// Shows `text(event)` beside the pointer while the pointer is over `node`.
 function describe(node, text) {
   const tip = document.getElementById("tip");
   node.addEventListener("pointermove", (event) => {
@@ -30,7 +30,7 @@ function hideTip() {
   document.getElementById("tip").hidden = true;
 }
 
-// A bar whose parts are shares of `whole`: [class, size] each.
+// Returns a bar. `parts` are [class, size] in units of `whole`.
 function bar(parts, whole, label) {
   const node = element("span", { class: "bar", role: "img", "aria-label": label });
   for (const [kind, size] of parts) {
@@ -42,7 +42,7 @@ function bar(parts, whole, label) {
   return node;
 }
 
-// What is needed, beside what there is, in one bar. `need` may be null, `capacity` is at least `available`.
+// Returns a bar that shows needed and available memory in bytes. `need` may be null; `capacity` is at least `available`.
 function needBar(name, need, available, capacity) {
   const lacks = need !== null && need > available;
   const whole = Math.max(need ?? 0, capacity);
@@ -64,7 +64,7 @@ function legend(entries) {
   return element("ul", { class: "legend" }, items);
 }
 
-// About `count` round numbers of [from, to].
+// Returns about `count` round numbers between `from` and `to`.
 function ticks(from, to, count) {
   if (!(to > from)) return [from];
   const raw = (to - from) / count;
@@ -75,7 +75,7 @@ function ticks(from, to, count) {
   return Array.from({ length: Math.max(last - first + 1, 0) }, (_, i) => (first + i) * step);
 }
 
-// The area between `low` and `high`, one step per rank.
+// Returns the SVG path of the area between `low` and `high`, with one step per rank.
 function stepArea(low, high, x, y) {
   let up = "";
   let down = "";
@@ -86,14 +86,14 @@ function stepArea(low, high, x, y) {
   return "M" + (up + down).slice(1) + "Z";
 }
 
-// The width of the page when it was opened. Later the browser scales the charts with the page.
+// The width is the page's width at opening. The browser scales the charts if the page changes.
 const CHART = { width: Math.min(960, Math.max(300, document.getElementById("sections").clientWidth - 40)), height: 190, left: 64, right: 8, top: 10, bottom: 24 };
 
 function byteUnit(most) {
   return 1024 ** Math.floor(Math.log(Math.max(most, 1)) / Math.log(1024));
 }
 
-// Ticks of bytes are round numbers in the unit that they are shown in.
+// Returns ticks at round numbers of the unit in which they are shown.
 function byteTicks(most, count) {
   const unit = byteUnit(most);
   return ticks(0, most / unit, count).map((tick) => tick * unit);

@@ -1,28 +1,28 @@
-// A search over a list: a box for words, how many rows have them, and the rows as CSV.
+// A search over a list: a box for words, the number of matching rows, and these rows as CSV.
 
 function wordsOf(text) {
   return text.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
-// Calls `onWords` with the words of what was typed, in lower case.
+// Returns a box that calls `onWords` with the typed words in lower case.
 function searchBox(hint, label, onWords) {
   const input = element("input", { type: "search", placeholder: hint, "aria-label": label, oninput: () => onWords(wordsOf(input.value)) });
   return input;
 }
 
-// Rows as comma-separated values with a head; a column is [name, value(row)].
+// Returns a header and rows as comma-separated values. A column is [name, value(row)].
 function csvText(columns, rows) {
   const quoted = (value) => (/[",\n]/.test(value) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
   const lines = [columns.map(([name]) => quoted(name)), ...rows.map((row) => columns.map(([, value]) => quoted(value(row) ?? "")))];
   return lines.map((line) => line.join(",") + "\n").join("");
 }
 
-// The columns of a list for csvText(), without those that are drawn as bars.
+// Returns the columns of a list in the form of csvText(), without columns that are drawn as bars.
 function csvColumns(columns) {
   return columns.filter((column) => !column.largestFirst && column.used !== false).map(({ label, csv, value }) => [label, csv ?? value]);
 }
 
-// Offers a text to be saved as a file.
+// Lets the reader save a text as a file.
 function saveText(name, type, text) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   const link = element("a", { href: address, download: name });
@@ -33,8 +33,9 @@ function saveText(name, type, text) {
 }
 
 class Finder {
-  // `textOf(row)`: what words are looked for in. `matches(row, word)` returns undefined for words without a meaning of their own.
-  // `state`: the key of the words in the address. `csv`: [name, columns] of the file, columns as in csvText().
+  // `textOf(row)` is the text that is searched. `matches(row, word)` returns whether the row matches a word of special meaning,
+  // and undefined for other words. `state` is the key of the words in the page's address. `csv` is [name, columns] of the file,
+  // with columns in the form of csvText().
   constructor(list, { textOf, matches = () => undefined, hint, state = null, csv = null, onChange = () => {} }) {
     Object.assign(this, { list, textOf, matches, state, csv, onChange, words: [] });
     this.box = searchBox(hint, `Search ${list.noun}s`, (words) => this.find(words));
@@ -66,7 +67,7 @@ class Finder {
     this.find(wordsOf(text));
   }
 
-  // Searches for a word in place of those that `isRival` accepts, or no longer if it was searched for.
+  // Adds `word` to the search, or removes it if it is there. Removes the words that `isRival` accepts.
   toggle(word, isRival) {
     const others = this.words.filter((own) => !isRival(own));
     this.type([...others, ...(this.words.includes(word) ? [] : [word])].join(" "));

@@ -1,4 +1,4 @@
-// Numbers as people read them, and elements as the page builds them.
+// Formats numbers for people, and makes elements.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -45,7 +45,7 @@ function plural(count, noun) {
   return formatCount(count) + " " + noun + (count === 1 ? "" : "s");
 }
 
-// "0-3, 8" of runs [first, count, ...]; cut after `most` ranges.
+// Returns ranges such as "0-3, 8" for runs {first, count}; cut after `most` ranges.
 function formatRanges(runs, most = 6) {
   const merged = [];
   const sorted = runs.map((run) => [run.first, run.first + run.count - 1]).sort((a, b) => a[0] - b[0]);
@@ -59,13 +59,13 @@ function formatRanges(runs, most = 6) {
   return texts.slice(0, most - 1).join(", ") + `, … (${texts.length - most + 1} more)`;
 }
 
-// Text that may be broken after underscores, as a node.
+// Returns a node with the text, which may be broken after underscores.
 function breakable(text) {
   const parts = text.split(/(?<=_)/);
   return element("span", {}, parts.flatMap((part, i) => (i === 0 ? [part] : [element("wbr"), part])));
 }
 
-// An element with attributes and children; a string is always text, never markup.
+// Makes an element with attributes and children. Strings are text, never markup.
 function element(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {

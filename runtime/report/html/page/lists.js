@@ -1,15 +1,16 @@
 // Tables of rows that can be sorted, searched and unfolded.
 
-// Longer names may be broken anywhere, to leave room for the figures beside them.
+// Longer names may be broken anywhere, to leave room for the figures.
 const LONG_NAME = 14;
 
-// A column: {key, label, value(row), cell(row) -> node or text, number, largestFirst, optional, used}. Numbers, and what is drawn as
-// bars, are sorted largest first. `optional` columns are left out on narrow screens, and all where `used` is false.
+// A column is {key, label, value(row), cell(row) -> node or text, number, largestFirst, optional, used}. Columns with `number`
+// or `largestFirst` are sorted in descending order at first. Columns with `optional` are hidden on narrow screens; columns
+// whose `used` is false are always hidden.
 //
-// How the lists of the page itself are sorted stands in its address, under their name or the noun of their rows: "sort-table=-ms", the largest first.
-// Lists that come later, in a panel, do not stand there.
+// The page's address keeps the order of the lists that are on the page from the beginning, as "sort-<name>=ms", or "-ms" for
+// descending order. It does not keep the order of lists in a panel.
 class List {
-  // `onOpen`: called with the row that was clicked, or whose name was pressed.
+  // `onOpen` is called with a row when the row is clicked or its name is pressed.
   constructor({ columns, rows, sort, ascending = false, page, noun, name = noun, caption, onChange = () => {}, onOpen = null }) {
     columns = columns.filter((column) => column.used !== false);
     Object.assign(this, { columns, rows, sort, ascending, page, noun, name, onChange, onOpen });
@@ -35,7 +36,7 @@ class List {
     onState(this.sortState.key, (text) => this.sortAs(text || initial));
   }
 
-  // The sorted column, with a minus before it if the largest comes first.
+  // Returns the key of the sorted column, with a minus for descending order.
   sortText() {
     return (this.ascending ? "" : "-") + this.sort;
   }
@@ -70,7 +71,7 @@ class List {
     writeState(this.sortState.key, text === this.sortState.initial ? "" : text);
   }
 
-  // Keeps the rows that `accepts` returns true for.
+  // Shows only the rows for which `accepts` returns true.
   filter(accepts) {
     this.visible = this.rows.filter(accepts);
     this.shown = this.page;

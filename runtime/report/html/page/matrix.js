@@ -1,6 +1,6 @@
-// Senders by receivers: who sends how many bytes to whom.
+// A matrix of the bytes that senders send to receivers.
 
-const MOST_LABELS = 16;  // rows or columns with figures in their cells
+const MOST_LABELS = 16;  // largest matrix with figures in its cells
 
 function blockText([first, last]) {
   return first === last ? String(first) : `${first}–${last}`;
@@ -11,14 +11,15 @@ function blockName(block) {
 }
 
 class FlowMatrix {
-  // `senders`, `receivers`: blocks of ranks as [first, last, ranks]; `flows`: [sender, receiver, bytes] with places in these lists.
+  // `senders` and `receivers` are blocks of ranks, [first, last, number of ranks]. `flows` are [sender, receiver, bytes], with
+  // indices into these lists.
   constructor({ senders, receivers, flows, ranksPerHost = null }) {
     Object.assign(this, { senders, receivers, flows, ranksPerHost });
     this.ofRanks = [...senders, ...receivers].every(([, , ranks]) => ranks === 1);
     const few = receivers.length <= MOST_LABELS && senders.length <= MOST_LABELS;
     this.left = 78;
     this.top = 40;
-    this.sums = few && CHART.width > 600 ? 84 : 0;  // room for totals
+    this.sums = few && CHART.width > 600 ? 84 : 0;  // room for the sums
     const room = CHART.width - this.left - this.sums - 2;
     this.cellWidth = Math.min(room / this.receivers.length, few ? 110 : 40);
     this.cellHeight = few ? 28 : Math.min(Math.max(this.cellWidth, 7), 18);
@@ -48,7 +49,7 @@ class FlowMatrix {
     this.frame.append(svg("text", { x, y, class: "tick " + kind }, text));
   }
 
-  // Colours follow the square root of the bytes, so that small flows can be seen.
+  // Colour intensity follows the square root of the bytes, so that small flows are visible.
   drawCells() {
     const { left, top } = this;
     const gap = this.cellWidth > 10 ? 1 : 0;
@@ -86,7 +87,7 @@ class FlowMatrix {
     into.forEach((bytes, column) => column % every === 0 && this.text(this.x(column) + this.cellWidth / 2, below, formatBytes(bytes), "middle"));
   }
 
-  // The bytes of every sender, and of every receiver.
+  // Returns the bytes of every sender and of every receiver.
   sumsOf() {
     const out = this.senders.map(() => 0);
     const into = this.receivers.map(() => 0);
@@ -97,14 +98,14 @@ class FlowMatrix {
     return { out, into };
   }
 
-  // The places where another host begins; none if blocks are no ranks.
+  // Returns the indices of blocks where a new host begins; none if blocks have several ranks.
   hostStarts(blocks) {
     if (!this.ranksPerHost || !this.ofRanks) return [];
     const host = ([first]) => Math.floor(first / this.ranksPerHost);
     return blocks.map((block, i) => (i > 0 && host(block) !== host(blocks[i - 1]) ? i : 0)).filter(Boolean);
   }
 
-  // Lines where another host begins, if every row and column is a rank.
+  // Draws lines between hosts, if every row and column is a single rank.
   drawHosts() {
     const starts = (blocks) => this.hostStarts(blocks);
     const right = this.x(this.receivers.length);
@@ -124,7 +125,7 @@ class FlowMatrix {
     return `${blockName(from)} to ${blockName(to)}\n${bytes > 0 ? formatBytes(bytes) : "nothing"}`;
   }
 
-  // What the matrix stands for, in words.
+  // Describes the matrix in words.
   noteText() {
     const largest = (blocks) => plural(blocks.reduce((most, [, , ranks]) => Math.max(most, ranks), 1), "rank");
     const grouping = this.ofRanks ? "A row and a column for every rank that sends or receives." :

@@ -1,4 +1,4 @@
-// The frame of every page: its data, its sections, and how they are put together.
+// The frame of every page: reads the data and puts sections together.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
@@ -11,13 +11,13 @@ function fact(label, value, note) {
     note ? element("dd", { class: "note" }, note) : null);
 }
 
-// Shows a page with this title, the nodes of its header and its sections, of which some may be null.
+// Shows the page. `header` and `sections` are nodes; null is skipped.
 function showPage(title, header, sections) {
   const shown = sections.filter(Boolean);
   document.title = `${title} – shardwright`;
   document.getElementById("top").replaceChildren(...header.filter(Boolean));
   document.getElementById("sections").replaceChildren(...shown);
-  // A click keeps what the address says of the reader's choices.
+  // A click must not replace the address, which has the reader's choices.
   const goTo = (node) => (event) => {
     event.preventDefault();
     node.scrollIntoView();

@@ -1,8 +1,8 @@
-// A panel beside the page that tells about one thing. Escape and its button close it; what it shows stands in the address as "open".
-// `onShow` is called with the name of what is shown; "" for nothing.
+// A panel beside the page with details of one item. Escape and a button close it. The page's address keeps the item's name as
+// "open". `onShow` is called with this name, or "" if the panel is closed.
 
 class Panel {
-  // `find(name)`: {title, nodes()} of what has this name in the address, or null.
+  // `find(name)` returns {title, nodes()} of the item with this name, or null.
   constructor(find) {
     Object.assign(this, { find, name: "", opener: null, onShow: () => {} });
     this.heading = element("h2", { id: "panel-title", tabindex: "-1" });

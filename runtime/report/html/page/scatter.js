@@ -1,13 +1,13 @@
-// Answers as points of two measures that can be chosen, with those that no other one beats joined by a line.
+// Answers as points in a chart of two measures. A line joins the points that no other point beats.
 
-// Round numbers of [from, to] on a logarithmic axis.
+// Returns round numbers between `from` and `to` for a logarithmic axis.
 function logTicks(from, to) {
   const found = [];
   for (let power = 10 ** Math.floor(Math.log10(from)); power <= to; power *= 10) found.push(...[1, 2, 5].map((digit) => digit * power));
   return found.filter((tick) => tick >= from * 0.999 && tick <= to * 1.001);
 }
 
-// An axis over the values: {at(value) in [0, 1], ticks}. Logarithmic where the values span more than a decade.
+// Returns an axis {at(value) in [0, 1], ticks} for the values. The axis is logarithmic if the values span more than a decade.
 function axisOf(values, formatsBytes) {
   const least = Math.min(...values);
   const most = Math.max(...values);
@@ -24,8 +24,9 @@ function axisOf(values, formatsBytes) {
 }
 
 class Scatter {
-  // `measures`: {key, label, value(row) -> number or null, format, best: "least" or "most", isBytes}. `x`, `y`: keys of those shown first.
-  // `chosen(row)`: whether a point is filled. `failed(row)`: whether the row has no plan; `nameOf`, `textOf`: in short, in full.
+  // A measure is {key, label, value(row) -> number or null, format, best: "least" or "most", isBytes}. `x` and `y` are the keys
+  // shown first. `chosen(row)`: the point is filled. `failed(row)`: the row has no plan. `nameOf` and `textOf` return a short
+  // and a long text.
   constructor({ rows, measures, x, y, chosen, failed, nameOf, textOf, onOpen, title }) {
     const shown = measures.filter((measure) => rows.some((row) => measure.value(row) !== null));
     Object.assign(this, { rows, chosen, failed, nameOf, textOf, onOpen, title, measures: shown, nodes: new Map() });
@@ -56,7 +57,7 @@ class Scatter {
     this.draw();
   }
 
-  // The rows that no other one beats in both measures, by x; none where a measure has no better side.
+  // Returns the rows that no other row beats in both measures, ordered by x. Empty if a measure has no better direction.
   front(rows) {
     const { x, y } = this.axes;
     if (!x.best || !y.best || x === y) return [];
@@ -119,7 +120,7 @@ class Scatter {
     const node = svg("g", { class: "point" + (this.chosen(row) ? " front" : "") + (failed ? " failed" : ""), tabindex: "0", role: "button", "aria-label": text.replaceAll("\n", ", ") },
       failed ? svg("path", { d: `M${x - 5} ${y - 5}L${x + 5} ${y + 5}M${x - 5} ${y + 5}L${x + 5} ${y - 5}` }) : svg("circle", { cx: x, cy: y, r: 6 }));
     if (isLabelled && CHART.width > 500) {
-      const below = this.axes.y.best === "most";  // beside the line
+      const below = this.axes.y.best === "most";  // then the line is above
       node.append(svg("text", x > CHART.width - 130 ? { x: x - 10, y: y - 10, class: "end" } : { x: x + 10, y: y + (below ? 16 : -8) }, this.nameOf(row)));
     }
     node.addEventListener("click", () => this.onOpen(row));
@@ -133,7 +134,7 @@ class Scatter {
     return node;
   }
 
-  // Marks the point of a row; null for none.
+  // Marks the point of `row` and no other; null marks none.
   mark(row) {
     for (const [other, node] of this.nodes) node.setAttribute("aria-current", String(other === row));
   }

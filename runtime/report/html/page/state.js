@@ -1,14 +1,14 @@
-// What a reader chose, kept in the page's address so that it can be passed on: "#find=rank%3A3&open=cat_0".
+// Keeps the reader's choices in the page's address, so that the address can be shared: "#find=rank%3A3&open=cat_0".
 
-const stateShown = new Map();    // by key: the value that the page shows
-const stateReaders = new Map();  // by key: what shows a value
+const stateShown = new Map();  // by key: value on the page
+const stateReaders = new Map();  // by key: function that shows a value
 
 function stateParts() {
   const hash = location.hash.slice(1);
   return new URLSearchParams(hash.includes("=") ? hash : "");
 }
 
-// Keeps a value in the address; an empty one is left out.
+// Keeps a value in the address; an empty value is removed.
 function writeState(key, value) {
   stateShown.set(key, value);
   const parts = stateParts();
@@ -17,13 +17,13 @@ function writeState(key, value) {
   if (hash !== location.hash) history.replaceState(null, "", hash || "#");
 }
 
-// Calls `show` with the value of the address, once the page is drawn and when somebody changes the address.
+// Registers `show`, which is called with the address's value after the page is drawn and when the address changes.
 function onState(key, show) {
   stateReaders.set(key, show);
 }
 
 function readState() {
-  if (location.hash.length > 1 && !location.hash.includes("=")) return;  // a section
+  if (location.hash.length > 1 && !location.hash.includes("=")) return;  // a link to a section
   const parts = stateParts();
   for (const [key, show] of stateReaders) {
     const value = parts.get(key) ?? "";

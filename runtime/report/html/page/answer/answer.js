@@ -1,15 +1,15 @@
-// The page of a saved answer of any command: its figures, and its lists as tables.
+// The page of a saved answer of any command: single values as figures, lists as tables.
 
-const MOST_ENTRIES = 20000;  // of a list; the file has all of them
+const MOST_ENTRIES = 20000;  // most of a list on the page
 
 const whole = isObject(data.answer) ? data.answer : { [Array.isArray(data.answer) ? "entries" : "value"]: data.answer };
 const members = membersOf(whole);
 const figures = members.filter(([, value]) => isCell(value) && !(Array.isArray(value) && value.length === 0));
-// Hashes and names of formats are no figures; long texts stand in a table of their own.
+// Hashes and names of formats are not shown as figures; long texts have a table.
 const isLong = ([name, value]) => cellText(name, value).length > LONG_NAME;
 const lists = members.filter(([name, value]) => !isCell(value) && !isNames(name, value));
 
-// "columns" names what the rows of a list beside it have.
+// Returns true for "columns", which names the columns of another list.
 function isNames(name, value) {
   return name === "columns" && Array.isArray(value);
 }
@@ -23,10 +23,10 @@ function textsNode(entries) {
   return new List({ columns, rows: entries, sort: "name", ascending: true, page: 40, noun: "text", caption: "Texts" }).node;
 }
 
-// What rows that are lists have, where the answer does not say it.
+// Columns of rows that are lists, where the answer does not name them.
 const COLUMNS = { ranks: ["rank", "sent bytes", "received bytes", "kept bytes"], hosts: ["host", "sent bytes", "received bytes"] };
 
-// What the panel has of a row: all of its cells, and its lists.
+// Returns the panel's content for a row: all its cells and its lists.
 function rowNodes(row, columns) {
   const cells = [...row.cells];
   const texts = cells.filter(isLong);

@@ -1,6 +1,6 @@
-// Lists of an answer as tables.
+// Shows the lists of an answer as tables.
 
-// A list as rows {number, cells: Map of name to value, lists: [name, list]}; `columns` are the names of rows that are lists themselves.
+// Returns rows {number, cells: Map of name to value, lists: [name, list]}. If entries are lists, `columns` names their values.
 function rowsOf(list, columns) {
   return list.map((entry, number) => {
     const members = Array.isArray(entry) ? entry.map((value, i) => [columns?.[i] ?? `${i + 1}`, value]) : membersOf(entry);
@@ -8,14 +8,14 @@ function rowsOf(list, columns) {
   });
 }
 
-// An object whose members are alike, as a list with the names in front.
+// Turns an object with similar members into a list whose entries begin with the member's name.
 function listOfObject(object) {
   return Object.entries(object).map(([name, value]) => (isObject(value) ? { name, ...value } : { name, value }));
 }
 
 const asList = (value) => (Array.isArray(value) ? value : listOfObject(value));
 
-// Further columns, and the rest of longer texts, are in the panel of a row.
+// The panel of a row shows further columns and texts in full.
 const MOST_COLUMNS = 7;
 const ON_PHONES = 2;
 const MOST_TEXT = 60;
@@ -38,7 +38,7 @@ function columnsOf(rows) {
   return [order, ...columns];
 }
 
-// The nodes of a table, with what rows have beside their cells in a panel.
+// Returns the nodes of a table. `panel` shows what does not fit into a row; it may be null.
 function tableNodes(name, value, columns, panel) {
   const rows = rowsOf(asList(value), columns);
   const shown = columnsOf(rows);

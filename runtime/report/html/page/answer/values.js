@@ -1,11 +1,11 @@
-// Values of an answer as people read them: what a member means is known from its name.
+// Formats values of an answer for people. The name of a member tells its unit.
 
 const isPlain = (value) => value === null || typeof value !== "object";
 const isObject = (value) => !isPlain(value) && !Array.isArray(value);
 const isShortList = (value) => Array.isArray(value) && value.length <= 8 && value.every(isPlain);
 const isCell = (value) => isPlain(value) || isShortList(value);
 
-// By the end of a name, or by all of it.
+// Formats by the end of the name, or by the whole name.
 const FORMATS = [
   [/(^|[_ ])(bytes|hbm|ddr|ssd)$/, formatBytes],
   [/(^|[_ ])(ms|perf|best_rating|perf_by_rank)$/, (value) => formatMs(value) + " ms"],
@@ -28,14 +28,15 @@ function cellText(name, value) {
   return String(value);
 }
 
-// Without the unit of a time, which its value has.
+// Leaves out the unit of a time, since the value is shown with its unit.
 function titleOf(name) {
   if (name === "us" || name === "ms") return "Time";
   const words = name.replaceAll("_", " ").replace(/ (ms|us|s|seconds)$/, "");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-// The members of a value by name, those of objects inside with both names: {"mesh": {"shape": 1}} has "mesh shape".
+// Returns the members of a value as [name, value]. Members of inner objects have both names: {"mesh": {"shape": 1}} gives "mesh
+// shape".
 function membersOf(value, before = "") {
   if (!isObject(value)) return [["value", value]];
   return Object.entries(value).filter(([key]) => !key.startsWith("//")).flatMap(([key, member]) => {

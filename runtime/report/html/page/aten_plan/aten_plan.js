@@ -20,7 +20,7 @@ function leadText() {
   return `A step takes ${formatMs(stepUs / 1000)} ms, ${share} of it to move tensors, and holds at most ${formatBytes(data.peak)}${memory} per device; ${proof}.`;
 }
 
-// What takes most of the time, and what the limit of memory costs.
+// Says what takes most of the time and what the memory limit costs.
 function limits() {
   const traffic = data.compute - data.arithmetic;
   const share = (us) => formatShare(us, stepUs).replace("%", " %");

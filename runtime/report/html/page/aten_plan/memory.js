@@ -1,8 +1,8 @@
-// What a device holds over time.
+// Memory of a device over time.
 
 const HELD = [["parameters", "parameters and buffers"], ["states", "optimizer states"], ["gradients", "gradients"], ["inputs", "inputs"], ["activations", "activations"], ["moved", "moved tensors and buffers"]];
 
-// What operators hide of moving tensors takes no time.
+// Moves that operators hide take no time.
 const exposedUs = data.has_plan ? data.moving - data.hidden : 0;
 const stepUs = data.has_plan ? data.compute + exposedUs : 0;
 
@@ -14,7 +14,7 @@ function peakText() {
   return data.peak_module ? `${data.peak_name} in ${data.peak_module}` : data.peak_name;
 }
 
-// The limit is drawn if it does not make all else small.
+// The limit is drawn only if it is near the peak; otherwise the rest of the chart would be too small.
 function limitIsNear() {
   return data.memory_limit !== null && data.memory_limit <= 2.5 * data.peak;
 }

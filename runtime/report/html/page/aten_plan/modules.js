@@ -1,12 +1,12 @@
-// Modules as a tree that unfolds: how their tensors lie, and what they take.
+// The modules as a tree: placements of their tensors, and their costs.
 
-const FIRST_ROWS = 24;   // modules are unfolded until so many rows are shown
-const MOST_FOUND = 400;  // rows of a search
+const FIRST_ROWS = 24;  // modules are unfolded up to this number of rows
+const MOST_FOUND = 400;  // most rows of a search
 
 const [OPERATORS, FORWARD, BACKWARD, MOVING, MOVES, SENT, PARAMETERS] = [0, 1, 2, 3, 4, 5, 6];
 
-// A row: {kind, name, text, depth, lies, shape, compute, moving, sent, parameters, children(), parent}. Figures are those of all
-// equal blocks together, so that rows add up to the one above.
+// A row is {kind, name, text, depth, lies, shape, compute, moving, sent, parameters, children(), parent}. Its figures are sums
+// over all equal blocks, so that rows add up to their parent.
 function moduleRow(module, parent, times) {
   const all = times * module.count;
   const { costs } = module;
@@ -36,7 +36,7 @@ function tensorRow([name, role, shape, lies, bytes], parent, times) {
     path: parent.path ? `${parent.path}.${name}` : name, children: () => [] };
 }
 
-// The operators of a module are behind a row of their own, if it has other modules or tensors.
+// If a module also has inner modules or tensors, its operators are grouped in one row.
 function operatorsRows(module, parent, times) {
   if (module.operators.length === 0) return [];
   const group = { kind: "operators", parent, depth: parent.depth + 1, path: parent.path, lies: "", shape: "",
@@ -84,7 +84,7 @@ class ModuleTree {
     this.update();
   }
 
-  // Level by level, as long as there is room.
+  // Unfolds level by level while there is room.
   unfold(most) {
     let level = [this.root];
     let shown = 1;
@@ -108,7 +108,7 @@ class ModuleTree {
     this.update();
   }
 
-  // The rows that a search finds, with those above them.
+  // Returns the rows that match the search, with their parents.
   found() {
     const rows = [];
     let matches = 0;

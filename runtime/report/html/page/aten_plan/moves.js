@@ -3,7 +3,7 @@
 const collectiveName = (kind) => kind.replaceAll("_", "-");
 const communicates = (kind) => kind !== "split" && kind !== "to_partial";
 
-// By kind: [kind, how many, us] with the times of the moves' steps.
+// Returns [kind, number of moves, us] for each kind of collective.
 function collectiveSums() {
   const sums = new Map();
   for (const move of data.moves) {

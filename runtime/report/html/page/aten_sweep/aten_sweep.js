@@ -1,10 +1,10 @@
-// The page of a sweep over meshes for a traced model: time of a step by memory of a device.
+// The page of a sweep over meshes for a traced model: time of a step and memory of a device.
 
 const { answer } = data;
-// What operators hide of moving tensors takes no time.
+// Moves that operators hide take no time.
 const meshes = answer.meshes.map((row, number) => ({ ...row, redistribute_us: row.hidden_us === undefined ? row.redistribute_us : row.redistribute_us - row.hidden_us, number, name: row.mesh.shape.join(" × "), fits: row.objective_us !== undefined }));
 const fitting = meshes.filter((mesh) => mesh.fits);
-const fastest = fitting[0] ?? null;  // they are in this order
+const fastest = fitting[0] ?? null;  // meshes are in ascending order of time
 const isFront = (mesh) => mesh.fits && !fitting.some((other) =>
   other.objective_us <= mesh.objective_us && other.peak_bytes <= mesh.peak_bytes && (other.objective_us < mesh.objective_us || other.peak_bytes < mesh.peak_bytes));
 const formatUsAsMs = (us) => formatMs(us / 1000);
@@ -69,7 +69,7 @@ function meshesSection(panel) {
   return section("meshes", "Meshes", legend([["held", "computing"], ["over", "moving tensors"]]), finder.node, list.node);
 }
 
-// A saved answer does not say which model and device it is about.
+// A saved answer does not name the model and the device.
 function subjectText() {
   const devices = plural(answer.devices, "device");
   return data.device ? `${plural(data.nodes, "operator")} on ${devices} (${data.device})` : devices;

@@ -1,9 +1,9 @@
-// Two plans, before and after: what moves, who sends it to whom, and what ranks gain.
+// Differences between two plans: the tables that move, the bytes between ranks, and the changes of ranks.
 
 const change = data.change ?? (data.answer ? changeOfAnswer(data.answer) : null);
 const { changedTables, changedRanks } = readChange();
 
-// The change that an answer of `diff` tells of; it does not say who sends what to whom.
+// Returns the change from an answer of `diff`, which does not have the bytes between ranks.
 function changeOfAnswer(answer) {
   const place = (at) => at && [at.sharding_type, at.compute_kernel, at.ranks.flatMap((rank) => [rank, 1])];
   return {
@@ -34,7 +34,7 @@ function runsOf(flat) {
 const known = ([before, after]) => before !== null && after !== null;
 const differenceOf = ([before, after]) => (known([before, after]) ? after - before : 0);
 
-// "+1.20 ms", "−3.00 GiB", "" if nothing changes.
+// Returns text such as "+1.20 ms" or "−3.00 GiB"; "=" if the values are equal, "" if one is unknown.
 function differenceText(pair, format) {
   const difference = differenceOf(pair);
   if (difference === 0) return known(pair) ? "=" : "";
@@ -58,7 +58,7 @@ function changeFacts() {
     change.removed > 0 ? fact("Gone", plural(change.removed, "table")) : null);
 }
 
-// Lines of what ranks had, over areas of what they have.
+// Draws lines for the values before and areas for the values after.
 function beforeAfterChart(key, label, format) {
   const pairs = changedRanks.map((rank) => rank[key]);
   const most = pairs.reduce((size, pair) => Math.max(size, ...pair), 0) || 1;
@@ -85,7 +85,7 @@ function beforeAfterChart(key, label, format) {
   return chart.frame;
 }
 
-// The change of a value as a bar that goes left for less and right for more.
+// Returns a bar to the left for a decrease, or to the right for an increase.
 function differenceBar(pair, most, format) {
   const difference = differenceOf(pair);
   const node = element("span", { class: "difference", role: "img", "aria-label": differenceText(pair, format) || "unknown" },
@@ -116,7 +116,7 @@ function changedRanksSection() {
     element("h3", {}, "Time"), beforeAfterChart("ms", "Time", ms), element("h3", {}, "HBM"), beforeAfterChart("hbm", "HBM", formatBytes), finder.node, list.node);
 }
 
-// "rank:0-3" as [first, last]; null for other words.
+// Returns [first, last] for "rank:0-3"; null for other words.
 function spanOfRanks(word) {
   const found = /^rank:(\d+)(?:-(\d+))?$/.exec(word);
   return found ? [Number(found[1]), Number(found[2] ?? found[1])] : null;

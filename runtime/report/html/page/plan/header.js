@@ -1,6 +1,6 @@
-// What a reader sees first: verdict, what the rating is an estimate of, and figures.
+// The top of the page: verdict, origin of the rating, figures.
 
-// A gap below this is as good as none: estimates are less exact.
+// A smaller gap counts as none, since estimates are less exact.
 const SMALL_GAP = 0.005;
 
 function problemText() {
@@ -17,7 +17,7 @@ function verdict() {
   return ["fair", data.search.mode === "compat" ? "TorchRec's decision" : "No bound proved"];
 }
 
-// "ads: explanation of a plan".
+// Returns a title such as "ads: explanation of a plan".
 function pageTitle() {
   const kind = isExplanation ? "explanation of a plan" : change !== null ? "new plan and what moves" : "sharding plan";
   return (data.problem.name ? data.problem.name + ": " : "") + kind;

@@ -1,13 +1,13 @@
-// Tables by ranks: where every table is and what it costs there, for up to thousands of each.
+// A heat map of tables by ranks: where every table is and what it costs there, for up to thousands of each.
 
 const HEAT_COLOURS = {
   light: { stops: ["#c6dcf0", "#86b6de", "#2f78b7", "#0a3f70", "#041c33"], ground: "#ffffff", text: "#4d5666", cursor: "#b3261e", line: "#dfe3e8" },
   dark: { stops: ["#1f3247", "#2c5f8d", "#4b9ad4", "#a8d7f7", "#ffffff"], ground: "#171c25", text: "#a3adbd", cursor: "#ffb4a9", line: "#2b3340" },
 };
-const LEAST_PIXELS = 2;  // of a cell; a single smaller one could not be seen
+const LEAST_PIXELS = 2;  // of a cell; smaller single cells would be invisible
 const darkScheme = window.matchMedia("screen and (prefers-color-scheme: dark)");
 
-// 256 colours from the first stop to the last, as 32-bit pixels.
+// Returns 256 colours between the stops as 32-bit pixels.
 function rampOf(stops) {
   const rgb = stops.map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
   return Uint32Array.from({ length: 256 }, (_, i) => {
@@ -19,7 +19,7 @@ function rampOf(stops) {
 }
 
 class HeatMap {
-  // `measures`: {label, of(cost), format} each; the first one is shown. `onOpen` is called with the table of a row.
+  // A measure is {label, of(cost), format}; the first one is shown. `onOpen` is called with the table of a row.
   constructor(measures, onOpen) {
     this.measures = measures;
     this.onOpen = onOpen;
@@ -69,7 +69,7 @@ class HeatMap {
     this.scaleEnd.textContent = this.measure.format(this.most);
   }
 
-  // Sizes in CSS pixels: of the canvas, and of the plot that starts at (left, top).
+  // Returns sizes in CSS pixels: of the canvas, and of the plot, whose corner is (left, top).
   layout() {
     const width = Math.max(this.node.clientWidth || 960, 240);
     const left = width > 560 ? 128 : 84;
@@ -78,7 +78,7 @@ class HeatMap {
     return { width, height, left, top, plotWidth: width - left, plotHeight: height - top };
   }
 
-  // The size of a cell if everything is in view.
+  // Returns the cell size at which everything is in view.
   fitted({ plotWidth, plotHeight }) {
     return { x: plotWidth / ranks.length, y: plotHeight / Math.max(this.rows.length, 1) };
   }
@@ -133,7 +133,7 @@ class HeatMap {
     this.ramp.style.background = `linear-gradient(to right, ${colours.stops.join(", ")})`;
   }
 
-  // A pixel shows the most expensive of its cells. Colours follow the square root of the cost, because few cells are expensive.
+  // A pixel shows its most expensive cell. Colours follow the square root of the cost, since few cells are expensive.
   drawCells(context, { left, top, plotWidth, plotHeight }, density, colours) {
     const width = Math.round(plotWidth * density);
     const height = Math.round(plotHeight * density);
@@ -234,7 +234,7 @@ class HeatMap {
     });
     this.canvas.addEventListener("pointerdown", (event) => this.startDrag(event));
     this.canvas.addEventListener("keydown", (event) => this.onKey(event));
-    // The wheel without a key scrolls the page.
+    // Without a key, the wheel scrolls the page.
     this.canvas.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !event.metaKey) return;
       event.preventDefault();
@@ -242,7 +242,7 @@ class HeatMap {
     }, { passive: false });
     new ResizeObserver(() => this.view && this.rows.length && this.fit()).observe(this.node);
     darkScheme.addEventListener("change", () => this.fit());
-    // Prints show everything in light colours.
+    // A print shows the whole map in light colours.
     window.addEventListener("beforeprint", () => {
       this.cursor = null;
       this.fit();

@@ -1,10 +1,10 @@
-// The machine as tiles: one per rank, hosts together. How high a tile is filled is memory, its colour is time. A click on a tile or a
-// host shows its tables everywhere on the page.
+// The machine as tiles, one per rank, grouped by host. The fill height is memory, the colour is time. A click on a tile or a
+// host selects its tables on the whole page.
 
 const MOST_TILES = 4096;
 
 class Machine {
-  // `search`: the Finder that a click types into. `panel` tells about the rank.
+  // `search` is the Finder into which a click types. `panel` shows the rank.
   constructor(search, panel) {
     Object.assign(this, { search, panel });
     this.least = ranks.reduce((least, rank) => Math.min(least, rank.ms), slowest);
@@ -39,7 +39,7 @@ class Machine {
     this.search.words.includes(`rank:${rank}`) ? this.panel.open(`rank ${rank}`) : this.panel.close();
   }
 
-  // Percent between the fastest and the slowest rank; all alike if they hardly differ.
+  // Returns a percentage between the fastest and the slowest rank; 100 for all if they hardly differ.
   heat(rank) {
     const span = slowest - this.least;
     return span < 0.01 * slowest ? 100 : Math.round(15 + (85 * (rank.ms - this.least)) / span);

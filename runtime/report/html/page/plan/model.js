@@ -1,4 +1,4 @@
-// The data of the page as objects with named members.
+// The page's data as objects with named members.
 
 const TIMES = [
   ["fwd_compute", "Forward compute"],
@@ -9,7 +9,7 @@ const TIMES = [
 ];
 
 const hasHbm = data.problem.device !== "cpu";
-const hasSsd = data.ranks.memory.capacity.length > 2;  // the problem counts SSD
+const hasSsd = data.ranks.memory.capacity.length > 2;  // true if the problem counts SSD
 const mainTier = hasHbm ? 0 : 1;  // the tier that tables fill first
 const mainTierName = hasHbm ? "HBM" : "memory";
 
@@ -51,7 +51,7 @@ class Table {
     return `${formatCount(this.numShards)} × (${this.even ? "" : "≤ "}${size})`;
   }
 
-  // The five times, summed over shards.
+  // Sums of the five times over shards.
   get times() {
     const sums = [0, 0, 0, 0, 0];
     for (const { count, cost } of this.shards) {
@@ -60,7 +60,7 @@ class Table {
     return sums;
   }
 
-  // What every rank holds of the table, as disjoint {first, last, shards, cost}.
+  // What each rank holds of the table, as disjoint ranges {first, last, shards, cost}.
   get cells() {
     if (!this.knownCells) this.knownCells = this.makeCells();
     return this.knownCells;
@@ -93,7 +93,7 @@ const sameNames = new Map();
 for (const [name] of data.tables) sameNames.set(name, (sameNames.get(name) ?? 0) + 1);
 const tables = data.tables.map((row, index) => new Table(index, row));
 
-// Total of a cost list [hbm, ddr, five times, maybe ssd], in the planner's order of addition.
+// Returns the total time of a cost list [hbm, ddr, five times, optional ssd], added in the planner's order.
 function msOfCost(cost) {
   return cost[2] + cost[4] + cost[3] + cost[5] + cost[6];
 }

@@ -1,4 +1,4 @@
-// Bars and charts of a plan: times and memory of ranks, the course of a search.
+// Bars and charts of a plan: times and memory of ranks, course of the search.
 
 function timesText(times) {
   return TIMES.map(([, label], i) => (times[i] ? `${label} ${formatMs(times[i])} ms` : null))
@@ -42,12 +42,12 @@ function describeRanks(frame, spanX, text) {
   });
 }
 
-// A bound in bytes has no place among times.
+// A bound in bytes cannot be drawn among times.
 function showsBound() {
   return data.lower_bound !== null && data.rating_in === "ms";
 }
 
-// The time of every rank, its parts stacked, and what the slowest rank of any plan takes at least.
+// Draws the stacked times of every rank, and the lower bound on the time of the slowest rank.
 function timeProfile() {
   const chart = chartFrame("Time of every rank, by part", ticks(0, slowest, 4), slowest || 1, (ms) => formatMs(ms) + " ms");
   const x = (i) => (CHART.left + (chart.spanX * i) / ranks.length).toFixed(2);
@@ -68,7 +68,7 @@ function timeProfile() {
   return chart.frame;
 }
 
-// The memory of every rank: what is set aside, what tables take, and its capacity.
+// Draws the memory of every rank: reserved, used by tables, capacity.
 function memoryProfile() {
   const most = ranks.reduce((size, rank) => Math.max(size, rank.capacity, rank.aside + rank.used), 1);
   const chart = chartFrame("Memory of every rank", byteTicks(most, 4), most, formatBytes);
@@ -88,7 +88,7 @@ function memoryProfile() {
   return chart.frame;
 }
 
-// Rating and bound by the work of a search. The axis is logarithmic if the work spans decades.
+// Draws rating and bound by work. The axis is logarithmic if the work spans decades.
 function traceChart(steps, unit) {
   const values = steps.flatMap(([, rating, bound]) => [rating, bound]).filter((value) => value > 0);
   const low = Math.min(...values);

@@ -1,6 +1,6 @@
-// The ranks: one row for neighbours that are equal.
+// The list of ranks. Equal consecutive ranks share a row.
 
-// Runs of neighbours with the same memory and times, as the first of them with {last}.
+// Returns runs of consecutive ranks with equal memory and times: the first rank of each, with `last`.
 function equalRanks() {
   const keyOf = (rank) => JSON.stringify([rank.ms, rank.times, rank.used, rank.available, rank.ddr, rank.ssd]);
   const runs = [];

@@ -8,7 +8,7 @@ function failureSection() {
     element("p", { class: "note" }, "Error ", element("code", {}, type), reason ? [", reason ", element("code", {}, reason)] : []));
 }
 
-// Why nothing fits, and the smallest changes that would do.
+// Says why nothing fits, and lists the smallest changes that help.
 function remediesSection() {
   const { infeasible } = data;
   if (!infeasible) return null;
@@ -26,7 +26,7 @@ function remediesSection() {
     infeasible.message.split("\n").map((line) => element("p", { class: "message" }, line)), list, vain);
 }
 
-// The least memory that tables need beside the memory that ranks have.
+// Shows the least memory that tables need, and the memory that ranks have.
 function needsSection() {
   const { needs } = data;
   if (!needs) return null;
@@ -117,7 +117,7 @@ function kindsSection() {
 
 function searchSection() {
   const { search } = data;
-  if (isExplanation && search.proposals === 0) return null;  // the plan was given
+  if (isExplanation && search.proposals === 0) return null;  // the plan was given, not searched
   const unit = search.steps_are === "proposals" ? "proposals" : "steps";
   const facts = element("dl", { class: "facts" },
     fact("Mode", search.mode, search.mode === "compat" ? "decides as TorchRec's planner does" : "searches for the best plan"),
@@ -179,7 +179,7 @@ function constraintsSection() {
   return section("constraints", "Constraints", element("ul", {}, items));
 }
 
-// After a replan: what moving costs and gains, beside keeping everything.
+// For a replan: what moving costs and gains, compared with moving nothing.
 function migrationSection() {
   const { migration } = data;
   if (!migration) return null;

@@ -3,7 +3,7 @@
 const PLACE_WORD = /^(rank|host):(\d+)(?:-(\d+))?$/;
 const isPlaceWord = (word) => PLACE_WORD.test(word);
 
-// The ranks that a word names as [first, last]; null for other words.
+// Returns [first, last] of the ranks that a word names; null for other words.
 function ranksOfWord(word) {
   const found = PLACE_WORD.exec(word);
   if (!found) return null;

@@ -1,4 +1,4 @@
-// The tables: what each costs and where it is.
+// The tables: costs and ranks.
 
 const TABLE_COLUMNS_OF_CSV = [
   ["table", (t) => t.name], ["module", (t) => t.module], ["rows", (t) => t.rows], ["columns", (t) => t.columns],
@@ -7,7 +7,7 @@ const TABLE_COLUMNS_OF_CSV = [
   ["hbm_bytes", (t) => t.hbm], ["ddr_bytes", (t) => t.ddr], ["ssd_bytes", (t) => t.ssd], ["ms", (t) => t.ms],
 ];
 
-// The tables that cost a rank the most, as {table, ms}.
+// Returns the tables with the highest costs on a rank, as {table, ms}.
 function dearestOn(rank, most) {
   const found = [];
   for (const table of tables) {
@@ -17,7 +17,7 @@ function dearestOn(rank, most) {
   return found.sort((a, b) => b.ms - a.ms).slice(0, most);
 }
 
-// The page of an explanation has the next best option in place of the table's size and its time.
+// The page of an explanation shows the next best option in place of size and time.
 function tableColumns(placed) {
   const dearest = placed.reduce((most, table) => Math.max(most, table.ms), 0);
   const tier = (key) => ({ key, label: key.toUpperCase(), number: true, optional: isExplanation || key === "ssd" || (key === "ddr" && hasHbm),
@@ -37,7 +37,7 @@ function tableColumns(placed) {
   ];
 }
 
-// The section and its search; null without tables in places.
+// Returns the section of tables and its search; null if no table is placed.
 function makeTables(heat, panel) {
   const placed = tables.filter((table) => table.placed);
   if (placed.length === 0) return null;

@@ -1,16 +1,16 @@
-// Why a table is sharded as it is: its other options, with everything else as in the plan. And what a rank holds.
+// Why a table is sharded as it is: its other options, while the rest of the plan stays. Also what a rank holds.
 
 const STANDINGS = ["chosen", "possible", "too large", "no place", "excluded"];
 const isExplanation = data.question === "explain";
 
-// An option of a table; see explanation_json.h for the order.
+// Reads an option of a table; plan_report_json.h has the order of its values.
 function readOption(row, chosenRating) {
   const [standing, name, rating, rank, part, partMs, ms, hbm, ddr, ssd, ranks, obstacle] = row;
   return { standing: STANDINGS[standing], name: data.option_names[name], rating, rank, part, partMs, ms, hbm, ddr, ssd, ranks, obstacle,
     change: rating === null ? null : rating - chosenRating };
 }
 
-// By table: {options, leftOut}, the chosen option first.
+// By table: {options, leftOut}. The chosen option comes first.
 const explained = new Map(data.explained.map(([table, options, leftOut]) =>
   [table, { options: options.map((row) => readOption(row, options[0][2])), leftOut }]));
 
@@ -27,7 +27,7 @@ function changeText(option) {
   return (option.change > 0 ? "+" : "−") + formatRating(Math.abs(option.change)).replace(" of HBM", "");
 }
 
-// "mostly backward comms on rank 8".
+// Returns text such as "mostly backward comms on rank 8".
 function mostlyText(option) {
   if (option.rating === null || option.change === 0 || option.part === null) return "";
   return `mostly ${TIMES[option.part][1].toLowerCase()} on rank ${option.rank}`;

@@ -1,7 +1,7 @@
 // The page of a sweep: machines by speed, price and memory.
 
 const { answer } = data;
-// A saved answer does not say what ratings count, but only those in ms have a speed.
+// A saved answer does not name the unit of ratings, but only ratings in ms have a speed.
 const ratingIn = data.rating_in ?? (answer.points.some((point) => point.fits && point.samples_per_second === undefined) ? "bytes" : "ms");
 const inMs = ratingIn === "ms";
 const points = answer.points.map((point, number) => ({ number, name: nameOfPoint(point), ...point }));
@@ -32,7 +32,7 @@ const MEASURES = [
   { key: "batch", label: "Batch per rank", value: (p) => p.batch_size, format: formatCount },
 ];
 
-// A size as the command takes it: "80GiB".
+// Returns a size in the form of the command's flags, such as "80GiB".
 function sizeFlag(bytes) {
   const unit = ["GiB", "MiB", "KiB"].find((name) => bytes % 1024 ** UNITS.indexOf(name) === 0);
   return unit ? bytes / 1024 ** UNITS.indexOf(unit) + unit : String(bytes);
@@ -51,7 +51,7 @@ function textOfPoint(point) {
 
 const leastBy = (rows, value) => rows.reduce((best, row) => (best === null || value(row) < value(best) ? row : best), null);
 
-// Which machine to take, in one or two sentences.
+// Recommends machines in one or two sentences.
 function leadText() {
   if (fitting.length === 0) return "Nothing fits on any of these machines.";
   const fastest = inMs ? leastBy(fitting, (p) => -p.samples_per_second) : leastBy(fitting, (p) => p.best_rating);
