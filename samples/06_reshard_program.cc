@@ -29,9 +29,8 @@ class Transformer {
     for (int layer = 0; layer < layers; ++layer) {
       stage_ = MeshId(layer < layers / 2 ? 0 : 1);
       prefix_ = "layer" + std::to_string(layer) + ".";
-      // In each of the two parts, the first product is split by columns and the second by rows. The
-      // result of the second product stays partial along the mesh axis until an operator needs its
-      // sum.
+      // In each of the two parts, the first product is split by columns and the second by rows. Its
+      // result stays partial along the mesh axis until an operator needs the sum.
       hidden = residual(hidden, "attention", kHidden);
       hidden = residual(hidden, "mlp", kInner);
     }

@@ -20,8 +20,7 @@ struct Measured {
 };
 const std::vector<Measured> kMeasured = {{16, 0.05}, {32, 0.07}, {64, 0.12}, {128, 0.30}};
 
-// The estimated costs, but with measured forward times, and twice these as backward times, if there
-// are any.
+// Estimated costs, but measured forward times where there are any, and twice these backward.
 class MeasuredCosts final : public embedding::CostModel {
  public:
   explicit MeasuredCosts(const embedding::Problem& problem) : estimator_(problem) {}

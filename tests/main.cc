@@ -1,4 +1,4 @@
-// The main function that every test program shares.
+// The main function of all test programs.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ REGISTER_LISTENER("selection_counter", 1, SelectionCounter);
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   const int result = context.run();
-  // CTest selects test cases by file. A filter that selects nothing would otherwise pass.
+  // CTest selects test cases by file. Without this check, a filter that selects nothing would pass.
   if (!context.shouldExit() && selected_test_cases == 0) {
     std::fputs("no test case was selected\n", stderr);
     return 1;

@@ -1,5 +1,4 @@
-// perf_instr: runs one region inside a function. callgrind counts instructions in that function
-// only.
+// perf_instr: runs one region inside a function. callgrind counts that function only.
 #include <cstdint>
 #include <cstdio>
 #include <optional>

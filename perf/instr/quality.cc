@@ -14,8 +14,7 @@ struct Mode {
 };
 constexpr Mode kModes[] = {{"compat", PlanMode::kCompat}};
 
-// Cases of every kind: small and large; table-wise, row-wise and mixed; with and without caches;
-// each proposer.
+// Cases of every kind: small and large; table-wise, row-wise and mixed; with and without caches.
 constexpr const char* kCases[] = {"07", "09", "20", "22", "23", "25", "26",
                                   "30", "31", "32", "36", "40", "41", "43"};
 constexpr std::uint64_t kWorkLimits[] = {5'000, 100'000, 1'000'000};

@@ -1,5 +1,4 @@
-// Measures the speed of this machine's memory, to compare it with the bytes touched per placed
-// shard.
+// Measures the speed of memory, to compare it with the bytes touched per placed shard.
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -20,8 +19,7 @@ void memory_read(benchmark::State& state) {
 }
 BENCHMARK(memory_read)->ArgName("KiB")->Arg(16)->Arg(256)->Arg(65'536);
 
-// Follows a chain of dependent loads through all cache lines of a block. The argument is its size
-// in KiB.
+// Follows dependent loads through the cache lines of a block. The argument is its size in KiB.
 void memory_latency(benchmark::State& state) {
   constexpr std::size_t kLine = 64 / sizeof(std::size_t);
   const std::size_t lines = static_cast<std::size_t>(state.range(0)) * 1024 / 64;

@@ -1,5 +1,4 @@
-// Benchmarks of redistributions: requests that are new to the planner, and requests that it has
-// answered before.
+// Benchmarks of redistributions: new requests, and requests that were answered before.
 #include <cstddef>
 #include <cstdint>
 #include <string>

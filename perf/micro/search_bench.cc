@@ -75,8 +75,7 @@ void group_order_change(benchmark::State& state) {
 }
 BENCHMARK(group_order_change)->ArgName("tables")->Arg(100)->Arg(1'000)->Arg(5'000);
 
-// Evaluates about 16 proposals of 2,000 tables. There are more tables than ranks, so ranks hold
-// several shards.
+// Evaluates about 16 proposals of 2,000 tables. Ranks hold several shards.
 void evaluate_proposal(benchmark::State& state, Mix mix) {
   constexpr std::size_t kTables = 2'000;
   const std::int64_t shards_per_table =

@@ -1,5 +1,4 @@
-// perf_parameters: measures what the searches find in fixed work if parameters differ from the
-// defaults.
+// perf_parameters: measures what searches with changed parameters find in fixed work.
 #include <cstdint>
 #include <cstdio>
 #include <string>

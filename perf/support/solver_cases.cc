@@ -23,8 +23,8 @@ namespace {
 
 using namespace operators;
 
-// The form of a generated instance. Nodes have edges to earlier nodes, and their memory is held for
-// some time.
+// The form of a generated instance. Nodes have edges to earlier nodes and hold memory for some
+// time.
 struct Shape {
   std::uint32_t nodes;
   std::uint32_t strategies;

@@ -24,8 +24,7 @@ constexpr std::string_view kSuffix = ".json.gz";
 constexpr std::int64_t kRanksPerHost = 8;
 constexpr std::int64_t kHbmBytes = std::int64_t{80} << 30;
 
-// Returns overrides that select the release of TorchRec that gave the recorded answers and
-// baselines.
+// Selects the release of TorchRec that gave the recorded answers and baselines.
 WorkloadFile recorded_file() {
   WorkloadFile file;
   file.overrides.torchrec = embedding::TorchRecRelease::kA48cef79;

@@ -20,8 +20,7 @@ struct Workload {
   std::string answer_path;  // TorchRec's recorded answer; empty if there is none
 };
 
-// The text of a problem file before parsing, and the overrides that follow from the workload's
-// name.
+// The text of a problem file, and the overrides that follow from the workload's name.
 struct WorkloadFile {
   std::string name;
   std::string path;

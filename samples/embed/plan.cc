@@ -1,5 +1,4 @@
-// How do I plan from a C++ program outside this repository? CMakeLists.txt in this folder builds
-// it.
+// How do I plan from a C++ program outside this repository? See CMakeLists.txt here.
 #include <cstdio>
 #include <memory>
 #include <string>

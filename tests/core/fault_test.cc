@@ -57,8 +57,7 @@ struct Counted {
 };
 
 struct CountedTraits {
-  // Values of one length have one hash, so they are all in one shard, whose index grows several
-  // times.
+  // Values of one length have one hash, so all are in one shard, whose index grows.
   static std::uint64_t hash(const Counted& value) { return value.text.size(); }
   static bool equal(const Counted& a, const Counted& b) { return a.text == b.text; }
 };

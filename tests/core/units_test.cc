@@ -1,5 +1,4 @@
-// Quantities and ids: which expressions compile, and that their arithmetic is that of plain
-// numbers.
+// Quantities and ids: which expressions compile, and plain arithmetic.
 #include "core/units.h"
 
 #include <doctest/doctest.h>

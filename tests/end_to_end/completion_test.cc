@@ -1,4 +1,4 @@
-// Completion scripts and the manual page, run by the programs that read them.
+// Completion scripts and the manual page, tested with bash, groff and the like.
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -24,7 +24,7 @@ bool has_program(const char* name) {
 
 std::string quoted(const std::string& word) { return "'" + word + "'"; }
 
-// Returns what bash offers for the last of `words` after sourcing the script.
+// Sources the script in bash and returns the completions of the last of `words`.
 std::set<std::string> offered(const Command& run, const std::vector<std::string>& words) {
   const std::string script = run.path("completion.bash");
   REQUIRE(std::system(("'" + std::string(std::getenv("SHARDWRIGHT_COMMAND")) +
@@ -53,7 +53,8 @@ std::set<std::string> offered(const Command& run, const std::vector<std::string>
 
 using Words = std::set<std::string>;
 
-// Returns every "shardwright ..." that has a help page, found in the help pages themselves.
+// Returns every "shardwright ..." command that has a help page. The help pages name the commands
+// below them.
 std::vector<std::string> commands(const Command& run, const std::string& above = "") {
   std::vector<std::string> all{above};
   std::istringstream lines(run(above + " --help").out);
@@ -72,7 +73,7 @@ std::vector<std::string> commands(const Command& run, const std::string& above =
   return all;
 }
 
-// Returns the long options that a help page names.
+// Returns the long options on a help page.
 Words long_options(const std::string& help) {
   Words options;
   std::istringstream lines(help);
@@ -211,7 +212,7 @@ TEST_CASE("man: the page has every command and option, and troff reports no warn
   CHECK(contains(page.out, ".SH EXIT STATUS\n"));
   CHECK(contains(page.out, "verification found a violation"));
   if (!has_program("groff")) return;
-  // Other runs have overwritten the output since.
+  // Runs of other commands have overwritten the output file.
   REQUIRE(run("man").out == page.out);
   const std::string line = "groff -man -ww -Tutf8 " + run.path("out") + " >" + run.path("shown") +
                            " 2>" + run.path("errors");

@@ -1,4 +1,4 @@
-// The command writes the same bytes for any number of threads, with every proposer and partitioner.
+// The command writes the same bytes with any number of threads, for every proposer and partitioner.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,13 +27,13 @@ const char* const kCases[] = {
     "24_grid_search_5t_4r",                      // grid
     "25_dp_proposer_12t_8r_bins100",             // dynamic programming
     "26_offload_scaleup_10t_4r",                 // scale-up, which uses ratings
-    "27_greedy_threshold_earlystop_8r",          // greedy that stops early
+    "27_greedy_threshold_earlystop_8r",          // greedy proposer that stops early
     "28_uniform_only_8r",                        // uniform
     "29_partitioner_membal_tol0_40t_8r",
     "29_partitioner_sortstorage_40t_8r",  // groups sorted by storage
-    "30_custom_topology_uneven_hbm_4r",   // ranks that differ
-    "36_mid_100t_16r_2h_default",         // batches that many workers share
-    "11_nofit_insufficient_2r",           // no plan, and why
+    "30_custom_topology_uneven_hbm_4r",   // ranks with different memory
+    "36_mid_100t_16r_2h_default",         // batches are shared by many workers
+    "11_nofit_insufficient_2r",           // no plan, but a diagnosis
 };
 
 struct Outcome {
@@ -41,7 +41,6 @@ struct Outcome {
   std::string out;
 };
 
-// Runs the command through the shell.
 class PlanCommand {
  public:
   PlanCommand()
@@ -64,8 +63,8 @@ class PlanCommand {
   std::filesystem::path out_;
 };
 
-// Removes `"key":value` where value is a number or an object without nested objects. The rest of
-// the text stays as written, since parsing it would hide differences.
+// Removes `"key":value` with a number or a flat object as value. The other bytes stay as they are,
+// so that tests can compare texts.
 void cut(std::string& json, std::string_view key) {
   const std::string begin = "\"" + std::string(key) + "\":";
   const std::size_t at = json.find(begin);
@@ -83,7 +82,7 @@ std::string lasting(std::string json) {
   return json;
 }
 
-// Returns the first difference of two texts with its surroundings.
+// Returns the first difference of two texts and the text around it.
 std::string difference(const std::string& a, const std::string& b) {
   std::size_t i = 0;
   while (i < a.size() && i < b.size() && a[i] == b[i])
@@ -125,8 +124,8 @@ TEST_CASE("determinism: the command writes the same JSON for any number of threa
   }
 }
 
-// Without a trace, the search does not finish ratings that are certain to lose. The plan must be
-// the same.
+// Without a trace, the search stops rating a proposal once it is certain to lose. The plan must be
+// the same as with a trace.
 TEST_CASE("determinism: the same holds if the search gives up losing proposals early") {
   check_all("--mode compat tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz");
   check_all(

@@ -1,4 +1,4 @@
-// The pages that document the command: the commands that they show run and print what is shown.
+// The pages that document the command: the commands on them run and print what the pages show.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// The fenced blocks of a page, in order.
+// Returns the fenced blocks of a page in order.
 std::vector<Block> blocks_of(const std::string& page) {
   constexpr std::string_view kFence = "```";
   std::vector<Block> blocks;
@@ -47,8 +47,7 @@ std::vector<Block> blocks_of(const std::string& page) {
   return blocks;
 }
 
-// Returns the arguments of a command that a page shows, with the reader's own files in the test's
-// folder.
+// Returns the arguments of a command on a page. File names without a folder get the test's folder.
 std::string arguments_of(const std::string& line, const Command& run) {
   std::string arguments;
   for (std::size_t at = line.find(' '); at != std::string::npos;) {
@@ -62,7 +61,7 @@ std::string arguments_of(const std::string& line, const Command& run) {
   return arguments;
 }
 
-// Runs the commands of a page. Returns their number.
+// Runs the commands of a page and returns their number.
 int check_page(const std::string& page, const Command& run) {
   constexpr std::string_view kCommand = "shardwright ";
   constexpr std::string_view kPrompt = "$ ";
@@ -89,7 +88,7 @@ int check_page(const std::string& page, const Command& run) {
   return count;
 }
 
-// The first JSON text of the front page stands for the reader's own tables.
+// Writes the first JSON block of the front page as the reader's own tables.
 void write_own_tables(const Command& run) {
   for (const Block& block : blocks_of("README.md")) {
     if (block.language != "json") continue;

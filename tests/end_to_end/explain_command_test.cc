@@ -1,4 +1,4 @@
-// `explain` as a user runs it. Its answers are checked with `plan` and `verify`.
+// `explain` as a user runs it. `plan` and `verify` check its answers.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -42,7 +42,7 @@ json explained(const Command& run, const std::string& arguments, int status) {
   return json::parse(outcome.out);
 }
 
-// Returns the problem with a remedy applied, or one step short of it.
+// Returns the problem with the remedy applied. With `one_less`, the remedy is one step smaller.
 json changed(json problem, const json& remedy, bool one_less) {
   if (remedy.contains("drop")) {
     const json::json_pointer place(remedy["drop"].get<std::string>());
@@ -79,7 +79,7 @@ bool has_plan(const Command& run, const json& problem, const std::string& flags)
   return status == 0;
 }
 
-// Tries every remedy, and one step less than it. Returns the number of remedies.
+// Checks that every remedy helps and that one step less does not. Returns the number of remedies.
 std::size_t try_remedies(const Command& run, const json& problem, const std::string& flags) {
   const json answer = explained(run, written(run, "problem.json", problem) + flags, 3);
   CHECK(answer["feasible"] == false);
@@ -93,7 +93,7 @@ std::size_t try_remedies(const Command& run, const json& problem, const std::str
 
 json golden(const std::string& name) { return json::parse(*read_file(kCases + name + ".json.gz")); }
 
-// Tables of 1 to 3 GiB that stay whole, too large for 4 ranks of 4 GiB.
+// Tables of 1 to 3 GiB that cannot be split and do not fit on 4 ranks of 4 GiB.
 json whole_tables() {
   json problem = {{"topology", {{"world_size", 4}, {"hbm_cap", std::int64_t{4} << 30}}},
                   {"tables", json::array()}};

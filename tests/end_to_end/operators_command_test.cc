@@ -1,4 +1,4 @@
-// The commands under `shardwright operators` give the recorded answers for every form of input and
+// The commands under `shardwright operators` give the recorded answers in every format of input and
 // output.
 #include <algorithm>
 #include <filesystem>
@@ -43,7 +43,7 @@ json answer(const CommandOutcome& outcome, int status = 0) {
   return json::parse(outcome.out);
 }
 
-// The part of an answer that does not change from run to run.
+// Returns an answer without the members that differ between runs.
 std::string lasting(std::string text, const std::vector<std::string_view>& changing) {
   for (const std::string_view key : changing)
     cut_member(text, key);
@@ -51,12 +51,12 @@ std::string lasting(std::string text, const std::vector<std::string_view>& chang
 }
 
 struct Asked {
-  std::string arguments;  // of the command, without the file
+  std::string arguments;  // of the command, without its file
   std::string name;       // of the golden file
   std::vector<std::string_view> changing;
 };
 
-// One of each command.
+// Returns one request for each command.
 std::vector<Asked> one_of_each() {
   return {{"operators solve --budget 240000",
            "colossal_mlp_2x2",
@@ -337,7 +337,7 @@ TEST_CASE(
     "is") {
   const Command run;
   const std::string model = "tests/golden/reported/stopped_no_limit_graph.json.gz";
-  // Nothing holds less than `least` bytes, and some plan holds no more.
+  // No plan holds less than `least` bytes, and some plan holds exactly that.
   const auto check = [&](const std::string& graph, std::int64_t least, std::int64_t limit) {
     CAPTURE(limit);
     const std::string asked =

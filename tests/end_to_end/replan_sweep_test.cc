@@ -29,7 +29,7 @@ const std::string kLimit = " --work-limit 2000000 ";
 
 json read_json(const std::string& path) { return json::parse(*read_file(path)); }
 
-// A problem of small tables, to which tests can add tables.
+// Returns a problem of `count` small tables.
 std::string tables(int count) {
   json problem = {{"topology", {{"world_size", 8}, {"local_world_size", 4}}},
                   {"tables", json::array()}};
@@ -130,14 +130,14 @@ TEST_CASE("replan: says what keeping everything costs, what moving gains, and ho
   CHECK(contains(text.out, "keeping everything rates "));
   CHECK(contains(text.out, " saves "));
   CHECK(contains(text.out, kFlag));
-  // The weight that is named moves less.
+  // With the weight that the message names, fewer bytes move.
   const std::string weight = moved.err.substr(
       at + kFlag.size(), moved.err.find(' ', at + kFlag.size()) - at - kFlag.size());
   const CommandOutcome less =
       run("replan " + kMixed + " " + plan + kLimit + "--json --migration-weight " + weight);
   REQUIRE_MESSAGE(less.status == 0, less.err);
   CHECK(json::parse(less.out)["migration"]["moved_bytes"] < migration["moved_bytes"]);
-  // Where nothing moves, nothing is said of moving.
+  // If nothing moves, the message names no weight.
   const CommandOutcome again = run("replan " + kMixed + " " + next + kLimit + "-o " + plan);
   CHECK(contains(again.err, "nothing moves"));
   CHECK_FALSE(contains(again.err, "--migration-weight"));
@@ -158,7 +158,7 @@ TEST_CASE("replan: a large weight keeps the old plan if it fits") {
   CHECK(json::parse(free.out)["best_rating"] <= answer["best_rating"]);
 }
 
-// The objectives are those of a MILP solver (tests/python/milp).
+// The least objectives are from a MILP solver (tests/python/milp).
 TEST_CASE("replan: minimises rating + weight x GiB moved, and proves it for small problems") {
   const std::map<std::string, std::map<std::string, double>> least = {
       {"5013", {{"0.001", 0.0824156494}, {"1", 0.1769372432}, {"1000", 0.7224464676}}},
@@ -211,7 +211,7 @@ TEST_CASE("replan: says what keeping everything rates and what the moves buy") {
   CHECK(json::parse(free.out)["migration"]["objective"].is_null());
 }
 
-// A table of a million columns has 7,812 shards. A linear program over their ranks takes minutes.
+// A table of a million columns has 7,812 shards. A linear program would take minutes.
 TEST_CASE("replan: thousands of shards on few ranks end within the work limit") {
   const Command run;
   const std::string files = "tests/golden/embedding/replan/many_shards";
@@ -220,7 +220,7 @@ TEST_CASE("replan: thousands of shards on few ranks end within the work limit") 
   CHECK((outcome.status == 3 || outcome.status == 4));
 }
 
-// The slowest rank of the old plan has the same load in a problem that changed elsewhere.
+// The problem has changed, but the slowest rank of the old plan still has the same load.
 TEST_CASE("replan: an old rating that still holds does not make the problem the same") {
   const Command run;
   const std::string files = "tests/golden/embedding/replan/same_rating";

@@ -1,4 +1,4 @@
-// `--report` as a user runs it: a page in addition to the answer.
+// `--report` as a user runs it: it writes a page in addition to the answer.
 #include <cstddef>
 #include <cstdlib>
 #include <string>
@@ -245,7 +245,7 @@ TEST_CASE(
 TEST_CASE("report command: colours on a terminal, unless NO_COLOR or the terminal refuses") {
   const Command run;
   const std::string plan = "plan " + kSample + kOneHost + "--work-limit 100000";
-  // script(1) gives the command a terminal.
+  // script(1) runs the command in a terminal.
   if (std::system("command -v script >/dev/null") != 0) {
     MESSAGE("skipped: script(1) is not installed");
     return;
@@ -268,7 +268,8 @@ TEST_CASE("report command: a saved answer has the text that its command printed"
   const std::string plan = run.path("plan.json"), other = run.path("other.json");
   REQUIRE(run("plan " + kSample + kOneHost + "-o " + plan).status == 0);
   REQUIRE(run("plan " + kSample + kOneHost + "--mode compat -o " + other).status == 0);
-  // The JSON does not tell how many tables and ranks there are; times differ from run to run.
+  // The first line has numbers of tables and ranks, which the JSON lacks, and times, which differ
+  // between runs.
   const auto without_first_line = [](const std::string& text) {
     return text.substr(text.find('\n'));
   };

@@ -139,7 +139,7 @@ TEST_CASE("diff: what moves between two plans of one problem") {
   REQUIRE(diff["ranks"].size() == 16);
   CHECK(diff["ranks"][3]["hbm"] ==
         json{before["plan_hbm_by_rank"][3], after["plan_hbm_by_rank"][3]});
-  // Planning again counts the same bytes for the same moves.
+  // replan and diff count the same bytes for the same moves.
   const std::string next = run.path("next.json");
   REQUIRE(run("replan " + kProblem + " " + compat + kLimit + "-o " + next).status == 0);
   const json migrated = json::parse(run("diff --json " + compat + " " + next).out);
@@ -189,7 +189,7 @@ TEST_CASE("diff: kinds of change are named, and bytes follow from the cut") {
   CHECK(diff["tables"][2]["what"] == "added");
   CHECK(diff["tables"][3]["what"] == "removed");
   CHECK(diff["tables"][3]["to"].is_null());
-  // If a file does not say how its tables are cut, the bytes are unknown.
+  // If a file lacks the layout of its tables, the bytes are unknown.
   json vague = read_json(b);
   vague["plan"][1].erase("layout");
   write_json(b, vague);

@@ -1,4 +1,4 @@
-// `--stats` of plan and verify, as a user runs them.
+// `--stats` of `plan` and `verify` as a user runs them.
 #include <string>
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ TEST_CASE("stats: plan and verify give the same figures, in JSON and as text, on
   REQUIRE(planned.contains("stats"));
   const json& stats = planned["stats"];
   CHECK(stats["ranks"].size() == 16);
-  // The rating adds the times of shards, the statistics add their parts, so rounding differs.
+  // The rating sums the times of shards, the statistics their parts, so rounding differs.
   CHECK(stats["max_perf"]["ms"].get<double>() ==
         doctest::Approx(planned["best_rating"].get<double>()).epsilon(1e-12));
   const double path = stats["critical_path"]["total"].get<double>();

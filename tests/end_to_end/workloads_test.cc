@@ -1,5 +1,5 @@
-// Table lists of real and realistic models, each with the topologies suggested for it: a plan that
-// the verifier accepts, or a precise reason.
+// Table lists of real and realistic models on the topologies suggested for them: each gets a plan
+// that the verifier accepts, or a precise reason.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -21,7 +21,7 @@ namespace {
 using namespace shardwright;
 using nlohmann::json;
 
-// Placed shards; bounds the largest workloads to a fraction of a second each.
+// In placed shards. It limits the largest workloads to a fraction of a second each.
 constexpr std::uint64_t kWorkLimit = 600'000'000;
 
 template <class T>
@@ -94,7 +94,7 @@ TEST_CASE("workloads: every suggested topology gets a valid plan or a precise re
       } else if (result.stopped_by == StopReason::kFinished) {
         check_reason(result, *problem);
       } else {
-        // Only the largest workloads may run out of work before their first plan.
+        // Only the largest workloads may use up their work before the first plan.
         CHECK(problem->topology().world_size() >= 1024);
       }
     }

@@ -1,4 +1,4 @@
-// Best mode against every plan of thousands of small problems.
+// Best mode, compared with all plans of thousands of small problems.
 #include "tests/support/embedding/checks/best_checks.h"
 
 namespace shardwright::best_fuzz_test {

@@ -1,4 +1,4 @@
-// Best mode against every plan of small problems.
+// Best mode, compared with all plans of small problems.
 #include "tests/support/embedding/checks/best_checks.h"
 
 namespace shardwright::best_property_test {

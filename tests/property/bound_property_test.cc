@@ -1,4 +1,4 @@
-// Lower bounds and their certificates against every plan of small problems.
+// Lower bounds and their certificates, compared with all plans of small problems.
 #include "tests/support/embedding/checks/bound_checks.h"
 
 namespace shardwright::bound_property_test {

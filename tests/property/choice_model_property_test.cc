@@ -1,4 +1,4 @@
-// Choices under random rules, compared with all placements.
+// The choice model under random rules, compared with all placements.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -87,8 +87,7 @@ std::shared_ptr<const SearchSpace> random_options(Random& random, ProblemSpec sp
           {kGridShard, local * std::max(1U, std::min(world / local, 2U))},
           {kRowWise, world}};
       const auto [type, shards] = kinds[random.below(std::size(kinds))];
-      // Here each option takes less time and more memory than the one before, so none replaces
-      // another.
+      // Each option takes less time and more memory than the one before, so none replaces another.
       const double ms =
           replaceable ? static_cast<double>(1 + random.below(4)) : static_cast<double>(100 - i);
       const std::int64_t bytes = replaceable ? 10 + static_cast<std::int64_t>(random.below(20))
@@ -106,7 +105,7 @@ struct Placed {
   std::vector<std::uint32_t> shards;  // by rank
 };
 
-// Returns all placements of all options that the rules of the table and the sharding type allow.
+// Returns all placements that the table's rules and the sharding type allow, by table.
 std::vector<std::vector<Placed>> placements(const SearchSpace& space) {
   const Problem& problem = space.problem();
   const std::uint32_t world = problem.topology().world_size();
@@ -145,7 +144,7 @@ std::uint32_t mask(const Placed& placed, GroupScope on) {
   return on == GroupScope::kRank ? placed.rank_mask : placed.host_mask;
 }
 
-// Returns true if the groups allow these placements of tables 0, 1, ... together.
+// Returns true if the groups allow these placements of tables 0, 1, ... at the same time.
 bool compatible(const ProblemSpec& spec, const std::vector<const Placed*>& chosen) {
   const auto each_pair = [&](const TableGroup& group, const auto& test) {
     for (std::size_t a = 0; a < chosen.size(); ++a) {
@@ -190,7 +189,7 @@ std::vector<bool> chosen_by(const ChoiceModel& model, std::size_t options) {
   return kept;
 }
 
-// Keeps one of the placements with the same option and the same set of ranks.
+// Keeps one of all placements with the same option and the same set of ranks.
 void drop_alike(std::vector<std::vector<Placed>>& by_table) {
   for (std::vector<Placed>& placements : by_table) {
     const auto key = [](const Placed& p) { return std::pair(p.option, p.rank_mask); };
@@ -203,7 +202,7 @@ void drop_alike(std::vector<std::vector<Placed>>& by_table) {
   }
 }
 
-// If a problem is refused only because of its groups, no placement may obey them.
+// Checks that no placement obeys the groups if the problem is refused because of its groups.
 void check_contradiction(Random& random, ProblemSpec spec) {
   ProblemSpec alone = spec;
   alone.keep_together.clear();
@@ -226,7 +225,7 @@ TEST_CASE("choice model: an option is left out exactly if no placement under the
     Random random(seed);
     for (int i = 0; i < 250; ++i) {
       CAPTURE(i);
-      const bool apart = i % 2 == 1;  // then what is left out has no placement, at least
+      const bool apart = i % 2 == 1;  // then every option without a choice must have no placement
       ProblemSpec spec = random_rules(random, 3, apart);
       if (!Problem::make(spec).ok()) {
         check_contradiction(random, std::move(spec));

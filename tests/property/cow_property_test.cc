@@ -1,4 +1,4 @@
-// Random operations on many live versions, compared with plain vectors.
+// Random operations on many versions of plans and vectors, compared with plain vectors.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -34,7 +34,7 @@ bool agree(const Version& version) {
   return true;
 }
 
-// One table of the naive plan.
+// One table in the naive copy of a plan.
 struct Row {
   const ShardingOption* option = nullptr;
   std::vector<Rank> ranks;
@@ -82,7 +82,7 @@ TEST_CASE("persistent vector: any versions agree with plain vectors") {
       live[0].model.push_back(static_cast<int>(i));
     for (int step = 0; step < 3000; ++step) {
       Version version = live[random.below(live.size())];
-      const std::size_t changes = random.below(4);  // 0: a plain copy
+      const std::size_t changes = random.below(4);  // 0 makes a plain copy
       for (std::size_t c = 0; c < changes; ++c) {
         const std::size_t i = random.below(size);
         const int value = static_cast<int>(random.below(1000));

@@ -1,4 +1,4 @@
-// Every plan that the planner returns is one that the independent verifier accepts.
+// The verifier accepts every plan that the planner returns.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -20,9 +20,8 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// TorchRec's memory-balanced partitioner sets one memory limit for all devices, which may be above
-// the memory of a small one. So if ranks differ in memory, its plan may overfill a rank, and so may
-// compat mode's.
+// TorchRec's memory-balanced partitioner has one memory limit for all ranks. If ranks differ in
+// memory, its plans, and those of compat mode, may exceed the memory of a small rank.
 bool may_overfill(const Problem& problem, const Topology& available) {
   return problem.spec().partitioner.type == PartitionerSpec::Type::kMemoryBalanced &&
          !available.uniform();
@@ -78,7 +77,7 @@ void check_plan(const Problem& problem, const EmbeddingPlanResult& result) {
   }
 }
 
-// Returns the problem with memory set aside, a margin and measured kernels.
+// Returns the problem with reserved memory, a margin and measured kernels.
 std::shared_ptr<const Problem> limited(Random& random, const Problem& problem) {
   ProblemSpec spec = problem.spec();
   for (const Storage& rank : problem.topology().storage()) {

@@ -1,4 +1,4 @@
-// The search, compared with a naive planner: every proposal, rank and rating, bit for bit.
+// The compat search, compared with a naive planner: every proposal, rank and rating, bit for bit.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -66,14 +66,14 @@ void check_plan(const SearchRun& own, const naive::Outcome& expected) {
   }
 }
 
-// Counts how often the random problems reach the cases that the test is about.
+// Counts how often random problems reach the cases that this test is about.
 struct Coverage {
   std::size_t feasible = 0;
   std::size_t failed = 0;
   std::size_t cached = 0;
   std::size_t plans = 0;
   std::size_t by_partitioner[2] = {0, 0};
-  std::size_t by_type[7] = {0, 0, 0, 0, 0, 0, 0};  // placed options
+  std::size_t by_type[7] = {0, 0, 0, 0, 0, 0, 0};  // placed options by sharding type
 
   void count(const naive::Outcome& outcome, const SearchSpace& space) {
     if (outcome.best) ++plans;
@@ -116,7 +116,7 @@ TEST_CASE("search: random spaces with arbitrary shard costs give the naive plann
       const auto problem = random_problem(random, style);
       compare(random_space(random, problem), problem->topology(), coverage);
     }
-    // Both outcomes, every kind of placement and both partitioners must occur often.
+    // Both outcomes, all kinds of placement and both partitioners must be frequent.
     CHECK(coverage.feasible > 5000);
     CHECK(coverage.failed > 5000);
     CHECK(coverage.cached > 1000);

@@ -1,4 +1,4 @@
-// Exact arithmetic, compared to the last bit with the loops that it replaces.
+// Exact arithmetic, compared bit by bit with the loops that it replaces.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -32,7 +32,7 @@ bool same_bits(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-// 52 random bits, few bits, or all ones: these cause ties and carries.
+// Returns a mantissa of 52 random bits, few bits, or all ones. These cause ties and carries.
 double random_mantissa(Random& random) {
   const std::uint64_t all = (std::uint64_t{1} << 52) - 1;
   std::uint64_t bits = 0;
@@ -60,20 +60,20 @@ int between(Random& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::size_t>(high - low + 1)));
 }
 
-// A sum and a value whose magnitudes make the addition interesting.
+// Returns a sum and a value to add, often near a special case.
 std::pair<double, double> random_case(Random& random) {
   const int exponent = between(random, -60, 60);
   const double sum = std::ldexp(random_mantissa(random), exponent);
   switch (random.below(8)) {
-    case 0:  // unrelated
+    case 0:  // unrelated magnitudes
       return {sum, std::ldexp(random_mantissa(random), between(random, -60, 60))};
     case 1:  // a sum of zero
       return {0, sum};
     case 2:  // nothing to add
       return {sum, 0};
-    case 3:  // a few units in the last place of the sum, with a half: ties
+    case 3:  // ties: a few and a half units in the last place of the sum
       return {sum, std::ldexp(static_cast<double>(random.below(16)) + 0.5, exponent - 52)};
-    case 4:  // around half a unit: the sum may stop growing
+    case 4:  // about half a unit, so the sum may stop growing
       return {sum, std::ldexp(random_mantissa(random), exponent - between(random, 51, 54))};
     case 5: {  // denormals
       const double least = std::numeric_limits<double>::denorm_min();
@@ -84,13 +84,13 @@ std::pair<double, double> random_case(Random& random) {
       const double normal = std::numeric_limits<double>::min();
       return {normal * (random_mantissa(random) - 1), normal * (random_mantissa(random) / 100)};
     }
-    default:  // towards the largest number and beyond
+    default:  // up to the largest number and beyond
       return {std::ldexp(random_mantissa(random), 1023),
               std::ldexp(random_mantissa(random), between(random, 960, 1023))};
   }
 }
 
-// n / d by long division in binary: the first 53 digits from the leading one on, and what follows.
+// Returns n / d by binary long division: the first 53 digits, rounded by the digits after them.
 double long_division(WideUnsigned n, std::uint64_t d) {
   std::vector<int> digits;  // 128 before the point, then as many as needed
   WideUnsigned rest = 0;
@@ -189,7 +189,7 @@ TEST_CASE("true_divide: equals long division to the last bit") {
           (WideUnsigned{random.next()} << 64 | random.next()) >> (10 + random.below(118));
       const std::uint64_t d = 1 + (random.next() >> (1 + random.below(63)));
       if (d >> 63 != 0) continue;
-      // Half of the time close to a quotient of 54 bits that ends in a one, a tie.
+      // Half of the quotients are within 1 / d of a tie: 54 bits that end in a one.
       if (random.below(2) == 0) {
         n = (WideUnsigned{random.next() >> 10 | (std::uint64_t{1} << 53) | 1} * d) - 1 +
             random.below(3);

@@ -1,4 +1,4 @@
-// Explanations of random problems, compared with the verifier and with all plans.
+// Explanations of random problems, compared with the evaluator and with all plans.
 #include "runtime/embedding/explain.h"
 
 #include <algorithm>
@@ -36,8 +36,8 @@ std::shared_ptr<const Problem> make(ProblemSpec spec) {
   return made.ok() ? std::make_shared<const Problem>(std::move(made).value()) : nullptr;
 }
 
-// Tries all ways of placing the shards of an option beside the other tables, and keeps the least
-// rating that the verifier accepts. Callers check small_enough() first.
+// Tries all ranks for the shards of an option while the other tables stay. Keeps the least rating
+// of a valid plan. Precondition: small_enough().
 struct EveryPlacement {
   const Explanation& explanation;
   const Plan& plan;
@@ -87,7 +87,7 @@ bool only_memory(const Evaluation& evaluation) {
                      [](const Violation& v) { return v.kind == Violation::Kind::kOutOfMemory; });
 }
 
-// Checks what the explanation says about one option against the plan with that option.
+// Compares what the explanation says of one option with the plan that has this option.
 void check_option(const Explanation& explanation, std::size_t position, const OptionCost& cost,
                   bool rules_by_shard, OptionCounts& counts) {
   const Plan& plan = *explanation.result.plan;
@@ -120,7 +120,7 @@ void check_option(const Explanation& explanation, std::size_t position, const Op
   if (fits && every.least) CHECK(same(*every.least, *cost.rating));
 }
 
-// Adds rules about the places of tables to some problems.
+// Adds placement rules to some problems.
 void add_rules(Random& random, ProblemSpec& spec) {
   const auto world = static_cast<std::size_t>(spec.topology.world_size);
   for (Table& table : spec.tables) {
@@ -172,22 +172,21 @@ OptionCounts check_option_costs(std::uint64_t seed, int problems, bool rules) {
   return counts;
 }
 
-// In every third problem tables may, or must, be on a small SSD. Draws from a copy, so that the
-// other problems stay what they were.
+// In one third of the problems, tables may or must use a small SSD. `random` is a copy, so the
+// other draws of the caller stay the same.
 void put_on_ssd(Random random, ProblemSpec& spec) {
   if (random.below(3) != 0) return;
   const std::uint64_t gib = random.below(5);
   spec.topology.ssd_cap_bytes = static_cast<std::int64_t>(gib) << 30;
   for (Table& table : spec.tables) {
     if (random.below(3) == 0) continue;
-    // Without any SSD, key_value alone would be no option at all.
+    // Without any SSD, tables with only key_value would have no option.
     if (gib > 0 && random.below(2) == 0) table.constraints->compute_kernels.clear();
     table.constraints->compute_kernels.push_back(ComputeKernel::kKeyValue);
   }
 }
 
-// One to four tables of 1 to 4 GiB on a small machine with little memory. Some tables must not be
-// split.
+// One to four tables of 1 to 4 GiB on a small machine with little memory. Some stay whole.
 ProblemSpec crowded(Random& random) {
   ProblemSpec spec = test_support::problem_spec(
       1 + random.below(4), 1 + static_cast<std::int64_t>(random.below(3)), 0, 4'000'000, 64);
@@ -211,7 +210,7 @@ ProblemSpec crowded(Random& random) {
   return spec;
 }
 
-// Returns true if any plan exists.
+// Returns true if a plan exists.
 bool has_plan(const ProblemSpec& spec) {
   const auto problem = make(spec);
   if (!problem) return false;
@@ -222,7 +221,7 @@ bool has_plan(const ProblemSpec& spec) {
   return test_support::least_rating({*space, reservation->topology}).has_value();
 }
 
-// Returns the problem with the remedy applied, `less` steps short of it.
+// Returns the problem with the remedy applied, but `less` steps smaller.
 ProblemSpec changed(ProblemSpec spec, const Remedy& remedy, int less) {
   const double direction = remedy.to > remedy.from ? -1 : 1;
   double value = remedy.to + direction * less * remedy.step;

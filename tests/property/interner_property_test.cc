@@ -1,4 +1,4 @@
-// Random interning into a stack of layers, compared with maps.
+// Random interning in a stack of layers, compared with maps.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ using shardwright::test_support::Random;
 using shardwright::test_support::seeds;
 
 struct Traits {
-  // Four hashes for hundreds of values, so equal hashes are common.
+  // There are four hashes for hundreds of values, so equal hashes are frequent.
   static std::uint64_t hash(const std::string& text) {
     return shardwright::hash_mix(0, static_cast<unsigned char>(text.back()) % 4);
   }
@@ -32,7 +32,7 @@ struct Layer {
   std::map<std::string, const std::string*> own;
 };
 
-// Returns the object that the top layer should find: that of the lowest layer that has the value.
+// Returns the pointer that the top layer should find: that of the lowest layer with the value.
 const std::string* expected(const std::vector<Layer>& stack, const std::string& value) {
   for (const Layer& layer : stack) {
     const auto at = layer.own.find(value);

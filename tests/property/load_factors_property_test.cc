@@ -1,4 +1,4 @@
-// Load factors that best mode chooses, compared with all plans over the same set.
+// The load factors that best mode chooses, compared with all plans over the same load factors.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ json random_cache(Random& random, std::size_t rows) {
   return cache;
 }
 
-// Two or three cached tables on two ranks, whose memory holds some of them.
+// Two or three cached tables on two ranks. The memory holds some of them.
 json random_problem(Random& random) {
   json problem = {{"reservation", {{"type", "none"}}},
                   {"batch_size", 1 + random.below(64)},
@@ -82,13 +82,14 @@ double least_rating(const std::shared_ptr<const SearchSpace>& space, const Topol
 }
 
 struct Counts {
-  int chosen = 0;   // problems in which best mode chooses
-  int gained = 0;   // of these, with a better plan than with the load factors of the constraints
-  int proved = 0;   // of these, with a plan proved optimal over the set
-  int outside = 0;  // of these, where compat mode's plan has a better cache of another size
+  int chosen = 0;   // problems in which best mode may choose load factors
+  int gained = 0;   // of these: its plan is better than any with the constraints' load factors
+  int proved = 0;   // of these: its plan is proved optimal over the set
+  int outside = 0;  // of these: compat mode's plan is better, with a load factor outside the set
 };
 
-// Checks the answer against all plans over the set, and that its proof covers no less.
+// Compares the answer with all plans over the set of load factors. Checks that the proof covers the
+// whole set.
 void check(const std::shared_ptr<const Problem>& problem, Counts& counts) {
   const auto declared = enumerate_embedding(problem).value();
   const auto space = best_mode_options(declared).value();

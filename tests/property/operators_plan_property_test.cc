@@ -1,5 +1,5 @@
-// Plans for random training steps within limits of memory, compared with trying all placements, and
-// on meshes with axes of one device, which change nothing.
+// Plans of random training steps with memory limits, compared with an enumeration of placements,
+// and with plans on meshes with additional axes of one device.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,12 +40,12 @@ AtenSolution planned(const AtenGraph& graph, const AtenRequest& request,
 
 struct Counts {
   int plans = 0;
-  int proofs = 0;      // that there is no plan
-  int compared = 0;    // with everything
+  int proofs = 0;      // no plan exists
+  int compared = 0;    // with the whole enumeration
   int no_optimum = 0;  // plans without a proof
 };
 
-// Without a limit on work or time, the answer is a plan or the proof that there is none.
+// Checks that an answer without limits is a plan, or a proof that none exists.
 void check_answer(const AtenGraph& graph, const AtenRequest& request, const AtenSolution& answer,
                   Counts& counts) {
   REQUIRE(answer.status != SolveStatus::kUnknown);
@@ -74,7 +74,7 @@ void check_answer(const AtenGraph& graph, const AtenRequest& request, const Aten
   if (is_plan) CHECK(same_cost(cost, *naive.least_us));
 }
 
-// The answers are equal, whatever the placements along axes of one device.
+// Axes of one device must not change the answer.
 void check_same(const AtenSolution& one, const AtenSolution& other) {
   CHECK(one.status == other.status);
   CHECK(one.evaluation.total_us() == other.evaluation.total_us());
@@ -89,7 +89,8 @@ MeshShape random_mesh(Random& random) {
   return meshes[random.below(meshes.size())];
 }
 
-// Of 3 to 30 operators; of up to 16 on two axes, where operators have many more strategies.
+// Returns a graph of 3 to 30 operators; with two mesh axes, of up to 16, since operators then have
+// more strategies.
 AtenGraph random_graph(Random& random, const MeshShape& mesh) {
   const std::size_t operators = 3 + random.below(mesh.size() == 1 ? 28 : 14);
   return AtenGraph::make(test_support::random_training_graph(random, operators)).value();
@@ -101,7 +102,7 @@ MeshShape with_ones(MeshShape mesh, Random& random) {
   return mesh;
 }
 
-// From just below what the cheapest plan holds to less than any plan holds.
+// Returns a limit between 30% of the cheapest plan's peak and just below the peak.
 std::int64_t random_limit(Random& random, std::int64_t peak) {
   const auto percent = static_cast<std::int64_t>(30 + random.below(70));
   return random.below(5) == 0 ? peak - 1 : peak * percent / 100;
@@ -124,7 +125,7 @@ void check_random_graphs(std::uint64_t first_seed, std::uint64_t graphs) {
   MESSAGE(counts.plans << " plans, " << counts.no_optimum << " of them without a proof, "
                        << counts.proofs << " proofs that there is none, " << counts.compared
                        << " answers compared with everything");
-  if (graphs == 1) return;  // with a seed of the environment
+  if (graphs == 1) return;  // the seed is from the environment
   CHECK(counts.plans > 0);
   CHECK(counts.proofs > 0);
   CHECK(counts.compared > 0);

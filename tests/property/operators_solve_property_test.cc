@@ -1,5 +1,5 @@
-// Solving operator problems, compared with trying all choices: soft budgets, infeasible budgets and
-// degenerate instances.
+// Solutions of operator problems, compared with an enumeration of all choices: soft budgets,
+// infeasible budgets, degenerate instances.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 
 bool same_cost(double a, double b) { return std::abs(a - b) <= 1e-9 * (1 + std::abs(b)); }
 
-// Instances of up to four strategies per node, with limits that no choice exceeds.
+// Returns an instance of up to four strategies per node, whose limits allow every choice.
 CostInstanceSpec tiny(Random& random, std::size_t nodes, std::size_t edges) {
   CostInstanceSpec spec;
   for (std::uint32_t n = 0; n < nodes; ++n) {
@@ -68,8 +68,8 @@ void for_each_choice(const CostInstance& instance, const Visit& visit) {
   }
 }
 
-// Returns the least cost(evaluation) of all choices that are not forbidden; kForbidden if there is
-// none.
+// Returns the least cost(evaluation) of all choices that are not forbidden, or kForbidden if there
+// is none.
 template <class Cost>
 double least_by_hand(const CostInstance& instance, const Cost& cost) {
   double least = kForbidden;

@@ -1,4 +1,4 @@
-// Random programs: what is written in another way, and means the same, has the same answer.
+// Random programs: two notations of the same program get the same answer.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -22,9 +22,9 @@ using namespace shardwright::program;
 using test_support::Random;
 using test_support::RandomProgram;
 
-constexpr std::int64_t kBatch = 12;  // its parts are even on all meshes but one
+constexpr std::int64_t kBatch = 12;  // divides evenly on all meshes but one
 
-// Some tensors have the batch in front; one in four is described by the part of a rank.
+// Gives some tensors a first dimension of kBatch. One in four is described by a rank's part.
 void give_batch(Random& random, ProgramSpec& spec, std::vector<std::size_t>& with_batch) {
   for (std::size_t i = 0; i < spec.vars.size(); ++i) {
     Variable& var = spec.vars[i];
@@ -43,7 +43,7 @@ void give_batch(Random& random, ProgramSpec& spec, std::vector<std::size_t>& wit
   }
 }
 
-// The answer as a file has it, or the error.
+// Returns the answer as the text of a file, or the error.
 std::string answer(const ProgramSpec& spec, const ReshardOptions& options) {
   const Program program = Program::make(spec).value();
   auto result = reshard_program(program, options, 1);
@@ -55,8 +55,8 @@ std::string answer(const ProgramSpec& spec, const ReshardOptions& options) {
   return text;
 }
 
-// An axis of one rank in front of every mesh, along which tensors and demands are split, or due to
-// be reduced, as it happens.
+// Adds an axis of one rank in front of every mesh. Along this axis, tensors and demands are
+// randomly split, partial or neither.
 ProgramSpec with_axis_of_one(Random& random, const ProgramSpec& spec) {
   ProgramSpec more = spec;
   for (ProcessMesh& mesh : more.meshes) {

@@ -177,7 +177,6 @@ TEST_CASE("explore: a work limit ends the search at the same point whatever the 
       Budget budget(limit, {});
       CHECK(explore(domain, executor, budget) == reason);
       CHECK(domain.seen() == expected.seen());
-      CHECK(budget.work_done() == expected_budget.work_done());
     }
   }
 }

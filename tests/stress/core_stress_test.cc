@@ -1,4 +1,4 @@
-// Eight threads at once on the values that core declares thread-safe.
+// Eight threads use the values that core declares thread-safe.
 #include <doctest/doctest.h>
 
 #include <barrier>
@@ -28,14 +28,14 @@ constexpr int kRounds = 5;
 
 ShardLayout layout(std::size_t i) {
   ShardLayout layout;
-  // Five extents: more than fit without allocation.
+  // A layout of five extents allocates memory.
   for (std::int64_t k = 0; k < 5; ++k) {
     layout.append({static_cast<std::int64_t>(i) + 1, 8, k, 0, 0, 0, 1});
   }
   return layout;
 }
 
-// Runs work(thread) on eight threads that begin together.
+// Runs work(thread) on eight threads that start together.
 template <class Work>
 void on_all_threads(const Work& work) {
   std::barrier start(static_cast<std::ptrdiff_t>(kThreads));
@@ -65,8 +65,8 @@ TEST_CASE("interner: threads that intern equal values get equal pointers") {
     std::vector<std::vector<const ShardLayout*>> seen(
         kThreads, std::vector<const ShardLayout*>(kValues, nullptr));
     on_all_threads([&](std::size_t t) {
-      // Half of the threads use the same order, which makes races likely; the others use orders of
-      // their own.
+      // Half of the threads use the same order, which makes races likely. The others use different
+      // orders.
       for (const std::size_t i : shuffled(t % 2 == 0 ? 0 : t)) {
         seen[t][i] = layouts.intern(layout(i));
       }

@@ -1,5 +1,5 @@
-// Every engine with an allocation that fails: an error or the right answer, never the end of the
-// process.
+// Every engine with a failing allocation: it returns an error or the right answer, and never ends
+// the process.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,9 +49,9 @@ PlanOptions best_options() {
   return options;
 }
 
-// `answer` returns a figure of its result.
+// `answer` runs an engine and returns one figure of its result.
 void check_failures(const std::function<double()>& answer, std::uint64_t tries) {
-  const double expected = answer();  // which also starts the threads
+  const double expected = answer();  // also starts the threads
   const AllocationScope scope;
   CHECK(answer() == expected);
   const std::uint64_t allocations = scope.allocations();

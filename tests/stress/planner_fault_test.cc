@@ -1,4 +1,4 @@
-// Memory that runs out while several threads plan: an error or the right plan, and no leak.
+// Memory runs out while several threads plan: an error or the right plan, without a leak.
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -43,7 +43,7 @@ ProblemPtr load(const std::string& name) {
       require(embedding::Problem::make(require(read_problem(require(read_file(path)))))));
 }
 
-// Identifies an answer, without allocating memory.
+// The figures that identify an answer. Copying them allocates no memory.
 struct Answer {
   bool planned = false;
   std::uint64_t num_proposals = 0;
@@ -65,11 +65,11 @@ Answer plan(const ProblemPtr& problem) {
 
 struct Tally {
   int thrown = 0;
-  int thrown_elsewhere = 0;  // by another thread than the one that plans
-  int survived = 0;          // although an allocation failed
+  int thrown_elsewhere = 0;  // thrown on another thread than the caller's
+  int survived = 0;          // right answers although an allocation failed
 };
 
-// Plans with the n-th allocation failing.
+// Plans while the n-th allocation fails.
 void plan_with_failure(const ProblemPtr& problem, std::uint64_t n, const Answer& expected,
                        Tally& tally) {
   const AllocationScope scope;
@@ -87,8 +87,7 @@ void plan_with_failure(const ProblemPtr& problem, std::uint64_t n, const Answer&
     failed = failing.failed();
     elsewhere = failing.failed_elsewhere();
   }
-  // This holds exactly. TBB keeps threads and task pools, but takes them from malloc, not from
-  // operator new.
+  // The check is exact: oneTBB keeps threads and task pools, but allocates them with malloc().
   const std::int64_t left = scope.live_bytes();
   INFO("allocation ", n);
   CHECK(left == 0);
@@ -102,11 +101,11 @@ void plan_with_failure(const ProblemPtr& problem, std::uint64_t n, const Answer&
   }
 }
 
-// Fails each of the first allocations, then random ones.
+// Fails each of the first allocations, then random ones. `tries` is the number of runs.
 void check_failures(const std::string& name, std::uint64_t tries) {
   INFO("case ", name);
   const ProblemPtr problem = load(name);
-  const Answer expected = plan(problem);  // which also starts TBB's threads
+  const Answer expected = plan(problem);  // also starts oneTBB's threads
   const AllocationScope scope;
   CHECK(plan(problem) == expected);
   const std::uint64_t allocations = scope.allocations();
@@ -135,7 +134,7 @@ TEST_CASE("planner: an allocation that fails is an error or does no harm, and no
   check_failures("29_partitioner_membal_tol0_40t_8r", tries);
   check_failures("11_nofit_insufficient_2r", tries);
   check_failures("36_mid_100t_16r_2h_default", tries / 2);
-  // Has so many tables that both threads enumerate, and allocate.
+  // The case has so many tables that both threads enumerate options and allocate memory.
   check_failures("41_big_1000t_16r_tw_only", tries / 4);
 }
 
@@ -143,14 +142,14 @@ TEST_CASE("planner: an allocation that fails in a task of another thread reaches
   TbbExecutor executor(kThreads);
   const std::thread::id caller = std::this_thread::get_id();
   int failures = 0;
-  // On an overloaded machine, TBB's threads may take a second to start.
+  // On an overloaded machine, oneTBB's threads may take a second to start.
   for (int round = 0; round < 100 && failures < 20; ++round) {
     std::atomic<int> arrived{0};
     std::atomic<bool> elsewhere{false};
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     const auto body = [&](unsigned, std::size_t, std::size_t) {
       ++arrived;
-      // Keeps this thread busy, so that the other range goes to the other thread.
+      // Keeps this thread busy, so that another thread takes the other range.
       while (arrived < kThreads && std::chrono::steady_clock::now() < deadline) {
         std::this_thread::yield();
       }
@@ -171,7 +170,7 @@ TEST_CASE("planner: an allocation that fails in a task of another thread reaches
     CHECK(thrown == elsewhere);
     failures += thrown ? 1 : 0;
   }
-  // On a machine with one core there may never be a second thread.
+  // A machine with one core may never start a second thread.
   if (std::thread::hardware_concurrency() > 1) CHECK(failures > 0);
 }
 

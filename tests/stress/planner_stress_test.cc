@@ -1,4 +1,4 @@
-// Planners that are stopped, run at the same time or nested in the host's tasks.
+// Planners that are stopped, run at the same time, or run inside the tasks of the host program.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -41,13 +41,13 @@ using ProblemPtr = std::shared_ptr<const embedding::Problem>;
 const std::string kCases = "tests/golden/embedding/cases/";
 const std::string kWorkloads = "tests/golden/workloads/";
 
-// Enumerating takes some 10 ms and all proposals take a second or more, so a request within the
-// first 30 ms meets either stage.
+// Enumerating takes some 10 ms, and all proposals take a second or more. A stop within the first 30
+// ms hits either stage.
 const std::string kLong = kWorkloads + "ads_bootstrap_1000t.json.gz";
 // All proposals take some 30 ms.
 const std::string kShort = kCases + "36_mid_100t_16r_2h_default.json.gz";
 
-// The documented limit is 20 ms. Sanitizers make the planner slower, hence more time.
+// The documented limit is 20 ms. Builds with sanitizers get more time.
 constexpr double kPromisedMs = kSanitized ? 100 : 20;
 constexpr int kThreads = 2;
 
@@ -68,13 +68,13 @@ double ms_between(Clock::time_point begin, Clock::time_point end) {
 
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 
-// A search that ran to its end, or further than any stopped one gets, with every proposal.
+// A traced search that ran to its end, or further than any stopped search of these tests.
 class FullSearch {
  public:
   explicit FullSearch(const ProblemPtr& problem) {
     PlanOptions options;
     options.mode = PlanMode::kCompat;
-    // Several times the work of two threads in 50 ms, the time of the longest stopped search.
+    // Several times the work that two threads do in 50 ms, the time of the longest stopped search.
     options.work_limit = 300'000'000;
     options.threads = kThreads;
     options.trace = true;
@@ -85,7 +85,7 @@ class FullSearch {
     }
   }
 
-  // Checks that `stopped` is a possible state of this search: no plan, or a valid plan with the
+  // Checks that `stopped` is a state that this search passes: no plan, or a valid plan with the
   // rating of one of its proposals.
   void check(const EmbeddingPlanResult& stopped) const {
     CHECK(!stopped.failure.has_value());
@@ -106,7 +106,8 @@ class FullSearch {
   }
 
  private:
-  // Checks that the trace is a prefix of the full one, and the plan the best in it.
+  // Checks that the trace of `stopped` is a prefix of the full trace, and that its plan is the best
+  // of the prefix.
   void check_prefix(const EmbeddingPlanResult& stopped) const {
     const auto& own = stopped.trace->proposals;
     const auto& all = result_.trace->proposals;
@@ -128,7 +129,7 @@ class FullSearch {
   std::set<std::uint64_t> ratings_;
 };
 
-// Asks for a stop from a thread of its own after `delay`.
+// Requests a stop after `delay`, from its own thread.
 class DelayedStop {
  public:
   explicit DelayedStop(std::chrono::microseconds delay)
@@ -139,7 +140,7 @@ class DelayedStop {
         }) {}
 
   std::stop_token token() const { return source_.get_token(); }
-  // Waits until the stop was requested. Returns when that was.
+  // Waits for the request and returns its time.
   Clock::time_point requested_at() {
     thread_.join();
     return requested_at_;
@@ -148,16 +149,16 @@ class DelayedStop {
  private:
   std::stop_source source_;
   Clock::time_point requested_at_;
-  std::jthread thread_;  // declared after what it uses
+  std::jthread thread_;  // after the members that the thread uses
 };
 
-// Times from the request to the end of the search, in ms.
+// Times in ms from the request of a stop to the end of the search.
 class Delays {
  public:
   void add(double ms) { delays_.push_back(ms); }
   std::size_t size() const { return delays_.size(); }
 
-  // A loaded machine delays single runs by whole time slices, so only the median is checked.
+  // Checks the median, since a loaded machine delays single runs by whole time slices.
   void check(const std::string& what) {
     REQUIRE(!delays_.empty());
     std::sort(delays_.begin(), delays_.end());
@@ -177,8 +178,8 @@ struct Cancellation {
   int repetitions;
 };
 
-// Returns the time of a search that is not stopped, at most the 30 ms within which the tests stop
-// theirs.
+// Returns the time of a search in microseconds, at most 30 ms. Tests stop their searches within
+// this time.
 std::uint64_t whole_search_us(const ProblemPtr& problem, PlanOptions options) {
   constexpr double kLongest = 0.030;
   options.time_limit_s = kLongest;
@@ -215,11 +216,10 @@ void check_cancellation(const Cancellation& test, std::uint64_t seed) {
   delays.check("cancelled " + test.problem);
 }
 
-// Identifies an answer.
+// The figures that identify an answer.
 struct Answer {
   std::uint64_t num_proposals = 0;
   std::uint64_t num_plans = 0;
-  std::uint64_t work_steps = 0;
   std::uint64_t rating_bits = 0;
   std::string ranks_sha1;
   std::string failure;
@@ -239,13 +239,12 @@ Answer answer(const ProblemPtr& problem, int threads) {
   }
   return {result->num_proposals,
           result->num_plans,
-          result->work.work_steps,
           bits(result->best_rating.value_or(-1)),
           result->plan ? embedding::ranks_sha1(*result->plan) : "",
           result->failure ? result->failure->message : ""};
 }
 
-// Eight different problems with the answers of one thread.
+// Eight problems and the answers of planners with one thread.
 struct Workbench {
   std::vector<ProblemPtr> problems;
   std::vector<Answer> expected;
@@ -352,7 +351,7 @@ TEST_CASE("planner: stopping one does not affect the others") {
   }
 }
 
-// ThreadSanitizer cannot see into the library of oneTBB.
+// ThreadSanitizer cannot analyse the library of oneTBB.
 #ifndef SHARDWRIGHT_PLAIN_THREADS
 TEST_CASE("planner: planning inside tasks of the host's own TBB gives the same answers") {
   const Workbench bench;

@@ -1,4 +1,4 @@
-// The search on plain threads, stopped or failing at random points.
+// The compat search on plain threads, stopped or failing at random points.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -31,7 +31,7 @@ using enum ShardingType;
 
 constexpr unsigned kWorkers = 4;
 
-// A search space with some 1,800 greedy proposals on eight ranks, many of which do not fit.
+// A search space with about 1,800 greedy proposals on eight ranks. Many proposals do not fit.
 std::shared_ptr<const SearchSpace> sixty_tables() {
   constexpr std::size_t kTables = 60;
   ProblemSpec spec = problem_spec(kTables, 8, 4);
@@ -51,7 +51,7 @@ std::shared_ptr<const SearchSpace> sixty_tables() {
   return builder.take();
 }
 
-// Forwards the work, and requests a stop or throws after a number of ranges have begun.
+// Requests a stop or throws after `after` ranges have begun.
 class InterruptingExecutor final : public Executor {
  public:
   InterruptingExecutor(std::uint64_t seed, std::size_t after, bool throws)

@@ -81,8 +81,7 @@ bool FailingAllocation::failed_elsewhere() const noexcept { return has_failed_el
 
 namespace support = shardwright::test_support;
 
-// All forms are replaced, because the C++ library's operator delete does not know the header before
-// these blocks.
+// All forms are replaced: the library's operator delete does not know the header of these blocks.
 void* operator new(std::size_t size) { return support::allocate_or_throw(size, 1); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return support::allocate_or_throw(size, static_cast<std::size_t>(alignment));

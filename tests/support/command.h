@@ -36,8 +36,7 @@ class Command {
   const std::filesystem::path& folder() const { return folder_; }
   std::string path(const char* name) const { return (folder_ / name).string(); }
 
-  // Runs the command with `arguments`. The shell gets `before` in front of it, such as variables or
-  // a pipe.
+  // Runs the command with `arguments`. `before` precedes it in the shell: variables or a pipe.
   CommandOutcome operator()(const std::string& arguments, const std::string& before = "") const {
     const char* program = std::getenv("SHARDWRIGHT_COMMAND");
     REQUIRE_MESSAGE(program != nullptr, "SHARDWRIGHT_COMMAND must name the command");

@@ -59,8 +59,7 @@ inline void wait_for(const std::string& path, const std::string& text,
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
-// An instance with binding memory limits and no functional edges, which the solver cannot prove
-// quickly.
+// An instance with binding limits and no functional edges, which is not proved quickly.
 inline std::string hard_instance(const Command& run, std::size_t nodes) {
   RandomCostInstanceStyle style;
   style.num_nodes = nodes;

@@ -40,8 +40,7 @@ class Overlapping {
   bool overlapped() const { return met_ == (take_in_too_ ? 5 : 3); }
 
  private:
-  // A batch needs several candidates, because executors may run a single range on the calling
-  // thread.
+  // Several, because executors may run a single range on the calling thread.
   static constexpr std::size_t kCandidates = 8;
 
   void meet(bool& here, const bool& there) {

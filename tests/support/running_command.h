@@ -56,8 +56,7 @@ class RunningCommand {
     waitpid(pid_, nullptr, 0);
   }
 
-  // Sends the signal once the command has used `cpu_s` seconds of processor time, and waits for its
-  // end.
+  // Sends the signal after `cpu_s` seconds of processor time, and waits for the end.
   StopOutcome stop_after(double cpu_s, int signal) {
     StopOutcome outcome;
     while (!has_ended() && cpu_seconds() < cpu_s)

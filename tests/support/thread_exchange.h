@@ -14,8 +14,7 @@
 
 namespace shardwright {
 
-// Passes messages between the threads. Thread safety: each process calls all_gather() on its own
-// thread.
+// Passes messages between threads. Thread safety: each process has its own thread.
 class MessageBoard {
  public:
   explicit MessageBoard(std::uint32_t processes)

@@ -18,12 +18,12 @@
 
 namespace shardwright::test_support {
 
-using ResourceLimits = std::vector<std::pair<int, rlim_t>>;  // (RLIMIT_..., value)
+using ResourceLimits = std::vector<std::pair<int, rlim_t>>;  // pairs of RLIMIT_... and its value
 
 constexpr uid_t kNobody = 65534;
 
-// A child that runs the command. Its standard output and error go to files.
-// Thread safety: one thread at a time.
+// A child process that runs the command. Its standard output and error go to files. Thread safety:
+// one thread at a time.
 class ChildProcess {
  public:
   ChildProcess(const std::vector<std::string>& arguments, const std::string& out,
@@ -41,7 +41,7 @@ class ChildProcess {
 
   void send(int signal) const { kill(pid_, signal); }
 
-  // The exit status, or minus the signal that ended it.
+  // Returns the exit status, or minus the signal that ended the child.
   int wait() const {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0) {
@@ -50,12 +50,12 @@ class ChildProcess {
   }
 
  private:
-  // The superuser may start any number of processes.
+  // A limit on the number of processes does not apply to root.
   static bool become_nobody_if_root() {
     return geteuid() != 0 || (setgid(kNobody) == 0 && setuid(kNobody) == 0);
   }
 
-  // Between fork and exec only async-signal-safe functions are called.
+  // Only async-signal-safe functions may be called between fork and exec.
   [[noreturn]] static void become(char* const* line, const char* out, const char* err,
                                   const ResourceLimits& limits) {
     constexpr int kCannotStart = 126;

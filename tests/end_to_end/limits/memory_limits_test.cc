@@ -1,5 +1,5 @@
-// Where memory or threads run out, the command ends with one sentence and status 7, or succeeds
-// with what there is. Nothing that existed is lost.
+// If memory or threads run out, the command ends with one sentence and status 7, or succeeds with
+// less. It keeps files that existed before.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -19,7 +19,7 @@ using namespace shardwright::test_support;
 namespace {
 
 constexpr rlim_t kMebi = rlim_t{1} << 20;
-// Below this the dynamic loader cannot map the libraries, and says so itself.
+// With less memory the dynamic loader cannot map the libraries, and prints its own error.
 constexpr rlim_t kLoaderNeeds = 36 * kMebi;
 constexpr int kMachineLimit = 7;
 constexpr int kLoaderFailed = 127;
@@ -40,7 +40,7 @@ const Line kProblem{"samples/data/mlperf_dlrm_dcnv2.json",
                     "80GiB"};
 const Line kLittleWork{"--work-limit", "100000"};
 
-// Runs the command under limits. It must succeed, or end with status 7 and one sentence.
+// Runs the command under limits. Checks that it succeeds, or ends with status 7 and one sentence.
 void check_limited(const Command& folder, const Line& line, const ResourceLimits& limits,
                    bool loads = true) {
   const std::string out = folder.path("out"), err = folder.path("err");
@@ -93,7 +93,7 @@ TEST_CASE("memory: any limit of address space or data ends in an answer or in st
   for (const int resource : {RLIMIT_AS, RLIMIT_DATA}) {
     for (rlim_t mebi = 24; mebi <= 400; mebi += mebi < 120 ? 8 : 56) {
       const rlim_t bytes = mebi * kMebi;
-      // Every command in turn, with one, two and eight threads.
+      // Takes the commands in turn, with one, two and eight threads.
       for (const std::size_t threads : {1U, 2U, 8U}) {
         const Line& line = lines[(mebi / 8 + threads) % lines.size()];
         check_limited(folder, line + Line{"--threads", std::to_string(threads)},

@@ -1,4 +1,4 @@
-// Files that the command writes: the old one or the new one and nothing else, whatever happens.
+// Files that the command writes hold the old or the new content, even after errors.
 #include <sys/stat.h>
 
 #include <array>
@@ -35,7 +35,7 @@ std::size_t files_in(const fs::path& folder) {
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-// Writes 10 MB.
+// The answer has 10 MB.
 const std::vector<std::string> kLongAnswer{
     "enumerate", "samples/data/mlperf_dlrm_dcnv2.json", "--ranks", "1024", "--ranks-per-host", "8"};
 
@@ -128,7 +128,7 @@ TEST_CASE("output: a closed pipe is a sentence and status 7, for every command")
         std::string("operators plan samples/data/traced_mlp.json --mesh 2x2 --json"),
         std::string("enumerate samples/data/mlperf_dlrm_dcnv2.json --ranks 1024")}) {
     CAPTURE(arguments);
-    // The reader has gone before the command begins.
+    // The reader of the pipe ends before the command begins.
     const std::string line = "bash -c 'exec 3> >(true); wait $!; \"" +
                              std::string(std::getenv("SHARDWRIGHT_COMMAND")) + "\" " + arguments +
                              " >&3 2>" + err + "'";
@@ -141,7 +141,7 @@ TEST_CASE("output: a signal while the answer is written lets it be finished, a s
   const Command run;
   const std::string pipe = run.path("pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0666) == 0);
-  // More than a pipe holds.
+  // The plan is longer than a pipe can hold.
   const std::vector<std::string> plan{"plan",
                                       "samples/data/mlperf_dlrm_dcnv2.json",
                                       "--ranks",
@@ -158,7 +158,7 @@ TEST_CASE("output: a signal while the answer is written lets it be finished, a s
   for (const int signals : {1, 2}) {
     CAPTURE(signals);
     const ChildProcess child(plan, run.path("out"), run.path("err"));
-    std::ifstream reader(pipe);  // waits until the command opens the pipe
+    std::ifstream reader(pipe);  // blocks until the command opens the pipe
     std::string text(1, static_cast<char>(reader.get()));
     for (int i = 0; i < signals; ++i) {
       child.send(SIGTERM);

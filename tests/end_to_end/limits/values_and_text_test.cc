@@ -1,4 +1,4 @@
-// Values of options that mean nothing are refused, and no text commands the terminal.
+// Meaningless values of options are refused, and no output text can control the terminal.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -19,14 +19,15 @@ namespace {
 
 const std::string kProblem = "samples/data/mlperf_dlrm_dcnv2.json --ranks 16 ";
 
-// No control character but line breaks, nothing bidirectional, only UTF-8.
+// Returns true if the text is UTF-8 without control characters (except line breaks) or
+// bidirectional marks.
 bool is_safe(std::string_view text) {
   std::string lines(text);
   std::replace(lines.begin(), lines.end(), '\n', ' ');
   return printable(lines) == lines;
 }
 
-// A problem with a table of this name, which is written as in JSON.
+// A problem with one table. `name` is its name as JSON writes it.
 std::string problem_of(const std::string& name) {
   return R"({"name": ")" + name + R"(", "batch_size": 64, "topology": {"world_size": 2},
     "tables": [{"name": ")" +
@@ -58,7 +59,7 @@ TEST_CASE("values: a number that is none, or none that fits, is refused with its
   CHECK(run("sweep samples/data/mlperf_dlrm_dcnv2.json --ranks 8,1e1").status == 2);
   CHECK(run("operators solve samples/data/resnet50.json.gz --seed -1").status == 2);
   CHECK(run("operators autoshard samples/data/autoshard_mlp.json --devices 1e1").status == 2);
-  // A leading zero is no octal number.
+  // A leading zero does not make a number octal.
   const CommandOutcome ten =
       run("plan samples/data/mlperf_dlrm_dcnv2.json --work-limit 1000 --hbm 80GiB --ranks 010 "
           "--ranks-per-host 010");
@@ -98,7 +99,7 @@ TEST_CASE("text: names cannot command the terminal, in reports and in errors") {
       CAPTURE(line);
       CHECK_MESSAGE(is_safe(outcome.out), outcome.out);
       CHECK_MESSAGE(is_safe(outcome.err), outcome.err);
-      // The name stays on its line.
+      // A line break in the name does not begin a new line.
       CHECK_FALSE(contains(outcome.out, "\nb"));
     }
   }
@@ -122,7 +123,7 @@ TEST_CASE("text: what was typed is echoed escaped") {
 TEST_CASE("text: columns stay in line below wide and combined characters") {
   const Command run;
   const std::string problem = run.path("problem.json");
-  const std::string name = "\u5e83\u544a\U0001F525e\u0301";  // two, two, two, one
+  const std::string name = "\u5e83\u544a\U0001F525e\u0301";  // columns: two, two, two, one
   CHECK(display_width(name) == 7);
   REQUIRE(write_file(problem, problem_of(name)).ok());
   const CommandOutcome outcome = run("plan " + problem + " --work-limit 1000");

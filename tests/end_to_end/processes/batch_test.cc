@@ -38,7 +38,7 @@ TEST_CASE("batch: one line per problem, in their order, with the answers that th
   const Command run;
   const CommandOutcome batch =
       run("plan --batch " + kMixed + " nowhere.json " + kNoPlan + " " + kSmall + kLimit);
-  CHECK(batch.status == 2);  // of the first problem that failed
+  CHECK(batch.status == 2);  // the status of the first problem that failed
   const std::vector<json> lines = lines_of(batch.out);
   REQUIRE(lines.size() == 4);
   const std::vector<int> statuses{0, 2, 3, 0};

@@ -1,4 +1,4 @@
-// What the command does when a launcher started it several times, without a library for that.
+// A launcher starts the command several times, but the MPI library is missing.
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -17,13 +17,12 @@ using test_support::contains;
 
 const std::string kProblem = "tests/golden/embedding/cases/16_sequence_and_pooled_8r.json.gz";
 
-// What mpirun says to the process of a launch of two.
+// Returns the environment variables that mpirun gives to a process of two.
 std::string launched(int process) {
   return "OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=" + std::to_string(process) + " ";
 }
 
-// Runs another copy of the command.
-// Thread safety: one thread at a time.
+// Makes a copy of the command the one that tests run. Thread safety: one thread at a time.
 class CopiedCommand {
  public:
   explicit CopiedCommand(const std::string& path) : original_(std::getenv(kVariable)) {

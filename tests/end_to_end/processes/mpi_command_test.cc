@@ -1,4 +1,4 @@
-// The command as mpirun starts it: the best plan of its processes, always with the same bytes.
+// The command under mpirun: it writes the best plan of its processes, always with the same bytes.
 #include <signal.h>
 #include <unistd.h>
 
@@ -36,12 +36,12 @@ using test_support::pids_of;
 using test_support::wait_for;
 
 const std::string kProblem = "tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz";
-// After little work seeds have different plans.
+// After little work, different seeds find different plans.
 const std::string kHard = "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz";
-// Shorter than the silence that counts as a loss, and longer than one that a process notices.
+// A process notices a silence of this length, but does not count it as the loss of another process.
 constexpr std::chrono::milliseconds kStandsStill(2'000);
 
-// The answer without what differs from run to run.
+// Returns the answer without the members that differ between runs.
 std::string lasting(const std::string& path) {
   std::string text = *read_file(path);
   text.erase(text.find("\"timing\""));
@@ -164,7 +164,7 @@ TEST_CASE("mpi: a process that stands still for a while is waited for, with the 
 
 TEST_CASE("mpi: processes of two versions are told so at the start") {
   const Command run;
-  // A copy of the command and its library that say another version.
+  // Makes a copy of the command and its library with another version number.
   const std::filesystem::path original(std::getenv("SHARDWRIGHT_COMMAND"));
   const std::string version(library_version());
   std::string other = version;

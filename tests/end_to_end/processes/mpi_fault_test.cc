@@ -28,7 +28,7 @@ using test_support::pids_of;
 using test_support::wait_for;
 
 constexpr int kProcesses = 3;
-// Not proved for a long time.
+// The proof of this case takes very long.
 const std::string kLong =
     "tests/golden/embedding/cases/42_big_1000t_128r_greedy_twcw_nofit.json.gz";
 
@@ -37,7 +37,7 @@ double bound_of(const json& answer) {
   return answer["lower_bound"].is_number() ? answer["lower_bound"].get<double>() : 0;
 }
 
-// A search that takes long, and the file that has a line once there is something to lose.
+// A search that takes long. The file `sign` gets a line once there is an answer to lose.
 struct LongRun {
   std::string arguments;
   std::string sign;
@@ -58,10 +58,10 @@ LongRun long_solve(const Command& run) {
 
 struct Fault {
   CommandOutcome outcome;
-  double seconds = 0;  // from the signal to the end
+  double seconds = 0;  // from the signal to the end of the command
 };
 
-// Sends the signal to a process, once there is the sign.
+// Waits for the sign and sends the signal to one process.
 Fault fault(const Command& run, const LongRun& command, int process, int signal) {
   std::filesystem::remove(command.sign);
   const std::string tag = run.folder().filename().string() + "_" + std::to_string(signal);
@@ -109,7 +109,7 @@ TEST_CASE("mpi: a process that is killed or hangs ends all, and the best plan is
       CHECK(rating_of(answer_then) <= rating_of(kept));
       CHECK(bound_of(answer_then) >= bound_of(kept));
       if (process == 0) continue;
-      // The first process is left, and writes the best plan so far.
+      // The first process survives and writes the best plan so far.
       const json answer = json::parse(*read_file(run.path("answer.json")));
       CHECK(answer["stopped_by"] == "cancelled");
       CHECK(rating_of(answer) <= rating_of(kept));

@@ -1,4 +1,4 @@
-// The commands under `shardwright program` give the recorded answers for every form of input and
+// The commands under `shardwright program` give the recorded answers in every format of input and
 // output.
 #include <algorithm>
 #include <filesystem>
@@ -180,7 +180,7 @@ TEST_CASE("program command: compat mode warns where its own simulation says that
       contains(wrong.err, "/0: Paddle's plan, which --compat reproduces, is wrong by simulation"));
   CHECK(json::parse(wrong.out)[0].at("simulated").at("correct") == false);
   CHECK(run("program reshard --json " + cases).err.empty());
-  // The same with a tensor too large to be simulated as it is, and in a program.
+  // The same cases with a tensor that is too large to be simulated, and in a program.
   json large = parsed(cases);
   large[0]["shape"] = {1 << 20, 1 << 20};
   REQUIRE(write_file(run.path("large.json"), large.dump()).ok());

@@ -1,4 +1,4 @@
-// shardwright program redistribute, as a user runs it.
+// `program redistribute` as a user runs it.
 #include <string>
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 const std::string kSample = "samples/data/redistribution.json";
 
-// Less memory takes more time here.
+// A redistribution for which paths with less memory take more time.
 const json kTradeOff = json::parse(R"json({
   "mesh": [2, 2, 2], "shape": [4096, 4096], "data_type": "bfloat16",
   "source": ["S(0)", "S(1)", "P(sum)"], "target": ["R", "R", "R"],
@@ -69,7 +69,7 @@ TEST_CASE("redistribute command: --front lists paths of more time and less memor
     CHECK(front[i]["cost_us"] > front[i - 1]["cost_us"]);
     CHECK(front[i]["peak_bytes"] < front[i - 1]["peak_bytes"]);
     CHECK(front[i]["steps"].back()["after"] == kTradeOff["target"]);
-    // A limit of as much memory asks for the same path.
+    // A request with this memory as its limit gets the same path.
     json limited = kTradeOff;
     limited["memory_bytes"] = front[i]["peak_bytes"];
     REQUIRE(write_file(run.path("limited.json"), limited.dump()).ok());

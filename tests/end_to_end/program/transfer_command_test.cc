@@ -1,4 +1,4 @@
-// shardwright program transfer, as a user runs it.
+// `program transfer` as a user runs it.
 #include <algorithm>
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-// Going on from a checkpoint never loses what it holds, and checking a certificate ends.
+// A search that resumes from a checkpoint loses nothing of it, and the check of a certificate ends.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,7 +21,7 @@ using namespace shardwright::test_support;
 
 namespace {
 
-// A problem and an answer of best mode for it.
+// A problem with an answer of best mode that a search resumes from.
 struct Started {
   const char* problem;
   const char* checkpoint;
@@ -35,7 +35,7 @@ struct Started {
 const Started kLarge{"tests/golden/workloads/hugectr_510table_110B_hotness5.json.gz",
                      "tests/golden/reported/resume_hugectr510_64.ckpt.json.gz",
                      {"--ranks", "64", "--ranks-per-host", "8"}};
-// The certificate claims too much, and its check tries all plans as long as it may.
+// This certificate claims too much, and its check tries all plans until its work is used up.
 constexpr const char* kForgedPlan = "tests/golden/reported/forged_search.plan.json.gz";
 const Started kForged{
     "tests/golden/embedding/cases/36_mid_100t_16r_2h_default.json.gz", kForgedPlan, {}};
@@ -48,7 +48,7 @@ PlanDocument document_in(const std::string& path) {
   return std::move(document).value();
 }
 
-// The file holds a plan that is as good, and a certificate of the bound.
+// Checks that the file has a plan and a bound at least as good as those of `least`.
 void check_holds(const std::string& path, const PlanDocument& least) {
   const PlanDocument found = document_in(path);
   REQUIRE(found.plan.has_value());

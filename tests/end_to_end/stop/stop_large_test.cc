@@ -1,4 +1,4 @@
-// Signals at the largest inputs, for every command that may run long.
+// Signals while commands that may run long work on the largest inputs.
 #include <cstdint>
 #include <string>
 
@@ -17,7 +17,7 @@ namespace {
 const Arguments kSixteen{"--ranks", "16", "--ranks-per-host", "8", "--hbm", "200GiB", "--json"};
 const Arguments kThousand{"--ranks", "1024", "--ranks-per-host", "8", "--hbm", "80GiB", "--json"};
 
-// A chain of operators with a few longer edges, in the form of the IOPDDL contest.
+// Writes a chain of operators with some longer edges, in the format of the IOPDDL contest.
 std::string write_graph(const Command& run, std::int64_t nodes, std::int64_t strategies) {
   json costs = json::array(), usages = json::array(), intervals = json::array();
   json edges = json::array(), edge_costs = json::array();

@@ -1,4 +1,4 @@
-// A signal, a deadline and a limit of work end the command soon, however large its input.
+// A signal, a time limit or a work limit ends the command soon, for inputs of any size.
 #include <doctest/doctest.h>
 
 #include "tests/support/stop_checks.h"

@@ -13,10 +13,10 @@ class Chance {
   explicit Chance(std::uint64_t seed) : generator_(seed) {}
 
   std::uint64_t bits() { return generator_(); }
-  // A number below `count`, which must not be 0. The small bias does not matter here.
+  // Returns a number below `count`, which must not be 0. Small numbers are slightly more likely.
   std::size_t below(std::size_t count) { return static_cast<std::size_t>(bits() % count); }
   bool one_in(std::size_t count) { return below(count) == 0; }
-  // Any element. Precondition: the list is not empty.
+  // Returns any element. Precondition: the list is not empty.
   template <class List>
   auto& of(List& list) {
     return list[below(list.size())];

@@ -1,4 +1,4 @@
-// An input of several documents, such as a problem and a plan.
+// An input that consists of several documents, such as a problem and a plan.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace shardwright::fuzz {
 
-// A line "===" separates two documents. Never empty: an input without such a line is one document.
+// Splits the input at lines "===". An input without such a line is one document.
 std::vector<std::string> split_documents(std::string_view input);
 
 // The inverse of split_documents().

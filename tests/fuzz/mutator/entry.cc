@@ -1,4 +1,4 @@
-// What libFuzzer calls to change inputs.
+// The functions that libFuzzer calls to change inputs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* first, std::size_t fir
 namespace shardwright::fuzz {
 namespace {
 
-// One input in so many is changed as bytes, which tests the tokenizer.
+// One input in 12 is changed as bytes instead of documents, to test the tokenizer.
 constexpr unsigned kBytesOneIn = 12;
 
 Words& dictionary() {

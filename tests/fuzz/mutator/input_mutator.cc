@@ -13,7 +13,7 @@
 namespace shardwright::fuzz {
 namespace {
 
-// Deeper texts are left to mutations of bytes: nlohmann::json writes trees recursively.
+// Deeper JSON is not parsed, because nlohmann::json writes trees recursively.
 constexpr int kDeepest = 200;
 constexpr std::size_t kMostChanges = 4;
 
@@ -36,7 +36,7 @@ std::string written(const Json& tree) {
   return tree.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// A text such as the arguments of a command.
+// Returns true for a short text that is not JSON, such as the arguments of a command.
 bool is_words(std::string_view text) {
   return !text.empty() && text.size() < 4000 &&
          text.find_first_of("{}[]") == std::string_view::npos;
@@ -107,7 +107,7 @@ std::optional<std::string> mutate_input(std::string_view input, std::size_t most
                                         std::uint64_t seed, const Words& words) {
   Chance chance(seed);
   std::vector<std::string> documents = split_documents(input);
-  // Later documents must agree with earlier ones, so that these change less often.
+  // Takes later documents more often: they have to agree with the earlier ones.
   const std::size_t which =
       std::max(chance.below(documents.size()), chance.below(documents.size()));
   if (!mutate_document(documents[which], words, chance)) return std::nullopt;

@@ -10,12 +10,12 @@
 namespace shardwright::fuzz {
 
 // Changes one document of the input a few times: JSON as a tree, another text word by word. Returns
-// nothing if the document is neither, and if the result would be larger than `most_bytes`.
+// nullopt if the document is neither or the result exceeds `most_bytes`.
 std::optional<std::string> mutate_input(std::string_view input, std::size_t most_bytes,
                                         std::uint64_t seed, const Words& words);
 
-// Puts a part of a document of `other` into the document of `input` at the same position. Returns
-// nothing in the same cases.
+// Puts a part of a document of `other` into the document at the same position of `input`. Returns
+// nullopt as mutate_input() does.
 std::optional<std::string> cross_inputs(std::string_view input, std::string_view other,
                                         std::size_t most_bytes, std::uint64_t seed,
                                         const Words& words);

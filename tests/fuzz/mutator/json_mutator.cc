@@ -6,9 +6,9 @@
 namespace shardwright::fuzz {
 namespace {
 
-// Tries to find a value that a change applies to.
+// Number of attempts to find a value to which the change applies.
 constexpr int kTries = 16;
-// A tree of so many values is not made larger.
+// A tree of this many values is not enlarged.
 constexpr std::size_t kLargestTree = 3000;
 
 void collect(Json& value, const std::string& key, std::vector<TreePlace>& places) {
@@ -97,7 +97,7 @@ void JsonMutator::copy_over(const std::vector<TreePlace>& places,
 void JsonMutator::swap(const std::vector<TreePlace>& places) {
   Json& first = *chance_.of(places).value;
   Json& second = *chance_.of(places).value;
-  // One may be inside the other, so only one of them is overwritten.
+  // One subtree may be inside the other, so only one of them is overwritten.
   if (first.is_structured() || second.is_structured()) {
     Json copy = first;
     second = std::move(copy);

@@ -1,4 +1,4 @@
-// Changes JSON documents as trees, so that the result is JSON again.
+// Changes JSON documents as trees, so that the result is still JSON.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace shardwright::fuzz {
 
-// A value of a tree with its key; the key is empty for the root and for elements of lists.
+// A value in a tree with its key. The root and the elements of lists have an empty key.
 struct TreePlace {
   Json* value;
   std::string key;
@@ -19,12 +19,12 @@ struct TreePlace {
 // Thread safety: one thread at a time.
 class JsonMutator {
  public:
-  // Both must outlive the mutator.
+  // `words` and `chance` must outlive the mutator.
   JsonMutator(const Words& words, Chance& chance) : words_(words), chance_(chance) {}
 
-  // Makes one change: to a value, a key, or by copying, swapping, adding or removing a subtree.
+  // Makes one change: of a value, of a key, or of a subtree (copies, swaps, adds or removes it).
   void mutate(Json& tree);
-  // Puts a subtree of `other` into `tree`, if possible in place of a value with the same key.
+  // Puts a subtree of `other` into `tree`, in place of a value with the same key if there is one.
   void cross(Json& tree, Json& other);
 
  private:

@@ -9,7 +9,7 @@ namespace shardwright::fuzz {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-// Limits of types and of the formats: 1,048,576 ranks, 2^40, 2^48 elements, 2^53, 2^62 bytes.
+// Limits of types and file formats, such as 1,048,576 ranks, 2^48 elements or 2^62 bytes.
 constexpr std::array<std::int64_t, 22> kIntegers{0,
                                                  1,
                                                  2,
@@ -39,7 +39,7 @@ constexpr std::array<char, 12> kCharacters{'\0', '\x1b', '\n', '"', '\\', '/',
                                            ' ',  '-',    ':',  '0', 'R',  'S'};
 
 std::int64_t near(std::int64_t number, Chance& chance) {
-  const auto bits = static_cast<std::uint64_t>(number);  // wraps
+  const auto bits = static_cast<std::uint64_t>(number);  // unsigned, so that overflow wraps
   switch (chance.below(6)) {
     case 0:
       return static_cast<std::int64_t>(bits + 1);

@@ -12,13 +12,13 @@ namespace shardwright::fuzz {
 
 using Json = nlohmann::ordered_json;
 
-// A number near `number`, or one at which arithmetic or a range check may fail.
+// Returns a number near `number`, or one at which arithmetic or a range check may fail.
 Json changed_number(const Json& number, Chance& chance);
 
-// Another word, or `text` with a few characters changed.
+// Returns a word of the dictionary, or `text` with a few characters changed.
 std::string changed_text(const std::string& text, const Words& words, Chance& chance);
 
-// Any null, boolean, number or text.
+// Returns any null, boolean, number or text.
 Json any_scalar(const Words& words, Chance& chance);
 
 }  // namespace shardwright::fuzz

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kOption = "-dict=";
 
-// Reads lines such as `"num_embeddings"`. The dictionaries here use neither escapes nor names.
+// Reads a dictionary with lines such as `"num_embeddings"`, without escapes and names of entries.
 Words read_words(const std::string& path) {
   Words words;
   std::ifstream file(path);

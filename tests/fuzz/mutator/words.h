@@ -8,8 +8,8 @@ namespace shardwright::fuzz {
 
 using Words = std::vector<std::string>;
 
-// The words of the file that -dict=FILE names among libFuzzer's arguments; none without it. The
-// file is in libFuzzer's format, so that its own mutations of bytes use the words, too.
+// Returns the words of the file FILE if libFuzzer's arguments have -dict=FILE, else none. The file
+// has libFuzzer's format, so libFuzzer's own mutations use it, too.
 Words words_of_arguments(int count, const char* const* arguments);
 
 }  // namespace shardwright::fuzz

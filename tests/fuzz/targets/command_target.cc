@@ -1,4 +1,4 @@
-// The whole command: the first document has the arguments, the others are the files a, b, c and d.
+// Runs the command. The first document has the arguments; the others are files a, b, c and d.
 #include <sanitizer/common_interface_defs.h>
 
 #include <algorithm>
@@ -25,19 +25,19 @@ namespace {
 constexpr std::array<const char*, 4> kFiles{"a", "b", "c", "d"};
 constexpr std::size_t kMostArguments = 40;
 constexpr const char* kWorkLimit = "20000";
-constexpr std::size_t kMostDigits = 3;  // of numbers of ranks
+constexpr std::size_t kMostDigits = 3;  // in a number of ranks
 
 struct Run {
   int status = 0;
   std::string output, errors;
 };
 
-// Nothing outside the current folder may be read or written.
+// Returns true if the argument names no file outside the current folder.
 bool is_safe(const std::string& argument) {
   return argument.find('/') == std::string::npos && argument.find("..") == std::string::npos;
 }
 
-// Numbers of ranks that are legal but take long are tested elsewhere.
+// Returns false if a number of ranks has four digits or more. Such inputs are legal but slow.
 bool is_small(const std::string& input) {
   static const std::regex many(
       "(ranks|ranks-per-host|devices|mesh|world_size)[^0-9a-z{]{0,8}"
@@ -60,7 +60,7 @@ std::vector<std::string> arguments_of(const std::string& text) {
   return arguments;
 }
 
-// Adds the limits that keep a run short. A limit of the input's own is replaced.
+// Adds the limits that keep a run short. They replace those of the input.
 void limit_work(std::vector<std::string>& arguments) {
   if (arguments.empty() || !takes_work_limit(arguments)) return;
   const auto own = std::find(arguments.begin(), arguments.end(), "--work-limit");
@@ -115,7 +115,7 @@ void expect_documented(const Run& run, const std::vector<std::string>& arguments
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace shardwright::fuzz;
-  // Sanitizers report where the errors of a command do not go.
+  // Sanitizers write their reports to another descriptor than the command's errors.
   static const bool once = (__sanitizer_set_report_fd(reinterpret_cast<void*>(  // NOLINT
                                 static_cast<std::intptr_t>(kMessages))),
                             std::freopen("/dev/null", "r", stdin) != nullptr);

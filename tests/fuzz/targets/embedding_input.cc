@@ -68,7 +68,7 @@ void expect_sound(const ProblemPointer& problem, const EmbeddingPlanResult& resu
     return;
   }
   expect(verification.ok(), "a problem that was planned can be verified");
-  // TorchRec's memory-balanced partitioner may exceed memory; compat mode says so.
+  // Compat mode reports if TorchRec's memory-balanced partitioner exceeds memory.
   if (result.mode == PlanMode::kCompat && !result.evaluation.valid()) return;
   for (const Verification::Finding& finding : verification->violations)
     expect(false, "a plan verifies; " + finding.where + ": " + finding.message);

@@ -1,4 +1,4 @@
-// Reads embedding problems, plans them, and checks the answers.
+// Reads embedding problems, plans them and checks the answers.
 #pragma once
 
 #include <memory>
@@ -16,23 +16,23 @@ namespace shardwright::fuzz {
 using ProblemPointer = std::shared_ptr<const embedding::Problem>;
 using SpacePointer = std::shared_ptr<const embedding::SearchSpace>;
 
-// Null if the text is no valid problem. Expects errors to say something.
+// Returns null if the text is no valid problem. Expects that an error has a message.
 ProblemPointer read_valid_problem(std::string_view text);
 
-// True if planning takes milliseconds. Larger problems are legal and tested elsewhere.
+// Returns true if planning takes milliseconds. Larger problems are legal but slow.
 bool is_small(const embedding::Problem& problem);
 
-// Null if the text is no valid problem, or none that is small.
+// Returns null if the text is no valid problem or the problem is not small.
 ProblemPointer read_small_problem(std::string_view text);
 
-// One thread and a small work limit.
+// Returns options for one thread and a small work limit.
 PlanOptions short_search(PlanMode mode);
 
-// The plan file of a result, read back. Expects it to be JSON and to be readable.
+// Writes the plan file of a result and reads it. Expects that the file is readable JSON.
 PlanDocument document_of(const embedding::Problem& problem, const EmbeddingPlanResult& result);
 
-// Expects the verifier to accept the answer, the verifier and the plan to agree on the rating, and
-// the bound to be no higher than it. `space` is what the search was given, or null.
+// Expects that the verifier accepts the answer and its rating, and that the bound is not above the
+// rating. `space` is the space that the search got, or null.
 void expect_sound(const ProblemPointer& problem, const EmbeddingPlanResult& result,
                   const SpacePointer& space);
 

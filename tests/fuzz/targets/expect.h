@@ -1,4 +1,4 @@
-// What every target uses.
+// Constants and functions that every target uses.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace shardwright::fuzz {
 
-// Results of LLVMFuzzerTestOneInput. libFuzzer never keeps a rejected input.
+// Return values of LLVMFuzzerTestOneInput. libFuzzer never keeps a rejected input.
 inline constexpr int kDone = 0;
 inline constexpr int kRejected = -1;
 
@@ -20,10 +20,10 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Standard error as it was at the start; libFuzzer may close it.
+// A copy of the standard error, which libFuzzer may close.
 inline const int kMessages = dup(STDERR_FILENO);
 
-// Ends the run if a promise is broken; libFuzzer then saves the input.
+// Aborts if a promise is broken; libFuzzer then saves the input.
 inline void expect(bool holds, const std::string& promise) {
   if (holds) return;
   const std::string line = "broken promise: " + promise + "\n";
@@ -31,7 +31,7 @@ inline void expect(bool holds, const std::string& promise) {
   std::abort();
 }
 
-// Equal but for the order of additions.
+// Returns true if the values differ only as sums in another order may.
 inline bool close(double a, double b) {
   constexpr double kRelative = 1e-9;
   const double difference = a > b ? a - b : b - a;

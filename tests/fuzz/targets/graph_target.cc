@@ -1,5 +1,5 @@
-// An operator graph, a list of single operators, or a graph for auto-sharding: every strategy is
-// listed, and what is written can be read and solved.
+// Input: an operator graph, a list of single operators, or a graph for auto-sharding. All
+// strategies are listed; written answers are read again and solved.
 #include <memory>
 #include <optional>
 #include <utility>

@@ -1,5 +1,5 @@
-// A cost instance in ColossalAI's, XLA's or the IOPDDL contest's form: solved, and the answer
-// evaluated by other means.
+// Input: a cost instance in the format of ColossalAI, XLA or the IOPDDL contest. It is solved, and
+// the answer is evaluated independently.
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -38,7 +38,7 @@ void expect_sound(const OperatorProblem& problem, const OperatorsResult& result)
   expect(result.lower_bound <= result.objective * (1 + 1e-9), "the bound is below the objective");
 }
 
-// Compares with the answer of trying everything.
+// Compares the answer with an enumeration of all choices.
 void expect_optimal(const OperatorProblem& problem, const OperatorsResult& result) {
   if (problem.soft_budget || problem.max_cost || !can_try_all(problem.lowered.instance())) return;
   const auto naive = test_support::solve_naively(problem.lowered.instance());

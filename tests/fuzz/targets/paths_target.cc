@@ -1,4 +1,4 @@
-// Requests for resharding paths: every path leads to its target, and the exact one is the cheapest.
+// Input: requests for resharding paths. Every path leads to its target; exact ones are cheapest.
 #include <vector>
 
 #include "core/operators/graph/sharding_spec.h"

@@ -1,4 +1,4 @@
-// A problem and a plan file of anybody's: what the verifier accepts is true.
+// Input: a problem and a plan file that may be forged. What the verifier accepts must be true.
 #include <optional>
 #include <string>
 
@@ -14,7 +14,7 @@
 namespace shardwright::fuzz {
 namespace {
 
-// The rating of some plan of the problem, found without the file.
+// Returns the rating of a plan that the planner finds without the file, or nullopt.
 std::optional<double> rating_of(const std::string& text, const ProblemPointer& problem) {
   static std::string known_text;
   static std::optional<double> known;

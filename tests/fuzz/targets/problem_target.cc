@@ -1,4 +1,4 @@
-// A problem is read, has an identity that its notation does not change, and is planned.
+// Input: a problem. Its identity does not depend on its notation, and it can be planned.
 #include <nlohmann/json.hpp>
 
 #include "runtime/embedding/identity.h"
@@ -11,7 +11,7 @@
 namespace shardwright::fuzz {
 namespace {
 
-// Expects that another order of keys and other white space change nothing.
+// Expects the same identity for another order of keys and other white space.
 void expect_same_identity(std::string_view text, const embedding::Problem& problem) {
   const nlohmann::json tree = nlohmann::json::parse(text, nullptr, false);
   expect(!tree.is_discarded(), "what is read is JSON");

@@ -1,4 +1,4 @@
-// Cases of resharding, or whole programs: best mode's answers do what the placements promise.
+// Input: cases of resharding or whole programs. Best mode's answers keep the placements.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostCases = 32;
 constexpr std::size_t kMostOperators = 32;
-// Elements times ranks. The default takes seconds under a sanitizer, and reaches no other code.
+// Elements times ranks. The default takes seconds under a sanitizer and runs no other code.
 constexpr std::int64_t kLargestSimulation = std::int64_t{1} << 18;
 
 bool is_small(const ReshardCase& request) {
@@ -36,7 +36,7 @@ void reshard(const std::vector<ReshardCaseDocument>& cases, bool compat) {
     options.largest_simulation = kLargestSimulation;
     Result<TensorReshard> answer = reshard_tensor(document.request, options);
     if (!answer.ok()) continue;
-    // Compat mode repeats Paddle's errors.
+    // Compat mode repeats Paddle's errors, so its plans may be wrong.
     if (!compat && answer->simulation)
       expect(answer->simulation->ok(), "a plan is correct: " + answer->simulation->problem);
     answered.push_back(document);
@@ -54,8 +54,8 @@ bool is_small(const program::Program& program) {
   return ranks <= kMostRanks;
 }
 
-// True if every operator says which ranks run it, and every argument where each dimension of its
-// tensor lies. Operators without a mesh are left as they are, whatever they read.
+// Returns true if every operator has a mesh or a sub-block, and every argument has a mapping of its
+// dimensions. Operators without a mesh are not resharded.
 bool has_placements(const program::Program& program) {
   for (std::size_t i = 0; i < program.op_capacity(); ++i) {
     const program::Operation& op = program.op(program::OpId(i));
@@ -70,7 +70,7 @@ bool has_placements(const program::Program& program) {
   return true;
 }
 
-// True if the programs of all ranks can be run on small arrays whose averages are exact.
+// Returns true if the programs of all ranks can run on small arrays whose averages are exact.
 bool can_run(const program::Program& program) {
   constexpr std::int64_t kMostElements = 1024;
   constexpr std::size_t kMostInMesh = 10;
@@ -86,7 +86,7 @@ bool can_run(const program::Program& program) {
   return program.op_capacity() <= kMostOperators && has_placements(program);
 }
 
-// True if an operator writes a tensor of another mesh. Only whole programs send such outputs there.
+// Returns true if an operator writes a tensor of another mesh. Only whole programs support that.
 bool writes_elsewhere(const program::Program& program) {
   for (std::size_t i = 0; i < program.op_capacity(); ++i) {
     const program::Operation& op = program.op(program::OpId(i));

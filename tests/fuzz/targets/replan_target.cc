@@ -1,4 +1,4 @@
-// A problem and the plan in use: what replan answers is a plan and costs no more than staying.
+// Input: a problem and a plan in use. replan's answer is a plan that costs no more than staying.
 #include <array>
 #include <cstdint>
 
@@ -19,7 +19,7 @@ void expect_no_loss(const EmbeddingPlanResult& result) {
   if (!result.migration || !result.plan) return;
   const Migration& migration = *result.migration;
   expect(migration.moved_bytes >= 0 && migration.placed_bytes >= 0, "bytes are not negative");
-  // With new tables the plan in use is not a whole plan.
+  // A plan in use that lacks new tables cannot stay as it is.
   const bool could_stay = migration.rating_before && migration.not_kept.empty();
   if (!could_stay || migration.placed_bytes > 0) return;
   const double cost = *result.best_rating +

@@ -12,7 +12,7 @@
 namespace shardwright::fuzz {
 
 ScratchFolder::ScratchFolder() {
-  const std::string any(6, 'X');  // that mkdtemp replaces
+  const std::string any(6, 'X');  // mkdtemp() replaces it
   path_ = (std::filesystem::temp_directory_path() / ("shardwright_fuzz_" + any)).string();
   expect(mkdtemp(path_.data()) != nullptr, "a temporary folder can be made");
   std::filesystem::current_path(path_);

@@ -1,12 +1,12 @@
-// A temporary folder and captured output for running commands.
+// A temporary folder and captured output for targets that run the command.
 #pragma once
 
 #include <string>
 
 namespace shardwright::fuzz {
 
-// Makes a new folder and makes it the current one; leaves and removes it in the destructor.
-// Thread safety: one thread at a time, one folder per process.
+// Makes a new folder the current folder. The destructor leaves and removes it. Thread safety: one
+// thread at a time, one folder per process.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -23,8 +23,7 @@ class ScratchFolder {
   std::string path_;
 };
 
-// Keeps in memory what is written to a file descriptor.
-// Thread safety: one thread at a time.
+// Captures what is written to a file descriptor. Thread safety: one thread at a time.
 class CapturedOutput {
  public:
   explicit CapturedOutput(int descriptor);
@@ -32,7 +31,7 @@ class CapturedOutput {
   CapturedOutput(const CapturedOutput&) = delete;
   CapturedOutput& operator=(const CapturedOutput&) = delete;
 
-  // Everything since the constructor.
+  // Returns everything that was written since the constructor.
   std::string text() const;
 
  private:

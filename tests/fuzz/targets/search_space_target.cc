@@ -1,4 +1,4 @@
-// A problem and the search space of another planner: read, written in both forms, and planned over.
+// Input: a problem and a search space of another planner. It is read, written and planned.
 #include <array>
 
 #include "runtime/embedding/identity.h"

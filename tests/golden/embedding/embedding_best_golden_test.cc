@@ -1,4 +1,4 @@
-// Best mode where a MILP solver found the optimum: the same rating, proved.
+// Cases in which a MILP solver found the optimum: best mode finds and proves the same rating.
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -26,7 +26,7 @@ TEST_CASE(
   CHECK(checked == 20);
 }
 
-// TorchRec's scale-up gives caches any size. Best mode chooses from a set that a bound covers.
+// TorchRec's scale-up gives caches any size. Best mode chooses from a set that its bound covers.
 TEST_CASE("best golden: caches that scale-up would resize are sized better, and that is proved") {
   const GoldenBest best = golden_best("26_offload_scaleup_10t_4r", with_work(20'000'000));
   CHECK(*best.result.best_rating < 0.98 * best.torchrec);

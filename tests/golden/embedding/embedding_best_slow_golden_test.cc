@@ -1,4 +1,4 @@
-// The recorded cases that take best mode seconds, and those that no MILP solver was run on.
+// Recorded cases that take best mode seconds, and cases without an answer of a MILP solver.
 #include <algorithm>
 #include <filesystem>
 #include <set>

@@ -1,4 +1,4 @@
-// Best mode proves optimality in every case where a MILP solver did.
+// Best mode proves optimality wherever a MILP solver did.
 #include <string>
 
 #include "tests/support/embedding/checks/golden_bounds.h"
@@ -25,7 +25,7 @@ TEST_CASE("bound golden: cases that a MILP solver proved optimal are proved with
 }
 
 TEST_CASE("bound golden: 500 tables in full memory need no more than a tree of a few dozen nodes") {
-  // What best mode finds.
+  // The rating of best mode's plan in ms.
   constexpr double kRating = 175.84327555872946;
   CHECK(proved_gap("43_big_500t_64r_rw_mix", kRating, 20'000'000) <=
         BoundParameters().optimality_gap);

@@ -1,4 +1,4 @@
-// The recorded cases that take seconds.
+// Recorded cases whose bounds take seconds.
 #include <algorithm>
 #include <string>
 

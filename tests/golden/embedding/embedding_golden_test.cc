@@ -1,4 +1,4 @@
-// TorchRec's own answers: compat mode must make every recorded decision of every recorded release.
+// TorchRec's recorded answers: compat mode makes every decision of every recorded release.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -28,7 +28,7 @@ using embedding::ProposalRecord;
 using embedding::ShardingOption;
 using nlohmann::json;
 
-// Answers of one release. `cases` and `answers` of the folder have files of the same names.
+// Recorded answers of one release. Files in `cases` and `answers` have the same names.
 struct Recording {
   std::filesystem::path folder;
   std::size_t least_cases = 0;
@@ -53,7 +53,7 @@ T require(Result<T> result) {
   return std::move(result).value();
 }
 
-// The recorded answer says which release the problem is for.
+// Reads a case and its answer, which names the release that the problem is for.
 GoldenCase load(const Recording& recording, const std::string& name) {
   GoldenCase golden;
   golden.recording = &recording;
@@ -78,7 +78,7 @@ std::vector<std::string> case_names(const Recording& recording) {
   return names;
 }
 
-// If the reservation failed, there is no recorded search space.
+// No search space is recorded if the reservation failed.
 bool has_search_space(const GoldenCase& golden) {
   return golden.answer.contains("search_space") && !golden.answer["search_space"].empty();
 }
@@ -95,7 +95,7 @@ void for_each_case(const Check& check) {
   }
 }
 
-// Returns everything that identifies an option, as text. Equal texts mean equal options.
+// Returns a text that identifies an option. Equal texts mean equal options.
 std::string identity(const json& option) {
   json shards = json::array();
   for (const json& shard : option["shards"]) {
@@ -126,7 +126,7 @@ json to_json(const embedding::SearchSpace& space) {
   return json::parse(text)["search_space"];
 }
 
-// Recorded storage is [hbm, ddr], or [hbm, ddr, ssd]. SSD counts only where something can take it.
+// Recorded storage is [hbm, ddr] or [hbm, ddr, ssd]. SSD counts only if an option can use it.
 bool same_storage(const json& expected, const embedding::Storage& storage, bool counts_ssd) {
   return expected[0] == storage.hbm.value() && expected[1] == storage.ddr.value() &&
          (!counts_ssd || expected[2] == storage.ssd.value());
@@ -152,8 +152,7 @@ void check_reservation(const json& expected, const embedding::Reservation& reser
   }
 }
 
-// In scale-up searches TorchRec sums with torch, in an order of its own: ratings may differ by
-// 1e-9.
+// In scale-up searches TorchRec sums with torch, in another order, so ratings may differ by 1e-9.
 bool same_rating(const json& expected, double rating, bool scaleup) {
   const double value = expected.get<double>();
   return scaleup ? std::abs(value - rating) <= 1e-9 * std::abs(value) : value == rating;
@@ -166,7 +165,7 @@ bool uses_scaleup(const embedding::Problem& problem) {
   });
 }
 
-// The recorded proposals of a scale-up search describe their options by content.
+// Scale-up adds options to the recorded space, so its proposals describe options by content.
 bool same_tables(const json& expected, const std::vector<const ShardingOption*>& options,
                  const embedding::Problem& problem) {
   if (expected.size() != options.size()) return false;
@@ -192,7 +191,7 @@ class TraceComparison {
   TraceComparison(const GoldenCase& golden, const ProposalTrace& trace)
       : golden_(golden), trace_(trace), scaleup_(uses_scaleup(*golden.problem)) {}
 
-  // Returns the index of the first proposal that differs, or the number compared.
+  // Compares `count` proposals. Returns the index of the first that differs, or `count`.
   std::size_t first_difference(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (!same(golden_.answer["proposals"][i], trace_.proposals[i])) return i;
@@ -241,7 +240,7 @@ class TraceComparison {
   std::map<std::uint32_t, std::vector<std::uint32_t>> current_, peer_;  // by proposer
 };
 
-// The memory-balanced partitioner may put more on a rank than it has.
+// Returns true if no rank holds more than it has. The memory-balanced partitioner may exceed that.
 bool fits(const json& answer) {
   const json& reserved = answer["reserved_topology"];
   for (std::size_t rank = 0; rank < answer["plan_hbm_by_rank"].size(); ++rank) {
@@ -269,7 +268,7 @@ void check_plan(const GoldenCase& golden, const EmbeddingPlanResult& result) {
       CHECK(answer["plan_ssd_by_rank"][rank] == used.ssd.value());
   }
   CHECK(result.evaluation.rating == *result.best_rating);
-  // Tables of another device group are not in a plan.
+  // A plan omits tables of another device group.
   if (answer["plan"].size() == golden.problem->tables().size())
     CHECK(result.evaluation.valid() == fits(answer));
   REQUIRE(answer["plan"].size() == result.plan->size());
@@ -316,7 +315,7 @@ TEST_CASE("golden: the reservation is TorchRec's") {
 
 TEST_CASE("golden: every proposal, rating and plan is TorchRec's") {
   for_each_case([](const GoldenCase& golden) {
-    // Where TorchRec's order of options depends on a seed, its own search space is searched.
+    // If TorchRec's order of options depended on a hash seed, its recorded search space is used.
     std::shared_ptr<const embedding::SearchSpace> space;
     if (has_search_space(golden) && !golden.recording->has_fixed_order) {
       space = require(read_search_space(golden.answer_text, golden.problem));
@@ -330,7 +329,7 @@ TEST_CASE("golden: every proposal, rating and plan is TorchRec's") {
 
     const std::size_t recorded = golden.answer["proposals"].size();
     const std::size_t own = result.trace ? result.trace->proposals.size() : 0;
-    // One case records its first proposals only.
+    // The answer of one case has only its first proposals.
     REQUIRE(own >= recorded);
     if (golden.name != "42_big_1000t_128r_greedy_twcw_nofit") CHECK(own == recorded);
     if (recorded > 0) {

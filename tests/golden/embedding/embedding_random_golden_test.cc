@@ -1,5 +1,5 @@
-// Random problems beside a MILP solver: best mode with the default work. The optima of most were
-// proved within seconds; perf/vs_highs/compare records these.
+// Best mode with the default work on random problems, compared with a MILP solver.
+// perf/vs_highs/compare recorded the optima; most were proved within seconds.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,14 +21,14 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// The recorded optimum is the rating of a plan, summed in another order.
+// The recorded optimum is the rating of a plan, but summed in another order.
 constexpr double kSummation = 1e-12;
-// How exactly HiGHS knows the optimum: `record` keeps no other.
+// Tolerance of the optimum: `record` keeps only rows that HiGHS solved this exactly.
 constexpr double kSolver = 1e-7;
-// The same rating.
+// Tolerance for equal ratings.
 constexpr double kClose = 1e-6;
 
-// Checks that the plan is valid and that its bound is proved.
+// Plans the problem. Checks that the plan is valid and that the certificate proves the bound.
 EmbeddingPlanResult planned(const nlohmann::json& row, const PlanOptions& options = {}) {
   const auto problem = std::make_shared<const Problem>(
       require(Problem::make(require(read_problem(row["problem"].dump())))));
@@ -61,9 +61,9 @@ TEST_CASE("random golden: all that a MILP solver proves is proved with the defau
   CHECK(rows.size() > 40);
 }
 
-// Seed 441 of perf/vs_highs/compare. HiGHS proves nothing in a minute, but finds a good plan. One
-// table has shards of 59 ms and more, or takes 63 % of every rank, for which all others must make
-// room at once.
+// Seed 441 of perf/vs_highs/compare: HiGHS finds a good plan, but proves nothing in a minute. One
+// table has shards of 59 ms and more, or takes 63% of the memory of every rank, which all other
+// tables must leave free.
 TEST_CASE("random golden: a table that all others must make room for is found its place") {
   const nlohmann::json rows =
       nlohmann::json::parse(require(read_file("tests/golden/embedding/full_memory.json.gz")));

@@ -1,4 +1,4 @@
-// Statistics of TorchRec's recorded plans, against TorchRec's own functions, to the last bit.
+// Statistics of recorded plans equal those of TorchRec's own functions to the last bit.
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
-// The problems that AutoParallel made of a transformer, built natively from its graph: nodes, their
-// strategies, what these cost, what moving tensors between them costs, and the optimum.
-// record_autoparallel.py wrote the graphs; the problems are those of
+// The problems that AutoParallel made of a transformer, compared with those built here from its
+// graph: nodes, strategies with costs, costs of redistributions, the optimum.
+// record_autoparallel.py wrote the graphs. The problems are those of
 // operators_autoparallel_test.cc.
 #include <doctest/doctest.h>
 
@@ -34,12 +34,12 @@ using redistribution::Placement;
 
 constexpr double kForbiddenEntry = 1e18;
 constexpr double kUnitsPerUs = 1e9;
-// Their numbers are whole, and they divide a node's time by its inputs and add it up again.
+// AutoParallel rounds to integers, and divides a node's time among its inputs.
 constexpr double kUnit = 1;
 
 constexpr const char* kWithStrategies[] = {"m8", "m4x2"};
 
-using NodePair = std::pair<std::uint32_t, std::uint32_t>;  // the earlier one first
+using NodePair = std::pair<std::uint32_t, std::uint32_t>;  // the smaller node number first
 
 json read(const std::string& path) {
   return json::parse(read_file("tests/golden/operators/" + path + ".json.gz").value());
@@ -60,7 +60,7 @@ PlanAtenOptions options_for(const json& recorded) {
   for (const json& devices : recorded["mesh"])
     options.mesh.push_back(devices.get<std::int64_t>());
   options.redistribution = RedistributionChoice::kAutoParallel;
-  // Their tensors were on CPUs, of which a host has one.
+  // AutoParallel's tensors were on CPUs, with one per host.
   options.collectives.kind = CollectiveModel::Kind::kFlat;
   options.collectives.devices_per_host = 1;
   options.limits.threads = 1;
@@ -70,7 +70,7 @@ PlanAtenOptions options_for(const json& recorded) {
   return options;
 }
 
-// By node: their strategies by placements of outputs and inputs.
+// The placements of a strategy's outputs and inputs, as codes.
 using Placements = std::vector<std::optional<std::uint64_t>>;
 
 Placements codes_of(const json& strategy) {
@@ -91,7 +91,7 @@ Placements codes_of(const StrategyClass& strategies, std::size_t s) {
   return codes;
 }
 
-// One of their problems, and ours of the same graph.
+// A problem of AutoParallel, and the one built here from the same graph.
 class Both {
  public:
   explicit Both(const std::string& name)
@@ -114,7 +114,7 @@ class Both {
   double their_cost(std::size_t node, std::size_t s) const {
     return theirs_["nodes"]["costs"][node][s].get<double>();
   }
-  // Their matrices; rows are the strategies of the first node.
+  // Returns AutoParallel's cost matrices. Rows are the strategies of the first node.
   std::map<NodePair, const json*> their_edges() const {
     std::map<NodePair, const json*> edges;
     for (std::size_t e = 0; e < theirs_["edges"]["nodes"].size(); ++e) {
@@ -124,12 +124,12 @@ class Both {
     }
     return edges;
   }
-  // By their strategy: ours.
+  // Returns our strategy for each of AutoParallel's strategies of a node.
   const std::vector<std::optional<std::uint32_t>>& ours(std::size_t node) const {
     return ours_[node];
   }
 
-  // Nodes that pass tensors to each other.
+  // Returns pairs of nodes between which tensors pass.
   std::set<NodePair> moves() const {
     std::set<NodePair> found;
     for (std::uint32_t n = 0; n < graph_.size(); ++n) {
@@ -138,7 +138,7 @@ class Both {
     }
     return found;
   }
-  // Nodes that must lie alike.
+  // Returns pairs of nodes that must have the same placement.
   std::set<NodePair> pairs() const {
     std::set<NodePair> found;
     for (const AtenPair& pair : graph_.pairs()) {
@@ -147,7 +147,7 @@ class Both {
     return found;
   }
 
-  // What moving tensors from one node to another costs, over all of its inputs.
+  // Returns the cost of moving tensors from one node to another, over all inputs of the second.
   double move_us(const NodePair& nodes, std::uint32_t s, std::uint32_t t) const {
     double us = 0;
     for (const AtenTransfers::Edge& edge : model_.transfers.edges) {
@@ -157,12 +157,12 @@ class Both {
     return us;
   }
 
-  // Where output 0 of a node lies.
+  // Returns the placement of output 0 of a node.
   const Placement& output(std::size_t node, std::uint32_t s) const {
     return model_.variables.strategies(node).outputs[0]->of(s);
   }
 
-  // An input, an output, or the gradient of one.
+  // Returns true for an input, an output, or a gradient of one.
   bool is_pinned(std::size_t node) const {
     const AtenRole role = graph_[node].role;
     if (role == AtenRole::kInput || role == AtenRole::kTangent) return true;
@@ -172,7 +172,7 @@ class Both {
   }
 
   bool is_cast(std::size_t node) const { return graph_[node].name.starts_with("dtype_cast"); }
-  // A cast, or what a cast alone takes.
+  // Returns true for a cast, and for a node whose output a cast reads.
   bool leads_to_cast(std::size_t node) const {
     if (is_cast(node)) return true;
     bool leads = false;
@@ -242,7 +242,7 @@ TEST_CASE("autoparallel graphs: strategies and what they cost are AutoParallel's
         const std::optional<std::uint32_t> ours = both.ours(n)[s];
         REQUIRE(ours);
         met.insert(*ours);
-        // Inputs, outputs and their gradients lie as was asked for.
+        // AutoParallel forbids other placements of inputs, outputs and gradients than requested.
         if (both.their_cost(n, s) == kForbiddenEntry) {
           CHECK(both.is_pinned(n));
           CHECK(both.output(n, *ours) != pin);
@@ -277,7 +277,7 @@ TEST_CASE("autoparallel graphs: moving tensors costs what AutoParallel says, edg
         for (const std::optional<std::uint32_t> t : both.ours(edge.second)) {
           const auto theirs = (*entries)[entry++].get<double>();
           if (!is_move) {
-            // A tensor and its gradient lie alike.
+            // A tensor and its gradient must have the same placement.
             const bool is_alike = both.output(edge.first, *s) == both.output(edge.second, *t);
             CHECK(theirs == (is_alike ? 0 : kForbiddenEntry));
             continue;
@@ -287,8 +287,8 @@ TEST_CASE("autoparallel graphs: moving tensors costs what AutoParallel says, edg
             CHECK(is_equal(theirs, std::min(us * kUnitsPerUs, kForbiddenEntry) / kUnitsPerUs));
             continue;
           }
-          // They forbid communication between a parameter and its cast, and between a gradient and
-          // its cast. Moves without it cost 1 us at most.
+          // AutoParallel forbids communication between a parameter or a gradient and its cast.
+          // Moves without communication cost at most 1 us.
           CHECK(us > 1);
           CHECK(both.leads_to_cast(edge.second));
           is_banned = true;
@@ -299,7 +299,7 @@ TEST_CASE("autoparallel graphs: moving tensors costs what AutoParallel says, edg
     std::set<NodePair> all = moves;
     all.insert(pairs.begin(), pairs.end());
     CHECK(edges == all);
-    CHECK(num_banned == 18);  // six casts of parameters, and two ways to each cast of a gradient
+    CHECK(num_banned == 18);  // six casts of parameters; two edges for each cast of a gradient
   }
 }
 

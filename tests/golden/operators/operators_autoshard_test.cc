@@ -1,4 +1,4 @@
-// Slapo's own answers: optima, numbers of optima, tables, schedules and costs of samples.
+// Slapo's recorded answers: optima, numbers of optima, tables, schedules, costs of samples.
 #include <doctest/doctest.h>
 
 #include <cstdint>

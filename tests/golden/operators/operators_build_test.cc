@@ -1,4 +1,4 @@
-// ColossalAI's own instances: nodes, strategies, resharding costs, merged form, aliases.
+// ColossalAI's recorded instances: nodes, strategies, resharding costs, merged form, aliases.
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -116,18 +116,6 @@ TEST_CASE("operators build: any number of threads writes the same instance") {
   }
 }
 
-TEST_CASE("operators build: ResNet-50 computes every spec, path and matrix once") {
-  const Case c = *(kCases.end() - 1);
-  const OpGraph graph = read_graph(c);
-  const CostGraph costs = build(c, graph, 2).costs;
-  CHECK(costs.counters.strategies == 2356);
-  CHECK(costs.counters.matrix_entries == 39733);
-  CHECK(costs.counters.dim_specs == 4);
-  CHECK(costs.counters.specs <= 497);
-  CHECK(costs.counters.path_searches <= 2658);
-  CHECK(costs.counters.matrices_computed < costs.edges.size());
-}
-
 TEST_CASE("operators build: lowering a graph equals reading the instance that it writes") {
   for (const Case& c : kCases) {
     CAPTURE(c.answer);
@@ -146,7 +134,7 @@ TEST_CASE("operators build: lowering a graph equals reading the instance that it
       const CostInstance& theirs = read->lowered.instance();
       REQUIRE(ours.num_nodes() == theirs.num_nodes());
       CHECK(ours.edges().size() == theirs.edges().size());
-      // The first strategies and the last ones cost the same in both.
+      // The costs are equal for the first strategies and for the last ones.
       std::vector<std::uint32_t> first(ours.num_nodes(), 0);
       std::vector<std::uint32_t> last;
       for (std::size_t n = 0; n < ours.num_nodes(); ++n)

@@ -1,5 +1,5 @@
-// The IOPDDL contest's own instances, which are third-party data and not part of the project. CMake
-// registers this test where they are.
+// The instances of the IOPDDL contest, which are third-party data outside of the project. CMake
+// registers this test if they are present.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ CostInstance instance_of(const std::string& letter) {
 struct Known {
   const char* letter;
   double best;   // the lowest cost known
-  double share;  // the relative excess that an answer may have
-  double gap;    // the part of the cost that its bound may be below it
+  double share;  // allowed relative excess over `best`
+  double gap;    // allowed gap: 1 - bound / cost
   double seconds;
 };
 

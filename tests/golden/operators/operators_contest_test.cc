@@ -1,4 +1,4 @@
-// A small instance of the IOPDDL contest's form, which make_contest.py made.
+// A small instance in the format of the IOPDDL contest, made by make_contest.py.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -22,8 +22,8 @@ TEST_CASE("contest: the optimum of a small instance is found and proved at every
   const Result<std::string> text = read_file("tests/golden/operators/contest_small.json");
   REQUIRE(text.ok());
   struct Known {
-    std::optional<std::int64_t> limit;  // that of the file if there is none
-    double optimum;                     // 0: there is no choice
+    std::optional<std::int64_t> limit;  // default: the limit in the file
+    double optimum;                     // 0: no choice exists
   };
   for (const Known& known : {Known{std::nullopt, 15985}, Known{20000, 9339}, Known{12000, 11867},
                              Known{5778, 18570}, Known{5777, 0}}) {

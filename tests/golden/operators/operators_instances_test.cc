@@ -1,4 +1,4 @@
-// Cost instances of ColossalAI and XLA: the readers, and the costs of the peers' own choices.
+// Cost instances of ColossalAI and XLA: reading them, and the costs of the recorded choices.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -47,7 +47,7 @@ ShardingRequest request_of(const Json& json) {
   return std::move(request).value();
 }
 
-// Returns the choice by variable. Checks that operators of one variable agree.
+// Returns the strategy of every variable. Checks that the operators of a variable agree.
 std::vector<std::uint32_t> variable_choice(const LoweredInstance& lowered,
                                            const std::vector<std::uint32_t>& choice) {
   std::vector<std::uint32_t> variables(lowered.instance().num_nodes(), 0);
@@ -81,7 +81,7 @@ void check_breakdown(const CostBreakdown& cost, const Json& expected) {
 
 TEST_CASE(
     "golden operators: ColossalAI's choices have the recorded objectives and keep the budgets") {
-  // CBC sums in another order.
+  // CBC sums in another order, so the last digits may differ.
   constexpr double kRelative = 1e-9;
   std::size_t solutions = 0;
   for (const char* name : {"colossal_mlp_2x2", "colossal_mlp_2x4", "colossal_gpt2_mlp_2x2",
@@ -132,7 +132,8 @@ TEST_CASE("golden operators: followers and aliases share variables, and unmerged
   CHECK(merged.lowered.graph().num_nodes() == 180);
   CHECK(merged.lowered.graph().num_strategies() == 2356);
   CHECK(merged.lowered.graph().edges().size() == 145);
-  CHECK(merged.lowered.instance().num_nodes() == 180 - 50 - 7);  // 3 of 10 aliases also follow
+  // Three of the ten aliases also follow.
+  CHECK(merged.lowered.instance().num_nodes() == 180 - 50 - 7);
   CostInstanceOptions options;
   options.unmerged = true;
   const OperatorProblem unmerged = problem_of(text, options);

@@ -1,4 +1,4 @@
-// ColossalAI's own answers: differences, costs of collectives, one-step conversions, paths.
+// ColossalAI's recorded answers: differences, costs of collectives, one-step conversions, paths.
 #include <memory>
 #include <string>
 #include <utility>
@@ -156,7 +156,7 @@ TEST_CASE("golden paths: the cheapest path never costs more than the greedy one 
     }
   }
   CHECK(cheaper == 295);
-  // An answer can be read as a question.
+  // A written answer can be read as a request.
   CHECK(written(require(read_reshard_questions(written(questions, PathCost::kExact))),
                 PathCost::kExact) == written(questions, PathCost::kExact));
 }

@@ -1,4 +1,4 @@
-// The solver on the peers' own instances: ColossalAI's with and without budgets, XLA's cases.
+// The solver on recorded instances: ColossalAI's with and without budgets, and XLA's.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -82,7 +82,7 @@ TEST_CASE(
       CHECK(result.peak_bytes <= budget);
       CHECK(result.objective >= before * (1 - 1e-12));
       before = result.objective;
-      // A budget of exactly the bytes used gives the same optimum.
+      // A budget of exactly the used bytes gives the same optimum.
       options.budget = result.peak_bytes;
       CHECK(std::abs(solved(text, options, 1).objective - before) <= 1e-9 * before);
     }

@@ -1,4 +1,4 @@
-// ColossalAI's own strategies for single operators and for every node of whole graphs.
+// ColossalAI's recorded strategies of single operators and of all nodes of whole graphs.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -62,7 +62,7 @@ Graph generate(const std::string& name, std::vector<std::uint32_t> mesh_shape, E
   return {std::move(graph), std::move(table), std::move(nodes)};
 }
 
-// Writes specs without brackets, as the answers for whole graphs do.
+// Writes specs without brackets, as in the answers for whole graphs.
 json specs_of(const NodeStrategies& of, std::size_t s) {
   json specs = json::object();
   for (const Operand& operand : of.operands()) {

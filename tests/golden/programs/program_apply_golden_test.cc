@@ -1,4 +1,4 @@
-// Whole programs: compat mode inserts upstream's operators, best mode no more than those.
+// Whole programs: compat mode inserts Paddle's operators, and best mode inserts no more than these.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -82,7 +82,7 @@ TEST_CASE(
   for (const json& expected : legacy.golden["expected"]) {
     const json& ours = rank_of(legacy.written, expected);
     CHECK(ours["ops"] == expected["ops"]);
-    // Upstream adds a final one.
+    // Paddle synchronises once more at the end.
     CHECK(ours["counters"]["mirror_syncs"].get<int>() + 1 ==
           expected["syncs_merged_code"].get<int>());
   }

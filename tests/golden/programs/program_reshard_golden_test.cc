@@ -1,4 +1,4 @@
-// Paddle's sequences in compat mode; correct ones for every case in best mode.
+// Cases of resharding: compat mode gives Paddle's sequences, best mode correct ones.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -64,12 +64,12 @@ TEST_CASE("reshard golden: compat mode chooses upstream's sequences and operator
     const json& golden = answers.golden[i];
     const json& ours = answers.written[i];
     CHECK(ours["seq"] == golden["seq"]);
-    // If upstream's own run crashed, no operators are recorded.
+    // If Paddle crashed, no operators are recorded.
     const bool crashed = golden["syncs_if_sync_per_insert"].empty();
     if (!crashed) CHECK(ours["inserted"] == golden["inserted"]);
     usable += golden["usable"].get<bool>() ? 1U : 0U;
-    // The simulator accepts the usable cases. Of the others it accepts only the one where upstream
-    // crashed for another reason.
+    // The simulator accepts usable cases. It accepts one other case, in which Paddle crashed for
+    // another reason.
     REQUIRE(answers.values[i].simulation.has_value());
     CHECK(answers.values[i].simulation->ok() == (golden["usable"].get<bool>() || crashed));
   }

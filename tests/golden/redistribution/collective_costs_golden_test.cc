@@ -1,4 +1,4 @@
-// AutoParallel's and DTensor's own times of collectives, compared to the last bit.
+// Times of collectives equal those of AutoParallel and DTensor to the last bit.
 #include <map>
 #include <string>
 #include <utility>

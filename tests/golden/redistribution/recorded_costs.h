@@ -1,4 +1,4 @@
-// Recorded costs, and how both tests of them read what the rows name.
+// Reads the rows of recorded costs for both tests of them.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline redistribution::NcclConfig config_of(const std::string& architecture,
   return redistribution::gb200_nccl_config(gpus_per_node);
 }
 
-// null where something cannot be done.
+// null stands for an impossible redistribution.
 inline double microseconds_of(const nlohmann::json& recorded) {
   return recorded.is_null() ? std::numeric_limits<double>::infinity() : recorded.get<double>();
 }

@@ -1,4 +1,4 @@
-// What AutoParallel and DTensor take redistributions to cost, compared to the last bit.
+// Costs of redistributions equal those of AutoParallel and DTensor to the last bit.
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ using test_support::load;
 using test_support::microseconds_of;
 using test_support::require;
 
-// "R", "S1" or "Psum".
+// Reads "R", "S1" or "Psum".
 AxisPlacement placement_of(const std::string& text) {
   if (text == "R") return AxisPlacement::replicate();
   if (text[0] == 'S') return AxisPlacement::shard(std::stoul(text.substr(1)));
@@ -44,7 +44,7 @@ std::vector<AxisPlacement> placements_of(const json& texts) {
   return placements;
 }
 
-// The first six entries of a row.
+// Reads the first six entries of a row.
 RedistributionSpec spec_of(const json& row) {
   return {row[0], row[1], row[2], row[3], placements_of(row[4]), placements_of(row[5])};
 }

@@ -1,5 +1,5 @@
-// Ten thousand small problems: no bound is above the best rating, however its certificate is
-// changed.
+// Ten thousand small problems: no accepted bound is above the best rating, even if its certificate
+// was tampered with.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -70,7 +70,7 @@ void tamper(Random& random, BoundCertificate& certificate) {
   }
 }
 
-// A certificate by search with prices that mean nothing.
+// Returns a certificate by search with random prices.
 BoundCertificate searched(Random& random, const SmallProblem& small, double bound) {
   BoundCertificate certificate;
   certificate.by_search = true;

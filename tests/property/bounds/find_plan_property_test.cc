@@ -1,6 +1,5 @@
-// Core's search over all plans agrees with a naive one, under every kind of placement rule: the
-// check of a certificate repeats this search, so nothing else would notice a plan that it leaves
-// out.
+// Core's search over all plans, compared with a naive one under every kind of placement rule. The
+// check of a certificate uses this search, so no other test would notice a plan that it misses.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -23,7 +22,7 @@ using Answer = FoundPlan::Answer;
 
 constexpr std::uint64_t kSteps = std::uint64_t{1} << 22;
 
-// No prices, or up to two sets that mean nothing.
+// Returns up to two sets of random prices.
 std::vector<RankPriceSet> random_prices(const SmallProblem& small, Random& random) {
   std::vector<RankPriceSet> sets(random.below(3));
   for (RankPriceSet& prices : sets) {
@@ -41,8 +40,8 @@ FoundPlan find_below(const SmallProblem& small, Random& random, double target) {
                          kSteps);
 }
 
-// A plan that is found keeps the rules, fits and is below the target. The options of these problems
-// are costs without shapes, so their shards cover nothing.
+// Checks that a found plan obeys the rules, fits and is below the target. Options of these problems
+// have no shapes, so violations of kNotCovering are ignored.
 void check_found(const SmallProblem& small, const FoundPlan& found, double target) {
   REQUIRE((found.answer == Answer::kFound));
   const Evaluation own = evaluate(small.space->problem(), small.available, *found.plan);

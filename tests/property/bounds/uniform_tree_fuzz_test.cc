@@ -1,5 +1,5 @@
-// Small problems against every plan: trees that divide what uniform choices use prove no bound that
-// is too high, and no change of their certificates is accepted.
+// Trees that branch on what uniform choices use, compared with all plans of small problems. No
+// bound is too high, and no tampered certificate is accepted with one.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,15 +21,16 @@ namespace {
 using namespace shardwright::embedding;
 using namespace shardwright::test_support;
 
-// How many problems have uniform choices that can be apart, were proved at their least rating, and
-// have a split in that proof.
+// Numbers of problems whose uniform choices can be apart, that were proved at their least rating,
+// and whose proof has a split.
 struct Counts {
   std::size_t apart = 0;
   std::size_t proved = 0;
   std::size_t split = 0;
 };
 
-// The certificate that no plan rates below the target, if the tree proves it.
+// Returns the certificate that no plan rates below the target, or nullopt if the tree does not
+// prove it.
 std::optional<BoundCertificate> proof_of(CapacitySplitTree& tree, double target) {
   Budget budget;
   tree.begin(target, 1'000'000);
@@ -68,7 +69,7 @@ void tamper(Random& random, BoundCertificate& certificate) {
   }
 }
 
-// `separates_hosts`: otherwise only choices on all ranks are apart, as where hosts are many.
+// Without `separates_hosts`, only choices on all ranks are apart, as on machines of many hosts.
 void check_problem(const SmallProblem& small, bool separates_hosts, Random& random,
                    Counts& counts) {
   const std::optional<double> least = least_rating(small);

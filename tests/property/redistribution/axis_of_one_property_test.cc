@@ -1,4 +1,4 @@
-// An axis of one device changes nothing: neither costs nor bytes nor messages.
+// A mesh axis of one device changes no costs, bytes or messages.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,7 +21,8 @@ using namespace shardwright;
 using namespace shardwright::redistribution;
 using namespace shardwright::test_support;
 
-// The placement on a mesh with a new axis at `place`, which shards, or is partial, or neither.
+// Returns the placement on a mesh with a new axis at `place`. Along this axis, the tensor is
+// sharded, partial or neither.
 Placement with_axis(Random& random, const Placement& from, std::size_t num_axes, std::size_t place,
                     std::size_t num_dims, bool partial) {
   std::vector<AxisPlacement> axes;

@@ -1,4 +1,4 @@
-// Random redistributions: the moves lead to the right arrays on every rank, and no others cost
+// Random redistributions: the moves give the right arrays on every rank, and no other moves cost
 // less.
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ program::ProcessMesh ranks_of(const MeshShape& mesh) {
   return program::ProcessMesh::make(mesh, std::move(ids)).value();
 }
 
-// Executes the moves on arrays, and returns what is wrong with them.
+// Executes the moves on arrays. Returns what is wrong, or "".
 std::string problem_of(const RandomPair& pair, const Path& path, Rounding rounding) {
   std::vector<Move> moves;
   Placement at = effective_placement(pair.tensor.mesh, pair.source);
@@ -58,7 +58,7 @@ std::string problem_of(const RandomPair& pair, const Path& path, Rounding roundi
   return simulate(pair.tensor.shape, source, target, plan).problem;
 }
 
-// Links whose latency and bandwidth differ by axis, so that neither always decides.
+// Latency and bandwidth differ by axis, so that neither always decides.
 TopologyCosts random_links(Random& random, const MeshShape& mesh) {
   std::vector<AxisLink> links;
   for (std::size_t axis = 0; axis < mesh.size(); ++axis)
@@ -117,7 +117,7 @@ TEST_CASE("redistribution: no sequence of moves costs less, with and without a l
       options.launch_us = 0.1 * static_cast<double>(random.below(10));
       options.groups = random.below(2) == 0;
       options.copy_bytes_per_us = 1e3;
-      // Times of NCCL fall for some larger tensors.
+      // With NCCL, some larger tensors take less time.
       const NcclCosts nccl =
           NcclCosts::make(pair.tensor.mesh, h100_nccl_config(i % 4 < 2 ? 8 : 4)).value();
       const bool use_nccl = i % 3 == 0;

@@ -1,4 +1,4 @@
-// Random transfers: every plan moves the right bytes, and no choice of senders would do better.
+// Random transfers: every plan moves the right bytes, and no choice of senders has a lower bound.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -43,8 +43,8 @@ bool contains(const Box& box, const std::vector<std::int64_t>& at) {
   return true;
 }
 
-// What is wanted and not held, element by element: bytes of one copy by the sets of holders and of
-// receivers.
+// Bytes of one copy of the elements that receivers lack, by the set of holders and the set of
+// receivers. Bit i of a set is rank i.
 using Wanted = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
 
 void add_element(const TransferProblem& problem, const TensorGroup& group,
@@ -79,8 +79,8 @@ Wanted wanted_of(const TransferProblem& problem) {
   return wanted;
 }
 
-// The best bound of one receiver or of any set of senders. Those that received elements may send
-// them, too, but somebody must have the first copy from a holder.
+// Returns the best bound of a receiver or a set of senders. Receivers may pass elements on, but the
+// first copy must come from a holder.
 double best_bound(const Wanted& wanted, std::size_t ranks) {
   std::vector<std::int64_t> received(ranks, 0);
   for (const auto& [key, bytes] : wanted) {
@@ -101,7 +101,7 @@ double best_bound(const Wanted& wanted, std::size_t ranks) {
   return best;
 }
 
-// The best bound of any set of ports.
+// Returns the best bound of a set of ports.
 double best_port_bound(const TransferProblem& problem) {
   std::vector<TransferPort> all;
   std::int64_t last = -1;
@@ -138,7 +138,7 @@ TEST_CASE("transfer: random plans are right byte by byte, and no set of ranks ha
       const Status executed = execute_transfer(problem, plan);
       CHECK_MESSAGE(executed.ok(), executed.error().to_string());
       const Wanted wanted = wanted_of(problem);
-      // Loads are whole, so a set may need less than a byte more than the one that was found.
+      // Loads are whole bytes, so the bound may be up to one byte less.
       const double best = best_bound(wanted, 8);
       CHECK(proved(problem, plan) <= best * (1 + 1e-12));
       CHECK(proved(problem, plan) > best - 1);
@@ -157,7 +157,7 @@ TEST_CASE("transfer: where tensors can be cut finely, the busiest rank meets the
       const TransferProblem problem = random_transfer(random, sizes);
       const TransferPlan plan = planned(problem, {});
       const double most = busiest(problem, port_loads(problem, plan));
-      // A cut is off by half a row of one in a thousand; a rank may send to cuts of all needs.
+      // A cut may be off by half of a thousand rows, and one rank may send to all needs.
       CHECK(most <= proved(problem, plan) * 1.01 + 1000);
       CHECK(most >= proved(problem, plan));
     }

@@ -1,4 +1,4 @@
-// The C interface gives the answers of the library, for every form of input and output.
+// The C interface gives the library's answers, for every form of input and output.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kGolden = "tests/golden/embedding/";
 
-// A plan as columns, with its result.
+// The plan of a result as columns.
 struct PlanColumns {
   std::vector<std::uint32_t> table, option, rank;
   std::vector<std::uint64_t> shard_begin;
@@ -91,7 +91,7 @@ TEST_CASE("capi: options given as arrays give TorchRec's recorded answers") {
     REQUIRE(summary.has_plan == (answer->plan ? 1 : 0));
     if (summary.has_plan == 1) {
       CHECK(summary.rating == doctest::Approx(*answer->best_rating).epsilon(1e-9));
-      // The plan given by its numbers has the same rating.
+      // The plan, passed back as numbers, has the same rating.
       shardwright_search_space* full = nullptr;
       REQUIRE_OK(shardwright_result_search_space(result, &full));
       const PlanColumns plan(result);
@@ -396,7 +396,7 @@ TEST_CASE("capi: limits, cancelling and the callback end a search with the best 
     refused(R"({"lanes": 2})", "/lanes");
     refused(R"({"mode": "fast"})", "/mode");
     refused(R"({"time_limit": -1})", "/time_limit");
-    refused(R"({"ranks": 8})", "/ranks");  // the problem is read already
+    refused(R"({"ranks": 8})", "/ranks");  // the problem was read before
   }
   CHECK_OK(shardwright_problem_destroy(problem));
 }

@@ -1,4 +1,4 @@
-// Short forms for tests of commands in C.
+// Helpers for tests of shardwright_ask().
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace shardwright::test_support {
 
-// An answer with its handle.
+// The answer to a request; the destructor releases its handle.
 class Asked {
  public:
   Asked(const char* command, const std::string& request,

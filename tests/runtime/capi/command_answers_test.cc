@@ -1,4 +1,4 @@
-// Every command gives in C what it prints.
+// Every command gives the same answer through the C interface as it prints.
 #include <doctest/doctest.h>
 
 #include <sstream>
@@ -18,7 +18,7 @@ namespace {
 
 const std::string kProblem = "samples/data/mlperf_dlrm_dcnv2.json";
 
-// A question in both languages. `times`: members that hold seconds.
+// A request as arguments of the command and as JSON for C. `times` lists members that hold seconds.
 struct Question {
   const char* command;
   std::string arguments;
@@ -29,7 +29,7 @@ struct Question {
   bool has_page = false;
 };
 
-// The text without the lines that say how long something took.
+// Returns the text without the lines that state how long something took.
 std::string without_times(const std::string& text) {
   std::istringstream lines(text);
   std::string kept;

@@ -1,4 +1,4 @@
-// What requests may say, what they may not, and how calls are watched and stopped.
+// Requests that are accepted and refused, and how calls are watched and stopped.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ std::string quoted_text(const std::string& text) {
   return quoted + "\"";
 }
 
-// The place of the error.
+// Returns the place that the error names.
 std::string place_of(const char* command, const std::string& request,
                      shardwright_status expected = SHARDWRIGHT_INVALID_INPUT) {
   const Asked asked(command, request);

@@ -1,4 +1,4 @@
-// Short forms for tests of the C interface.
+// Helpers for tests of the C interface.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ inline shardwright_search_space* space_of(const shardwright_problem* problem) {
   return space;
 }
 
-// Options as columns that own their memory.
+// The columns of a search space, which own their memory.
 struct Columns {
   std::vector<std::uint32_t> table;
   std::vector<std::uint8_t> sharding_type, compute_kernel;
@@ -105,7 +105,8 @@ inline shardwright_plan_summary summary_of(const shardwright_result* result) {
 
 inline const std::string kExactRequest = R"({"mode": "compat", "threads": 1})";
 
-// Asks for a plan of what was read. The options' handles are set here.
+// Asks for a plan of the problem and the space, either of which may be null. Sets these handles in
+// `options`.
 inline shardwright_status ask_plan(const shardwright_problem* problem,
                                    const shardwright_search_space* space,
                                    const std::string& request, shardwright_ask_options options,

@@ -17,8 +17,8 @@ using namespace shardwright::test_support;
 
 namespace {
 
-// Runs `call` with its first, second, ... allocation failing until none fails. Returns how many
-// calls ran out of memory.
+// Runs `call` with its first, second, ... allocation failing until none fails. Returns the number
+// of calls that ran out of memory.
 template <class Call>
 int fail_every_allocation_of(const Call& call) {
   int failures = 0;
@@ -34,7 +34,7 @@ int fail_every_allocation_of(const Call& call) {
       CHECK_OK(status);
       return failures;
     }
-    // The call may still succeed if the library can do without the allocation.
+    // The call may succeed if the library does not need the allocation.
     CHECK((status == SHARDWRIGHT_OUT_OF_MEMORY || status == SHARDWRIGHT_OK));
     if (status == SHARDWRIGHT_OUT_OF_MEMORY) {
       ++failures;

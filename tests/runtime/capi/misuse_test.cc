@@ -1,4 +1,4 @@
-// Every entry of the C interface under misuse: null, foreign, wrong and destroyed handles, races.
+// Misuse of every function of the C interface: null, foreign, wrong and destroyed handles; races.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ using namespace shardwright::test_support;
 
 namespace {
 
-// Receives what calls return.
+// The outputs of all functions.
 struct Outputs {
   shardwright_problem* problem = nullptr;
   shardwright_search_space* space = nullptr;
@@ -52,7 +52,7 @@ struct Outputs {
 
 struct Entry {
   const char* name;
-  // Calls the entry with `handle` as its first handle.
+  // Calls the function with `handle` as its first handle.
   std::function<shardwright_status(void* handle, Outputs& out)> call;
 };
 
@@ -61,7 +61,7 @@ Handle* as(void* handle) {
   return static_cast<Handle*>(handle);
 }
 
-// Every entry that takes a handle.
+// Returns every function that takes a handle.
 std::vector<Entry> entries() {
   using P = shardwright_problem;
   using S = shardwright_search_space;
@@ -181,7 +181,7 @@ struct Handles {
   std::vector<void*> all() const { return {problem, space, cancel, result, answer}; }
 };
 
-// Checks that the entry refuses the handle, says why, and returns nothing.
+// Checks that the function refuses the handle, says why, and returns nothing.
 void check_refused(const Entry& entry, void* handle, const char* why) {
   CAPTURE(entry.name);
   Outputs out;
@@ -216,7 +216,7 @@ TEST_CASE("capi: a handle of another kind is refused by every entry and stays va
     int accepted = 0;
     for (void* handle : handles.all()) {
       const std::string name = entry.name;
-      // The kind of handle that the entry takes. Another test destroys handles.
+      // The kind of handle that the function takes. Another test destroys handles.
       const char* own = name.starts_with("cancel_")   ? "cancel"
                         : name.starts_with("result_") ? "result"
                         : name.starts_with("answer_") ? "answer"
@@ -281,7 +281,7 @@ TEST_CASE("capi: handles may be destroyed while a running call uses them") {
   shardwright_ask_options options{};
   options.cancel = handles.cancel;
   options.user_data = &destroyer;
-  // On the thread that plans, in the middle of the call.
+  // Runs on the thread that plans, in the middle of the call.
   options.progress = [](void* user_data, const shardwright_progress*) -> std::int32_t {
     auto& self = *static_cast<Destroyer*>(user_data);
     if (!self.done) self.handles->destroy();

@@ -1,4 +1,4 @@
-// A redistribution as a C program asks for it, and room for the answer.
+// The arguments of a redistribution request in C, and buffers for the answer.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ inline shardwright_placement placement(const std::string& words, std::uint32_t n
   return code;
 }
 
-// A question that has an answer, with its options; tests change what they want.
+// A valid request with its options. Tests change the members that they need.
 struct Question {
   std::vector<std::int64_t> mesh{2, 4};
   std::vector<std::int64_t> shape{64, 48};
@@ -51,7 +51,7 @@ struct Question {
   }
 };
 
-// What a call returns, with arrays that all have room for `num_steps`.
+// The outputs of a call. All arrays have kRoom elements.
 struct Answer {
   shardwright_redistribution_summary summary{};
   std::array<std::uint8_t, kRoom> kind{}, from{}, to{}, reduce_op{};

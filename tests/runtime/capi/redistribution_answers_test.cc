@@ -24,7 +24,7 @@ std::string words_of(shardwright_placement code, std::uint32_t num_axes) {
   return text.data();
 }
 
-// The same question to the library itself.
+// Asks the C++ library the same question.
 PlannedRedistribution planned(const Question& question) {
   RedistributionCase request;
   request.mesh.assign(question.mesh.begin(), question.mesh.end());

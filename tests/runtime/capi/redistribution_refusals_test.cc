@@ -1,4 +1,4 @@
-// Redistributions through the C interface: every class of bad input, and what cannot be had.
+// Redistributions through the C interface: every kind of bad input, and requests without an answer.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -17,12 +17,12 @@ using namespace shardwright::test_support;
 
 namespace {
 
-// A change of the question, and how the call must end.
+// A change of the request, and the status and error that must follow.
 struct Refusal {
   std::function<void(Question&)> change;
   shardwright_status status;
   const char* place;
-  const char* message;  // how it begins
+  const char* message;  // the beginning of the message
 };
 
 void check_refused(const Refusal& refusal) {
@@ -36,7 +36,7 @@ void check_refused(const Refusal& refusal) {
   CHECK(std::string(shardwright_last_error_place()) == refusal.place);
   const std::string message = shardwright_last_error_message();
   CHECK_MESSAGE(message.starts_with(refusal.message), message);
-  // Outputs are unchanged.
+  // The outputs are unchanged.
   CHECK(answer.summary.cost_us == -1);
   CHECK(answer.after[0] == 0);
 }

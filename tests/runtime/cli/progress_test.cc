@@ -1,4 +1,4 @@
-// The progress line, at any width.
+// The progress line on terminals of any width.
 #include <cstddef>
 #include <string>
 

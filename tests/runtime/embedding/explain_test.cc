@@ -1,4 +1,4 @@
-// Explaining problems whose planning is cut short.
+// Explanations of problems whose planning is cut short.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ std::shared_ptr<const embedding::Problem> problem_of(const char* json) {
 }
 
 TEST_CASE("explain: a table without options is an error, however soon planning is stopped") {
-  // Data parallel tables have the dense kernel only.
+  // Data-parallel tables may have the dense kernel only, so no option remains.
   const auto problem = problem_of(R"({"tables": [{"name": "t", "num_embeddings": 1000,
     "embedding_dim": 16}], "topology": {"world_size": 2}, "constraints": {"t": {
     "sharding_types": ["data_parallel"], "compute_kernels": ["fused"]}}})");

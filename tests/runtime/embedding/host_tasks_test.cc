@@ -1,4 +1,4 @@
-// Planning inside the tasks of a host program that uses TBB itself.
+// Planning inside the tasks of a host program that uses oneTBB itself.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -59,7 +59,8 @@ TEST_CASE("host tasks: while a task plans, its thread runs no other task of the 
     tbb::parallel_for(
         0, 24,
         [&](int i) {
-          // A thread that took up this task while waiting for its plan would find its own mark.
+          // A thread that waits for its plan must not take another task. If it did, `planning`
+          // would be true here.
           if (planning) ++nested;
           planning = true;
           CHECK(planned(4 + static_cast<std::size_t>(i % 3), 2) != "no plan");

@@ -1,4 +1,4 @@
-// Identities of problems and plans: what they depend on, and what they do not.
+// Hashes of problems and plans: what they depend on, and what they ignore.
 #include "runtime/embedding/identity.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::string with(const std::string& members, const std::string& tables = kTables
 
 std::string hash(const std::string& text) { return identify(*problem(text)).hash; }
 
-// Like `with(members)`, but on the given topology.
+// Returns a problem of two tables on the given topology.
 std::string on(const std::string& topology) {
   return R"({"topology": {)" + topology + R"(}, "tables": )" + kTables + "}";
 }

@@ -1,4 +1,4 @@
-// Layouts of the machine: what sharding groups and pods cost, and best mode's choice with its
+// Sharding groups and pods: what they cost, and how best mode chooses a group size and proves a
 // bound.
 #include <doctest/doctest.h>
 
@@ -64,7 +64,7 @@ std::vector<std::int64_t> sizes_of(const EmbeddingPlanResult& result) {
   return sizes;
 }
 
-// The cost of the first shard of an option of table t1.
+// Returns the cost of the first shard of an option of table t1.
 embedding::Perf first_perf(const json& text, ShardingType type) {
   const auto space = enumerate_embedding(problem_of(text));
   REQUIRE_MESSAGE(space.ok(), space.error().to_string());
@@ -78,8 +78,8 @@ embedding::Perf first_perf(const json& text, ShardingType type) {
 }  // namespace
 
 TEST_CASE("sharding groups: averaging replicas costs a ring all-reduce, spread over the interval") {
-  // Groups of four ranks have two on each host, and replicas on neighbouring ranks. The optimizer
-  // is unset and keeps no state.
+  // A group of four ranks has two on each host, and its replicas are on neighbouring ranks. No
+  // optimizer is set, so it keeps no state.
   const auto sync = [](std::int64_t interval) {
     const json groups = {{"size", 4}, {"sync_interval", interval}};
     return first_perf(problem_text(groups), ShardingType::kTableWise).bwd_comms.value();
@@ -97,7 +97,7 @@ TEST_CASE(
         {"size", 2}, {"sync_interval", interval}, {"use_inter_host_allreduce", true}};
     return first_perf(problem_text(groups), type).bwd_comms.value();
   };
-  // Four replicas send 2 x 3/4 of the bytes; a row-wise shard has half of the rows.
+  // Four replicas send 2 x 3/4 of the bytes. A row-wise shard has half of the rows.
   const double sent = 500'000.0 * 64 * 4 * 1.5 / (12.5 * 1024 * 1024 * 1024 / 1000);
   constexpr auto kWhole = ShardingType::kTableWise;
   constexpr auto kRows = ShardingType::kRowWise;
@@ -107,7 +107,7 @@ TEST_CASE(
 
 TEST_CASE(
     "sharding groups: the hosts of a pod average over the links that the release gives them") {
-  // Groups of one rank: the replicas are on all ranks of the pod of both hosts.
+  // A group has one rank, so the replicas are on all ranks of the pod, which has both hosts.
   const auto sync = [](const std::string& release, std::int64_t interval) {
     json text = problem_text({{"size", 1}, {"sync_interval", interval}});
     text["topology"]["pod_size"] = 2;
@@ -207,7 +207,7 @@ TEST_CASE("sharding groups: a size that has too little memory is excluded with a
   CHECK(one.failure->proof.has_value());
   const json file = file_of(result);
   CHECK(violation(problem, file) == "");
-  // Without the proof there is no bound for all sizes.
+  // Without the proof for this size, no bound holds for all sizes.
   json changed = file;
   changed["other_layouts"][0]["error"]["proof"] = nullptr;
   CHECK(violation(problem, changed) != "");
@@ -230,13 +230,13 @@ TEST_CASE("sharding groups: a file must speak of all sizes, and none may be bett
   changed = file;
   changed["other_layouts"][1] = changed["other_layouts"][0];
   CHECK(violation(problem, changed) == "/other_layouts/1");
-  // The plan of another size in its place.
+  // The file claims the plan of another size as its answer.
   changed = file["other_layouts"][0];
   changed["other_layouts"] = file["other_layouts"];
   changed["other_layouts"][0] = file;
   changed["other_layouts"][0].erase("other_layouts");
   CHECK(violation(problem, changed) != "");
-  // A file without them answers the problem with one size.
+  // A file without other layouts answers only the problem with one group size.
   changed = file;
   changed.erase("other_layouts");
   CHECK(violation(problem, changed) == "/lower_bound");
@@ -291,7 +291,7 @@ TEST_CASE("sharding groups: all but best mode's plan needs one size") {
   const auto plan = plan_embedding(fixed, compat);
   REQUIRE(plan.ok());
   CHECK(plan->plan.has_value());
-  // Options of one size are no options of another.
+  // Options for one group size do not fit another size.
   const auto space = enumerate_embedding(fixed);
   REQUIRE(space.ok());
   CHECK(plan_embedding(problem, {}, *space).error().where == place);

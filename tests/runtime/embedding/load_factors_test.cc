@@ -1,4 +1,4 @@
-// Caches whose size best mode chooses: from the file to the plan, and back through verify.
+// Caches whose size best mode chooses, from the problem file to the plan and back through verify.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -32,7 +32,7 @@ using test_support::planned;
 using test_support::problem_of;
 using test_support::violation;
 
-// Three cached tables on two ranks. Their caches at a tenth leave most of the memory free.
+// Three cached tables on two ranks. With load factor 0.1, the caches leave most of the memory free.
 json problem_text(const json& load_factors) {
   json problem = {{"reservation", {{"type", "none"}}},
                   {"topology", {{"world_size", 2}, {"hbm_cap", 30'000'000}}}};
@@ -69,7 +69,7 @@ TEST_CASE("load factors: larger caches make a better plan, which verify accepts 
   CHECK(*after.lower_bound <= *after.best_rating);
   const json file = file_of(after);
   CHECK(violation(free, file) == "");
-  // A proof over other load factors is no proof for this problem.
+  // A proof over other load factors does not hold for this problem.
   CHECK(violation(problem_of(problem_text({0.5, 0.75})), file) != "");
   json changed = file;
   changed["certificate"]["load_factors"][1][1].erase(3);
@@ -129,7 +129,7 @@ TEST_CASE("load factors: a smaller cache may fit where the table's own does not"
   const EmbeddingPlanResult result = planned(problem);
   REQUIRE(result.plan.has_value());
   CHECK(violation(problem, file_of(result)) == "");
-  // What compat mode says of a table's own cache is not said of the others.
+  // Compat mode's failure concerns the given load factor only. Best mode must prove it for all.
   const auto none = with_hbm(50'000, "ladder");
   const EmbeddingPlanResult nothing = planned(none);
   REQUIRE(nothing.failure.has_value());

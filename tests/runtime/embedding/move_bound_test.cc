@@ -1,4 +1,4 @@
-// Bounds of rating + weight x GiB moved, checked against all plans of small problems.
+// Bounds of rating + weight x GiB moved, compared with all plans of small problems.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,7 +28,7 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using test_support::Random;
 
-// A random place for most tables; the machine may have lost the rank.
+// Returns a random place for most tables. The machine may lack the rank now.
 std::vector<PlanEntry> old_entries(Random& random, const Problem& problem) {
   std::vector<PlanEntry> entries;
   const std::int64_t ranks = problem.topology().world_size();
@@ -48,7 +48,7 @@ std::vector<PlanEntry> old_entries(Random& random, const Problem& problem) {
   return entries;
 }
 
-// Rating + weight x GiB moved.
+// Returns the least rating + weight x GiB moved of all plans.
 double least_cost(const std::shared_ptr<const SearchSpace>& space, const OldPlan& old,
                   double weight) {
   double least = std::numeric_limits<double>::infinity();

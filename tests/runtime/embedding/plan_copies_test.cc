@@ -1,4 +1,4 @@
-// What planning and replanning copy of the plans that they publish.
+// What planning and replanning copy when they publish a plan.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ PlanCopies without(PlanCopies copies, const PlanCopies& less) {
   return copies;
 }
 
-// Proposes one proposal at a time: the same step of the options of the first `changing` tables, and
-// the only option of every other table.
+// Makes one proposal at a time. Proposal n has option n of the first `changing` tables and the only
+// option of every other table.
 class Steps final : public Proposer {
  public:
   Steps(const OptionPool& pool, std::size_t changing, std::size_t steps)
@@ -66,8 +66,8 @@ class Steps final : public Proposer {
   std::size_t next_ = 0;
 };
 
-// The first `changing` tables have two shards each, which decide the rating: every step is better
-// than the one before. All other tables stay on the remaining ranks.
+// The first `changing` tables have two shards each, which decide the rating. Every proposal of
+// Steps is better than the one before. All other tables stay on the other ranks.
 std::shared_ptr<const SearchSpace> improving_space(std::size_t tables, std::size_t changing) {
   ProblemSpec spec = problem_spec(tables, kRanks, kRanks);
   spec.topology.hbm_cap_bytes = std::int64_t{1} << 40;
@@ -84,7 +84,7 @@ std::shared_ptr<const SearchSpace> improving_space(std::size_t tables, std::size
   return builder.take();
 }
 
-// Compat mode's copies while it keeps `steps` candidates.
+// Returns what compat mode copies while it keeps `steps` better plans.
 PlanCopies copies_of_steps(std::size_t tables, std::size_t changing, std::size_t steps,
                            int threads) {
   const auto space = improving_space(tables, changing);
@@ -148,7 +148,7 @@ bool same_order(const Plan& a, const Plan& b) {
   return true;
 }
 
-// In how many tables two plans differ.
+// Returns the number of tables whose assignments differ.
 std::size_t num_different(const Plan& a, const Plan& b) {
   std::vector<const Assignment*> by_table(a.size());
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -159,7 +159,7 @@ std::size_t num_different(const Plan& a, const Plan& b) {
   return different;
 }
 
-// Checks that assignments that did not change are stored once.
+// Checks that the plans share all assignments that are equal in both.
 void check_sharing(const Plan& before, const Plan& after) {
   REQUIRE(before.size() == after.size());
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -168,7 +168,7 @@ void check_sharing(const Plan& before, const Plan& after) {
   }
 }
 
-// The plan as a file has it, with the first `moved` tables one rank further.
+// Returns the entries of a plan file, with the first `moved` tables one rank further.
 std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan, std::size_t moved) {
   std::vector<PlanEntry> entries;
   for (std::size_t i = 0; i < plan.size(); ++i) {
@@ -193,11 +193,11 @@ std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan, std:
 }
 
 struct ReplanCopies {
-  PlanCopies copies;  // beyond what planning copies
+  PlanCopies copies;  // without those of planning
   std::size_t moves = 0;
 };
 
-// If `moved` tables have to move back.
+// Returns the copies of a replan in which `moved` tables have to move back.
 ReplanCopies copies_of_replan(std::size_t tables, std::size_t moved, int threads) {
   const auto problem = even_problem(tables);
   PlanOptions options;
@@ -217,7 +217,7 @@ ReplanCopies copies_of_replan(std::size_t tables, std::size_t moved, int threads
 TEST_CASE("plan copies: a kept candidate copies what changed, whatever the number of tables") {
   struct Case {
     std::size_t tables;
-    std::uint64_t levels;  // of the plan's tree
+    std::uint64_t levels;  // levels of the plan's tree
   };
   for (const Case each : {Case{100, 3}, Case{1000, 4}, Case{6400, 5}}) {
     for (const std::size_t changing : {std::size_t{1}, std::size_t{3}}) {
@@ -262,13 +262,13 @@ TEST_CASE("plan copies: best mode copies the assignments in which its plans diff
       check_sharing(plans[i - 1], plans[i]);
       different += num_different(plans[i - 1], plans[i]);
     }
-    // Compat mode's plan is published first, whole if its tables are in another order.
+    // Compat mode's plan is published first. It is copied whole if its tables are in another order.
     const std::size_t taken_over = same_order(*start.plan, plans.front()) ? 0 : kTables;
     const PlanCopies own = without(all, start.work.plans);
     REQUIRE(own.plans > plans.size());
     CHECK(own.assignments_copied + own.assignments_shared == own.plans * kTables);
     CHECK(own.assignments_copied >= taken_over + different);
-    // Plans of equal rating and less peak memory are published, but not handed out.
+    // Plans of equal rating and less peak memory are published, but not passed to on_better_plan.
     const std::size_t unseen = own.plans - plans.size() - 1;
     CHECK(own.assignments_copied <= taken_over + different + unseen * kTables);
   }
@@ -280,9 +280,9 @@ TEST_CASE("plan copies: replan copies what has to move, whatever the number of t
       CAPTURE(tables);
       CAPTURE(moved);
       const auto [copies, moves] = copies_of_replan(tables, moved, 1);
-      // Moving more tables than have to move may lower the rating.
+      // More tables than necessary may move, if that lowers the rating.
       const std::uint64_t most = std::max(moved, moves);
-      // The old plan kept, whose tables have one shard each, is made whole; the others are edits.
+      // The old plan is made whole, with one shard per table. All later plans are edits.
       const std::uint64_t edits = copies.plans - 1;
       REQUIRE(edits > 0);
       CHECK(copies.assignments_copied + copies.assignments_shared == copies.plans * tables);

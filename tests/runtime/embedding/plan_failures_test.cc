@@ -1,4 +1,4 @@
-// The sentences that say why there is no plan.
+// The messages that explain why there is no plan.
 #include <memory>
 #include <string>
 
@@ -34,7 +34,7 @@ bool says(const PlanFailure& failure, const std::string& words) {
 }  // namespace
 
 TEST_CASE("failure: what a certificate proves is not called possible beside that") {
-  // HBM alone is short; with DDR there would be enough.
+  // Only HBM is short; DDR has room.
   const std::string text = R"({"topology": {"world_size": 2}, "batch_size": 1024,
     "tables": [{"name": "a", "num_embeddings": 40000000, "embedding_dim": 256},
                {"name": "b", "num_embeddings": 40000000, "embedding_dim": 256}],

@@ -1,4 +1,4 @@
-// The releases of TorchRec as a caller meets them: in problem files, in plans and in verification.
+// Differences between TorchRec's releases in problem files, plans and verification.
 #include <memory>
 #include <set>
 #include <string>
@@ -21,7 +21,7 @@ using namespace shardwright;
 using namespace shardwright::test_support;
 using nlohmann::json;
 
-// Two tables on four ranks of two hosts.
+// Two tables on two hosts of two ranks.
 json problem_text() {
   json problem = {{"reservation", {{"type", "none"}}},
                   {"batch_size", 64},
@@ -89,7 +89,7 @@ TEST_CASE("releases: a cache of all rows is refused in the plan, not among the o
 TEST_CASE("releases: columns of a table on SSD lie on distinct ranks") {
   json text = problem_text();
   text["tables"][0]["embedding_dim"] = 256;
-  // Table b makes ranks unequal, so that one rank would otherwise take several columns.
+  // Table b loads one rank, so that without the rule the others would take several columns.
   text["constraints"]["a"] = {{"sharding_types", {"column_wise"}},
                               {"compute_kernels", {"key_value"}},
                               {"min_partition", 64}};
@@ -126,7 +126,7 @@ TEST_CASE("releases: equal loads in pods are told apart by physical host") {
     const json plan = file_of(planned(text))["plan"];
     return plan[1]["ranks"][0].get<int>() + plan[0]["ranks"][0].get<int>();
   };
-  CHECK(second() == 2);  // ranks 0 and 2 are the first of their hosts
+  CHECK(second() == 2);  // ranks 0 and 2: the first of each host
   text["torchrec"] = "a48cef79";
   CHECK(second() == 1);
 }

@@ -78,7 +78,7 @@ PlanEntry entry(const std::string& table, ShardingType type, std::vector<std::in
   return entry;
 }
 
-// Returns the bytes to move from one place of a single table to another.
+// Returns the bytes that move if a single table goes from one place to another.
 std::int64_t bytes_to_move(const PlanEntry& from, const PlanEntry& to, std::int64_t ranks) {
   const auto problem = make(tables(1, ranks));
   const auto space = enumerate_embedding(problem).value();
@@ -100,8 +100,8 @@ TEST_CASE("old plan: bytes to move are those that the ranks of the new shards do
 }
 
 TEST_CASE("old plan: a cut over more ranks than exist is known from its number of shards") {
-  // Of eight row blocks, ranks 0 to 3 keep the first four: of the new quarters, rank 0 has one
-  // half, and what the others need lies elsewhere.
+  // Ranks 0 to 3 keep the first four of eight row blocks. Then rank 0 holds half of its new
+  // quarter, and the other ranks hold nothing of theirs.
   const PlanEntry eight = entry("t0", ShardingType::kRowWise, {0, 1, 2, 3, 4, 5, 6, 7});
   const PlanEntry four = entry("t0", ShardingType::kRowWise, {0, 1, 2, 3});
   CHECK(bytes_to_move(eight, four, 4) == kTableBytes / 8 * 7);

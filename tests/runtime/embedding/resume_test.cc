@@ -1,4 +1,4 @@
-// Checkpoints of best mode, and going on from them.
+// Checkpoints of best mode, and searches that resume from them.
 #include "runtime/embedding/resume.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ PlanDocument written_and_read(const EmbeddingPlanResult& result) {
   return std::move(document).value();
 }
 
-// The checkpoints of a search, and its answer at the end.
+// Returns the checkpoints of a search and its final answer.
 std::vector<EmbeddingPlanResult> checkpoints(const std::string& name) {
   std::vector<EmbeddingPlanResult> kept;
   PlanOptions options = options_for(kWork);
@@ -110,7 +110,7 @@ TEST_CASE("resume: the proof goes on from the bound of a checkpoint, at once") {
     REQUIRE(resumed->lower_bound.has_value());
     CHECK(*resumed->lower_bound >= *at.lower_bound);
     CHECK(resumed->bound_refusal.empty());
-    // Without its certificate the same call proves less.
+    // The same call without the certificate proves less.
     PlanDocument without = document;
     without.certificate.reset();
     const auto anew = resume_embedding(golden_problem(name), without, options_for(1));

@@ -1,5 +1,4 @@
-// Parts of the search that a program brings itself: each decides what the built-in one would
-// decide, and nothing else.
+// Parts of the search that the caller replaces. Each part makes its own decisions and no others.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -22,7 +21,7 @@ using test_support::problem_spec;
 
 namespace {
 
-// Wraps another part.
+// Calls the built-in partitioner.
 class WrappedPartitioner final : public Partitioner {
  public:
   explicit WrappedPartitioner(const PartitionerSpec& spec) : inner_(make_partitioner(spec)) {}
@@ -48,7 +47,7 @@ class WrappedRating final : public RatingModel {
   std::unique_ptr<RatingModel> inner_;
 };
 
-// Places all shards of options that are not uniform on the last rank.
+// Places all shards on the last rank, except those of uniform options.
 class LastRankPartitioner final : public Partitioner {
  public:
   PartitionerSpec::SortBy sort_by() const override { return PartitionerSpec::SortBy::kStorage; }
@@ -66,7 +65,7 @@ class LastRankPartitioner final : public Partitioner {
   }
 };
 
-// Counts shards: the fewer the better.
+// Rates a proposal by its number of shards.
 class FewShards final : public RatingModel {
  public:
   double rate(std::span<const OptionId> proposal, const Placement& placement) override {
@@ -77,7 +76,7 @@ class FewShards final : public RatingModel {
   }
 };
 
-// The estimates times a factor, which may be invalid.
+// Multiplies the estimated times by a factor, which may be invalid.
 class ScaledCosts final : public CostModel {
  public:
   ScaledCosts(const Problem& problem, double factor) : estimator_(problem), factor_(factor) {}
@@ -150,7 +149,8 @@ TEST_CASE("search parts: wrapping the built-in parts changes nothing") {
     const EmbeddingPlanResult own = plan(problem, parts);
     check_same(own, plan(problem, {}));
     CHECK(own.trace->proposals.size() > 20);
-    // Without a trace, proposals that have lost are not rated. The best plan is the same.
+    // Without a trace, the search does not rate proposals that are certain to lose. The best plan
+    // is the same.
     CHECK(plan(problem, parts, PlanMode::kCompat, false).best_rating == own.best_rating);
   }
 }

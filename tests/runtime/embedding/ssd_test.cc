@@ -1,4 +1,4 @@
-// Tables on SSD: from the file to the plan, its proof, and what explain says.
+// Tables on SSD: problem files, plans, proofs and explanations.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,10 +44,10 @@ using test_support::violation;
 
 constexpr std::int64_t kHbm = 60'000'000;
 constexpr std::int64_t kSsd = 30'000'000;
-// 100,000 rows of 64 floats, and 7.2 bytes per row for the state of the cache.
+// Bytes of 100,000 rows of 64 floats, and 7.2 bytes per row for the state of the cache.
 constexpr std::int64_t kTableOnSsd = 100'000 * 64 * 4 + 720'000;
 
-// Tables on two ranks. HBM holds two of them on each rank, SSD one.
+// `tables` tables on two ranks. A rank has room for two in HBM and one on SSD.
 json problem_text(std::size_t tables, const json& ssd_cap,
                   const json& kernels = {"fused", "key_value"}) {
   json problem = {{"reservation", {{"type", "none"}}},
@@ -66,7 +66,7 @@ json problem_text(std::size_t tables, const json& ssd_cap,
   return problem;
 }
 
-// The least rating of all plans.
+// Returns the least rating of all plans.
 std::optional<double> least_rating(const EmbeddingPlanResult& result) {
   std::optional<double> least;
   test_support::EveryPlan every(result.search_space, [&](const Plan& plan) {
@@ -109,7 +109,7 @@ TEST_CASE("ssd: verify refuses false claims about SSD") {
   CHECK(changed("/reserved_topology/uniform/2", 5) == "/reserved_topology/uniform/2");
   CHECK(changed("/plan/0/ssd", 5) == "/plan/0/ssd");
   CHECK(changed("/plan_memory_parts_by_rank/0/free/2", 5) == "/plan_memory_parts_by_rank/0/free/2");
-  // The plan does not fit a machine with less SSD.
+  // The plan does not fit on ranks with less SSD.
   CHECK(violation(problem_of(problem_text(6, kSsd / 2)), file) != "");
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("ssd: too little of it is proved by a certificate, which forged prices
   CHECK(violation(problem, file) == "");
   REQUIRE(file["certificate"]["nodes"].size() == 1);
   CHECK(file["certificate"]["nodes"][0]["prices"][0][3].get<double>() > 0);
-  // Where SSD suffices, no prices prove the absence of plans.
+  // If there is enough SSD, no price can prove that no plan exists.
   const auto enough = problem_of(problem_text(3, 3 * kSsd, {"key_value"}));
   for (const double price : {0.0, 1e-9, 1.0, 1e9, -1.0}) {
     json forged = file;
@@ -158,7 +158,7 @@ TEST_CASE("ssd: explain names what SSD lacks, and how much more would do") {
     for (const OptionCost& cost : table.options)
       lacking += cost.lack && cost.lack->tier == MemoryTier::kSsd ? 1U : 0U;
   }
-  CHECK(lacking == 4);  // of the tables in HBM, were they on SSD
+  CHECK(lacking == 4);  // the tables in HBM, if they were on SSD
 }
 
 TEST_CASE("ssd: a problem without it is what it was, and 0 bytes exclude the kernel") {
@@ -176,7 +176,7 @@ TEST_CASE("ssd: a problem without it is what it was, and 0 bytes exclude the ker
   const auto counted = problem_of(problem_text(6, kSsd));
   CHECK(identify(*uncounted, nullptr).hash != identify(*counted, nullptr).hash);
   CHECK(text_report(*counted, planned(counted), text).find("SSD") != std::string::npos);
-  // Nothing takes SSD and no option is on it, so all is in HBM, or nothing fits.
+  // With 0 bytes of SSD, no option uses SSD, so all tables are in HBM or do not fit.
   const auto empty = problem_of(problem_text(4, 0));
   const EmbeddingPlanResult in_hbm = planned(empty);
   REQUIRE(in_hbm.plan.has_value());

@@ -23,7 +23,7 @@ using test_support::problem_spec;
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-// Tables of 4 GiB that use HBM only.
+// Tables of 4 GiB that use only HBM.
 embedding::ProblemSpec large_tables(std::size_t count) {
   embedding::ProblemSpec spec = problem_spec(count, 4, 4, 16'000'000, 64);
   for (embedding::Table& table : spec.tables) {
@@ -150,7 +150,7 @@ TEST_CASE("sweep: without lists, the problem itself is the only point") {
 
 TEST_CASE("sweep: invalid combinations are refused") {
   SweepGrid odd = grid();
-  odd.ranks = {6};  // of hosts of 4
+  odd.ranks = {6};  // not a multiple of the 4 ranks of a host
   embedding::ProblemSpec old = large_tables(2);
   old.torchrec = embedding::TorchRecRelease::kA48cef79;
   CHECK_FALSE(sweep_embedding(old, odd, quick()).ok());
@@ -160,7 +160,7 @@ TEST_CASE("sweep: invalid combinations are refused") {
 
 TEST_CASE("sweep: a machine that there cannot be is a point that says why") {
   SweepGrid odd = grid();
-  odd.ranks = {4, 6};  // of hosts of 4
+  odd.ranks = {4, 6};  // 6 ranks do not fill hosts of 4
   embedding::ProblemSpec old = large_tables(2);
   old.torchrec = embedding::TorchRecRelease::kA48cef79;
   const auto sweep = sweep_embedding(old, odd, quick());
@@ -207,7 +207,7 @@ TEST_CASE("sweep: the Pareto front of ranks, memory and speed, and of price and 
   add(2, 40, 8);
   add(2, 80, 7);
   add(4, 40, 7.5);
-  add(4, 80, 7);             // as fast as two ranks with as much memory
+  add(4, 80, 7);             // two ranks with this memory are as fast
   add(8, 40, std::nullopt);  // does not fit
   add(8, 80, 9);
   CHECK(pareto_front(problem, sweep) == std::vector{true, true, true, false, false, false});
@@ -224,7 +224,7 @@ TEST_CASE("sweep: prices are one for all, or one per size of memory") {
   REQUIRE(one.ok());
   for (const SweepPoint& point : one->points)
     CHECK(point.price_per_hour == 2.0 * static_cast<double>(point.ranks));
-  priced.rank_prices = {4, 1, 2};  // of 40, 8 and 16 GiB
+  priced.rank_prices = {4, 1, 2};  // for 40, 8 and 16 GiB
   const auto each = sweep_embedding(large_tables(8), priced, quick());
   REQUIRE(each.ok());
   for (const SweepPoint& point : each->points) {

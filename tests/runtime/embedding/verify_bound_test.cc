@@ -1,4 +1,4 @@
-// Bounds in plan files are accepted only with a certificate that proves them.
+// verify accepts the bound of a plan file only with a certificate that proves it.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -29,8 +29,8 @@ namespace {
 
 const std::string kCase = "tests/golden/embedding/cases/09_mixed_default_20t_16r_2h.json.gz";
 
-// A problem that is too large to try all plans, with best mode's plan. Its bound is below the
-// rating.
+// A problem that is too large for the check by enumeration, and best mode's plan. The bound is
+// below the rating.
 class Planned {
  public:
   Planned() {
@@ -45,8 +45,8 @@ class Planned {
     plan = json::parse(text);
   }
 
-  // Returns the place of the first violation, empty if there is none, or the error of a file that
-  // cannot be read.
+  // Returns the place of the first violation, "" if there is none, or the error if the file cannot
+  // be read.
   std::string place(const json& changed) const {
     const auto document = read_plan(changed.dump());
     if (!document.ok()) return document.error().to_string();
@@ -90,7 +90,7 @@ TEST_CASE("verify: a bound without its proof is refused") {
   CHECK(place("/lower_bound", 2 * rating) == "/lower_bound");
   CHECK(place("/gap", 0.0) == "/gap");
   CHECK(place("/proven_optimal", true) == "/proven_optimal");
-  // A weaker bound than the proved one is valid, with its own gap.
+  // A weaker bound than the proved one is valid if the gap is changed with it.
   json lowered = planned.plan;
   lowered["lower_bound"] = bound / 2;
   lowered["gap"] = gap(rating, bound / 2);
@@ -128,7 +128,7 @@ TEST_CASE("verify: a certificate that does not fit the problem is refused") {
   CHECK(planned.place(twice) == "/certificate");
 }
 
-// Changed numbers may prove a smaller bound, but never one above the rating.
+// Changed numbers may still prove a bound, but none above the rating.
 TEST_CASE("verify: no certificate with changed numbers proves more than the rating") {
   const Planned planned;
   const double rating = planned.plan["best_rating"].get<double>();

@@ -1,4 +1,4 @@
-// The executor of the product: memory, overlapping stages and exceptions.
+// The executor that planners use: memory, overlapping stages, exceptions.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ TEST_CASE("executor: thousands of executors leave no memory behind") {
   run_executors(500);
   const std::int64_t before = resident_bytes();
   run_executors(2000);
-  // An arena of oneTBB takes 7 KiB, so 2,000 leaked ones would take 14 MB.
+  // An arena of oneTBB takes 7 KiB, so 2,000 leaked arenas would take 14 MB.
   if (!test_support::kSanitized) CHECK(resident_bytes() - before < 2 << 20);
 }
 

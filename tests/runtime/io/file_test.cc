@@ -1,4 +1,4 @@
-// Files: compressed and plain; written completely or not at all.
+// Files, compressed or not. They are written completely or not at all.
 #include <doctest/doctest.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A directory that is removed after the test.
+// A directory that the destructor removes.
 class TemporaryDirectory {
  public:
   TemporaryDirectory()

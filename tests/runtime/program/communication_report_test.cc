@@ -1,4 +1,4 @@
-// The replay of a program's communication.
+// The report of a program's communication, computed by replaying it.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -27,7 +27,7 @@ Variable variable(std::string name, MeshId mesh, DimsMapping mapping) {
   return var;
 }
 
-// An operator on mesh `reader` wants a tensor of mesh 0, which lies as `source`, as `target`.
+// Reshards a tensor of mesh 0 from placement `source` to `target` for an operator on mesh `reader`.
 program::ReshardResult reshard(std::int64_t reader, const DimsMapping& source,
                                const DimsMapping& target) {
   ProgramSpec spec;
@@ -109,7 +109,7 @@ TEST_CASE("communication report: nothing is sent where every rank has what it ne
 
 TEST_CASE("communication report: a rank that is left out holds nobody up") {
   auto result = reshard(1, {0, -1}, {-1, -1});
-  result.ranks.erase(result.ranks.begin());  // rank 0 sends, and is not in the answer
+  result.ranks.erase(result.ranks.begin());  // the answer lacks rank 0, which sends
   const CommunicationReport report = report_on(result);
   CHECK(report.ranks.size() == 3);
   CHECK(report.total_us > 0);

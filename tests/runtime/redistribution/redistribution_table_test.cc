@@ -1,4 +1,4 @@
-// Remembered answers are those of the entry, whoever asks and how often.
+// The cache of redistributions gives the planner's answers to any thread, any number of times.
 #include "runtime/redistribution/redistribution_table.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ RedistributionCase small() {
   return request;
 }
 
-// Cases that differ from the first in one thing each.
+// Cases that each differ from the first one in one member.
 std::vector<RedistributionCase> different() {
   std::vector<RedistributionCase> cases(7, small());
   cases[1].mesh = {4, 2};

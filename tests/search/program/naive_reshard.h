@@ -46,8 +46,8 @@ class NaiveReshard {
  private:
   using Kind = redistribution::Move::Kind;
 
-  // Tests Paddle's plan on a small tensor. Its correctness does not depend on the size if parts are
-  // even.
+  // Tests Paddle's plan on a small tensor. With even parts, its correctness does not depend on
+  // sizes.
   bool is_right_when_small() const {
     const program::Shape small(shape_.size(), 8);
     const auto plan = plan_compat(small, source_, target_);

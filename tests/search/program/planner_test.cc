@@ -28,8 +28,7 @@ ProcessMesh mesh_of(std::vector<std::int64_t> shape, Rank first = 0) {
   return ProcessMesh::make(std::move(shape), std::move(ids)).value();
 }
 
-// Returns a random placement. Along each axis a dimension is split, the tensor is partial, or
-// neither.
+// Returns a random placement. Along each axis, the tensor is split, partial or neither.
 DistAttr random_attr(test_support::Random& random, const ProcessMesh& mesh, std::size_t dims) {
   DistAttr attr{mesh, DimsMapping(dims, -1), PartialAxes(mesh.axes(), Reduction::kNone)};
   for (std::size_t axis = 0; axis < mesh.axes(); ++axis) {

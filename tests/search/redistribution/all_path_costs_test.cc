@@ -17,8 +17,7 @@ namespace {
 
 using namespace shardwright::redistribution;
 
-// Returns all placements of two dimensions on the axes of the mesh, including partial sums on any
-// axis.
+// Returns all placements of two dimensions on the mesh, including partial sums on any axis.
 std::vector<Placement> all_placements(const MeshShape& mesh) {
   std::vector<Placement> placements{Placement()};
   for (std::size_t axis = 0; axis < mesh.size(); ++axis) {

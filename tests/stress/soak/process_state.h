@@ -1,4 +1,4 @@
-// What the process holds: memory, threads, file descriptors. Linux only.
+// The resources of this process: memory, threads, file descriptors. Linux only.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Random questions to the planner, each with a random way to be cut short.
+// Random requests to the planner, each with a random way to be cut short.
 #pragma once
 
 #include <array>
@@ -13,8 +13,7 @@ namespace shardwright::soak {
 enum class Outcome { kAnswered, kStopped, kRefused, kOutOfMemory, kWrong };
 inline constexpr std::size_t kNumOutcomes = 5;
 
-// The search that a thread runs, which another thread may cancel.
-// Thread safety: any.
+// The search that a thread runs; another thread may cancel it. Thread safety: any.
 class Cancellable {
  public:
   std::stop_token begin();
@@ -25,9 +24,9 @@ class Cancellable {
   std::stop_source source_;
 };
 
-// Plans, replans, sweeps or explains one random problem. Most are small, one in fifty has hundreds
-// of tables. kWrong: an answer that the verifier does not accept, or an exception other than
-// std::bad_alloc; a sentence about it is on standard error.
+// Plans, replans, sweeps or explains a random problem. Most are small; one in fifty has hundreds of
+// tables. Returns kWrong, and prints a sentence to standard error, if the verifier refuses the
+// answer or an exception other than std::bad_alloc is thrown.
 Outcome ask(test_support::Random& random, Cancellable& running);
 
 }  // namespace shardwright::soak

@@ -18,7 +18,7 @@ std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> failed{0};
 thread_local int ample = 0;
 
-// Of everything that operator new gave out, apart from what Clp asked for.
+// Bytes that operator new has allocated and that are not freed, without those of Clp.
 std::atomic<std::int64_t> in_use{0};
 
 struct Code {
@@ -26,7 +26,7 @@ struct Code {
   std::uintptr_t end = 0;
 };
 
-// The code of Clp and of CoinUtils, which it is built on. Empty where there is no such library.
+// The code of Clp and of CoinUtils, on which Clp is built. Empty if the library is not loaded.
 using SolverCode = std::array<Code, 2>;
 constexpr std::array<std::string_view, 2> kSolverLibraries{"/libClp.so", "/libCoinUtils.so"};
 
@@ -45,8 +45,8 @@ int note_solver_code(dl_phdr_info* library, std::size_t /*size*/, void* found) {
   return 0;
 }
 
-// Clp loses what its constructors and solves have when an allocation fails. That is not ours to
-// mend, so its blocks are not counted.
+// Returns true if Clp allocates the block. If an allocation fails, Clp leaks earlier blocks, so its
+// blocks are not counted.
 bool is_solvers(const void* caller) noexcept {
   static const SolverCode code = [] {
     SolverCode found;
@@ -58,9 +58,9 @@ bool is_solvers(const void* caller) noexcept {
                      [&](const Code& c) { return address >= c.begin && address < c.end; });
 }
 
-// Before every block that operator new gives out.
+// Stored before every block that operator new returns.
 struct alignas(std::max_align_t) Header {
-  void* whole;                // what to free
+  void* whole;                // the address to free
   std::int64_t counted_size;  // 0 if the block is not counted
 };
 
@@ -72,7 +72,7 @@ bool must_fail() noexcept {
   return true;
 }
 
-// `caller`: the address that operator new returns to.
+// `caller` is the return address of operator new.
 void* allocate(std::size_t size, const void* caller, std::size_t alignment = sizeof(Header)) {
   const std::size_t before = std::max(alignment, sizeof(Header));
   const std::size_t whole_size = (size + before + alignment - 1) / alignment * alignment;

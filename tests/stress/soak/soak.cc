@@ -1,5 +1,5 @@
-// One process that answers many problems from several threads. They are cancelled, have deadlines
-// and run out of memory. Fails if an answer is wrong, or if memory, threads or descriptors grow.
+// Solves many problems in several threads of one process, with cancellations, time limits and
+// failing allocations. Fails if an answer is wrong, or if memory, threads or descriptors grow.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-// The random problems of the tests use doctest's assertions.
+// The generators of random problems use doctest's assertions.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
@@ -24,24 +24,25 @@ namespace {
 using namespace shardwright::soak;
 using shardwright::test_support::Random;
 
-// The problems are asked in so many parts. Between two parts nothing runs, and a sample is taken.
+// The problems are solved in 20 parts. After each part, nothing runs and a sample is taken.
 constexpr std::size_t kParts = 20;
-// The first samples see caches and pools fill.
+// Caches and pools fill during the first samples, which are ignored.
 constexpr std::size_t kSettled = kParts / 4;
-// Allocated bytes show a leak: at most so many per problem.
+// Allocated bytes may grow by this much per problem.
 constexpr double kMostLeak = 1;
-// Resident memory also grows by fragmentation: at most so much from the settled state to the end.
+// Resident memory also grows by fragmentation: at most by this share, or this many bytes, after the
+// first samples.
 constexpr double kMostGrowth = 0.05;
 constexpr std::int64_t kMostGrowthBytes = 64 << 20;
-// oneTBB keeps its workers. How many there are depends on which problems ran side by side; a leak
-// would leave some thousands.
+// oneTBB keeps its workers, whose number depends on which problems ran at the same time. A leak
+// would add thousands.
 constexpr std::int64_t kMostNewThreads = 8;
 
 struct Arguments {
   std::uint64_t problems = 2'000;
   unsigned threads = 8;
   std::uint64_t seed = 1;
-  // One allocation in so many fails; 0 = none. A problem makes some thousands of allocations.
+  // One in this many allocations fails; 0 = none. A problem makes some thousands of allocations.
   std::uint64_t fail_one_in = 40'009;
 };
 
@@ -62,7 +63,7 @@ class Soak {
  public:
   explicit Soak(const Arguments& arguments) : arguments_(arguments), running_(arguments.threads) {}
 
-  // Returns true if every answer was right and nothing grew.
+  // Returns true if every answer was right and no resource grew.
   bool run() {
     samples_.reserve(kParts);
     std::printf("  problems  allocated MiB  resident MiB  threads  descriptors\n");
@@ -81,7 +82,7 @@ class Soak {
   };
 
   void ask_until(std::uint64_t end) {
-    const AmpleMemory ample;  // for this thread
+    const AmpleMemory ample;  // allocations of this thread do not fail
     fail_one_allocation_in(arguments_.fail_one_in);
     {
       std::vector<std::jthread> askers;
@@ -123,7 +124,7 @@ class Soak {
     std::fflush(stdout);
   }
 
-  // By least squares over the settled samples.
+  // Fits a line through the samples after the first ones, by least squares.
   template <class Bytes>
   double bytes_per_problem(Bytes bytes) const {
     double mean_x = 0;

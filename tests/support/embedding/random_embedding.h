@@ -1,5 +1,4 @@
-// Random embedding problems and search spaces. They are small and varied, and often need too much
-// memory.
+// Random embedding problems and search spaces. They often need too much memory.
 #pragma once
 
 #include <cstddef>

@@ -31,8 +31,7 @@ SmallProblem uneven_planning_problem(Random& random, bool rules);
 // eight hosts. Some tables have equal options, and some memory must stay free.
 SmallProblem wide_planning_problem(Random& random);
 
-// Alternates between the kinds above: every third problem is wide, and some of the others have
-// rules.
+// Alternates between the kinds above: every third is wide, and some of the others have rules.
 SmallProblem mixed_problem(Random& random, int number);
 
 // Returns the least rating of all plans, or nullopt if none is feasible. Reads the constraints as

@@ -41,8 +41,7 @@ void add_ssd(Random random, ProblemSpec& spec) {
     spec.topology.ssd_cap_bytes = 15 + static_cast<std::int64_t>(random.below(30));
 }
 
-// Returns the SSD bytes of a shard: 0 in problems without SSD, and for half of the shards in
-// others.
+// Returns the SSD bytes of a shard: 0 in problems without SSD, and for half of other shards.
 std::int64_t random_ssd(Random random, const Problem& problem) {
   if (!problem.topology().has_ssd() || random.below(2) == 0) return 0;
   return 1 + static_cast<std::int64_t>(random.below(25));

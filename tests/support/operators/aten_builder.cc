@@ -42,8 +42,7 @@ std::uint32_t AtenBuilder::rule(const std::vector<Entry>& entries) {
       entry.inputs.push_back(word(each));
     entry.divides = given.divides;
   }
-  // Operators with equal rules share one rule, as in traced graphs, so that repeated blocks compare
-  // equal.
+  // Equal rules are shared, as in traced graphs, so that repeated blocks compare equal.
   const auto at = std::find_if(spec.rules.begin(), spec.rules.end(), [&](const AxisRule& known) {
     return known.entries == rule.entries;
   });
@@ -169,8 +168,7 @@ class RandomOperators {
   }
 
   std::uint32_t last() const { return made_.back(); }
-  // Returns the latest matrix of the placeholder's shape; the placeholder itself if there is no
-  // other.
+  // Returns the latest matrix of the placeholder's shape, which may be the placeholder.
   std::uint32_t latest_like(std::uint32_t placeholder) const {
     for (std::size_t i = made_.size(); i-- > 0;) {
       if (shape(made_[i]) == shape(placeholder)) return made_[i];

@@ -60,8 +60,7 @@ inline program::Array transposed(const program::Array& array,
   return result;
 }
 
-// Computes an operator that communicates with no other rank. Sets `problem` if the operator is
-// invalid.
+// Computes an operator that does not communicate. Sets `problem` if the operator is invalid.
 inline std::vector<program::Array> computed(const program::Operation& op,
                                             const std::vector<program::Array>& in,
                                             std::string& problem) {
@@ -108,8 +107,7 @@ inline std::vector<program::Array> computed(const program::Operation& op,
   return results;
 }
 
-// Returns the result of a collective for the member with index `member`. `in` has the inputs of all
-// members.
+// Returns the result of a collective for member `member`. `in` has the inputs of all members.
 inline program::Array collected(const program::Operation& op, const std::vector<program::Array>& in,
                                 std::int64_t member) {
   const auto count = static_cast<std::int64_t>(in.size());

@@ -25,8 +25,7 @@ struct Worker {
   const RankProgram* rank = nullptr;
   std::map<std::uint32_t, Values> memory;
   std::map<std::uint32_t, std::size_t> runs;
-  // The current operator of every open block, outermost first, with the current iteration of its
-  // loop.
+  // The current operator of every open block, outermost first, with the iteration of its loop.
   std::vector<std::pair<OpId, int>> stack;
 
   const Program& program() const { return rank->program; }

@@ -1,5 +1,4 @@
-// Finds the cheapest redistribution by relaxing every move from every placement until nothing
-// changes.
+// Finds the cheapest redistribution by relaxing all moves until nothing changes.
 #pragma once
 
 #include <algorithm>
@@ -90,8 +89,7 @@ class NaivePaths {
     }
   }
 
-  // Lists every extension of `at` to axes that are not in `used`. Partial axes have reductions of
-  // `end`.
+  // Lists all extensions of `at` to axes not in `used`. Partial axes have reductions of `end`.
   void list_placements(const redistribution::Placement& end, const redistribution::Placement& at,
                        std::uint32_t used) {
     placements_.push_back(at);

@@ -28,8 +28,7 @@ TEST_CASE("check bound: a malformed tree is refused") {
   CHECK(proof.after([](auto& c) {
     c.nodes.assign(50'000, branch(0, {{OptionId(0), 1}}));
   }) == "the tree is too deep");
-  // If the first child is empty, the second child has all plans, and here its leaf proves the bound
-  // alone.
+  // If the first child is empty, the second has all plans, and its leaf proves the bound alone.
   CHECK(proof.after([](auto& c) { c.nodes[0].first_child.clear(); }) == "");
 }
 
@@ -44,7 +43,7 @@ TEST_CASE("check bound: a branch on a number of tables covers all plans") {
         "a node branches on a table that does not exist");
   CHECK(proof.after([](auto& c) { c.nodes[0].tables[1] = TableId(0); }) ==
         "a node branches on tables that are not in order");
-  // The second child of a branch on two of three tables has more plans, which its leaf does not
+  // After a branch on two of three tables, the second child has plans that its leaf does not
   // exclude.
   CHECK(proof.after([](auto& c) { c.nodes[0].count = 2; }) ==
         "the dual values of a leaf do not exclude a plan below the bound");

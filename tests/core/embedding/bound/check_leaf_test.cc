@@ -142,8 +142,7 @@ TEST_CASE("check bound: SSD is a memory with prices of its own") {
 }
 
 TEST_CASE("check bound: forged prices of SSD prove no bound above the best plan") {
-  // Two of three equal tables fit in HBM. The third takes 10 ms on SSD, so the best rating is 10
-  // ms.
+  // Two of three equal tables fit in HBM. The third takes 10 ms on SSD, which is the rating.
   ProblemSpec small = spec(3, 2, 2);
   small.topology.hbm_cap_bytes = 30;
   small.topology.ssd_cap_bytes = 20;
@@ -151,8 +150,7 @@ TEST_CASE("check bound: forged prices of SSD prove no bound above the best plan"
   for (std::size_t table = 0; table < 3; ++table)
     builder.add(table, kTableWise, 1, 1, 30).add(table, kTableWise, 1, 10, 0, 0, 20);
   const auto space = builder.take();
-  // The proved bound is (1 + 1 + 10) / 2. The price of HBM makes both options of a table equally
-  // dear.
+  // The proved bound is (1 + 1 + 10) / 2. At the price of HBM, a table's options cost the same.
   Proof proof{space, {6 * kLess, {0, 0}, {leaf({{0.5, 0.15, 0, 0}})}}};
   CHECK(proof.wrong().value_or("") == "");
   for (const double price : {0.01, 0.1, 0.5, 1.0, 1e6}) {

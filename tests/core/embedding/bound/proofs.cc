@@ -9,8 +9,7 @@ using enum ShardingType;
 
 namespace {
 
-// Three tables of 2 ms on two ranks. The Lagrangian bound is 3 ms, and the bound by patterns is 4
-// ms.
+// Three tables of 2 ms on two ranks. The Lagrangian bound is 3 ms, the pattern bound 4 ms.
 SpaceBuilder three_tables() {
   SpaceBuilder builder(spec(3, 2, 2));
   for (std::size_t table = 0; table < 3; ++table)
@@ -99,8 +98,7 @@ Proof branch_by_places() {
                    .add(1, kTableWise, 1, 2, 10)
                    .add(1, kColumnWise, 2, 1.5, 5)
                    .take();
-  // If the first table is on rank 0, the Lagrangian bound is 3.6 ms. If it is on rank 1, its 6 ms
-  // suffice.
+  // If the first table is on rank 0, the Lagrangian bound is 3.6 ms. On rank 1 it rates 6 ms.
   return {space,
           {3.6 * kLess,
            {0, 1},

@@ -53,8 +53,7 @@ Proof pattern_proof();
 // and 1 ms on one rank. The bound is 4.5 ms.
 Proof branch_by_options();
 
-// Two ranks. The first table takes 3 ms on each. The second takes 2 ms on one rank or 1.9 ms on
-// each.
+// Two ranks. The first table takes 3 ms on each. The second takes 2 ms on one or 1.9 on each.
 Proof reduced_by_common_use();
 
 // The second of two ranks is half as fast. The first table takes 3 ms. The second takes 2 ms in one

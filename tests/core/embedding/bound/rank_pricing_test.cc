@@ -1,5 +1,4 @@
-// The pricing problem of one rank, as the check of a bound solves it: the most valuable set of
-// shards.
+// The pricing problem of one rank in the check of a bound: the most valuable set of shards.
 #include "core/embedding/bound/rank_pricing.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Placement rules: the answers to queries, constraints that forbid nothing, and constraints that
-// are refused.
+// Placement rules: answers to queries, constraints that forbid nothing, refused constraints.
 #include "core/embedding/problem/placement_rules.h"
 
 #include <doctest/doctest.h>
@@ -155,8 +154,7 @@ TEST_CASE(
           spec.keep_apart = {{{"t0", "t0"}, GroupScope::kRank}};
         }) == "/keep_apart/0/tables/1");
   CHECK(refused([](ProblemSpec& spec) { spec.keep_together.resize(1); }) == "/keep_together/0");
-  // Ranks that do not fill a host belong to no host. No host number means them, and no group can be
-  // there.
+  // Ranks that do not fill a host have no host number, and no group can be there.
   CHECK(refused([](ProblemSpec& spec) {
           --spec.topology.world_size;
           spec.tables[1].placement.hosts = {2};

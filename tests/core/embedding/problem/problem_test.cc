@@ -19,8 +19,7 @@ using shardwright::ErrorCode;
 using shardwright::Result;
 using shardwright::test_support::problem_spec;
 
-// Changes a problem of three tables on 4 ranks. Returns the place that the error names, or
-// "accepted".
+// Changes a problem of three tables on 4 ranks. Returns the place of the error, or "accepted".
 template <class Change>
 std::string refused_with(const Change& change) {
   ProblemSpec spec = problem_spec(3, 4, 2);

@@ -107,8 +107,7 @@ TEST_CASE(
         LiveInterval{time.move_of({7, 0}), time.move_of({7, 0}) + 1});
   CHECK(find(Kind::kMoved, 6).live == LiveInterval{time.move_of({6, 0}) + 1, run(7) + 1});
   CHECK(find(Kind::kMoved, 7, 1).live == LiveInterval{time.move_of({7, 1}) + 1, run(7) + 1});
-  // Node 10 is a view of x, which node 11 reads. x belongs to the caller and is held from the
-  // start.
+  // Node 10 is a view of x, which node 11 reads. The caller holds x from the start.
   CHECK(find(Kind::kOutput, 2).live == LiveInterval{0, run(11) + 1});
   // Node 5 makes output 0 of the graph, which is consumer 12.
   CHECK(find(Kind::kOutput, 5).live == LiveInterval{run(5), time.move_of({12, 0}) + 1});

@@ -28,8 +28,7 @@ TEST_CASE("overlap: operators hide parameters that they take and gradients that 
   CHECK(is({4, 1}, By::kConsumer, 0.9, 1));
   CHECK(is({5, 1}, By::kConsumer, 0.9, 1));
   CHECK(is({8, 0}, By::kNothing, 0, 0));  // a view takes no time
-  // Only the gradient of w1 is made from the gradient of h, so moving the latter can be hidden,
-  // too.
+  // Only the gradient of w1 is made from the gradient of h, so the latter may move late.
   CHECK(is({9, 1}, By::kConsumer, 0.9, 64.0 / (64 + 128)));
   CHECK(is({11, 1}, By::kProducer, 0.6, 128.0 / (64 + 128)));
   CHECK(is({9, 0}, By::kNothing, 0, 0));   // the tangent

@@ -12,8 +12,7 @@ namespace {
 
 using namespace shardwright::operators;
 
-// Computes the difference by its definition: drop axes until the common prefix is left, then
-// append.
+// Computes the difference by its definition: drop axes down to the common prefix, then append.
 int slow_difference(DimSpec from, DimSpec to) {
   std::vector<int> a;
   std::vector<int> b;

@@ -1,5 +1,4 @@
-// Cost models: meshes that are refused, hosts, and collectives with the user's own link speeds and
-// times.
+// Cost models: meshes that are refused, hosts, and the user's own links and times.
 #include "core/redistribution/cost/collective_costs.h"
 
 #include <doctest/doctest.h>

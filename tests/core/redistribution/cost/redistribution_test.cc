@@ -1,5 +1,4 @@
-// Redistributions of one tensor: what is refused, and the rules of the cost models with made-up
-// prices.
+// Redistributions of one tensor: refusals, and the rules of the cost models with made-up prices.
 #include "core/redistribution/cost/tensor_redistribution.h"
 
 #include <doctest/doctest.h>
@@ -162,8 +161,7 @@ TEST_CASE("DTensor's redistribution: each change of one axis") {
 }
 
 TEST_CASE("DTensor's redistribution: nested shards are gathered and split again") {
-  // Both axes shard rows, so the inner axis is gathered before the outer one changes, and split
-  // after it.
+  // Both axes shard rows. The inner one is gathered before the outer one changes, and split again.
   CHECK(dtensor(spec_of({kRows, kRows}, {kWhole, kRows})) ==
         price(kGather, 1, kBytes / 4) + price(kGather, 0, kBytes));
   // The outer axis keeps its shard, so only the inner axis changes.

@@ -81,8 +81,7 @@ TEST_CASE("placement: bad words are refused with their axis and a remedy") {
 
 TEST_CASE(
     "placement: split factors of strided shards are those of DTensor, and give the order back") {
-  // The example in the docstring of torch's conversion: mesh 4 x 3 x 2, dimension 0 cut by axes 2,
-  // 0, 1.
+  // From the docstring of torch's conversion: mesh 4 x 3 x 2, dimension 0 cut by axes 2, 0, 1.
   const MeshShape mesh{4, 3, 2};
   const Placement placement = placed({"S(0)[1]", "S(0)[2]", "S(0)[0]"});
   CHECK(split_factors(mesh, placement) == std::vector<std::int64_t>{2, 2, 1});

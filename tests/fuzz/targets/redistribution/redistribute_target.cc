@@ -1,5 +1,5 @@
-// A redistribution file: every step of the answer is possible, leads to the target within the
-// limits, and the figures are those of the steps.
+// Input: a redistribution file. Every step of the answer is possible, the steps lead to the target
+// within the limits, and the figures are those of the steps.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace redistribution;
 
-// A search of more placements takes seconds under a sanitizer.
+// Larger searches take seconds under a sanitizer.
 constexpr std::size_t kMostAxes = 4;
 constexpr std::size_t kMostDims = 4;
 

@@ -1,5 +1,5 @@
-// A file of transfers: the plan passes the checker, moves the right bytes, and no port is below the
-// bound.
+// Input: a file of transfers. The plan passes the checker, moves the right bytes, and its busiest
+// port is not below the bound.
 #include <nlohmann/json.hpp>
 
 #include "core/redistribution/transfer/execute_transfer.h"
@@ -14,7 +14,7 @@ using namespace redistribution;
 
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostTensors = 32;
-// Bytes of a tensor times ranks that hold all of it at worst.
+// Bytes of a tensor times the number of ranks, each of which may hold the whole tensor.
 constexpr std::int64_t kLargestExecution = std::int64_t{1} << 16;
 
 bool is_small(const TransferProblem& problem) {
@@ -38,7 +38,7 @@ void plan(const TransferProblem& problem, const TransferLimits& limits) {
   TransferOptions options;
   options.limits = limits;
   const Result<TransferAnswer> answer = transfer_tensors(problem, options);
-  // Only tensors of many tebibytes need too many rounds of the default memory.
+  // With the default memory, only tensors of many tebibytes need too many rounds.
   if (!answer.ok() && answer.error().where == "--memory") return;
   expect(answer.ok(), "a problem that was read can be planned");
   expect(answer->bound <= answer->busiest * (1 + 1e-9), "the busiest port is not below the bound");
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   if (!fuzz::is_small(*problem)) return fuzz::kRejected;
   fuzz::plan(*problem, {});
-  // Many rounds, which larger tensors would make too many.
+  // Small memory gives many rounds; larger tensors would need too many.
   if (fuzz::can_execute(*problem)) fuzz::plan(*problem, {.message_bytes = 24, .memory_bytes = 64});
   return fuzz::kDone;
 }

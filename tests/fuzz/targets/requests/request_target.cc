@@ -1,4 +1,4 @@
-// Requests of the C interface: the first document has the command, the second one the request.
+// Input: a command of the C interface in the first document, and its request in the second.
 #include <algorithm>
 #include <array>
 #include <regex>
@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kWorkLimit = 20000;
 
-// Members that name files, which are outside the input.
+// Members of requests that name files.
 constexpr std::array<const char*, 17> kDocuments{
     "problem", "search_space", "plan",    "old_plan",       "plan_a",  "plan_b",
     "reuse",   "resume",       "graph",   "instance",       "file",    "cases",
@@ -34,7 +34,7 @@ bool names_a_file(const json& request) {
   });
 }
 
-// Machines that are legal but take long are tested elsewhere.
+// Returns false if a number of ranks has four digits or more. Such inputs are legal but slow.
 bool is_small(const std::string& input) {
   static const std::regex many(
       "(ranks|ranks_per_host|devices|mesh|world_size)[^0-9a-z{]{0,8}([0-9]{1,3}[x,])*[0-9]{4}");

@@ -1,5 +1,5 @@
-// A traced model and options: what is read is planned on a small mesh, and the verifier accepts the
-// plan, or the search says why there is none.
+// Input: a traced model and options. The model is planned on a small mesh, and the verifier accepts
+// the plan, or the search says why there is none.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Numbers as bytes.
+// Messages between processes: numbers are written as bytes and read back.
 #include "runtime/execution/processes/message.h"
 
 #include <doctest/doctest.h>

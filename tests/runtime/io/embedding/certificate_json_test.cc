@@ -1,4 +1,4 @@
-// Bound certificates in files: what is written is read back, and what is malformed has a place.
+// Bound certificates in files: what is written is read back, and errors have a place.
 #include <doctest/doctest.h>
 
 #include <cstdint>

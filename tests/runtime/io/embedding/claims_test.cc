@@ -1,4 +1,4 @@
-// Every value of every kind of answer is changed, one after the other: verify must notice.
+// Every value of every kind of plan file is changed, one at a time. verify must notice each change.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using embedding::Problem;
 using nlohmann::ordered_json;
 using Pointer = ordered_json::json_pointer;
 
-// An answer with what is needed to verify it.
+// A plan file, and the problem and old plan that verify needs.
 struct Answer {
   std::shared_ptr<const Problem> problem;
   std::optional<std::vector<PlanEntry>> old_plan;
@@ -71,7 +71,7 @@ Answer planned(const ordered_json& json, PlanMode mode, const PlanJsonOptions& o
   return answer;
 }
 
-// The old plan is on two ranks; the new problem has three and another table.
+// The old plan is for two ranks. The new problem has three ranks and one more table.
 Answer replanned() {
   const Answer old = planned(small_problem(), PlanMode::kCompat);
   ordered_json changed = small_problem();
@@ -99,7 +99,7 @@ ordered_json with_memory(std::int64_t bytes) {
   return problem;
 }
 
-// Two tables that must be together on a rank and apart on another of two.
+// On two ranks, a must be on rank 0 and b on rank 1, and c must be apart from both.
 ordered_json contradicting_rules() {
   ordered_json problem = small_problem();
   problem["constraints"] = {{"a", {{"ranks", {0}}}}, {"b", {{"ranks", {1}}}}};
@@ -127,9 +127,9 @@ void all_places(const ordered_json& value, const Pointer& place, std::vector<Poi
   }
 }
 
-// Other values of the same type, and one of another type.
+// Returns other values of the same type, and one value of another type.
 std::vector<ordered_json> other_values(const std::string& place, const ordered_json& value) {
-  // A lower bound than the one that was proved is a bound, too.
+  // Any bound below the proved one is valid, so only larger values are wrong.
   if (place == "/migration/lower_bound")
     return {value.get<double>() * 1.01, value.get<double>() * (1 + 1e-6), "text"};
   if (place == "/mode") return {value == "best" ? "compat" : "best", "other", 7};
@@ -154,8 +154,8 @@ bool starts_with(const std::string& place, std::string_view start) {
   return place.rfind(start, 0) == 0;
 }
 
-// What a file says and nobody checks: runtime/cli/README.md has the same list. Compat mode's answer
-// is made again.
+// Values that verify does not check, as listed in runtime/cli/README.md. Compat mode's answer is
+// computed again, so more of it is checked.
 bool is_not_checked(const std::string& place, bool is_compat) {
   for (const char* key :
        {"/name", "/reused", "/work", "/threads", "/stopped_by", "/timing", "/migration/weight"}) {
@@ -169,15 +169,15 @@ bool is_not_checked(const std::string& place, bool is_compat) {
   return false;
 }
 
-// A change of the proof is found if it is no proof any more.
+// Returns true for places in a proof. verify notices changes only if the proof no longer holds.
 bool is_proof(const std::string& place) {
   return starts_with(place, "/certificate") || starts_with(place, "/migration/certificate");
 }
 
-// Steps before the last one are history as long as they fall.
+// Returns true for earlier improvements, of which verify checks only that ratings fall.
 bool is_step(const std::string& place) { return starts_with(place, "/improvements/"); }
 
-// Keys that a planner may leave out, and whose absence claims nothing.
+// Returns true for optional keys, whose absence claims nothing.
 bool may_be_absent(const std::string& place) {
   for (const char* key : {"/stats", "/search_space", "/migration", "/format", "/name", "/reused"}) {
     if (place == key) return true;
@@ -186,7 +186,7 @@ bool may_be_absent(const std::string& place) {
          starts_with(place, "/improvements/") || is_proof(place);
 }
 
-// The place in a plan file, which may lie in the list of other sizes of sharding groups.
+// Returns the place in its own plan file. Plan files for other group sizes are nested in the file.
 std::string in_its_file(const std::string& place) {
   constexpr std::string_view kOthers = "/other_layouts/";
   if (!starts_with(place, kOthers)) return place;
@@ -194,7 +194,7 @@ std::string in_its_file(const std::string& place) {
   return end == std::string::npos ? "" : place.substr(end);
 }
 
-// Checks one answer. Returns how many changes were tried.
+// Tries all changes of an answer and returns their number.
 std::size_t check_all_changes(const Answer& answer) {
   REQUIRE(verified(answer, answer.file) == Outcome::kHolds);
   std::vector<Pointer> places;

@@ -1,4 +1,4 @@
-// Problem files that must be refused, each with its place and a sentence that helps.
+// Problem files that are refused: each error has a place and a helpful message.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -19,7 +19,7 @@ using shardwright::Result;
 
 namespace {
 
-// Returns the error of reading and checking a problem file of this content; empty if there is none.
+// Returns the error of reading and checking a problem file, or "".
 std::string error_of(const std::string& text) {
   const Result<ProblemSpec> spec = read_problem(text);
   if (!spec.ok()) return spec.error().to_string();
@@ -28,8 +28,8 @@ std::string error_of(const std::string& text) {
 }
 
 struct Malformed {
-  const char* members;   // of a problem with two tables "a", "b" on eight ranks
-  const char* expected;  // how the error begins
+  const char* members;   // added to a problem with tables "a" and "b" on eight ranks
+  const char* expected;  // the beginning of the error
 };
 
 std::string with_members(const std::string& members) {

@@ -1,5 +1,5 @@
-// Placement, memory and measurements in problem files: every key, every refusal with its place, and
-// how modes and verifier treat them.
+// Placement rules, memory limits and measurements in problem files: every key, every refusal with
+// its place, and their effect on both modes and the verifier.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -19,7 +19,7 @@ using namespace shardwright::embedding;
 
 namespace {
 
-// Returns a problem of the tables ads and pages on 4 ranks of 2 hosts, plus `members`.
+// Returns a problem of the tables ads and pages on 2 hosts of 2 ranks, plus `members`.
 std::string file(const std::string& members) {
   return R"({"topology": {"world_size": 4, "local_world_size": 2}, "tables": [
     {"name": "ads", "num_embeddings": 100000, "embedding_dim": 64},
@@ -74,7 +74,7 @@ TEST_CASE("placement json: every key of a table's placement is read and changes 
   CHECK(placement.shard_ranks[1].ranks == std::vector<std::int64_t>{0, 3});
   CHECK(placement.max_shards == 2);
   CHECK(placement.distinct_ranks);
-  // TorchRec's constraints stay absent unless the file has some.
+  // TorchRec's constraints stay absent unless the file has such members.
   CHECK_FALSE(spec.tables[0].constraints.has_value());
   CHECK_FALSE(spec.tables[1].placement.ranks.has_value());
   const ProblemSpec both = read(

@@ -1,4 +1,4 @@
-// Plans: written as the recorded answers are, and read back.
+// Plan files: written in the format of the recorded answers, and read back.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -128,10 +128,10 @@ TEST_CASE("plan json: the form of a trace does not depend on how the search reco
   first.rating = 2.5;
   first.ranks_sha1 = "0123456789abcdef";
   embedding::ProposalRecord second;
-  // Unsorted, and position 1 does not change.
+  // The changes are unsorted, and position 1 keeps its option.
   second.changes = {{2, OptionId(9)}, {0, OptionId(4)}, {1, OptionId(6)}};
   second.cached = true;
-  embedding::ProposalRecord third = first;  // full, but of the same length
+  embedding::ProposalRecord third = first;  // all positions are listed
   third.rating.reset();
   third.ranks_sha1.clear();
   third.feasible = false;

@@ -1,4 +1,4 @@
-// Problem files: every key, workloads, overrides, the recorded cases.
+// Problem files: every key, workloads, overrides, recorded cases.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ using shardwright::Result;
 
 namespace {
 
-// Returns a problem of two ranks with `tables`, plus `members`.
+// Returns a problem of two ranks and one table, plus `members`.
 ProblemSpec read(const std::string& members) {
   const Result<ProblemSpec> spec = read_problem(
       R"({"topology": {"world_size": 2}, "tables": [{"name": "a", "num_embeddings": 10,
@@ -190,7 +190,7 @@ TEST_CASE("problem json: every part of the planner is read") {
   CHECK(spec.sharder.pooled_all_to_all.forward == DataType::kFp16);
   CHECK(spec.sharder.pooled_all_to_all.backward == DataType::kBf16);
   CHECK(spec.sharder.sequence_all_to_all.forward == DataType::kInt8);
-  // A direction that a codec does not name is torch.float.
+  // A direction that the codec does not name has type torch.float.
   CHECK(spec.sharder.sequence_all_to_all.backward == DataType::kFp32);
   CHECK(spec.sharder.pooled_reduce_scatter.forward == DataType::kFp32);
   CHECK(spec.sharder.pooled_reduce_scatter.backward == DataType::kFp16);

@@ -1,4 +1,4 @@
-// Search spaces: exact round trips in both forms, runs, and what must be refused.
+// Search spaces in files: exact round trips in both formats, runs of shards, and refusals.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -79,7 +79,7 @@ constexpr const char* kProblem =
   {"name": "a", "num_embeddings": 10, "embedding_dim": 8},
   {"name": "b", "num_embeddings": 6, "embedding_dim": 4, "module": "m"}]})";
 
-// An option of table b and one of table a with the given members and shards.
+// Returns a space with an option of table b, and one of table a with the given members and shards.
 std::string space_with(const std::string& members, const std::string& shards) {
   return R"({"search_space": [{"table": "b", "sharding_type": "table_wise", "compute_kernel": "fused",
       "shards": [{"size": [6, 4], "offset": [0, 0], "hbm": 1, "ddr": 0, "perf": [1, 2, 3, 4, 5]}]},
@@ -199,7 +199,7 @@ TEST_CASE(
   const std::string whole =
       R"([{"size": [10, 8], "offset": [0, 0], "hbm": 1, "ddr": 0, "perf": [1, 2, 3, 4, 5]}])";
   CHECK(error_of(space_with(kTableWise, whole)).empty());
-  // Best mode once chose such an option, and all that it found was invalid.
+  // Shards that do not cover the table would make every plan invalid.
   for (const char* const size : {"[9, 8]", "[10, 7]"}) {
     std::string part = whole;
     part.replace(part.find("[10, 8]"), 7, size);
@@ -207,7 +207,7 @@ TEST_CASE(
         error_of(space_with(kTableWise, part)) ==
         "/search_space/1/shards: the shards do not hold every row and column of table \"a\" once");
   }
-  // A plan file could not say which of the two was chosen.
+  // A plan file could not tell which of two such options was chosen.
   std::string dearer = whole;
   dearer.replace(dearer.find("[1, 2,"), 6, "[9, 2,");
   std::string twice = space_with(kTableWise, whole);

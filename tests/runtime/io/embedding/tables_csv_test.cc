@@ -1,4 +1,4 @@
-// Tables as comma-separated values: what is read, and where errors are.
+// Tables as comma-separated values: what is read, and the places of errors.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +28,7 @@ std::vector<embedding::Table> tables_of(std::string_view text) {
   return spec->tables;
 }
 
-// The error of reading, or of checking what was read.
+// Returns the error of reading or checking the text, or "".
 std::string error_of(std::string_view text) {
   auto spec = read_problem(text, on_two_ranks());
   if (!spec.ok()) return spec.error().to_string();
@@ -55,7 +55,7 @@ TEST_CASE("tables csv: the columns are the members of a table in JSON") {
   CHECK(tables[0].features == std::vector<std::string>{"shown", "clicked"});
   CHECK(tables[0].data_type == embedding::DataType::kFp16);
   CHECK(tables[0].weighted);
-  CHECK(tables[0].module == "1");  // a text, whatever it looks like
+  CHECK(tables[0].module == "1");  // stays a text
   REQUIRE(tables[0].constraints);
   CHECK(tables[0].constraints->pooling_factors == std::vector<double>{10, 10});
   CHECK(tables[1].name == "pages, \"old\"");

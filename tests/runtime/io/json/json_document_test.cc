@@ -214,7 +214,7 @@ TEST_CASE("json document: a key that occurs twice is an error with its place") {
   CHECK(error_of(R"({"a": [0, {"b": 1, "c": 2, "b": 3}]})") ==
         "/a/1/b: the key \"b\" occurs twice");
   CHECK(error_of(R"({"a": 1, "a": 1})") == "/a: the key \"a\" occurs twice");
-  // The same key may occur in different objects, nested or not.
+  // The same key may be in several objects, nested or not.
   CHECK(error_of(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 2}]})").empty());
 }
 

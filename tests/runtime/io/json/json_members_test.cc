@@ -1,4 +1,4 @@
-// One description of a value is its reader, its writer and its schema.
+// The description of a value defines its reader, its writer and its schema.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -107,7 +107,7 @@ TEST_CASE("json members: a description has a schema that is closed and knows def
   CHECK(*members.find("weight")->find("default")->number() == 2.5);
   CHECK(*members.find("weight")->find("description")->string() == "Tonnes.");
   CHECK(*members.find("colour")->find("default")->string() == "Blue");
-  CHECK(members.find("colour")->find("enum")->size() == 4);  // either case
+  CHECK(members.find("colour")->find("enum")->size() == 4);  // upper and lower case
   const JsonValue wheels = *members.find("wheels");
   CHECK(*wheels.find("minItems")->integer() == 1);
   CHECK(wheels.find("items")->find("properties")->find("note")->find("$comment").has_value());

@@ -112,7 +112,7 @@ TEST_CASE("aten plan: options, plan, sweep and instance pass through JSON") {
   CHECK(plan.find("hidden_us") == std::string::npos);
 
   const auto sweep = sweep_aten(graph, 8, 3, *options);
-  REQUIRE_FALSE(sweep.ok());  // the constraints and links have two axes
+  REQUIRE_FALSE(sweep.ok());  // the constraints and links are for two axes
   PlanAtenOptions plain;
   plain.mesh = {8};
   plain.limits.threads = 1;
@@ -182,10 +182,10 @@ TEST_CASE("aten options: measured times take the place of estimates") {
     return R"({"op": "aten.mm.default", "dtype": "float32", "inputs": [)" + std::string(first) +
            R"(, [8, 8]], "us": )" + us + "}";
   };
-  // The plan with halves of the rows takes 3 us, and is chosen over the whole product.
+  // The plan that splits the rows takes 3 us, so it is chosen instead of the whole product.
   CHECK(us_with("[" + row("[4, 8]", "3") + ", " + row("[8, 8]", "1000") + "]") == 3);
   CHECK(us_with("[" + row("[4, 8]", "1000") + ", " + row("[8, 8]", "2") + "]") == 2);
-  CHECK(us_with("[" + row("[5, 8]", "1") + "]") == estimated);  // no device holds this shape
+  CHECK(us_with("[" + row("[5, 8]", "1") + "]") == estimated);  // no device has this shape
 }
 
 TEST_CASE("aten options: what is wrong is named") {

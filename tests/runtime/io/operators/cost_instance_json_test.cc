@@ -1,4 +1,4 @@
-// Readers of cost instances: the contest's form, malformed files of every form, written answers.
+// Readers of cost instances: the contest's format, malformed files, written answers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ using shardwright::ScannedNumber;
 
 namespace {
 
-// Five nodes in the contest's form.
+// Five nodes in the contest's format.
 Json example() {
   return Json::parse(R"({"problem": {"name": "five",
     "nodes": {"intervals": [[10, 50], [20, 50], [0, 30], [30, 50], [60, 60]],
@@ -62,18 +62,18 @@ void check_error(const Json& json, const char* expected) {
 TEST_CASE("contest form: costs, forbidden values, shared matrices and relevant time points") {
   const CostInstance instance = instance_of(example());
   CHECK(instance.num_nodes() == 5);
-  // The node with itself and the edge over three nodes, two of one strategy, are node costs.
+  // A self-loop, and edges to nodes of one strategy, become costs of nodes.
   REQUIRE(instance.edges().size() == 4);
   CHECK(instance.costs(3)[0] == kForbidden);
   CHECK(instance.costs(3)[1] == 4 + 4);
   CHECK(instance.costs(1)[0] == 15 + 30);
   CHECK(instance.costs(1)[2] == 25 + 10);
-  // Matrices of 2 x 3, of 3 x 2 with the same numbers, and of 3 x 1.
+  // The matrices are 2 x 3, 3 x 2 with the same numbers, and 3 x 1.
   CHECK(instance.num_matrices() == 3);
   CHECK(instance.edges()[0].matrix == instance.edges()[3].matrix);
   CHECK(instance.edge_cost(instance.edges()[0], 1, 0) == 4);
   CHECK(instance.edge_cost(instance.edges()[1], 1, 0) == 3);
-  // All nodes are live at time 20, so no other time point can exceed the limit.
+  // All nodes are live at time 20, so the limit at any other time is redundant.
   CHECK(instance.limits().size() == 1);
   CHECK(instance.usages(3).empty());
   CHECK(instance.usages(4).empty());
@@ -91,12 +91,12 @@ TEST_CASE("contest form: without a limit usages are dropped, and a budget replac
   const auto budgeted = read_contest_instance(json.dump(), 12);
   REQUIRE(budgeted.ok());
   CHECK(budgeted->limits()[0] == 12);
-  // Usages above the limit are cut to just above it.
+  // Bytes above the limit are reduced to the limit + 1.
   json["problem"]["nodes"]["usages"][0][0] = 18446744073709551615ULL;
   const auto cut = read_contest_instance(json.dump(), 12);
   REQUIRE(cut.ok());
   CHECK(cut->bytes(cut->usages(0)[0], 0) == 13);
-  // This number of nineteen digits is too large for a signed integer.
+  // A number of nineteen digits that exceeds 2^63.
   json["problem"]["nodes"]["usages"][0][0] = 9999999999999999999ULL;
   REQUIRE(read_contest_instance(json.dump(), 12).ok());
 }

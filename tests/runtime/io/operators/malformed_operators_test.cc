@@ -1,4 +1,4 @@
-// Files of the operator domain that must be refused, each with its place and a sentence that helps.
+// Files of the domain `operators` that are refused: each error has a place and a helpful message.
 #include <string>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// The kinds of operators that files may name, each with the generator that ColossalAI uses for it.
+// The kinds of operators in files, each with the strategies of ColossalAI's generator for it.
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,7 +70,7 @@ TEST_CASE("op vocabulary: convolutions of one, two and three dimensions have the
       build(input("[8, 16, 4, 4, 4]"),
             node("conv3d", "[8, 32, 4, 4, 4]", convolution("[32, 16, 3, 3, 3]")));
   CHECK(names(three) == two);
-  // Batch x weight x spatial outputs, on one of four devices: 2 * (32 * 16 * 27) * 64.
+  // Batch x weight x spatial outputs; a device has a quarter of them: 2 * (32 * 16 * 27) * 64.
   CHECK(named(three, "S01R = S01R x RR").compute.forward == 2.0 * 32 * 16 * 27 * 64);
 }
 
@@ -90,8 +90,8 @@ TEST_CASE("op vocabulary: poolings shard batch and channels, and an average cost
   }
   const BuiltOperators average = build(input(in[1]), node("avg_pool2d", out[1], window[1]));
   const Strategy& split = named(average, "[S0, S1, R, R] = [S0, S1, R, R]");
-  CHECK(split.compute.forward == 4 * 8 * 2 * 2 * 4);   // local output elements x window
-  CHECK(split.compute.backward == 4 * 8 * 4 * 4 * 4);  // local input elements x window
+  CHECK(split.compute.forward == 4 * 8 * 2 * 2 * 4);   // elements of a device's output x window
+  CHECK(split.compute.backward == 4 * 8 * 4 * 4 * 4);  // elements of a device's input x window
   CHECK(split.memory.forward.activation == 4 * (512 + 128));
   CHECK(split.memory.backward.activation == 4 * 512);
 }

@@ -1,4 +1,4 @@
-// Questions for resharding paths: what is read, what is refused and where.
+// Requests for resharding paths: what is read, what is refused, and the places of errors.
 #include "runtime/io/operators/paths_json.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ std::string refused_at(const std::string& text) {
   return questions.error().where;
 }
 
-// Returns one question on a 2x4 mesh, plus these members.
+// Returns the place of the error in a request with these members, on a 2x4 mesh.
 std::string refused_with(const std::string& members) {
   return refused_at(R"([{"mesh": [2, 4], )" + members + "}]");
 }

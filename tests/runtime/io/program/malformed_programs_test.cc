@@ -1,4 +1,4 @@
-// Files of the program domain that must be refused, each with its place and a sentence that helps.
+// Files of the domain `program` that are refused: each error has a place and a helpful message.
 #include <string>
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ using test_support::check_malformed;
 using test_support::check_no_json;
 using test_support::golden_json;
 
-// Reads a case, then plans it: either step may find the error.
+// Reads and plans a case, and returns the error of either step.
 std::string case_error(const std::string& text) {
   const auto cases = read_reshard_cases(text);
   if (!cases.ok()) return cases.error().to_string();

@@ -1,4 +1,4 @@
-// What program files say beside operators: process groups, and tensors without elements.
+// Program files: process groups, tensors without elements, and traffic of ranks.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 using namespace shardwright;
 using nlohmann::json;
 
-// A tensor that ranks 0 and 1 hold parts of, and that rank 2 wants.
+// Ranks 0 and 1 hold parts of a tensor that rank 2 needs.
 json message_program() {
   return json::parse(R"({"name": "message", "ranks": [2],
     "meshes": [{"shape": [2], "ids": [0, 1]}, {"shape": [1], "ids": [2]}],
@@ -127,7 +127,7 @@ TEST_CASE("program json: every rank says what its communication moves and how lo
     }
     return traffic;
   };
-  // x of 512 bytes is gathered on two ranks, and y of 512 bytes goes to two others, by rows.
+  // x (512 bytes) is gathered on two ranks. y (512 bytes) is sent by rows to two others.
   const auto stages = ranks_of(*read_file("samples/data/program.json"), {});
   REQUIRE(stages.size() == 4);
   CHECK(stages[0].sent == 256 + 256);
@@ -136,7 +136,7 @@ TEST_CASE("program json: every rank says what its communication moves and how lo
   CHECK(stages[3].received == 256);
   CHECK(stages[0].communicating_us > stages[3].communicating_us);
 
-  // A sum over two ranks of 3 x 8 floats, whose rows are the batch.
+  // A partial sum of 3 x 8 floats on two ranks. The rows are the batch.
   const std::string sums = R"({"meshes": [{"shape": [2], "ids": [0, 1]}],
     "vars": [{"name": "x", "full_shape": [-1, 8], "mesh": 0, "dims_mapping": [-1, -1],
               "partial": {"0": "sum"}}],

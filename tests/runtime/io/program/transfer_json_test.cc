@@ -34,7 +34,7 @@ TransferProblem read(const json& document) {
   return std::move(problem).value();
 }
 
-// The object of meshes is sorted by name when it is dumped.
+// Returns the index of a mesh. JSON sorts meshes by name when it is dumped.
 std::size_t number_of(const TransferProblem& problem, const std::string& mesh) {
   std::size_t number = 0;
   while (problem.meshes().at(number).name != mesh)

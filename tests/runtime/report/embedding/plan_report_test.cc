@@ -1,4 +1,4 @@
-// Reports of plans: every number equals the verifier's, as a value and as data of a page.
+// Reports of plans: every number equals the verifier's, in the report and in the page's data.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -29,7 +29,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr double kRounding = 1e-9;  // of sums in another order
+constexpr double kRounding = 1e-9;  // tolerance for sums in another order
 
 struct Planned {
   std::shared_ptr<const Problem> problem;
@@ -103,7 +103,7 @@ void check_ranks(const Planned& all, const Evaluation& verified) {
   }
 }
 
-// The values of the heat map must add up to what the verifier finds on every rank.
+// Checks that the values of the heat map sum to the verifier's values on every rank.
 void check_cells(const Planned& all, const Evaluation& verified) {
   const std::size_t world = all.problem->topology().world_size();
   std::vector<std::array<std::int64_t, 2>> bytes(world, {0, 0});

@@ -1,4 +1,4 @@
-// The text report: what it must contain, and that it fits the terminal.
+// The text report: what it contains, and that it fits the terminal.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -284,7 +284,7 @@ TEST_CASE("printable: no text can send escape sequences to a terminal") {
   CHECK(printable("a\x1b[2J", true) == "a\\u001b[2J");
   CHECK(printable("a\nb") == "a\\nb");
   CHECK(printable("\u202e\u2066\u061c\u2028 \u200d") == "\\u202e\\u2066\\u061c\\u2028 \u200d");
-  // Not UTF-8: cut, overlong, a surrogate, too large, a continuation alone.
+  // Invalid UTF-8: truncated, overlong, a surrogate, too large, a lone continuation byte.
   CHECK(printable("\xe5\xba") == "\\xe5\\xba");
   CHECK(printable("\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\x80") ==
         "\\xc0\\xaf\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\x80");

@@ -1,4 +1,4 @@
-// The pages: one file each that loads nothing; names cannot become markup.
+// HTML pages: each is one file that loads nothing, and names cannot become markup.
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -54,7 +54,7 @@ std::string plan_page(const std::string& name, std::int64_t rows) {
   return page;
 }
 
-// One table that moves from rank 0 to rank 1.
+// A page for one table that moves from rank 0 to rank 1.
 std::string change_page(const std::string& name) {
   PlanEntry entry;
   entry.table = name;
@@ -74,7 +74,7 @@ std::string change_page(const std::string& name) {
   return page;
 }
 
-// A machine that fits, and one that does not.
+// A page for a machine on which the tables fit and one on which they do not.
 std::string sweep_page(const std::string& name) {
   embedding::ProblemSpec problem;
   problem.name = name;
@@ -89,7 +89,7 @@ std::string sweep_page(const std::string& name) {
   return page;
 }
 
-// Of an answer that has no page of its own.
+// A page for an answer whose kind has no page of its own.
 std::string saved_page(const std::string& name) {
   SavedAnswer saved;
   saved.title = "transfer";
@@ -99,7 +99,7 @@ std::string saved_page(const std::string& name) {
   return page;
 }
 
-// A traced model whose blocks have this name. Without `fits`, no plan does.
+// A page for a traced model with blocks of this name. Without `fits`, no plan fits.
 std::string aten_plan_page(const std::string& name, bool fits = true) {
   AtenBuilder b;
   const auto x = b.placeholder(operators::AtenRole::kInput, "x", {64, 64});
@@ -169,7 +169,7 @@ TEST_CASE("html report: loads nothing from anywhere") {
       CHECK_MESSAGE(count(page, way) == 0, way);
     }
     CHECK(count(page, "default-src 'none'") == 1);
-    // The only address is the name of the SVG namespace, which is not loaded.
+    // The only URL is the SVG namespace, which browsers do not load.
     CHECK(count(page, "://") == count(page, "http://www.w3.org/2000/svg"));
     CHECK(count(page, "href=\"data:,\"") == count(page, "<link"));
   }
@@ -180,7 +180,7 @@ TEST_CASE("html report: a plan has the other options of its tables, the chosen o
   REQUIRE(data["explained"].size() == 1);
   const json& options = data["explained"][0][1];
   CHECK(data["explained"][0][0] == 0);
-  CHECK(data["explained"][0][2] == 0);  // none is left out
+  CHECK(data["explained"][0][2] == 0);  // no option is omitted
   REQUIRE(options.size() > 1);
   CHECK(options[0][0] == 0);
   CHECK(options[0][2].get<double>() == doctest::Approx(data["rating"].get<double>()));

@@ -1,4 +1,4 @@
-// The numbers of a plan's page against the plan.
+// The numbers on the page of a plan, compared with the plan.
 #include "runtime/report/operators/aten_plan_report.h"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ using test_support::AtenBuilder;
 
 namespace {
 
-// x times a weight in each of `blocks` modules "layers.<number>.mlp", and a product in none.
+// Products of x and the weights of `blocks` modules "layers.<number>.mlp", and one product outside
+// of modules.
 AtenGraph chain(int blocks) {
   AtenBuilder b;
   std::vector<std::uint32_t> weights;
@@ -61,7 +62,7 @@ struct Reported {
   AtenPlanReport report;
 };
 
-// Of a module and those in it, as often as they occur.
+// Returns the number of operators of a module and the modules in it.
 std::size_t num_operators(const ReportedModule& module) {
   std::size_t count = module.operators.size();
   for (const ReportedModule& inner : module.modules)
@@ -90,8 +91,9 @@ TEST_CASE("aten plan report: equal blocks are one row, tensors are in their modu
   const Reported reported(chain(5));
   const ReportedModule& model = reported.report.model;
   REQUIRE(model.modules.size() == 1);
-  CHECK(model.operators.size() == 1);  // of no module
-  CHECK(model.tensors.size() == 2);    // the input, and the weight of a module without operators
+  CHECK(model.operators.size() == 1);  // the product outside of modules
+  // The input, and the weight of the product outside of modules.
+  CHECK(model.tensors.size() == 2);
   const ReportedModule& layers = model.modules.front();
   CHECK(layers.name == "layers");
   std::size_t blocks = 0;

@@ -1,4 +1,4 @@
-// The busiest ports of a transfer against the plan that they describe.
+// The busiest ports of a transfer, compared with its plan.
 #include "runtime/report/program/transfer_report.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace shardwright::test_support;
 
 namespace {
 
-// `senders` ranks hold rows, and `receivers` others want columns.
+// `senders` ranks hold rows, and `receivers` other ranks need columns.
 TransferProblem rows_to_columns(Rank senders, Rank receivers, std::int64_t ranks_per_host) {
   TransferSpec spec;
   spec.meshes = {mesh_of("old", {senders}, 0), mesh_of("new", {receivers}, senders)};
@@ -54,7 +54,7 @@ TEST_CASE(
   }
   CHECK(busiest == answer.busiest);
   CHECK(ports[0].bytes == answer.loads.ranks[static_cast<std::size_t>(ports[0].number)].received);
-  CHECK(ports[1].bytes == 0);  // nothing is sent within a host
+  CHECK(ports[1].bytes == 0);  // all traffic is between hosts
   CHECK(ports[1].number == -1);
   CHECK(busiest_ports(rows_to_columns(4, 4, 0), answer).size() == 2);
 }

@@ -13,6 +13,7 @@
 #include "search/embedding/bound/bound_prover.h"
 #include "search/embedding/bound/shared_tree.h"
 #include "tests/support/embedding/bound_model.h"
+#include "tests/support/embedding/certificate_text.h"
 #include "tests/support/embedding/six_kinds.h"
 #include "tests/support/embedding/space_builder.h"
 
@@ -38,22 +39,17 @@ Model two_tables() {
   return Model(builder.take());
 }
 
-// Runs rounds with the lanes in order or backwards. Returns the work of each round.
-std::vector<std::uint64_t> run_in_rounds(BoundProver& prover, double rating, bool backwards) {
-  std::vector<std::uint64_t> work;
+// Runs rounds with the lanes in order or backwards.
+void run_in_rounds(BoundProver& prover, double rating, bool backwards) {
   for (int round = 0; round < 400 && !prover.finished(); ++round) {
     prover.begin_round(rating);
     const std::size_t lanes = prover.num_lanes();
-    std::uint64_t sum = 0;
     for (std::size_t i = 0; i < lanes; ++i) {
       Budget budget;
       prover.run_lane(backwards ? lanes - 1 - i : i, 20'000, budget);
-      sum += budget.work_done();
     }
     prover.end_round();
-    work.push_back(sum);
   }
-  return work;
 }
 
 }  // namespace
@@ -124,11 +120,10 @@ TEST_CASE("bound prover: lanes share a tree, and the order in which they run cha
   parameters.targets.alone_work = 0;
   BoundProver forwards(model.choices, parameters);
   BoundProver backwards(model.choices, parameters);
-  const std::vector<std::uint64_t> work = run_in_rounds(forwards, kRatingOfSixKinds, false);
-  CHECK(work == run_in_rounds(backwards, kRatingOfSixKinds, true));
+  run_in_rounds(forwards, kRatingOfSixKinds, false);
+  run_in_rounds(backwards, kRatingOfSixKinds, true);
   CHECK(forwards.bound() == backwards.bound());
-  CHECK(forwards.certificate().nodes.size() == backwards.certificate().nodes.size());
-  CHECK(forwards.certificate().nodes.size() > 1);
+  CHECK(certificate_text(forwards.certificate()) == certificate_text(backwards.certificate()));
   const auto wrong =
       check_bound(*model.space, model.space->problem().topology(), forwards.certificate());
   CHECK(wrong.value_or("") == "");
@@ -147,27 +142,7 @@ TEST_CASE("bound prover: a tree is shared as soon as it has two leaves") {
   }
   REQUIRE(prover.is_shared());
   const BoundTree& tree = prover.shared()->tree();
-  CHECK(tree.size() > 1);
   CHECK(tree.closed_part(kRatingOfSixKinds / 2) == 0);
-}
-
-// max_master_rows = 0 switches column generation off.
-TEST_CASE("bound prover: a Lagrangian tree is not grown above a target that failed") {
-  const Model model(tables_of_six_kinds());
-  BoundParameters parameters;
-  parameters.max_master_rows = 0;
-  BoundProver prover(model.choices, parameters);
-  REQUIRE(SharedTrees(model.choices, parameters).is_only_aggregate());
-  const auto work_at = [&](double rating) {
-    Budget budget;
-    prover.run(100'000'000, rating, budget);
-    return budget.work_done();
-  };
-  const double rating = kRatingOfSixKinds * 1.01;
-  CHECK(work_at(rating) > 0);
-  REQUIRE(prover.bound() < kRatingOfSixKinds);
-  // Trees for lower targets have failed as well.
-  CHECK(work_at(rating * (1 - parameters.rating_fall / 2)) == 0);
 }
 
 }  // namespace shardwright::bound_tree_test

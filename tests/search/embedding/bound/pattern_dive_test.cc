@@ -69,7 +69,6 @@ TEST_CASE("pattern dive: every table has a place where the patterns allow it") {
     CHECK(ranks_with(found, kLarge).at(1) == 1);
     CHECK(found.tables == std::vector<std::vector<std::uint32_t>>{{5}, {1}});
     CHECK(found.unplaced == 0);
-    CHECK(budget.work_done() > 0);
   }
 }
 
@@ -98,8 +97,7 @@ TEST_CASE("pattern dive: tables beyond what ranks hold have no place") {
 
 TEST_CASE("pattern dive: all ranks of a host hold the same of what fills it") {
   // Three hosts of two ranks. One table fills a host. A rank holds two of the seven small tables,
-  // or one beside the host's table. The linear program alone would put the host's table on single
-  // ranks.
+  // or one beside the host's table. The linear program would put the host's table on single ranks.
   PatternDemand demand = on_ranks(6);
   demand.rows = {{kSmall, row(0.4)}, {kOnHost, row(0.5, true)}};
   demand.tables = {{1, {{{kOnHost, 2}}}}, {7, {{{kSmall, 1}}}}};

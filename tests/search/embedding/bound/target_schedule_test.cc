@@ -82,8 +82,7 @@ TEST_CASE("target schedule: the goal is asked without branching once all below i
   schedule.note_cut_short();
   schedule.fail(*target);
   double bound = 6;
-  // All targets are proved from now on: first up to the failed target, then above it with more
-  // work.
+  // All targets are proved from now on: up to the failed one, then above it with more work.
   while ((target = schedule.next(bound, 8, goal(8))) && *target < goal(8))
     bound = *target;
   REQUIRE(target.has_value());

@@ -66,8 +66,7 @@ void check_growth(const std::shared_ptr<const SearchSpace>& space) {
   const Cost whole = explore_until(space, 4'000'000);
   REQUIRE(half.proposals > 3000);
   REQUIRE(whole.proposals > half.proposals * 3 / 2);
-  // The only container that grows is the hash table of known proposals, which doubles once or
-  // twice.
+  // Only the hash table of known proposals grows. It doubles once or twice.
   CHECK(whole.allocations <= half.allocations + 4);
   // The plan of the first proposal has a list of ranks for every table.
   CHECK(half.allocations < 200 + kTables);

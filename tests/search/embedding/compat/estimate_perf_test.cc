@@ -20,8 +20,7 @@ using shardwright::test_support::perf_of;
 using enum ShardingType;
 using enum ComputeKernel;
 
-// Returns the bandwidth of a kernel in bytes per ms. HBM has 1000, DDR 100, and the link between
-// them 10.
+// Returns the bandwidth of a kernel in bytes per ms. HBM has 1000, DDR 100, their link 10.
 std::optional<double> bandwidth(ComputeDevice device, ComputeKernel kernel,
                                 std::optional<double> caching_ratio = {}, bool prefetch = false) {
   EstimateFixture fixture;
@@ -252,8 +251,7 @@ TEST_CASE("perf: cache misses are fetched by the ranks that hold the rows") {
   cache.load_factor = 0.5;
   cache.prefetch_pipeline = true;
   cache.stats = CacheStatistics{0.3, 64, {1, 1}, 100};
-  // A cache of half the rows misses half the lookups. 32 rows of 512 bytes pass a link of 512 bytes
-  // per ms.
+  // A cache of half the rows misses half the lookups. 32 rows of 512 bytes pass a link of 512.
   CHECK(fixture.perf(kTableWise, kFusedUvmCaching).prefetch_compute.value() == 32);
   CHECK(fixture.perf(kRowWise, kFusedUvmCaching).prefetch_compute.value() == 8);
   CHECK(fixture.perf(kTableRowWise, kFusedUvmCaching).prefetch_compute.value() == 16);

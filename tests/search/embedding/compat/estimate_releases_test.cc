@@ -23,8 +23,7 @@ EstimateFixture of_release(TorchRecRelease release) {
   return fixture;
 }
 
-// A cache of half the rows, of whose 64 lookups half miss. The statistics expect 80 distinct
-// lookups.
+// A cache of half the rows: half of 64 lookups miss. The statistics expect 80 distinct ones.
 EstimateFixture cached() {
   EstimateFixture fixture;
   CacheParams& cache = fixture.constraints().cache_params.emplace();

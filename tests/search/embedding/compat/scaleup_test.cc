@@ -46,8 +46,7 @@ double bytes_of(const std::vector<CachedTable>& tables, const std::vector<float>
   return sum;
 }
 
-// Three tables of 100,000 x 64 on two ranks, with caches of load factor 0.2 and only a scale-up
-// proposer.
+// Three tables of 100,000 x 64 on two ranks, with load factor 0.2 and a scale-up proposer.
 ProblemSpec offloaded(std::int64_t hbm_per_rank) {
   ProblemSpec spec = problem_spec(3, 2, 2, 100'000, 64);
   spec.topology.hbm_cap_bytes = hbm_per_rank;

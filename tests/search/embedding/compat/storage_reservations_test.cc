@@ -17,8 +17,7 @@ using namespace shardwright;
 using namespace shardwright::embedding;
 using shardwright::test_support::problem_spec;
 
-// Two tables on two ranks, each with 1,000,000 bytes of HBM and 2,000,000 of DDR. A rank has 10
-// samples.
+// Two tables on two ranks of 1,000,000 bytes HBM, 2,000,000 DDR and 10 samples each.
 ProblemSpec small(ReservationSpec::Type type, double percentage,
                   ComputeDevice device = ComputeDevice::kCuda) {
   ProblemSpec spec = problem_spec(2, 2, 2);

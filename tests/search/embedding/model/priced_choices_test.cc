@@ -1,5 +1,4 @@
-// Choices of all tables under prices of memory: the cheapest ones, and random ones of similar
-// price.
+// Choices of all tables under prices of memory: the cheapest, and random similar ones.
 #include "search/embedding/model/priced_choices.h"
 
 #include <cstddef>

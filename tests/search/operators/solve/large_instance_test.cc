@@ -1,5 +1,4 @@
-// The solver on instances of the size of whole models: 10^5 nodes, 1.5 * 10^5 edges, binding
-// limits.
+// The solver on instances as large as models: 10^5 nodes, 1.5 * 10^5 edges, binding limits.
 #include <doctest/doctest.h>
 
 #include <chrono>

@@ -211,8 +211,7 @@ TEST_CASE("exact search: equal layers under tight limits, where prices do not de
 }
 
 TEST_CASE("exact search: counts of equal nodes prove what lists of this length do not") {
-  // Equal nodes hold much or cost much, and the limit admits some of them. The other nodes hold
-  // little.
+  // Equal nodes hold much or cost much, and the limit admits some of them. Others hold little.
   Random random(5);
   CostInstanceSpec spec;
   spec.limits = {0};

@@ -14,15 +14,13 @@
 
 namespace shardwright::test_support {
 
-// Numbers of small problems that have a plan, and of those among them whose bound reaches the
-// optimum.
+// Numbers of problems that have a plan, and of those among them whose bound is the optimum.
 struct BoundCounts {
   std::size_t feasible = 0;
   std::size_t proved = 0;
 };
 
-// Proves a bound against `rating` and checks that the certificate is accepted. Returns the
-// certificate.
+// Proves a bound against `rating`. Returns the certificate, which the check must accept.
 inline embedding::BoundCertificate proved_bound(const SmallProblem& small, double rating,
                                                 std::uint64_t most_work = 20'000'000) {
   using namespace embedding;

@@ -1,5 +1,4 @@
-// TorchRec's planner loop, written directly from its rules: plain vectors, linear scans, no
-// sharing.
+// TorchRec's planner loop, written from its rules: plain vectors, linear scans, no sharing.
 #pragma once
 
 #include <cstddef>
