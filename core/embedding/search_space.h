@@ -92,8 +92,9 @@ class OptionLayer {
 
   const SearchSpace& space() const { return *space_; }
 
-  // Returns the option of the space that equals `option`. If there is none, stores `option` in the
-  // layer. O(1) expected; the first call of all layers hashes the space's options.
+  // Returns the stored option that equals `option`. If neither the space nor the layer has one,
+  // stores `option` in the layer and returns that. O(1) expected, but the first call on any layer
+  // of a space hashes all options of the space.
   const ShardingOption* intern(ShardingOption option) {
     if (!added_) added_.emplace(&space_->interned());
     return added_->intern(std::move(option));

@@ -60,8 +60,7 @@ Understood understand(const CLI::App& app, Arguments arguments) {
   }
 }
 
-// Returns a message about the first long option that the command does not know; nullopt if there is
-// Returns a hint what to use in place of a flag of another tool; empty for other flags.
+// Returns a hint what to use in place of a flag that other tools have; empty if there is no hint.
 std::string_view flag_meant(std::string_view word) {
   constexpr std::array<std::array<std::string_view, 2>, 10> kMeant{{
       {"hosts", "give all ranks and the ranks of a host: --ranks 32 --ranks-per-host 8"},
@@ -81,7 +80,8 @@ std::string_view flag_meant(std::string_view word) {
   return "";
 }
 
-// none.
+// Returns a message about the first long option that the command does not know; nullopt if it knows
+// all of them.
 std::optional<std::string> unknown_option_message(const Understood& understood) {
   std::vector<std::string> known;
   for (const CLI::Option* option : understood.command->get_options()) {

@@ -81,8 +81,9 @@ void add_command(CLI::App& app, const Command& command, bool shows_advanced, Cho
   if (invocation->request->fields.find("threads") == nullptr) add_unused_threads(added);
   add_output_flags(added, *invocation);
   const auto& all = invocation->request->fields.all();
-  if (!shows_advanced && std::any_of(all.begin(), all.end(),
-                                     [](const commands::Field& field) { return field.is_advanced; }))
+  if (!shows_advanced && std::any_of(all.begin(), all.end(), [](const commands::Field& field) {
+        return field.is_advanced;
+      }))
     added.footer("`shardwright " + std::string(command.name) + " --help all` lists all flags.");
   add_example(added, std::string(command.example));
   added.callback([invocation, &chosen] {

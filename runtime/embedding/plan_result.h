@@ -83,8 +83,8 @@ struct EmbeddingPlanResult {
   std::vector<WhatIf> what_ifs;  // of plan_what_ifs(); empty unless the caller planned them
   std::optional<PlanFailure> failure;
   std::optional<ProposalTrace> trace;
-  std::vector<ReplanPoint> front;     // of replan_on_front(), by bytes moved
-  std::optional<double> front_bound;  // no plan that moves as little rates below this
+  std::vector<ReplanPoint> front;      // of replan_on_front(), by bytes moved
+  std::optional<double> front_bound;   // no plan that moves as little rates below this
   std::optional<Migration> migration;  // of replan_embedding
   // Answers for the other layouts of the machine, if best mode chose among several. `lower_bound`
   // then holds for the plans of all layouts.

@@ -95,7 +95,8 @@ class Front {
     if (fastest == nullptr) return nullptr;
     const EmbeddingPlanResult* best = fastest;
     for (const EmbeddingPlanResult& result : results_) {
-      if (!result.plan || *result.best_rating > *fastest->best_rating * (1 + kWorthMoving)) continue;
+      if (!result.plan || *result.best_rating > *fastest->best_rating * (1 + kWorthMoving))
+        continue;
       if (moved(result) < moved(*best)) best = &result;
     }
     return best;
@@ -114,10 +115,9 @@ class Front {
       if (!point.plan || fastest_within(moved(point)) != &point) continue;
       result.front.push_back({point.migration->weight, moved(point), *point.best_rating});
     }
-    std::sort(result.front.begin(), result.front.end(),
-              [](const ReplanPoint& a, const ReplanPoint& b) {
-                return a.moved_bytes < b.moved_bytes;
-              });
+    std::sort(
+        result.front.begin(), result.front.end(),
+        [](const ReplanPoint& a, const ReplanPoint& b) { return a.moved_bytes < b.moved_bytes; });
     double bound = first().lower_bound.value_or(0);
     for (const EmbeddingPlanResult& point : results_) {
       const Migration& migration = *point.migration;
@@ -172,10 +172,10 @@ Result<EmbeddingPlanResult> replan_on_front(std::shared_ptr<const Problem> probl
   const EmbeddingPlanResult* const chosen =
       max_move_bytes ? front.fastest_within(*max_move_bytes) : front.cheapest_to_move();
   if (chosen == nullptr) {
-    return Error{ErrorCode::kInfeasible,
-                 "every plan that was found moves more; the least moves " +
-                     exact_size(front.least_moved()),
-                 "max_move"};
+    return Error{
+        ErrorCode::kInfeasible,
+        "every plan that was found moves more; the least moves " + exact_size(front.least_moved()),
+        "max_move"};
   }
   return front.answer(*chosen);
 }

@@ -59,8 +59,8 @@ void scale_memory(TopologySpec& spec, MemoryTier tier, std::int64_t times, std::
 std::vector<OtherMachine> changes_of(const embedding::Topology& topology) {
   std::vector<OtherMachine> changes;
   if (!topology.is_one_host()) {
-    changes.push_back({"twice the bandwidth between hosts",
-                       [](TopologySpec& spec) { spec.inter_host_bw *= 2; }});
+    changes.push_back(
+        {"twice the bandwidth between hosts", [](TopologySpec& spec) { spec.inter_host_bw *= 2; }});
   } else if (topology.world_size() > 1) {
     changes.push_back({"twice the bandwidth inside the host",
                        [](TopologySpec& spec) { spec.intra_host_bw *= 2; }});
@@ -68,16 +68,13 @@ std::vector<OtherMachine> changes_of(const embedding::Topology& topology) {
   const MemoryTier tier = topology.has_hbm() ? MemoryTier::kHbm : MemoryTier::kDdr;
   const std::string memory(embedding::label_of(tier));
   const std::int64_t bytes = topology.storage().front()[tier].value();
-  changes.push_back({"half the " + memory, [=](TopologySpec& spec) {
-                       scale_memory(spec, tier, 1, 2, bytes);
-                     }});
-  changes.push_back({"twice the " + memory, [=](TopologySpec& spec) {
-                       scale_memory(spec, tier, 2, 1, bytes);
-                     }});
+  changes.push_back(
+      {"half the " + memory, [=](TopologySpec& spec) { scale_memory(spec, tier, 1, 2, bytes); }});
+  changes.push_back(
+      {"twice the " + memory, [=](TopologySpec& spec) { scale_memory(spec, tier, 2, 1, bytes); }});
   if (topology.uniform() && topology.num_replicas() == 1) {
-    changes.push_back({"one host more", [](TopologySpec& spec) {
-                         spec.world_size += spec.local_world_size;
-                       }});
+    changes.push_back(
+        {"one host more", [](TopologySpec& spec) { spec.world_size += spec.local_world_size; }});
   }
   return changes;
 }
@@ -130,8 +127,8 @@ std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanO
     const std::int64_t ranks = spec.topology.world_size;
     Result<Problem> made = Problem::make(std::move(spec));
     if (!made.ok()) continue;  // beyond what a machine may have
-    const auto planned = replan_embedding(
-        std::make_shared<const Problem>(std::move(made).value()), entries, replan);
+    const auto planned =
+        replan_embedding(std::make_shared<const Problem>(std::move(made).value()), entries, replan);
     if (!planned.ok()) continue;
     what_ifs.push_back({change.name, ranks, planned->best_rating, planned->lower_bound,
                         planned->failure && planned->failure->proof});

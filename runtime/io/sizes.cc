@@ -108,12 +108,14 @@ std::string exact_size(std::int64_t bytes) {
 Result<double> parse_bandwidth(std::string_view text) {
   constexpr std::string_view kPerSecond = "/s";
   const std::string_view size = text.substr(0, text.size() - std::min(text.size(), std::size_t{2}));
-  const auto bytes = text.ends_with(kPerSecond) && size.find_first_not_of("0123456789.") != size.npos
-                         ? parse_bytes(size)
-                         : Result<std::int64_t>(invalid_input("", ""));
+  const auto bytes =
+      text.ends_with(kPerSecond) && size.find_first_not_of("0123456789.") != size.npos
+          ? parse_bytes(size)
+          : Result<std::int64_t>(invalid_input("", ""));
   if (bytes.ok()) return static_cast<double>(*bytes);
-  return invalid_input("", "\"" + std::string(text) +
-                               "\" is no bandwidth: write a number, a unit and /s, such as 900GB/s");
+  return invalid_input("",
+                       "\"" + std::string(text) +
+                           "\" is no bandwidth: write a number, a unit and /s, such as 900GB/s");
 }
 
 }  // namespace shardwright

@@ -200,8 +200,7 @@ Result<Answer> answer(const PlanRequest& request, const Watch& watch) {
     if (!watch.is_first_process && !is_shared(loaded, watch)) return Answer();
     if (options.time_limit_s)
       options.time_limit_s = std::max(0.0, *options.time_limit_s - since_begin.seconds());
-    SHARDWRIGHT_ASSIGN_OR_RETURN(result,
-                                 search(request, loaded, checkpoint, options, watch));
+    SHARDWRIGHT_ASSIGN_OR_RETURN(result, search(request, loaded, checkpoint, options, watch));
   }
   if (request.memory_slack)
     SHARDWRIGHT_RETURN_IF_ERROR(balance_memory(*request.memory_slack, options, *result));
@@ -327,10 +326,9 @@ Answer answer_of(VerificationAnswer found) {
 Result<Answer> answer(const VerifyRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::string text, request.plan.read(watch.read));
   const Result<ProblemOverrides> flags = read_plan_overrides(text);
-  SHARDWRIGHT_ASSIGN_OR_RETURN(
-      const LoadedProblem loaded,
-      load_with_flags(request.problem, request.plan, flags.ok() ? *flags : ProblemOverrides(),
-                      watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded,
+                               load_with_flags(request.problem, request.plan,
+                                               flags.ok() ? *flags : ProblemOverrides(), watch));
   SHARDWRIGHT_RETURN_IF_ERROR(check_run_limits(0, request.time_limit_s));
   SHARDWRIGHT_ASSIGN_OR_RETURN(VerifyInputs inputs, inputs_of(request, loaded, watch));
   inputs.budget = Budget(std::nullopt, request.time_limit_s, watch.begin());
@@ -377,7 +375,8 @@ Outcome outcome_of(const Explanation& explanation) {
 
 Error located(const Error& error, const ExplainRequest& request, const PlanDocument* document,
               const LoadedProblem& loaded) {
-  const auto machine = document != nullptr ? other_machine(*document, *loaded.problem) : std::nullopt;
+  const auto machine =
+      document != nullptr ? other_machine(*document, *loaded.problem) : std::nullopt;
   if (machine && error.where.starts_with("/plan"))
     return request.plan.locate(invalid_input("", *machine));
   const bool in_plan = error.where.starts_with("/plan");
@@ -388,16 +387,16 @@ Error located(const Error& error, const ExplainRequest& request, const PlanDocum
 
 Result<Answer> answer(const ExplainRequest& request, const Watch& watch) {
   SHARDWRIGHT_ASSIGN_OR_RETURN(const std::optional<LoadedPlan> plan, plan_of(request.plan, watch));
-  SHARDWRIGHT_ASSIGN_OR_RETURN(const LoadedProblem loaded,
-                               plan ? load_for(request.problem, request.plan, *plan, watch)
-                                    : load(request.problem, watch));
+  SHARDWRIGHT_ASSIGN_OR_RETURN(
+      const LoadedProblem loaded,
+      plan ? load_for(request.problem, request.plan, *plan, watch) : load(request.problem, watch));
   const PlanDocument* const document = plan ? &plan->document : nullptr;
   ExplainOptions options{request.options, request.table};
   options.plan.stop = watch.begin();
   options.plan.on_progress = watch.on_plan;
-  Result<Explanation> explained = explain_embedding(
-      loaded.problem, document != nullptr ? document->plan : std::nullopt, options,
-      loaded.search_space);
+  Result<Explanation> explained =
+      explain_embedding(loaded.problem, document != nullptr ? document->plan : std::nullopt,
+                        options, loaded.search_space);
   if (!explained.ok()) return located(explained.error(), request, document, loaded);
   const auto explanation = std::make_shared<const Explanation>(std::move(explained).value());
   Answer answer;

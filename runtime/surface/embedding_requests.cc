@@ -16,7 +16,8 @@
 namespace shardwright::commands {
 namespace {
 
-// Notes that more than eight ranks count as one host. Hosts matter for the costs of collectives.
+// Tells the user that all ranks count as one host, because nothing says how many ranks a host has.
+// Silent up to eight ranks, the usual size of a host. Collectives cost more between hosts.
 void note_guessed_hosts(const embedding::Topology& topology, const Watch& watch) {
   constexpr std::int64_t kUsualHost = 8;
   const std::int64_t ranks = topology.spec().world_size;
@@ -114,15 +115,19 @@ void describe_memory(ProblemOverrides& out, Fields& fields, std::string_view gro
 }
 
 void describe_bandwidths(ProblemOverrides& out, Fields& fields) {
-  fields.bandwidth("hbm_mem_bw", out.hbm_mem_bw, "Bandwidth of HBM, such as 3.35TB/s").in(kMachine).advanced();
+  fields.bandwidth("hbm_mem_bw", out.hbm_mem_bw, "Bandwidth of HBM, such as 3.35TB/s")
+      .in(kMachine)
+      .advanced();
   fields
       .bandwidth("intra_host_bw", out.intra_host_bw,
                  "Bandwidth of a rank to the others of its host, such as 900GB/s")
-      .in(kMachine).advanced();
+      .in(kMachine)
+      .advanced();
   fields
       .bandwidth("inter_host_bw", out.inter_host_bw,
                  "Bandwidth of a rank to other hosts, such as 50GB/s")
-      .in(kMachine).advanced();
+      .in(kMachine)
+      .advanced();
 }
 
 // Adds a list of sizes, which is sorted in ascending order. "any" gives an empty list.
@@ -168,16 +173,21 @@ void describe_layout(ProblemOverrides& out, Fields& fields, std::string_view gro
   describe_sizes("sharding_group_size", out.group_sizes, "N[,N...]|any",
                  "Ranks that share one copy of the tables; of a list or `any`, best mode chooses",
                  fields)
-      .in(group).advanced();
+      .in(group)
+      .advanced();
   fields
       .count("sync_interval", out.sync_interval,
              "Training steps between two averages over sharding groups")
-      .in(group).advanced();
+      .in(group)
+      .advanced();
   describe_sizes("pod_size", out.pod_sizes, "N[,N...]",
                  "Hosts that are linked like one; of a list, best mode chooses", fields)
-      .in(group).advanced();
-  fields.choice("torchrec", out.torchrec,
-                "Release of TorchRec whose rules and costs hold (default: 1.9.2)").advanced();
+      .in(group)
+      .advanced();
+  fields
+      .choice("torchrec", out.torchrec,
+              "Release of TorchRec whose rules and costs hold (default: 1.9.2)")
+      .advanced();
 }
 
 void describe(ProblemOverrides& out, Fields& fields) {
@@ -197,9 +207,10 @@ void describe(ProblemOverrides& out, Fields& fields) {
 }
 
 void describe_search_space(ProblemRequest& request, Fields& fields) {
-  fields.document(
-      "search_space", request.search_space, "",
-      "Use the options and costs of this file (an answer with a `search_space` will do)").advanced();
+  fields
+      .document("search_space", request.search_space, "",
+                "Use the options and costs of this file (an answer with a `search_space` will do)")
+      .advanced();
 }
 
 void describe(PlanOptions& out, Fields& fields) {
@@ -210,24 +221,30 @@ void describe(PlanOptions& out, Fields& fields) {
       .shows(std::string(name_of(out.mode)));
   fields.seconds("time_limit", out.time_limit_s,
                  "Stop after this many seconds; the result then depends on the machine");
-  fields.natural("work_limit", out.work_limit,
-                 "Stop after this many steps of work; the result is the same on any machine")
-      .shows("400000000 in best mode, without --time-limit").advanced();
+  fields
+      .natural("work_limit", out.work_limit,
+               "Stop after this many steps of work; the result is the same on any machine")
+      .shows("400000000 in best mode, without --time-limit")
+      .advanced();
   fields.natural("seed", out.seed, "Seed of everything random").shows("0").advanced();
   fields
       .count("lanes", out.lanes,
              "Searches of best mode that run side by side, on any number of threads and "
              "processes; they decide the result",
              embedding::kLeastLanes, embedding::kMostLanes)
-      .shows(std::to_string(out.lanes)).advanced();
+      .shows(std::to_string(out.lanes))
+      .advanced();
   describe_threads(out.threads, fields);
 }
 
 void describe(PlanOptions& options, PlanContents& contents, Fields& fields) {
   fields.flag("trace", options.trace, "Keep every proposal in the JSON").advanced();
-  fields.flag("emit_search_space", contents.search_space, "Keep every sharding option in the JSON").advanced();
-  fields.flag("stats", contents.stats,
-              "Add TorchRec's statistics of the plan: every rank, critical path, imbalance").advanced();
+  fields.flag("emit_search_space", contents.search_space, "Keep every sharding option in the JSON")
+      .advanced();
+  fields
+      .flag("stats", contents.stats,
+            "Add TorchRec's statistics of the plan: every rank, critical path, imbalance")
+      .advanced();
 }
 
 }  // namespace
@@ -245,15 +262,23 @@ void describe(PlanRequest& request, Fields& fields) {
   describe(request.problem, fields);
   describe_search_space(request.problem, fields);
   describe(request.options, fields);
-  fields.document("reuse", request.reuse, "",
-                  "Plan file to answer with where it still holds for this problem and mode").advanced();
-  fields.document("resume", request.resume, "",
-                  "Go on from plan and bound of this checkpoint or answer of best mode").advanced();
-  fields.value("memory_slack", request.memory_slack, "SHARE",
-               "Lower the memory of the fullest rank, for at most this share of the rating (0.001)",
-               decimal_number(" below 1", true)).advanced();
-  fields.flag("no_what_if", request.no_what_if,
-              "Do not plan for other machines: the verdict then says nothing of them").advanced();
+  fields
+      .document("reuse", request.reuse, "",
+                "Plan file to answer with where it still holds for this problem and mode")
+      .advanced();
+  fields
+      .document("resume", request.resume, "",
+                "Go on from plan and bound of this checkpoint or answer of best mode")
+      .advanced();
+  fields
+      .value("memory_slack", request.memory_slack, "SHARE",
+             "Lower the memory of the fullest rank, for at most this share of the rating (0.001)",
+             decimal_number(" below 1", true))
+      .advanced();
+  fields
+      .flag("no_what_if", request.no_what_if,
+            "Do not plan for other machines: the verdict then says nothing of them")
+      .advanced();
   describe(request.options, request.contents, fields);
 }
 
@@ -261,10 +286,9 @@ void describe(ReplanRequest& request, Fields& fields) {
   describe(request.problem, fields);
   fields.document("plan", request.plan, "PLAN", "Plan in use (- = stdin)").needed();
   describe_search_space(request.problem, fields);
-  fields
-      .value("migration_weight", request.migration_weight, "MS",
-             "Milliseconds of rating that moving a GiB must save (0 = moves cost nothing)",
-             decimal_number(" of milliseconds per GiB", true));
+  fields.value("migration_weight", request.migration_weight, "MS",
+               "Milliseconds of rating that moving a GiB must save (0 = moves cost nothing)",
+               decimal_number(" of milliseconds per GiB", true));
   fields.bytes("max_move", request.max_move_bytes,
                "Most bytes that may move, such as 100GiB; the fastest plan that moves no more", 0);
   describe(request.options, fields);

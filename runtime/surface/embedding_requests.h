@@ -77,8 +77,8 @@ struct PlanRequest {
   ProblemRequest problem;
   PlanOptions options;
   PlanContents contents;
-  Input reuse;   // optional; a plan to reuse as the answer if it holds
-  Input resume;  // optional; a checkpoint or answer of best mode to continue
+  Input reuse;                         // optional; a plan to reuse as the answer if it holds
+  Input resume;                        // optional; a checkpoint or answer of best mode to continue
   std::optional<double> memory_slack;  // see balance_memory(); absent = not balanced
   bool no_what_if = false;             // the verdict has no plans for other machines
 };
@@ -88,7 +88,7 @@ struct ReplanRequest {
   ProblemRequest problem;
   PlanOptions options;
   PlanContents contents;
-  Input plan;  // plan in use
+  Input plan;                              // plan in use
   std::optional<double> migration_weight;  // absent: replan_on_front() plans
   std::optional<std::int64_t> max_move_bytes;
 };

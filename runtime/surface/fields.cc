@@ -255,7 +255,8 @@ ValueReader<double> bandwidth_per_ms() {
     return per_second / kMsPerSecond;
   };
   const auto of_json = [of_word](JsonValue value) -> Result<double> {
-    if (!value.is_string()) return decimal_number(" of bytes per millisecond", false).of_json(value);
+    if (!value.is_string())
+      return decimal_number(" of bytes per millisecond", false).of_json(value);
     const Result<double> per_ms = of_word(std::string(*value.string()));
     return per_ms.ok() ? per_ms : Result<double>(value.error(per_ms.error().message));
   };

@@ -34,7 +34,7 @@ struct Field {
   bool required = false;
   bool is_list = false;  // on the command line separated by commas, in JSON an array or one value
   bool is_advanced = false;        // `--help` leaves it out, `--help all` lists it
-  bool is_rest = false;  // takes all following words
+  bool is_rest = false;            // takes all following words
   Input* document = nullptr;       // null if the member is no document
   std::vector<std::string> words;  // from the command line
   // Set the member. Errors: kInvalidInput; from take_json() with the place in the request.

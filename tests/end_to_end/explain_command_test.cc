@@ -296,7 +296,8 @@ TEST_CASE("explain: says if a plan was made for another problem") {
   REQUIRE(run("plan " + problem + " --batch-size 256 -o " + plan).status == 0);
   CHECK(run("explain " + problem + " " + plan + " --batch-size 256").err.empty());
   const CommandOutcome same = run("explain " + problem + " " + plan);
-  CHECK(same.err == "shardwright: " + plan + " was made with --batch-size 256, which holds here, too\n");
+  CHECK(same.err ==
+        "shardwright: " + plan + " was made with --batch-size 256, which holds here, too\n");
   const CommandOutcome other = run("explain " + problem + " " + plan + " --batch-size 512");
   CHECK(other.status == 0);
   CHECK(contains(other.err, "was made for another problem, which differs in batch_size; "));

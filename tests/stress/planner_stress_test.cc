@@ -237,9 +237,7 @@ Answer answer(const ProblemPtr& problem, int threads) {
     failed.failure = result.error().to_string();
     return failed;
   }
-  return {result->num_proposals,
-          result->num_plans,
-          bits(result->best_rating.value_or(-1)),
+  return {result->num_proposals, result->num_plans, bits(result->best_rating.value_or(-1)),
           result->plan ? embedding::ranks_sha1(*result->plan) : "",
           result->failure ? result->failure->message : ""};
 }

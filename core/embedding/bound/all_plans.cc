@@ -203,7 +203,9 @@ void AllPlans::accept() {
   prices_.lower_target(target_);
 }
 
-// Returns nullopt if the remaining tables cannot be placed below the target.
+// Returns the table to place next, or nullopt if prices show that no plan with the remaining tables
+// rates below the target. Before the first table is placed, measures the work of pricing: if prices
+// for every table would exceed the work left, drops the prices and follows the fixed order.
 std::optional<std::size_t> AllPlans::next_table(Level& level) {
   if (!prices_everywhere_) return order_[num_placed_];
   const std::uint64_t before = limit_.left();

@@ -194,8 +194,7 @@ void RankPricing::extend(const RankItemClass& item_class, const Completion& befo
   const std::uint32_t equal_copies =
       item_class.copies - std::min(item_class.copies, item_class.multiplicity_bound);
   double best = 0;
-  std::vector<double> best_from(
-      item_class.items.size());  // best copy among this and later items
+  std::vector<double> best_from(item_class.items.size());  // best copy among this and later items
   for (std::size_t i = item_class.items.size(); i-- > 0;)
     best_from[i] = best = std::max(best, item_class.items[i].reduced_value);
   for (std::size_t item = 0; item < item_class.items.size(); ++item) {

@@ -49,8 +49,8 @@ constexpr auto kNames = [] {
 
 bool has_bandwidths_of(const TopologySpec& topology, const TopologySpec& other) {
   return topology.intra_host_bw == other.intra_host_bw &&
-         topology.inter_host_bw == other.inter_host_bw &&
-         topology.hbm_mem_bw == other.hbm_mem_bw && topology.ddr_mem_bw == other.ddr_mem_bw &&
+         topology.inter_host_bw == other.inter_host_bw && topology.hbm_mem_bw == other.hbm_mem_bw &&
+         topology.ddr_mem_bw == other.ddr_mem_bw &&
          topology.hbm_to_ddr_mem_bw == other.hbm_to_ddr_mem_bw;
 }
 

@@ -278,7 +278,8 @@ class Lowering {
     add_aliases(spec_);
   }
 
-  // Forces the node to take the pair of strategies of both ends.
+  // Each strategy of `node` stands for a pair: a strategy of the first end, and one of the second.
+  // Adds edges that forbid all strategies of `node` but the pair that its ends take.
   void tie(std::uint32_t node, const ShardingRequest::Pair& ends) {
     const std::size_t rows = request_.computation[ends.first].size();
     const std::size_t columns = request_.computation[ends.second].size();

@@ -58,9 +58,9 @@ struct NcclAxis {
 // Precondition: the mesh and the configuration were checked.
 // Source: derive_mesh_dim_topo. `nodes` does not count ranks that do not fill a node.
 NcclAxis nccl_axis(const NcclConfig& config, const MeshShape& mesh, std::size_t axis);
-// The same for the communicator of several axes, in any order and not necessarily adjacent. The
-// number of ranks per node is the product, over the axes, of the ranks along the axis that fit on a
-// node. This number is exact if a node holds whole steps of every axis.
+// The same for the communicator that spans several axes, in any order and not necessarily adjacent.
+// Its ranks per node: for each axis, how many ranks along the axis fit on a node; then the product.
+// The product is exact if the ranks of a node are a multiple of the stride of every axis.
 NcclAxis nccl_group(const NcclConfig& config, const MeshShape& mesh, const Axes& axes);
 
 }  // namespace shardwright::redistribution

@@ -511,8 +511,7 @@ class FileVerifier {
 
   void require_member(std::string_view key) {
     const bool may_miss = check_of(key) == Check::kNote || key == "machine";  // older files
-    if (!file_.find(key) && !may_miss)
-      claims_.report("/" + std::string(key), "is missing");
+    if (!file_.find(key) && !may_miss) claims_.report("/" + std::string(key), "is missing");
   }
 
   // Checks that the members fit the mode.

@@ -177,10 +177,9 @@ std::string front_section(const embedding::Problem& problem, const EmbeddingPlan
   std::string text = table.render(options.width);
   if (!result.front_bound) return text;
   const double part = gap(*result.best_rating, *result.front_bound);
-  return text + wrap(part <= kProvenGap
-                         ? "no plan that moves as little rates lower (proved)"
-                         : "no plan that moves as little rates below " +
-                               rating_with_unit(problem, *result.front_bound),
+  return text + wrap(part <= kProvenGap ? "no plan that moves as little rates lower (proved)"
+                                        : "no plan that moves as little rates below " +
+                                              rating_with_unit(problem, *result.front_bound),
                      options.width, 2);
 }
 

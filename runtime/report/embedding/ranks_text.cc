@@ -231,9 +231,10 @@ std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& res
     std::stable_sort(groups.begin(), groups.end(),
                      [](const RankGroup& a, const RankGroup& b) { return a.time > b.time; });
     // The fullest ranks are always shown.
-    const auto fullest = std::max_element(
-        groups.begin(), groups.end(),
-        [&](const RankGroup& a, const RankGroup& b) { return share_of(a, has_hbm) < share_of(b, has_hbm); });
+    const auto fullest =
+        std::max_element(groups.begin(), groups.end(), [&](const RankGroup& a, const RankGroup& b) {
+          return share_of(a, has_hbm) < share_of(b, has_hbm);
+        });
     const auto last = groups.begin() + static_cast<std::ptrdiff_t>(options.max_ranks) - 1;
     if (fullest > last) std::iter_swap(fullest, last);
     groups.resize(options.max_ranks);
@@ -247,8 +248,9 @@ std::string ranks_section(const Problem& problem, const EmbeddingPlanResult& res
     listed += group.ranks.size();
     table.add_row(row_of(group, has_hbm, slowest, options.colours));
   }
-  std::string text = heading(cut ? "Ranks, the slowest first, and the fullest" : "Ranks", options.colours) +
-                     table.render(options.width);
+  std::string text =
+      heading(cut ? "Ranks, the slowest first, and the fullest" : "Ranks", options.colours) +
+      table.render(options.width);
   if (cut) {
     text +=
         "  … and " + format_plural(problem.topology().world_size() - listed, "faster rank") + "\n";

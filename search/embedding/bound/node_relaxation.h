@@ -92,8 +92,9 @@ class NodeRelaxation {
         parameters_(&parameters),
         columns_(rows, parameters) {}
 
-  // Begins with a node. `work`: limit of column generation. `search_steps`: limit of the first
-  // search; if empty, there is neither a search nor a branch before column generation.
+  // Starts work on a node: tries to exclude `target` for the options that `domain` leaves open.
+  // `work`: limit of column generation. `search_steps`: limit of the search that comes before. If
+  // `search_steps` is empty, column generation starts at once, without a search or a division.
   void begin(double target, Domain domain, std::uint64_t work,
              std::optional<std::uint64_t> search_steps);
   bool is_active() const { return domain_.has_value(); }

@@ -233,7 +233,8 @@ class ProposalCache {
       at = (at + 1) & mask;
     return at;
   }
-  // Inserts in order of the entries, which truncate() relies on.
+  // Doubles the table, or makes the first one, and inserts all entries again in their order,
+  // because truncate() relies on that order.
   void grow() {
     table_.assign(table_.empty() ? kFirstTableSize : table_.size() * 2, kFree);
     entries_.reserve(table_.size() / 2);

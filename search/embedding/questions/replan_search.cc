@@ -230,8 +230,9 @@ void ReplanSearch::search_moves(const std::vector<Plan>& starts, double rating_b
     take(edit_of_kept(to_plan(model, search.best()->allocation, home, copies_)), true);
 }
 
-// Returns a weight for annealing only: the moves of the best plan (or 1 GiB if it moves nothing)
-// cost as much as its rating.
+// Returns the cost per GiB moved that annealing uses among plans of equal rating. With this weight,
+// all moves of the best plan together cost as much as the plan's rating; if the best plan moves
+// nothing, one GiB costs that much.
 double ReplanSearch::weight_among_equal() const {
   const std::int64_t bytes = best_->moved_bytes > 0 ? best_->moved_bytes : kGibibyte;
   return best_->cost * static_cast<double>(kGibibyte) / static_cast<double>(bytes);

@@ -47,9 +47,10 @@ Result<StrategyClass> make_strategies(const AtenGraph& graph, const AtenNode& no
                                       const redistribution::MeshShape& mesh,
                                       const ComputeDevice& device);
 
-// Makes the strategies of a mover from placements of `source` to placements of `target`. Each
-// target placement has one strategy per distinct number of bytes that moving can take. If `times`
-// is given, it has one per distinct pair of bytes and time. Input and output have that placement.
+// Makes the strategies of a node that moves a tensor from a placement of `source` to one of
+// `target`. Each target placement has one strategy for every distinct number of bytes that a move
+// to this placement can take or, if `times` is given, for every distinct pair of bytes and time.
+// A strategy names the target placement for both its input and its output.
 StrategyClass make_mover_strategies(const AtenTensor& tensor, const PlacementColumn& source,
                                     const PlacementColumn& target,
                                     const redistribution::MeshShape& mesh,

@@ -9,7 +9,9 @@
 namespace shardwright::operators {
 namespace {
 
-// Exchanges weight between lines; keeps the resulting prices. Thread safety: one thread at a time.
+// Weights of the lines (linear functions) of a proximal model, which sum to 1. Moves weight from
+// one line to another, and keeps the prices to which the weights lead from the model's center.
+// Thread safety: one thread at a time.
 class Exchanges {
  public:
   Exchanges(const ProximalModel& model, std::vector<double> weights)

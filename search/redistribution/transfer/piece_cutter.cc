@@ -225,7 +225,8 @@ class PieceCutter {
     if (from.row < end.row) add_rows(piece, sender, to, from.tensor, from.row, end.row);
   }
 
-  // Adds the rows of a tensor from `begin` to `end`; `end` = -1: to the last row.
+  // Adds a box that `sender` sends to `to`: the rows [`begin`, `end`) of the wanted box of
+  // `tensor`, counted from the first row of that box. `end` = -1: to the last row.
   void add_rows(const WantedPiece& piece, std::uint32_t sender, std::uint32_t to,
                 std::int64_t tensor, std::int64_t begin, std::int64_t end) {
     const Box& all = demands_.boxes[piece.box];
