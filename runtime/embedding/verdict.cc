@@ -12,6 +12,7 @@
 #include "runtime/embedding/plan_stats.h"
 #include "runtime/embedding/replan.h"
 #include "runtime/report/text/format.h"
+#include "search/embedding/questions/old_plan.h"
 
 namespace shardwright {
 namespace {
@@ -20,7 +21,6 @@ using embedding::MemoryTier;
 using embedding::Plan;
 using embedding::Problem;
 using embedding::ProblemSpec;
-using embedding::ShardingOption;
 using embedding::TopologySpec;
 
 constexpr std::uint64_t kWorkOfWhatIf = kDefaultBestWork / 20;
@@ -28,17 +28,15 @@ constexpr std::uint64_t kWorkOfWhatIf = kDefaultBestWork / 20;
 std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
   std::vector<PlanEntry> entries;
   for (std::size_t i = 0; i < plan.size(); ++i) {
-    const ShardingOption& option = *plan[i].option;
-    const embedding::Table& table = problem.table(option.table);
+    const embedding::Table& table = problem.table(plan[i].option->table);
+    const TablePlace place = embedding::place_of(plan[i]);
     PlanEntry entry;
     entry.table = table.name;
     entry.module = table.module;
-    entry.sharding_type = option.sharding_type;
-    entry.compute_kernel = option.compute_kernel;
-    entry.load_factor = option.load_factor;
-    for_each_shard(plan[i], [&](embedding::Rank rank, const auto&, const auto&) {
-      entry.ranks.push_back(rank);
-    });
+    entry.sharding_type = place.sharding_type;
+    entry.compute_kernel = place.compute_kernel;
+    entry.load_factor = place.load_factor;
+    entry.ranks = place.ranks;
     entries.push_back(std::move(entry));
   }
   return entries;

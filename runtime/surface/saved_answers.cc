@@ -12,10 +12,12 @@
 
 #include "core/text/printable.h"
 #include "runtime/io/embedding/answers_json.h"
+#include "runtime/io/embedding/plan_reader.h"
 #include "runtime/io/json/json_document.h"
 #include "runtime/io/kinds/document_kind.h"
 #include "runtime/report/embedding/changes_text.h"
 #include "runtime/report/embedding/explain_text.h"
+#include "runtime/report/embedding/plan_file_text.h"
 #include "runtime/report/embedding/sweep_text.h"
 #include "runtime/report/operators/aten_plan_text.h"
 #include "runtime/report/text/format.h"
@@ -209,6 +211,12 @@ Result<Text> text_of(DocumentKind kind, const JsonDocument& document) {
   switch (kind) {
     case DocumentKind::kSweep:
       return text_by(sweep_report, root);
+    case DocumentKind::kPlan: {
+      SHARDWRIGHT_ASSIGN_OR_RETURN(PlanDocument plan, read_plan(root));
+      return Text([plan = std::move(plan)](const TextForm& form) {
+        return plan_file_report(plan, form.width);
+      });
+    }
     case DocumentKind::kExplanation:
       return text_by(explain_report, root);
     case DocumentKind::kMeshSweep:

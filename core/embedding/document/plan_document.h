@@ -118,6 +118,8 @@ using MachineFacts = std::vector<std::pair<std::string, std::string>>;
 struct PlanDocument {
   std::optional<std::string> problem_hash;
   std::vector<std::pair<std::string, std::string>> problem_parts;
+  std::string estimate;              // which cost model and machine the rating is for
+  std::vector<std::string> verdict;  // sentences
   MachineFacts machine;  // that the plan was made for; empty where the file does not say
   std::optional<std::string> search_hash;
   std::optional<std::string> plan_hash;

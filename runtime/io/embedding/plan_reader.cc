@@ -15,7 +15,7 @@ namespace {
 
 // Keys that only the verifier reads (runtime/io/embedding/verify_file.h), and notes of other
 // planners.
-constexpr std::array<std::string_view, 25> kIgnoredKeys{"name",
+constexpr std::array<std::string_view, 24> kIgnoredKeys{"name",
                                                         "case",
                                                         "torchrec",
                                                         "timing",
@@ -37,9 +37,13 @@ constexpr std::array<std::string_view, 25> kIgnoredKeys{"name",
                                                         "search_space_order",
                                                         "search_space_sha1",
                                                         "other_layouts",
-                                                        "verdict",
                                                         "move_front",
                                                         "move_bound"};
+
+// Members of `verdict` that programs read, and no reader here.
+constexpr std::array<std::string_view, 6> kOtherVerdict{
+    "torchrec_rating", "torchrec_is_complete", "slowest_rank",
+    "slowest_table",   "slowest_table_share",  "what_if"};
 
 Status read_storage(JsonValue value, std::vector<std::int64_t>& out) {
   SHARDWRIGHT_RETURN_IF_ERROR(read_value(value, out));
@@ -201,6 +205,12 @@ Status read_machine(JsonValue value, MachineFacts& facts) {
     }
   }
   return {};
+}
+
+void describe_verdict(JsonMembers& members, PlanDocument& out) {
+  members.optional("estimate", out.estimate, "Which cost model and machine the rating is for.")
+      .optional("sentences", out.verdict, "What a reader should know of the plan.")
+      .ignore(kOtherVerdict);
 }
 
 JsonShape machine_shape() {
@@ -369,6 +379,7 @@ static void describe(JsonMembers& members, PlanDocument& out) {
           [] { return json::by_name(json::text()).or_null().says("Hash of each part."); })
       .optional_with(
           "machine", [&](JsonValue v) { return read_machine(v, out.machine); }, machine_shape)
+      .object("verdict", [&](JsonMembers& inner) { describe_verdict(inner, out); })
       .optional_with(
           "overrides", [](JsonValue) { return Status(); },
           [] {
