@@ -376,7 +376,9 @@ class CommonUseDrop {
     return left;
   }
 
-  // Returns the classes that stay in the domain. An option of several shards keeps all or none.
+  // Returns the classes of the domain that remain possible beside the common use of all other
+  // tables. An option with one shard that may be on any rank keeps the classes with room for the
+  // shard. Any other option keeps all its classes, or none if one of its shards has no room.
   std::uint32_t classes_left(const OpenOption& domain) const {
     const std::span<const RunUse> runs = options_.runs(domain.option);
     const std::span<const ClassShards> by_class = options_.shards_by_class(domain.option);

@@ -25,9 +25,9 @@ struct Gpu {
   std::string_view source;
 };
 
-// In the order of their age.
+// Returns all known accelerators: NVIDIA's, then AMD's, each roughly from old to new.
 std::span<const Gpu> gpus();
-// Their names, in the same order.
+// Returns the names of gpus(), in the same order.
 std::span<const std::string_view> gpu_names();
 
 // Sets memory, bandwidths, device and name of `topology` to those of gpus()[index]. Other members

@@ -130,7 +130,8 @@ void Piece::write(std::size_t depth, std::string& out) const {
   out += "\n" + std::string(depth, ' ') + (open == '{' ? '}' : ']');
 }
 
-// Readers ignore case.
+// Returns the text with the letters A to Z in lower case. Readers of files ignore the case of
+// words, so an enum of a schema also lists each word in lower case.
 std::string lower_case(std::string text) {
   for (char& c : text)
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

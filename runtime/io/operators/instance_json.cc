@@ -437,10 +437,10 @@ Status check_lengths(JsonValue value, const std::vector<std::int64_t>& lengths,
   return {};
 }
 
-// Members of the file that are not part of the request.
+// Counts that the file states in addition to the request. They must agree with its lists.
 struct Lengths {
   std::optional<std::int64_t> num_nodes;
-  std::vector<std::int64_t> strategies;
+  std::vector<std::int64_t> strategies;  // number of strategies, by node
 };
 
 void describe_request(JsonMembers& members, ShardingRequest& request, Lengths& lengths) {

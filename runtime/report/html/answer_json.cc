@@ -48,7 +48,8 @@ std::string escaped_markup(std::string_view text) {
 
 namespace {
 
-// Writes {"version", ..., "answer": what `write_answer` writes to a sink}.
+// Writes one object to `sink`, with "<" escaped: "version", then the members that
+// `write_members(json)` adds, then "answer" with the JSON that `write_answer(text_sink)` writes.
 template <class WriteMembers, class WriteAnswer>
 void write_data(const WriteMembers& write_members, const WriteAnswer& write_answer,
                 const TextSink& sink) {

@@ -356,7 +356,8 @@ std::vector<std::uint32_t> ContractedModel::expand(std::vector<std::uint32_t> ch
       }
     }
     // Takes the last of equally cheap choices. Rules list replication first, so the last choice
-    // shards most and holds fewest bytes. This suits searches within a limit that start from it.
+    // shards most and holds fewest bytes. A search within a memory limit that starts from this plan
+    // then has fewer bytes to save.
     choice[left->variable] =
         static_cast<std::uint32_t>(sums.rend() - std::min_element(sums.rbegin(), sums.rend()) - 1);
   }

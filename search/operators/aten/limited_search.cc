@@ -95,7 +95,7 @@ class LimitedSearch {
 
   bool is_accepted() const { return context_.accepts(best_); }
 
-  // Takes over the choices of an earlier searchexcept movers, whose variables may differ.
+  // Takes over the choices of an earlier search, except movers, whose variables may differ.
   void take_kept() {
     kept_ = only(cheapest_.choice);
     KeptChoices more = *context_.kept;

@@ -21,10 +21,11 @@ struct PruningParameters {
   // sweeps. Each sweep reads all tables.
   int first_sweeps = 14;
   int more_sweeps = 2;
-  // Hurried sweeps (TrwsRelaxation::hurry) before the first set of sweeps for all blocks and before
-  // each further set, and their haste. They adapt the messages of the first and last block, which
-  // differ from the other blocks. With more hurried sweeps the bound stays lower; with fewer it
-  // needs many more sweeps.
+  // Hurried sweeps (TrwsRelaxation::hurry), all with the same `haste`. There are `hurried` of them
+  // after ChoicePruning::spread() has divided the messages of merged blocks among all blocks, or
+  // after prices have changed, and `more_hurried` before the `more_sweeps` of each further look.
+  // They adapt the messages of the first and last block, which differ from the other blocks. With
+  // more hurried sweeps, the bound ends lower; with fewer, it needs many more normal sweeps.
   int hurried = 2;
   int more_hurried = 4;
   double haste = 0.5;

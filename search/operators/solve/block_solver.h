@@ -123,11 +123,11 @@ struct ChoiceChange {
 
 // The largest excess of held bytes over the limits.
 struct Excess {
-  std::int64_t bytes = 0;  // 0: all limits hold
-  // At the kept time points [begin, end), the changes hold `more` bytes than the present choice.
+  std::int64_t bytes = 0;  // 0: the changes exceed no limit
+  // The kept time points [begin, end) of ChoiceGraph. The excess is at one of them.
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
-  std::int64_t more = 0;
+  std::int64_t more = 0;  // bytes that the changes add at each of these time points
 };
 
 // Finds the largest excess after changes. Keeps its scratch. Thread safety: one thread at a time.

@@ -33,21 +33,21 @@ class ShardGrid {
   std::vector<std::vector<std::uint32_t>> holders_;  // by cell, in row-major order
 };
 
-// A box of elements that some ranks of one host want, in every tensor of a group. Ranks are indices
-// into TransferProblem::ranks().
+// A box of elements, in every tensor of a group, that some ranks of one host (the receivers) want
+// and do not hold. The holders are all ranks that hold the box.
 struct WantedPiece {
   std::uint32_t holders = 0;    // index into Demands::sets
   std::uint32_t receivers = 0;  // index into Demands::sets
-  std::uint32_t group = 0;
+  std::uint32_t group = 0;      // index into TransferProblem::groups()
   std::uint32_t box = 0;   // index into Demands::boxes
   std::int64_t bytes = 0;  // of one copy, for all tensors of the group
 };
 
 // A box of elements that a rank both holds and wants, in every tensor of a group.
 struct KeptPiece {
-  std::uint32_t rank = 0;
-  std::uint32_t group = 0;
-  std::uint32_t box = 0;
+  std::uint32_t rank = 0;   // index into TransferProblem::ranks()
+  std::uint32_t group = 0;  // index into TransferProblem::groups()
+  std::uint32_t box = 0;    // index into Demands::boxes
 };
 
 // Pieces with the same holders and the same receivers. All receivers are on one host.
@@ -69,7 +69,8 @@ struct Need {
 };
 
 struct Demands {
-  // The distinct sets of ranks that hold or want the same elements. Each set is ascending.
+  // The distinct sets of ranks that hold or want the same elements. Each set has indices into
+  // TransferProblem::ranks(), ascending.
   std::vector<std::vector<std::uint32_t>> sets;
   std::vector<Box> boxes;
   std::vector<WantedPiece> wanted;  // sorted by holders, host, receivers, group, box
