@@ -35,13 +35,13 @@ const PlanRequest& request_of(const Invocation& invocation) {
 
 Status check_batch(const Invocation& invocation, const std::vector<std::string>& paths) {
   const PlanRequest& request = request_of(invocation);
+  if (paths.size() == 1 && paths[0].find_first_not_of("0123456789") == std::string::npos)
+    return invalid_input("--batch",
+                         "takes problem files; the samples per rank are --batch-size " + paths[0]);
   if (request.problem.problem.given())
     return invalid_input("--batch", "takes all problems; name none before it");
   if (request.problem.search_space.given() || !invocation.output.report_path.empty())
     return invalid_input("--batch", "goes with neither --search-space nor --report");
-  if (paths.size() == 1 && paths[0].find_first_not_of("0123456789") == std::string::npos)
-    return invalid_input("--batch",
-                         "takes problem files; the samples per rank are --batch-size " + paths[0]);
   if (std::find(paths.begin(), paths.end(), "-") != paths.end())
     return invalid_input("--batch", "needs the names of files");
   return {};

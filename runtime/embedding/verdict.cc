@@ -45,6 +45,7 @@ std::vector<PlanEntry> entries_of(const Problem& problem, const Plan& plan) {
 struct OtherMachine {
   std::string name;
   std::function<void(TopologySpec&)> apply;
+  bool is_smaller = false;  // every plan for it is a plan for the present machine
 };
 
 void scale_memory(TopologySpec& spec, MemoryTier tier, std::int64_t times, std::int64_t parts,
@@ -66,8 +67,8 @@ std::vector<OtherMachine> changes_of(const embedding::Topology& topology) {
   const MemoryTier tier = topology.has_hbm() ? MemoryTier::kHbm : MemoryTier::kDdr;
   const std::string memory(embedding::label_of(tier));
   const std::int64_t bytes = topology.storage().front()[tier].value();
-  changes.push_back(
-      {"half the " + memory, [=](TopologySpec& spec) { scale_memory(spec, tier, 1, 2, bytes); }});
+  changes.push_back({"half the " + memory,
+                     [=](TopologySpec& spec) { scale_memory(spec, tier, 1, 2, bytes); }, true});
   changes.push_back(
       {"twice the " + memory, [=](TopologySpec& spec) { scale_memory(spec, tier, 2, 1, bytes); }});
   if (topology.uniform() && topology.num_replicas() == 1) {
@@ -87,7 +88,7 @@ bool is_comparable(const EmbeddingPlanResult& result, const PlanOptions& options
 
 }  // namespace
 
-SlowestRank slowest_rank(const EmbeddingPlanResult& result) {
+SlowestRank slowest_rank(const Problem& problem, const EmbeddingPlanResult& result) {
   const embedding::Evaluation& evaluation = result.evaluation;
   const auto slowest =
       std::max_element(evaluation.perf_ms_by_rank.begin(), evaluation.perf_ms_by_rank.end());
@@ -102,7 +103,7 @@ SlowestRank slowest_rank(const EmbeddingPlanResult& result) {
     });
     if (ms <= most) continue;
     most = ms;
-    found.table = result.problem->table((*result.plan)[i].option->table).name;
+    found.table = problem.table((*result.plan)[i].option->table).name;
   }
   found.table_share = *slowest > 0 ? most / *slowest : 0;
   return found;
@@ -130,6 +131,10 @@ std::vector<WhatIf> plan_what_ifs(const EmbeddingPlanResult& result, const PlanO
     if (!planned.ok()) continue;
     what_ifs.push_back({change.name, ranks, planned->best_rating, planned->lower_bound,
                         planned->failure && planned->failure->proof});
+    // Plans that fit half of the memory fit all of it.
+    std::optional<double>& bound = what_ifs.back().lower_bound;
+    if (change.is_smaller && result.lower_bound)
+      bound = std::max(bound.value_or(0), *result.lower_bound);
   }
   return what_ifs;
 }
@@ -167,8 +172,8 @@ std::string compat_sentence(const EmbeddingPlanResult& result) {
   return whose + rating + ", " + percent(theirs / ours - 1) + " slower";
 }
 
-std::string slowest_sentence(const EmbeddingPlanResult& result) {
-  const SlowestRank slowest = slowest_rank(result);
+std::string slowest_sentence(const Problem& problem, const EmbeddingPlanResult& result) {
+  const SlowestRank slowest = slowest_rank(problem, result);
   const double total = slowest.parts.total().value();
   if (!(total > 0)) return "";
   const double comms = (slowest.parts.fwd_comms + slowest.parts.bwd_comms).value() / total;
@@ -177,18 +182,21 @@ std::string slowest_sentence(const EmbeddingPlanResult& result) {
          percent(slowest.table_share) + " of it";
 }
 
-std::string sentence(const WhatIf& what_if, const EmbeddingPlanResult& result) {
-  const std::int64_t ranks = result.problem->topology().spec().world_size;
+std::string sentence(const WhatIf& what_if, std::int64_t ranks, double now) {
   const std::string change =
       what_if.change +
       (what_if.ranks == ranks ? "" : " (" + std::to_string(what_if.ranks) + " ranks)") + ": ";
   if (what_if.is_impossible) return change + "no plan fits";
   if (!what_if.rating) return change + "no plan was found";
-  const double now = *result.best_rating;
   const double gain = 1 - *what_if.rating / now;
   const std::string rating = format_ms(*what_if.rating) + " ms";
-  if (gain < -kProvenGap) return change + rating + ", " + percent(-gain) + " slower";
-  if (gain > kProvenGap) return change + rating + ", " + percent(gain) + " faster";
+  // The batch of a rank stays, so more ranks process more samples.
+  const double samples =
+      static_cast<double>(what_if.ranks) / static_cast<double>(ranks) * now / *what_if.rating;
+  const std::string more =
+      what_if.ranks == ranks ? "" : ", " + format_ms(samples) + " times the samples per second";
+  if (gain < -kProvenGap) return change + rating + ", " + percent(-gain) + " slower" + more;
+  if (gain > kProvenGap) return change + rating + ", " + percent(gain) + " faster" + more;
   const double most = what_if.lower_bound ? 1 - *what_if.lower_bound / now : 1;
   return change + "no effect" +
          (most > kProvenGap && what_if.lower_bound ? " found (at most " + percent(most) + ")" : "");
@@ -196,15 +204,18 @@ std::string sentence(const WhatIf& what_if, const EmbeddingPlanResult& result) {
 
 }  // namespace
 
-std::vector<std::string> verdict_sentences(const EmbeddingPlanResult& result) {
+std::vector<std::string> verdict_sentences(const Problem& problem,
+                                           const EmbeddingPlanResult& result) {
   std::vector<std::string> sentences;
-  if (!result.plan || result.plan->empty() || !result.best_rating) return sentences;
-  if (result.problem->spec().perf_model != embedding::PerfModel::kPerf) return sentences;
-  for (std::string text : {compat_sentence(result), slowest_sentence(result)}) {
+  const bool has_times = !result.evaluation.perf_ms_by_rank.empty();
+  if (!result.plan || result.plan->empty() || !result.best_rating || !has_times) return sentences;
+  if (problem.spec().perf_model != embedding::PerfModel::kPerf) return sentences;
+  for (std::string text : {compat_sentence(result), slowest_sentence(problem, result)}) {
     if (!text.empty()) sentences.push_back(std::move(text));
   }
   for (const WhatIf& what_if : result.what_ifs)
-    sentences.push_back(sentence(what_if, result));
+    sentences.push_back(
+        sentence(what_if, problem.topology().spec().world_size, *result.best_rating));
   return sentences;
 }
 

@@ -34,7 +34,7 @@ struct SlowestRank {
 };
 
 // Precondition: the result has a valid plan with at least one table.
-SlowestRank slowest_rank(const EmbeddingPlanResult& result);
+SlowestRank slowest_rank(const embedding::Problem& problem, const EmbeddingPlanResult& result);
 
 // Plans, with a twentieth of the default work each, for these changes: twice the bandwidth between
 // hosts (within the host if there is only one), half and twice the memory, one more host. Returns
@@ -48,6 +48,7 @@ std::string estimate_text(const embedding::Problem& problem);
 
 // Returns the sentences of the verdict for text, page and JSON: a comparison with TorchRec's plan,
 // the slowest rank, and one sentence per what-if. Empty without a plan.
-std::vector<std::string> verdict_sentences(const EmbeddingPlanResult& result);
+std::vector<std::string> verdict_sentences(const embedding::Problem& problem,
+                                           const EmbeddingPlanResult& result);
 
 }  // namespace shardwright

@@ -530,11 +530,11 @@ void write_front(const EmbeddingPlanResult& result, JsonWriter& json) {
   json.end_array().member("move_bound", result.front_bound);
 }
 
-void write_verdict(const EmbeddingPlanResult& result, JsonWriter& json) {
-  const std::vector<std::string> sentences = verdict_sentences(result);
+void write_verdict(const Problem& problem, const EmbeddingPlanResult& result, JsonWriter& json) {
+  const std::vector<std::string> sentences = verdict_sentences(problem, result);
   if (sentences.empty()) return;
   json.new_line().key("verdict").begin_object();
-  json.member("estimate", estimate_text(*result.problem));
+  json.member("estimate", estimate_text(problem));
   json.key("sentences").begin_array();
   for (const std::string& sentence : sentences)
     json.value(sentence);
@@ -543,7 +543,7 @@ void write_verdict(const EmbeddingPlanResult& result, JsonWriter& json) {
     json.member("torchrec_rating", *result.compat_rating)
         .member("torchrec_is_complete", result.compat_is_complete);
   }
-  const SlowestRank slowest = slowest_rank(result);
+  const SlowestRank slowest = slowest_rank(problem, result);
   json.member("slowest_rank", slowest.rank)
       .member("slowest_table", slowest.table)
       .member("slowest_table_share", slowest.table_share);
@@ -575,8 +575,8 @@ void write_improvements(const EmbeddingPlanResult& result, JsonWriter& json) {
   write_certificate(*result.certificate, json);
 }
 
-void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options,
-               JsonWriter& json) {
+void write_run(const Problem& problem, const EmbeddingPlanResult& result,
+               const PlanJsonOptions& options, JsonWriter& json) {
   json.new_line().member("mode", name_of(result.mode));
   if (result.reused) json.member("reused", true);
   if (result.lower_bound && result.best_rating) {
@@ -587,7 +587,7 @@ void write_run(const EmbeddingPlanResult& result, const PlanJsonOptions& options
   } else {
     json.key("lower_bound").null().key("gap").null().key("proven_optimal").null();
   }
-  write_verdict(result, json);
+  write_verdict(problem, result, json);
   write_improvements(result, json);
   json.new_line()
       .key("work")
@@ -659,7 +659,7 @@ void write_members(const Problem& problem, const EmbeddingPlanResult& result,
     write_migration(problem, *result.migration, json);
   }
   write_front(result, json);
-  write_run(result, options, json);
+  write_run(problem, result, options, json);
   if (result.trace) {
     TraceWriter(problem, *result.trace, json).write();
   } else if (options.trace) {

@@ -331,7 +331,7 @@ PlanReport make_plan_report(const Problem& problem, const EmbeddingPlanResult& r
   }
   report.rating = result.evaluation.rating;
   report.estimate = estimate_text(problem);
-  report.verdict = verdict_sentences(result);
+  report.verdict = verdict_sentences(problem, result);
   report.plan_hash = plan_hash(problem, *result.plan);
   report.ranks_sha1 = embedding::ranks_sha1(*result.plan);
   if (result.lower_bound && result.certificate) {

@@ -194,9 +194,10 @@ std::string header(const Problem& problem, const EmbeddingPlanResult& result,
 }
 
 // The sentences of the verdict.
-std::string verdict_section(const EmbeddingPlanResult& result, const TextReportOptions& options) {
+std::string verdict_section(const Problem& problem, const EmbeddingPlanResult& result,
+                            const TextReportOptions& options) {
   std::string text;
-  for (const std::string& sentence : verdict_sentences(result))
+  for (const std::string& sentence : verdict_sentences(problem, result))
     text += wrap("- " + sentence, options.width, 2);
   return text.empty() ? "" : heading("Verdict", options.colours) + text;
 }
@@ -231,7 +232,7 @@ std::string text_report(const Problem& problem, const EmbeddingPlanResult& resul
             wrap(printable(failure.message), options.width, 2);
   }
   if (result.plan && result.reservation) {
-    text += verdict_section(result, options);
+    text += verdict_section(problem, result, options);
     text += layouts_section(result, options) + ranks_section(problem, result, options);
     text += memory_section(problem, result, options) + reservation_text(problem, result, options);
     text += totals_section(result, options) + tables_section(problem, result, options);

@@ -83,7 +83,7 @@ TEST_CASE("verdict: a faster machine is never slower, and sentences say what eac
   CHECK(what_ifs[3].ranks == 12);
   EmbeddingPlanResult judged = result;
   judged.what_ifs = what_ifs;
-  const std::vector<std::string> sentences = verdict_sentences(judged);
+  const std::vector<std::string> sentences = verdict_sentences(*judged.problem, judged);
   REQUIRE(sentences.size() == 6);
   CHECK(sentences[0].starts_with("TorchRec's own plan: "));
   CHECK(sentences[1].starts_with("rank "));
